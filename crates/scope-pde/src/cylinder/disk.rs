@@ -1,0 +1,38 @@
+//! The obstacle.
+
+use rand::RngExt;
+
+use crate::random::Stream;
+
+/// A disk in pixel coordinates: pixel (i, j) belongs to it when (i - cx)^2 + (j - cy)^2 <= r^2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disk {
+    /// The centre along axis 0, streamwise.
+    pub cx: f64,
+    /// The centre along axis 1, crosswise.
+    pub cy: f64,
+    /// The radius.
+    pub r: f64,
+}
+
+impl Disk {
+    /// Uniform in the published ranges: centre in [30, 60] x [30, 90], radius in [5, 20] on 128 pixels,
+    /// scaled to other resolutions.
+    pub(super) fn draw(stream: &mut Stream, size: usize) -> Self {
+        let scale = size as f64 / 128.0;
+        let mut uniform = |low: f64, high: f64| (low + (high - low) * stream.random::<f64>()) * scale;
+        Self { cx: uniform(30.0, 60.0), cy: uniform(30.0, 90.0), r: uniform(5.0, 20.0) }
+    }
+
+    /// Whether a pixel belongs to the closed disk.
+    pub fn contains(&self, i: usize, j: usize) -> bool {
+        let (x, y) = (i as f64 - self.cx, j as f64 - self.cy);
+        x * x + y * y <= self.r * self.r
+    }
+
+    /// The share of a unit cell centred at (x, y) that the disk covers, by a linear ramp across its rim.
+    pub(super) fn coverage(&self, x: f64, y: f64) -> f64 {
+        let outside = (x - self.cx).hypot(y - self.cy) - self.r;
+        (0.5 - outside).clamp(0.0, 1.0)
+    }
+}

@@ -1,0 +1,28 @@
+//! The physics of SCOPE: Gaussian random fields and solvers for five PDE problems on a square grid.
+//!
+//! Everything is computed in f64; there are no files and no learning here. A [`Generator`] makes a
+//! [`Record`] (a pair of fields in physical units) as a pure function of problem, seed, split, index,
+//! resolution and [`GENERATOR_VERSION`].
+//!
+//! ```
+//! use scope_pde::{Generator, Identity, Pde, Split};
+//!
+//! let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
+//! let record = Generator::new(identity)?.record(0)?;
+//! assert_eq!(record.a.len(), 32 * 32);
+//! # Ok::<(), scope_pde::PdeError>(())
+//! ```
+
+pub mod cylinder;
+pub mod darcy;
+pub mod elliptic;
+mod error;
+mod generate;
+pub mod linear;
+pub mod navier_stokes;
+mod pde;
+pub mod random;
+
+pub use error::PdeError;
+pub use generate::{GENERATOR_VERSION, Generator, Identity, MIN_RESOLUTION, Problem, Record};
+pub use pde::{Pde, Split};

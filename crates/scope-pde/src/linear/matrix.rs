@@ -1,0 +1,97 @@
+//! Products and transposition of small dense matrices, row-major, over `matrixmultiply`.
+
+/// A matrix seen through a slice: entry (i, j) is `data[i * row_stride + j * column_stride]`.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) data: &'a [f64],
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) row_stride: usize,
+    pub(crate) column_stride: usize,
+}
+
+impl<'a> View<'a> {
+    /// A whole row-major matrix.
+    pub(crate) fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
+        Self { data, rows, columns, row_stride: columns, column_stride: 1 }
+    }
+
+    /// The same entries with rows and columns exchanged.
+    pub(crate) fn transposed(self) -> Self {
+        Self {
+            data: self.data,
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+        }
+    }
+
+    fn fits(&self) -> bool {
+        let last = (self.rows.max(1) - 1) * self.row_stride + (self.columns.max(1) - 1) * self.column_stride;
+        last < self.data.len()
+    }
+}
+
+/// The destination of a product: rows of contiguous entries, `row_stride` apart.
+pub(crate) struct ViewMut<'a> {
+    pub(crate) data: &'a mut [f64],
+    pub(crate) row_stride: usize,
+}
+
+/// C = A B.
+#[allow(unsafe_code)]
+pub(crate) fn multiply(a: View, b: View, c: ViewMut) {
+    assert_eq!(a.columns, b.rows, "inner dimensions of a product");
+    assert!(a.fits() && b.fits(), "operands lie inside their slices");
+    assert!(b.columns <= c.row_stride, "rows of a product do not overlap");
+    assert!(
+        (a.rows.max(1) - 1) * c.row_stride + b.columns <= c.data.len(),
+        "a product lies inside its slice"
+    );
+    // SAFETY: every index the product touches lies inside its slice, by the assertions above; `c` is
+    // borrowed exclusively, so it overlaps neither operand.
+    unsafe {
+        matrixmultiply::dgemm(
+            a.rows,
+            a.columns,
+            b.columns,
+            1.0,
+            a.data.as_ptr(),
+            a.row_stride as isize,
+            a.column_stride as isize,
+            b.data.as_ptr(),
+            b.row_stride as isize,
+            b.column_stride as isize,
+            0.0,
+            c.data.as_mut_ptr(),
+            c.row_stride as isize,
+            1,
+        );
+    }
+}
+
+/// M X M^T for square matrices of one size: a linear map applied along both axes of a field.
+pub(crate) fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
+    let mut half = vec![0.0; size * size];
+    let mut out = vec![0.0; size * size];
+    let map = View::new(map, size, size);
+    multiply(map, View::new(field, size, size), ViewMut { data: &mut half, row_stride: size });
+    multiply(View::new(&half, size, size), map.transposed(), ViewMut { data: &mut out, row_stride: size });
+    out
+}
+
+/// Writes the transpose of the square matrix `from` into `to`, in blocks that stay in the cache.
+pub(crate) fn transpose<T: Copy>(from: &[T], to: &mut [T], size: usize) {
+    const BLOCK: usize = 8;
+    assert!(from.len() == size * size && to.len() == size * size, "a square matrix");
+    for rows in (0..size).step_by(BLOCK) {
+        for columns in (0..size).step_by(BLOCK) {
+            for i in rows..(rows + BLOCK).min(size) {
+                for j in columns..(columns + BLOCK).min(size) {
+                    to[j * size + i] = from[i * size + j];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Linear algebra on square fields: small products, orthonormal bases, fast direct solvers.
+
+pub(crate) mod matrix;
+mod minres;
+mod parity_basis;
+mod separable;
+
+pub(crate) use minres::minres;
+pub use parity_basis::ParityBasis;
+pub use separable::SeparableSolver;
