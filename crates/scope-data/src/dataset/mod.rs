@@ -1,0 +1,17 @@
+//! The dataset folder: `fields.npy`, `meta.json` and, for the cylinder, `geometry.npy`.
+
+mod merge;
+mod meta;
+mod reader;
+mod writer;
+
+pub use merge::merge;
+pub use meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard};
+pub use reader::Dataset;
+pub use writer::{DatasetWriter, Plan};
+
+/// Float32 \[N, 2, S, S\], stored coordinates.
+const FIELDS: &str = "fields.npy";
+/// Float64 \[N, 3\]: cx, cy, r.
+const GEOMETRY: &str = "geometry.npy";
+const META: &str = "meta.json";

@@ -1,0 +1,117 @@
+//! Reading a dataset folder in place.
+
+use std::path::{Path, PathBuf};
+
+use scope_pde::{Pde, cylinder::Disk};
+
+use super::{FIELDS, GEOMETRY, META, meta::Meta};
+use crate::{
+    error::DataError,
+    npy::{Dtype, MappedArray},
+    pair::Pair,
+};
+
+/// A dataset folder, open for reading. Records are read from disk when they are used.
+#[derive(Debug)]
+pub struct Dataset {
+    folder: PathBuf,
+    meta: Meta,
+    fields: MappedArray,
+    disks: Vec<Disk>,
+}
+
+impl Dataset {
+    /// Opens a folder and checks kinds, shapes and sizes. Contents are checked by [`Dataset::verify`].
+    pub fn open(folder: &Path) -> Result<Self, DataError> {
+        if !folder.join(META).is_file() {
+            return Err(DataError::malformed(folder, "dataset folder", format!("it holds no {META}")));
+        }
+        let meta = Meta::read(&folder.join(META))?;
+        let size = meta.resolution;
+        let fields = open_array(&folder.join(FIELDS), Dtype::F32, &[meta.count, 2, size, size])?;
+        let disks = match meta.pde {
+            Pde::Cylinder => read_disks(&folder.join(GEOMETRY), meta.count, size)?,
+            _ => Vec::new(),
+        };
+        Ok(Self { folder: folder.to_owned(), meta, fields, disks })
+    }
+
+    /// What the folder holds.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.meta.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A record. Panics when `index` is not below [`Dataset::len`], as slices do.
+    pub fn pair(&self, index: usize) -> Pair<'_> {
+        let size = self.meta.resolution;
+        let length = 2 * size * size;
+        // The type was checked when the folder was opened.
+        let values = self.fields.as_f32().unwrap_or_default();
+        Pair::new(&values[index * length..][..length], size)
+    }
+
+    /// A record's obstacle; only the cylinder has one.
+    pub fn disk(&self, index: usize) -> Option<Disk> {
+        self.disks.get(index).copied()
+    }
+
+    /// Checks every byte of the arrays against the hashes in `meta.json`, on all threads.
+    pub fn verify(&self) -> Result<(), DataError> {
+        for (name, expected) in &self.meta.blake3 {
+            let path = self.folder.join(name);
+            let map = crate::npy::map_file(&path)?;
+            let mut hasher = blake3::Hasher::new();
+            hasher.update_rayon(&map);
+            let got = hasher.finalize().to_hex().to_string();
+            if got != *expected {
+                return Err(DataError::Changed { path, expected: expected.clone(), got });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_array(path: &Path, dtype: Dtype, shape: &[usize]) -> Result<MappedArray, DataError> {
+    let array = MappedArray::open(path)?;
+    let header = array.header();
+    if header.dtype != dtype || header.fortran_order || header.shape != shape {
+        let problem = format!(
+            "expected {} of shape {shape:?} in C order, got {} of shape {:?} in {} order",
+            dtype.name(),
+            header.dtype.name(),
+            header.shape,
+            if header.fortran_order { "Fortran" } else { "C" }
+        );
+        return Err(DataError::malformed(path, "array of a dataset", problem));
+    }
+    Ok(array)
+}
+
+fn read_disks(path: &Path, count: usize, size: usize) -> Result<Vec<Disk>, DataError> {
+    let array = open_array(path, Dtype::F64, &[count, 3])?;
+    let value = |record: usize, column: usize| array.value(3 * record + column);
+    (0..count)
+        .map(|n| {
+            let disk = Disk { cx: value(n, 0), cy: value(n, 1), r: value(n, 2) };
+            crate::geometry::check_disk(&disk, size).map_err(|problem| {
+                DataError::malformed(path, "geometry", format!("record {n}: {problem}"))
+            })?;
+            Ok(disk)
+        })
+        .collect()
+}

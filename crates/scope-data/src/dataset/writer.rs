@@ -1,0 +1,194 @@
+//! Writing a dataset folder, record by record, in bounded memory.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::Path,
+};
+
+use blake3::Hasher;
+use scope_pde::{Pde, Split, cylinder::Disk};
+
+use super::{
+    FIELDS, GEOMETRY, META,
+    meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard},
+};
+use crate::{
+    constants::{Constants, Scaling},
+    error::DataError,
+    npy::{Dtype, Header},
+    whole::StagedFolder,
+};
+
+/// What is known of a set before its first record.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The problem.
+    pub pde: Pde,
+    /// The split.
+    pub split: Split,
+    /// Grid points along each axis.
+    pub resolution: usize,
+    /// How many records will be pushed.
+    pub count: usize,
+    /// The constants of the stored coordinates.
+    pub constants: Constants,
+    /// Where the records come from.
+    pub origin: Origin,
+    /// Set when this is a part of a set.
+    pub shard: Option<Shard>,
+}
+
+/// Writes a folder that appears whole at [`DatasetWriter::finish`] or not at all.
+pub struct DatasetWriter {
+    plan: Plan,
+    staged: StagedFolder,
+    fields: HashedFile,
+    geometry: Vec<f64>,
+    a: ChannelTotals,
+    u: ChannelTotals,
+    pushed: usize,
+}
+
+impl DatasetWriter {
+    /// Begins a folder at `out`.
+    pub fn create(out: &Path, plan: Plan) -> Result<Self, DataError> {
+        let staged = StagedFolder::create(out)?;
+        let size = plan.resolution;
+        let header = Header::new(Dtype::F32, &[plan.count, 2, size, size]);
+        let fields = HashedFile::create(&staged.path(FIELDS), &header)?;
+        Ok(Self {
+            fields,
+            staged,
+            geometry: Vec::new(),
+            a: ChannelTotals::new(plan.constants.a),
+            u: ChannelTotals::new(plan.constants.u),
+            pushed: 0,
+            plan,
+        })
+    }
+
+    /// Appends a record in stored coordinates, \[2, S, S\], with its disk if it is a cylinder's.
+    pub fn push(&mut self, pair: &[f32], disk: Option<Disk>) -> Result<(), DataError> {
+        let pixels = self.plan.resolution * self.plan.resolution;
+        assert_eq!(pair.len(), 2 * pixels, "a pair of square fields");
+        assert!(self.pushed < self.plan.count, "no more records than planned");
+        for (channel, totals) in [(0, &mut self.a), (1, &mut self.u)] {
+            let values = &pair[channel * pixels..][..pixels];
+            if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+                return Err(DataError::NotFinite {
+                    record: self.pushed,
+                    channel: ["a", "u"][channel],
+                    row: at / self.plan.resolution,
+                    column: at % self.plan.resolution,
+                    value: values[at].into(),
+                });
+            }
+            totals.add(self.pushed, values);
+        }
+        match (self.plan.pde, disk) {
+            (Pde::Cylinder, Some(disk)) => self.geometry.extend([disk.cx, disk.cy, disk.r]),
+            (Pde::Cylinder, None) => {
+                return Err(DataError::Request(format!(
+                    "record {} of the cylinder has no disk",
+                    self.pushed
+                )));
+            }
+            _ => {}
+        }
+        self.fields.write(bytemuck::cast_slice(pair))?;
+        self.pushed += 1;
+        Ok(())
+    }
+
+    /// Completes the folder.
+    pub fn finish(self) -> Result<Meta, DataError> {
+        let plan = self.plan;
+        assert_eq!(self.pushed, plan.count, "as many records as planned");
+        let mut blake3 = std::collections::BTreeMap::new();
+        blake3.insert(FIELDS.to_owned(), self.fields.finish()?);
+        if plan.pde == Pde::Cylinder {
+            let header = Header::new(Dtype::F64, &[plan.count, 3]);
+            let mut geometry = HashedFile::create(&self.staged.path(GEOMETRY), &header)?;
+            geometry.write(bytemuck::cast_slice(&self.geometry))?;
+            blake3.insert(GEOMETRY.to_owned(), geometry.finish()?);
+        }
+        let values = plan.count * plan.resolution * plan.resolution;
+        let meta = Meta {
+            format: Meta::format_name(),
+            version: FORMAT_VERSION,
+            pde: plan.pde,
+            split: plan.split,
+            count: plan.count,
+            resolution: plan.resolution,
+            a: self.a.finish(values),
+            u: self.u.finish(values),
+            origin: plan.origin,
+            shard: plan.shard,
+            blake3,
+        };
+        self.staged.write(META, meta.to_text()?.as_bytes())?;
+        self.staged.finish()?;
+        Ok(meta)
+    }
+}
+
+/// What is measured of a channel while it passes by. Sums run over records in order, so they do not depend
+/// on who made them.
+struct ChannelTotals {
+    scaling: Scaling,
+    squares: f64,
+    zero_records: Vec<usize>,
+}
+
+impl ChannelTotals {
+    fn new(scaling: Scaling) -> Self {
+        Self { scaling, squares: 0.0, zero_records: Vec::new() }
+    }
+
+    fn add(&mut self, record: usize, values: &[f32]) {
+        self.squares += values.iter().map(|x| self.scaling.physical(*x).powi(2)).sum::<f64>();
+        let zero = self.scaling.stored_zero();
+        if values.iter().all(|x| *x == zero) {
+            self.zero_records.push(record);
+        }
+    }
+
+    fn finish(self, values: usize) -> ChannelMeta {
+        ChannelMeta {
+            mean: self.scaling.mean,
+            sigma: self.scaling.sigma,
+            rms: (self.squares / values.max(1) as f64).sqrt(),
+            zero_records: self.zero_records,
+        }
+    }
+}
+
+/// A file that is hashed while it is written.
+struct HashedFile {
+    path: std::path::PathBuf,
+    file: BufWriter<File>,
+    hasher: Hasher,
+}
+
+impl HashedFile {
+    fn create(path: &Path, header: &Header) -> Result<Self, DataError> {
+        let file = File::create(path).map_err(DataError::io("create", path))?;
+        let mut hashed = Self { path: path.to_owned(), file: BufWriter::new(file), hasher: Hasher::new() };
+        hashed.write(&header.to_bytes())?;
+        Ok(hashed)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), DataError> {
+        self.hasher.update(bytes);
+        self.file.write_all(bytes).map_err(DataError::io("write", &self.path))
+    }
+
+    /// Makes the file durable; returns its hash.
+    fn finish(mut self) -> Result<String, DataError> {
+        let path = self.path;
+        self.file.flush().map_err(DataError::io("write", &path))?;
+        self.file.get_ref().sync_all().map_err(DataError::io("write", &path))?;
+        Ok(self.hasher.finalize().to_hex().to_string())
+    }
+}

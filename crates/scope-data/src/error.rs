@@ -1,0 +1,104 @@
+//! What can go wrong with data, said so that a user knows what to do.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use scope_pde::PdeError;
+use thiserror::Error;
+
+/// An error of this crate.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was being done, as in "cannot {action} FILE".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{} is not a usable {kind}: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What it was read as.
+        kind: &'static str,
+        /// What is wrong with it, expected and got.
+        problem: String,
+    },
+    /// A value that is NaN or infinite.
+    #[error(
+        "record {record}, channel {channel}, row {row}, column {column} is {value}: every value must be finite"
+    )]
+    NotFinite {
+        /// The record's index in the set being written.
+        record: usize,
+        /// "a" or "u".
+        channel: &'static str,
+        /// Axis 0.
+        row: usize,
+        /// Axis 1.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The destination already holds something.
+    #[error("{} already exists and is not empty: name another folder with --out, or remove it first", .0.display())]
+    Occupied(PathBuf),
+    /// Another process is writing the same destination.
+    #[error("another process is writing {}: wait for it, or name another folder with --out", .0.display())]
+    Busy(PathBuf),
+    /// A file's content is not what was recorded when it was written.
+    #[error(
+        "{} has changed since it was written: BLAKE3 is {got}, meta.json says {expected}; restore it from a copy or make the set again",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The recorded hash.
+        expected: String,
+        /// The hash found.
+        got: String,
+    },
+    /// Shards that do not make one set.
+    #[error("{} does not fit the other shards: {problem}", path.display())]
+    Shard {
+        /// The shard's folder.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// A request that makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// A solver failed on a record.
+    #[error("record {index} could not be made: {source}")]
+    Solver {
+        /// The record.
+        index: u64,
+        /// Why.
+        source: PdeError,
+    },
+    /// The user stopped the work.
+    #[error("interrupted: nothing was written")]
+    Interrupted,
+}
+
+impl DataError {
+    /// Wraps an I/O error with what was being done, for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// A file that is not what it should be.
+    pub(crate) fn malformed(path: &Path, kind: &'static str, problem: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_owned(), kind, problem: problem.into() }
+    }
+}

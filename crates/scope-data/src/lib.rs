@@ -1,0 +1,24 @@
+//! Pairs of fields, the folders they are kept in, and how they get there.
+//!
+//! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers, [`import`]
+//! from other people's files, [`merge`] from shards, and [`check`] compares one with what is known of its
+//! distribution.
+
+#[cfg(not(target_endian = "little"))]
+compile_error!("dataset files are little endian and read in place");
+
+mod constants;
+mod dataset;
+mod error;
+mod generate;
+mod geometry;
+pub mod npy;
+mod pair;
+mod whole;
+
+pub use constants::{Constants, Scaling};
+pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
+pub use error::DataError;
+pub use generate::{Request, generate};
+pub use pair::Pair;
+pub use whole::StagedFolder;
