@@ -134,7 +134,7 @@ mod tests {
             (Pde::Poisson, -0.4797693839989122, 0.010872432682259141),
             (Pde::Helmholtz, -0.3870134612733538, 0.009871913101740284),
             (Pde::NavierStokes, -0.14456613940900598, -0.1000561261789624),
-            (Pde::Cylinder, 2.5882122421054277, 3.5505177091895463),
+            (Pde::Cylinder, 2.5888645155902426, 3.550828896466262),
         ];
         for (pde, a, u) in expected {
             let record = generator(pde, Split::Test, 64).record(7).unwrap();

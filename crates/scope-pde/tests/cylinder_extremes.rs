@@ -2,6 +2,8 @@
 //!
 //! `SCOPE_CYLINDER_DRAWS=1000 cargo test --release -p scope-pde --test cylinder_extremes` tries more of them.
 
+#![allow(clippy::unwrap_used)]
+
 use rand::RngExt;
 use scope_pde::{
     cylinder::{Cylinder, Disk},

@@ -1,86 +1,155 @@
-//! The explicit part of the momentum equation: advection and diffusion.
+//! One Runge-Kutta stage of the momentum equation.
 //!
-//! d q/dt = -(v . grad) q + nu Lap q for each component q, in pixel units (spacing 1). Advection uses the
-//! third-order upwind-biased difference, per axis
+//! d q/dt = -(v . grad) q + nu Lap q - grad p for each component q, in pixel units (spacing 1). Advection uses
+//! the third-order upwind-biased difference, per axis
 //!
-//!   c (q_{-2} - 8 q_{-1} + 8 q_{+1} - q_{+2}) / 12 + |c| (q_{-2} - 4 q_{-1} + 6 q_0 - 4 q_{+1} + q_{+2}) /
-//! 12,
+//!   c (q_{-2} - 8 q_{-1} + 8 q_{+1} - q_{+2}) / 12 + |c| (q_{-2} - 4 q_{-1} + 6 q_0 - 4 q_{+1} + q_{+2}) / 12,
 //!
-//! whose second term damps what the grid cannot carry; diffusion uses the five-point Laplacian.
+//! whose second term damps what the grid cannot carry; diffusion uses the five-point Laplacian. Rates are not
+//! stored: each row is carried to the next stage at once, which halves the traffic to memory.
 
 use multiversion::multiversion;
 
 use super::staggered::{Staggered, pitch};
 
-/// Sets `rate` to the explicit rates of change on the faces that move: u on 1..S along axis 0, v on 1..S
-/// along axis 1. `flow` must be bounded.
-pub(super) fn rates(flow: &Staggered, viscosity: f64, rate: &mut Staggered) {
+/// What a stage does with a rate: next = kept old + (1 - kept) (stage + dt rate).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stage {
+    /// The share of the step's first velocity.
+    pub(super) kept: f64,
+    /// Seconds.
+    pub(super) dt: f64,
+    /// Pixels^2 per second.
+    pub(super) viscosity: f64,
+}
+
+/// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on 1..S along
+/// axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead.
+pub(super) fn advance(
+    stage: Stage,
+    flow: &Staggered,
+    old: &Staggered,
+    pressure: &[f64],
+    inflow: f64,
+    next: &mut Staggered,
+) {
     let (size, pitch, origin) = (flow.size, pitch(flow.size), flow.origin());
     for i in 1..size {
         let row = origin + i * pitch;
-        // v on the four faces around a face of u.
-        let around = [row - pitch, row - pitch + 1, row, row + 1].map(|at| &flow.v[at..][..size]);
-        let q = stencil(&flow.u, row, pitch, size);
-        streamwise(&q, &around, viscosity, &mut rate.u[row..][..size]);
+        let terms = Terms {
+            q: neighbours(&flow.u, row, pitch, size),
+            // v on the four faces around a face of u.
+            around: [row - pitch, row - pitch + 1, row, row + 1].map(|at| &flow.v[at..][..size]),
+            pressure: [&pressure[(i - 1) * size..][..size], &pressure[i * size..][..size]],
+            old: &old.u[row..][..size],
+        };
+        streamwise(stage, &terms, &mut next.u[row..][..size]);
     }
     for i in 0..size {
         let row = origin + i * pitch + 1;
-        // u on the four faces around a face of v.
-        let around = [row - 1, row, row - 1 + pitch, row + pitch].map(|at| &flow.u[at..][..size - 1]);
-        let q = stencil(&flow.v, row, pitch, size - 1);
-        crosswise(&q, &around, viscosity, &mut rate.v[row..][..size - 1]);
+        let terms = Terms {
+            q: neighbours(&flow.v, row, pitch, size - 1),
+            // u on the four faces around a face of v.
+            around: [row - 1, row, row - 1 + pitch, row + pitch].map(|at| &flow.u[at..][..size - 1]),
+            pressure: [&pressure[i * size..][..size - 1], &pressure[i * size + 1..][..size - 1]],
+            old: &old.v[row..][..size - 1],
+        };
+        crosswise(stage, &terms, &mut next.v[row..][..size - 1]);
+    }
+    let last = origin + size * pitch;
+    for at in last..last + size {
+        let rate = -inflow * (flow.u[at] - flow.u[at - pitch]);
+        next.u[at] = stage.combine(old.u[at], flow.u[at], rate);
     }
 }
 
-/// A row of a component and its neighbours.
-struct Stencil<'a> {
+impl Stage {
+    #[inline(always)]
+    fn combine(&self, old: f64, now: f64, rate: f64) -> f64 {
+        self.kept * old + (1.0 - self.kept) * (now + self.dt * rate)
+    }
+}
+
+/// All that the rates of a row depend on.
+struct Terms<'a> {
+    q: Neighbours<'a>,
+    /// The other component on the four faces around.
+    around: [&'a [f64]; 4],
+    /// The cells before and behind the faces.
+    pressure: [&'a [f64]; 2],
+    old: &'a [f64],
+}
+
+impl<'a> Terms<'a> {
+    /// The same terms with lengths that the compiler can see, so that it drops its checks and uses vectors.
+    #[inline(always)]
+    fn cut(&self, n: usize) -> Self {
+        let [a, b, c, d] = self.around;
+        Self {
+            q: Neighbours { down: cut(self.q.down, n), across: cut(self.q.across, n) },
+            around: [&a[..n], &b[..n], &c[..n], &d[..n]],
+            pressure: [&self.pressure[0][..n], &self.pressure[1][..n]],
+            old: &self.old[..n],
+        }
+    }
+}
+
+/// Written out because `array::map` is not always inlined here, and must be.
+#[inline(always)]
+fn cut([a, b, c, d, e]: [&[f64]; 5], n: usize) -> [&[f64]; 5] {
+    [&a[..n], &b[..n], &c[..n], &d[..n], &e[..n]]
+}
+
+/// A row of a component with its neighbours.
+struct Neighbours<'a> {
     /// Offsets -2 .. 2 along axis 0.
     down: [&'a [f64]; 5],
     /// Offsets -2 .. 2 along axis 1.
     across: [&'a [f64]; 5],
 }
 
-fn stencil(q: &[f64], row: usize, pitch: usize, length: usize) -> Stencil<'_> {
+fn neighbours(q: &[f64], row: usize, pitch: usize, length: usize) -> Neighbours<'_> {
     let at = |offset: usize| &q[row - 2 * pitch - 2 + offset..][..length];
-    Stencil {
+    Neighbours {
         down: [0, 1, 2, 3, 4].map(|k| at(k * pitch + 2)),
         across: [0, 1, 2, 3, 4].map(|k| at(2 * pitch + k)),
     }
 }
 
-/// The rate of u, which carries itself along axis 0.
+/// A row of u, which carries itself along axis 0.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn streamwise(q: &Stencil, v: &[&[f64]; 4], viscosity: f64, out: &mut [f64]) {
-    for j in 0..out.len() {
-        let carried = q.down[2][j];
-        let carrier = 0.25 * (v[0][j] + v[1][j] + v[2][j] + v[3][j]);
-        let advection =
-            upwind(carried, q.down.map(|row| row[j])) + upwind(carrier, q.across.map(|row| row[j]));
-        out[j] = viscosity * laplacian(q, j) - advection;
+fn streamwise(stage: Stage, terms: &Terms, out: &mut [f64]) {
+    carry(stage, &terms.cut(out.len()), |own, other| (own, other), out);
+}
+
+/// A row of v, which carries itself along axis 1.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn crosswise(stage: Stage, terms: &Terms, out: &mut [f64]) {
+    carry(stage, &terms.cut(out.len()), |own, other| (other, own), out);
+}
+
+/// The faces of a row. `order` puts the row's own component and the other one in the order of the axes.
+#[inline(always)]
+fn carry(stage: Stage, terms: &Terms, order: impl Fn(f64, f64) -> (f64, f64), out: &mut [f64]) {
+    let Terms { q, around, pressure, old } = terms;
+    for (j, out) in out.iter_mut().enumerate() {
+        let at = |rows: &[&[f64]; 5]| [rows[0][j], rows[1][j], rows[2][j], rows[3][j], rows[4][j]];
+        let (down, across) = (at(&q.down), at(&q.across));
+        let other = 0.25 * (around[0][j] + around[1][j] + around[2][j] + around[3][j]);
+        let own = down[2];
+        let (u, v) = order(own, other);
+        let laplacian = (down[1] + down[3]) + (across[1] + across[3]) - 4.0 * own;
+        let gradient = pressure[1][j] - pressure[0][j];
+        let advection = (upwind(u, down, own) + upwind(v, across, own)) * (1.0 / 12.0);
+        let rate = stage.viscosity * laplacian - advection - gradient;
+        *out = stage.combine(old[j], own, rate);
     }
 }
 
-/// The rate of v, which carries itself along axis 1.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn crosswise(q: &Stencil, u: &[&[f64]; 4], viscosity: f64, out: &mut [f64]) {
-    for j in 0..out.len() {
-        let carried = q.down[2][j];
-        let carrier = 0.25 * (u[0][j] + u[1][j] + u[2][j] + u[3][j]);
-        let advection =
-            upwind(carrier, q.down.map(|row| row[j])) + upwind(carried, q.across.map(|row| row[j]));
-        out[j] = viscosity * laplacian(q, j) - advection;
-    }
-}
-
-/// c dq/dx by the upwind-biased difference.
+/// 12 c dq/dx by the upwind-biased difference about the value z.
 #[inline(always)]
-fn upwind(c: f64, [a, b, z, d, e]: [f64; 5]) -> f64 {
-    let centred = a - 8.0 * b + 8.0 * d - e;
-    let damping = a - 4.0 * b + 6.0 * z - 4.0 * d + e;
-    (c * centred + c.abs() * damping) * (1.0 / 12.0)
-}
-
-#[inline(always)]
-fn laplacian(q: &Stencil, j: usize) -> f64 {
-    q.down[1][j] + q.down[3][j] + q.across[1][j] + q.across[3][j] - 4.0 * q.down[2][j]
+fn upwind(c: f64, [a, b, _, d, e]: [f64; 5], z: f64) -> f64 {
+    let centred = 8.0 * (d - b) - (e - a);
+    let damping = (a + e) - 4.0 * (b + d) + 6.0 * z;
+    c * centred + c.abs() * damping
 }
