@@ -58,9 +58,10 @@ impl Constants {
     /// belong to the generator version.
     pub fn generated(pde: Pde) -> Self {
         match pde {
-            Pde::Cylinder => {
-                Self { a: Scaling { mean: 1.8, sigma: 1.0 }, u: Scaling { mean: 1.8, sigma: 1.0 } }
-            }
+            Pde::Cylinder => Self {
+                a: Scaling { mean: 1.884511, sigma: 1.126255 },
+                u: Scaling { mean: 1.887439, sigma: 1.113554 },
+            },
             _ => Self::released(pde),
         }
     }

@@ -1,8 +1,7 @@
 //! Pairs of fields, the folders they are kept in, and how they get there.
 //!
 //! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers, [`import`]
-//! from other people's files, [`merge`] from shards, and [`check`] compares one with what is known of its
-//! distribution.
+//! from other people's files, [`merge`] from shards.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");
@@ -12,6 +11,7 @@ mod dataset;
 mod error;
 mod generate;
 mod geometry;
+mod import;
 pub mod npy;
 mod pair;
 mod whole;
@@ -20,5 +20,6 @@ pub use constants::{Constants, Scaling};
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;
 pub use generate::{Request, generate};
+pub use import::{GeometryFiles, ImportRequest, Units, import};
 pub use pair::Pair;
 pub use whole::StagedFolder;

@@ -1,5 +1,7 @@
 //! A record in memory.
 
+use crate::error::DataError;
+
 /// A pair of fields in stored coordinates, borrowed from wherever it lies.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
@@ -27,6 +29,20 @@ impl<'a> Pair<'a> {
     /// Both fields, \[2, S, S\].
     pub fn values(&self) -> &'a [f32] {
         self.values
+    }
+
+    /// Refuses NaN and infinity; `record` is named in the error.
+    pub(crate) fn require_finite(&self, record: usize) -> Result<(), DataError> {
+        match self.values.iter().position(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(DataError::NotFinite {
+                record,
+                channel: ["a", "u"][at / (self.size * self.size)],
+                row: at / self.size % self.size,
+                column: at % self.size,
+                value: self.values[at].into(),
+            }),
+        }
     }
 
     /// Grid points along each axis.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{FIELDS, GEOMETRY, META, meta::Meta};
@@ -70,7 +71,8 @@ impl Dataset {
         self.disks.get(index).copied()
     }
 
-    /// Checks every byte of the arrays against the hashes in `meta.json`, on all threads.
+    /// Checks every byte of the arrays against the hashes in `meta.json`, and that every value is finite, on all
+    /// threads.
     pub fn verify(&self) -> Result<(), DataError> {
         for (name, expected) in &self.meta.blake3 {
             let path = self.folder.join(name);
@@ -82,7 +84,7 @@ impl Dataset {
                 return Err(DataError::Changed { path, expected: expected.clone(), got });
             }
         }
-        Ok(())
+        (0..self.len()).into_par_iter().try_for_each(|index| self.pair(index).require_finite(index))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     constants::{Constants, Scaling},
     error::DataError,
     npy::{Dtype, Header},
+    pair::Pair,
     whole::StagedFolder,
 };
 
@@ -70,22 +71,11 @@ impl DatasetWriter {
 
     /// Appends a record in stored coordinates, \[2, S, S\], with its disk if it is a cylinder's.
     pub fn push(&mut self, pair: &[f32], disk: Option<Disk>) -> Result<(), DataError> {
-        let pixels = self.plan.resolution * self.plan.resolution;
-        assert_eq!(pair.len(), 2 * pixels, "a pair of square fields");
         assert!(self.pushed < self.plan.count, "no more records than planned");
-        for (channel, totals) in [(0, &mut self.a), (1, &mut self.u)] {
-            let values = &pair[channel * pixels..][..pixels];
-            if let Some(at) = values.iter().position(|x| !x.is_finite()) {
-                return Err(DataError::NotFinite {
-                    record: self.pushed,
-                    channel: ["a", "u"][channel],
-                    row: at / self.plan.resolution,
-                    column: at % self.plan.resolution,
-                    value: values[at].into(),
-                });
-            }
-            totals.add(self.pushed, values);
-        }
+        let pair = Pair::new(pair, self.plan.resolution);
+        pair.require_finite(self.pushed)?;
+        self.a.add(self.pushed, pair.a());
+        self.u.add(self.pushed, pair.u());
         match (self.plan.pde, disk) {
             (Pde::Cylinder, Some(disk)) => self.geometry.extend([disk.cx, disk.cy, disk.r]),
             (Pde::Cylinder, None) => {
@@ -96,7 +86,7 @@ impl DatasetWriter {
             }
             _ => {}
         }
-        self.fields.write(bytemuck::cast_slice(pair))?;
+        self.fields.write(bytemuck::cast_slice(pair.values()))?;
         self.pushed += 1;
         Ok(())
     }

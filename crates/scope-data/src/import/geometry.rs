@@ -1,0 +1,69 @@
+//! The cylinder's disks from their separate files.
+
+use std::path::{Path, PathBuf};
+
+use scope_pde::cylinder::Disk;
+
+use crate::{error::DataError, geometry::check_disk, npy::MappedArray};
+
+/// Where the disks are.
+#[derive(Clone, Debug)]
+pub enum GeometryFiles {
+    /// One array \[N, 3\] of (cx, cy, r).
+    Together(PathBuf),
+    /// Three arrays \[N\]: cx, cy and r.
+    Separate([PathBuf; 3]),
+}
+
+impl GeometryFiles {
+    /// `cx.npy`, `cy.npy` and `r.npy` in a folder, if they are there.
+    pub(super) fn beside(folder: &Path) -> Option<Self> {
+        let files = ["cx.npy", "cy.npy", "r.npy"].map(|name| folder.join(name));
+        files.iter().all(|file| file.is_file()).then_some(Self::Separate(files))
+    }
+
+    /// Reads `count` disks and checks that each lies inside the grid.
+    pub(super) fn read(&self, count: usize, size: usize) -> Result<Vec<Disk>, DataError> {
+        match self {
+            Self::Together(path) => {
+                let array = open(path, &[count, 3])?;
+                let step = |n: usize, k: usize| match array.header().fortran_order {
+                    true => k * count + n,
+                    false => n * 3 + k,
+                };
+                disks(path, count, size, |n, k| array.value(step(n, k)))
+            }
+            Self::Separate(paths) => {
+                let arrays =
+                    [open(&paths[0], &[count])?, open(&paths[1], &[count])?, open(&paths[2], &[count])?];
+                disks(&paths[2], count, size, |n, k| arrays[k].value(n))
+            }
+        }
+    }
+}
+
+fn open(path: &Path, shape: &[usize]) -> Result<MappedArray, DataError> {
+    let array = MappedArray::open(path)?;
+    match array.header().shape == shape {
+        true => Ok(array),
+        false => {
+            let problem =
+                format!("its shape is {:?}, expected {shape:?}: one disk a record", array.header().shape);
+            Err(DataError::malformed(path, "geometry", problem))
+        }
+    }
+}
+
+fn disks(
+    path: &Path,
+    count: usize,
+    size: usize,
+    value: impl Fn(usize, usize) -> f64,
+) -> Result<Vec<Disk>, DataError> {
+    let disk = |n| Disk { cx: value(n, 0), cy: value(n, 1), r: value(n, 2) };
+    let checked = |n| {
+        let problem = |problem| DataError::malformed(path, "geometry", format!("record {n}: {problem}"));
+        check_disk(&disk(n), size).map(|()| disk(n)).map_err(problem)
+    };
+    (0..count).map(checked).collect()
+}

@@ -1,0 +1,181 @@
+//! Other people's files: Hugging Face folders, DiffusionPDE's MATLAB and numpy files, plain arrays.
+//!
+//! Each reader checks headers, shapes and sizes before it believes them, and hands records on one at a time in
+//! stored coordinates. What a file is, is told by its content and never by its name alone.
+
+mod arrow;
+mod flatbuffer;
+mod geometry;
+mod hugging_face;
+mod mat;
+mod mat5;
+mod mat73;
+mod numpy;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+pub use geometry::GeometryFiles;
+use hugging_face::HuggingFace;
+use mat::MatFile;
+use numpy::Arrays;
+use scope_pde::{MIN_RESOLUTION, Pde, Split, cylinder::Disk};
+pub use source::Units;
+use source::{Conversion, Source};
+
+use crate::{
+    constants::Constants,
+    dataset::{DatasetWriter, Meta, Origin, Plan},
+    error::DataError,
+};
+
+/// What to import.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// The problem.
+    pub pde: Pde,
+    /// The split that the records belong to.
+    pub split: Split,
+    /// Files or folders, read one after another.
+    pub from: Vec<PathBuf>,
+    /// The cylinder's disks; found beside `v.npy` when not named.
+    pub geometry: Option<GeometryFiles>,
+    /// What the numbers mean; by default stored coordinates in Hugging Face folders, physical values elsewhere.
+    pub units: Option<Units>,
+}
+
+/// Reads foreign files into a dataset folder. `progress` hears (done, of all), and stops the work by returning
+/// false.
+pub fn import(
+    request: &ImportRequest,
+    out: &Path,
+    mut progress: impl FnMut(usize, usize) -> bool,
+) -> Result<Meta, DataError> {
+    let parts = request.from.iter().map(|path| open(path, request.pde)).collect::<Result<Vec<_>, _>>()?;
+    let resolution = common_resolution(&request.from, &parts)?;
+    let count = parts.iter().map(|part| part.source.count()).sum();
+    let disks = read_disks(request, &parts, resolution)?;
+    let constants = Constants::released(request.pde);
+    let mut kinds: Vec<&str> = parts.iter().map(|part| part.kind).collect();
+    kinds.dedup();
+    let origin = Origin::Imported {
+        source: kinds.join(", "),
+        files: parts.iter().flat_map(|part| part.source.files()).collect(),
+    };
+    let plan =
+        Plan { pde: request.pde, split: request.split, resolution, count, constants, origin, shard: None };
+    let mut writer = DatasetWriter::create(out, plan)?;
+    let mut done = 0;
+    for part in &parts {
+        let conversion = Conversion::new(constants, request.units.unwrap_or(part.units));
+        part.source.read(conversion, &mut |pair| {
+            writer.push(pair, disks.get(done).copied())?;
+            done += 1;
+            if progress(done, count) { Ok(()) } else { Err(DataError::Interrupted) }
+        })?;
+    }
+    writer.finish()
+}
+
+/// One of the files or folders named.
+struct Part {
+    source: Box<dyn Source>,
+    kind: &'static str,
+    units: Units,
+}
+
+/// Finds out what a path is.
+fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
+    let part = |source: Box<dyn Source>, kind, units| Ok(Part { source, kind, units });
+    let unknown = |problem: &str| Err(DataError::malformed(path, "source of data", problem));
+    if path.is_dir() {
+        return match path {
+            path if HuggingFace::recognises(path) => {
+                part(Box::new(HuggingFace::open(path)?), "Hugging Face folder", Units::Stored)
+            }
+            path if Arrays::recognises(path) => {
+                part(Box::new(Arrays::open_folder(path)?), "numpy folder", Units::Physical)
+            }
+            _ => {
+                unknown("the folder holds none of: state.json with .arrow shards, a.npy with u.npy, or v.npy")
+            }
+        };
+    }
+    let mut start = [0; 10];
+    let read = std::fs::File::open(path).and_then(|mut file| read_start(&mut file, &mut start));
+    read.map_err(DataError::io("read", path))?;
+    match start {
+        start if start.starts_with(b"\x93NUMPY") => {
+            part(Box::new(Arrays::open_file(path)?), "numpy file", Units::Physical)
+        }
+        start if start.starts_with(b"MATLAB") || start.starts_with(b"\x89HDF") => {
+            part(Box::new(MatFile::open(path, pde)?), "MATLAB file", Units::Physical)
+        }
+        start if start.starts_with(b"\xff\xff\xff\xff") || start.starts_with(b"ARROW1") => {
+            unknown("it is a single Arrow shard: name the folder with its state.json instead")
+        }
+        _ => unknown(
+            "it begins neither as a .npy nor as a .mat file; a folder of .arrow shards needs its state.json",
+        ),
+    }
+}
+
+fn read_start(file: &mut std::fs::File, start: &mut [u8]) -> std::io::Result<()> {
+    use std::io::Read;
+    let mut filled = 0;
+    while filled < start.len() {
+        match file.read(&mut start[filled..])? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(())
+}
+
+fn common_resolution(paths: &[PathBuf], parts: &[Part]) -> Result<usize, DataError> {
+    let mut common = None;
+    for (path, part) in paths.iter().zip(parts) {
+        let size = part.source.resolution();
+        if size < MIN_RESOLUTION || !size.is_multiple_of(2) {
+            let problem =
+                format!("its resolution is {size}, expected an even number from {MIN_RESOLUTION} up");
+            return Err(DataError::malformed(path, "source of data", problem));
+        }
+        if *common.get_or_insert(size) != size {
+            let problem = format!("its resolution is {size}, that of the files before it {common:?}");
+            return Err(DataError::malformed(path, "source of data", problem));
+        }
+    }
+    common.ok_or_else(|| DataError::Request("no files were named".into()))
+}
+
+/// The cylinder's disks: from the files named, or from those that lie beside each `v.npy`.
+fn read_disks(request: &ImportRequest, parts: &[Part], resolution: usize) -> Result<Vec<Disk>, DataError> {
+    match (request.pde, &request.geometry) {
+        (Pde::Cylinder, Some(files)) => {
+            let count = parts.iter().map(|part| part.source.count()).sum();
+            files.read(count, resolution)
+        }
+        (Pde::Cylinder, None) => {
+            let mut disks = Vec::new();
+            for (folder, part) in request.from.iter().zip(parts) {
+                let files = GeometryFiles::beside(folder).ok_or_else(|| {
+                    DataError::Request(format!(
+                        "the cylinder needs a disk for each record, and {} has none beside it: name them with \
+                         --geometry FILE.npy or --geometry cx.npy,cy.npy,r.npy",
+                        folder.display()
+                    ))
+                })?;
+                disks.extend(files.read(part.source.count(), resolution)?);
+            }
+            Ok(disks)
+        }
+        (pde, Some(_)) => Err(DataError::Request(format!("{pde} has no geometry: leave --geometry out"))),
+        (_, None) => Ok(Vec::new()),
+    }
+}
+
+/// The last part of a path.
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,131 @@
+//! Plain `.npy` files: pairs, and DiffusionPDE's cylinder snapshots.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    file_name,
+    source::{Conversion, Source, Take},
+};
+use crate::{error::DataError, npy::MappedArray};
+
+/// Indices of the two snapshots that make a cylinder pair.
+const SNAPSHOTS: [usize; 2] = [4, 8];
+
+/// Records found in one or two arrays.
+pub(super) struct Arrays {
+    files: Vec<PathBuf>,
+    /// The array of a and that of u; the same one may hold both.
+    arrays: Vec<MappedArray>,
+    count: usize,
+    resolution: usize,
+    layout: Layout,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// Two arrays \[N, S, S\].
+    Separate,
+    /// One array \[N, 2, S, S\].
+    Stacked,
+    /// One array \[N, S, S, T\], a and u being two times.
+    Snapshots,
+}
+
+impl Arrays {
+    /// Whether a folder holds `a.npy` and `u.npy`, or `v.npy`.
+    pub(super) fn recognises(folder: &Path) -> bool {
+        folder.join("v.npy").is_file() || folder.join("a.npy").is_file() && folder.join("u.npy").is_file()
+    }
+
+    pub(super) fn open_folder(folder: &Path) -> Result<Self, DataError> {
+        match folder.join("v.npy") {
+            snapshots if snapshots.is_file() => Self::open_file(&snapshots),
+            _ => Self::open_separate(folder),
+        }
+    }
+
+    fn open_separate(folder: &Path) -> Result<Self, DataError> {
+        let files = vec![folder.join("a.npy"), folder.join("u.npy")];
+        let (a, u) = (MappedArray::open(&files[0])?, MappedArray::open(&files[1])?);
+        let [count, rows, columns] = a.header().shape[..] else {
+            return Err(shape_error(&files[0], &a, "[N, S, S]"));
+        };
+        if rows != columns {
+            return Err(shape_error(&files[0], &a, "[N, S, S]"));
+        }
+        if u.header().shape != a.header().shape {
+            return Err(shape_error(&files[1], &u, &format!("{:?} as a.npy has", a.header().shape)));
+        }
+        Ok(Self { files, arrays: vec![a, u], count, resolution: rows, layout: Layout::Separate })
+    }
+
+    /// One array of pairs or of snapshots, told apart by its shape.
+    pub(super) fn open_file(path: &Path) -> Result<Self, DataError> {
+        let array = MappedArray::open(path)?;
+        let expected = "pairs [N, 2, S, S] or snapshots [N, S, S, T] with T of at least 9";
+        let (count, resolution, layout) = match array.header().shape[..] {
+            [count, 2, rows, columns] if rows == columns => (count, rows, Layout::Stacked),
+            [count, rows, columns, times] if rows == columns && times > SNAPSHOTS[1] => {
+                (count, rows, Layout::Snapshots)
+            }
+            _ => return Err(shape_error(path, &array, expected)),
+        };
+        Ok(Self { files: vec![path.to_owned()], arrays: vec![array], count, resolution, layout })
+    }
+
+    /// The value of a pixel, by its place in C order: where the array says it is.
+    fn value(&self, record: usize, channel: usize, i: usize, j: usize) -> f64 {
+        match self.layout {
+            Layout::Separate => element(&self.arrays[channel], &[record, i, j]),
+            Layout::Stacked => element(&self.arrays[0], &[record, channel, i, j]),
+            Layout::Snapshots => element(&self.arrays[0], &[record, i, j, SNAPSHOTS[channel]]),
+        }
+    }
+}
+
+/// The element at an index, in either memory order.
+fn element(array: &MappedArray, index: &[usize]) -> f64 {
+    let header = array.header();
+    let step = |at: usize, (k, length): (usize, usize)| at * length + k;
+    let pairs = index.iter().copied().zip(header.shape.iter().copied());
+    let place = match header.fortran_order {
+        true => pairs.rev().fold(0, step),
+        false => pairs.fold(0, step),
+    };
+    array.value(place)
+}
+
+fn shape_error(path: &Path, array: &MappedArray, expected: &str) -> DataError {
+    let problem = format!("its shape is {:?}, expected {expected}", array.header().shape);
+    DataError::malformed(path, "array of fields", problem)
+}
+
+impl Source for Arrays {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn resolution(&self) -> usize {
+        self.resolution
+    }
+
+    fn files(&self) -> Vec<String> {
+        self.files.iter().map(|path| file_name(path)).collect()
+    }
+
+    fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError> {
+        let size = self.resolution;
+        let mut pair = vec![0.0; 2 * size * size];
+        for record in 0..self.count {
+            for channel in 0..2 {
+                let store = conversion.channel(channel);
+                for (k, out) in pair[channel * size * size..][..size * size].iter_mut().enumerate() {
+                    *out = store(self.value(record, channel, k / size, k % size));
+                }
+            }
+            take(&pair)?;
+        }
+        Ok(())
+    }
+}

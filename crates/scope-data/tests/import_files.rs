@@ -1,0 +1,146 @@
+//! Files written by numpy, scipy, h5py, pyarrow and Hugging Face `datasets`, read back value by value.
+//!
+//! The recipe of the fixtures is `fixtures/make.py`; value(n, c, i, j) = n + c/2 + i/64 + j/4096.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use scope_data::{Constants, DataError, Dataset, GeometryFiles, ImportRequest, Meta, Units, import};
+use scope_pde::{Pde, Split};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn request(pde: Pde, name: &str) -> ImportRequest {
+    let from = vec![fixture(name)];
+    ImportRequest { pde, split: Split::Train, from, geometry: None, units: None }
+}
+
+fn run(request: &ImportRequest) -> Result<(tempfile::TempDir, Dataset, Meta), DataError> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("set");
+    let meta = import(request, &out, |_, _| true)?;
+    Ok((folder, Dataset::open(&out)?, meta))
+}
+
+fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
+    let (_folder, set, meta) = run(request).unwrap();
+    set.verify().unwrap();
+    assert_eq!((set.len(), meta.resolution), (count, 32));
+    let constants = Constants::released(request.pde);
+    for n in 0..count {
+        let pair = set.pair(n);
+        for (c, (field, scaling)) in
+            [(pair.a(), constants.a), (pair.u(), constants.u)].into_iter().enumerate()
+        {
+            for (at, got) in field.iter().enumerate() {
+                let (i, j) = (at / 32, at % 32);
+                let value = n as f64 + c as f64 / 2.0 + i as f64 / 64.0 + j as f64 / 4096.0;
+                let expected = match units {
+                    Units::Stored => value as f32,
+                    Units::Physical => scaling.store(value),
+                };
+                assert_eq!(*got, expected, "record {n}, channel {c}, row {i}, column {j}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hugging_face_folders() {
+    assert_pattern(&request(Pde::Poisson, "poisson_hf"), 5, Units::Stored);
+    assert_pattern(&request(Pde::Poisson, "float32_hf"), 3, Units::Stored);
+}
+
+#[test]
+fn matlab_5_and_7() {
+    assert_pattern(&request(Pde::Poisson, "poisson_v5.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::Poisson, "poisson_v7.mat"), 3, Units::Physical);
+}
+
+#[test]
+fn matlab_s_last_time_is_the_response() {
+    assert_pattern(&request(Pde::NavierStokes, "ns_v7.mat"), 3, Units::Physical);
+}
+
+#[test]
+fn matlab_73() {
+    assert_pattern(&request(Pde::Darcy, "darcy_v73.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::Darcy, "darcy_v73_plain.mat"), 3, Units::Physical);
+}
+
+#[test]
+fn an_hdf5_feature_that_is_not_read_is_named() {
+    let error = run(&request(Pde::Darcy, "darcy_latest.mat")).unwrap_err().to_string();
+    assert!(error.contains("darcy_latest.mat") && error.contains("layout"), "{error}");
+}
+
+#[test]
+fn plain_arrays_in_both_orders_and_types() {
+    assert_pattern(&request(Pde::Helmholtz, "plain"), 3, Units::Physical);
+    assert_pattern(&request(Pde::Helmholtz, "pairs.npy"), 3, Units::Physical);
+    let stored = ImportRequest { units: Some(Units::Stored), ..request(Pde::Helmholtz, "pairs.npy") };
+    assert_pattern(&stored, 3, Units::Stored);
+}
+
+#[test]
+fn files_are_read_one_after_another() {
+    let mut both = request(Pde::Poisson, "poisson_v5.mat");
+    both.from.push(fixture("poisson_v7.mat"));
+    let (_folder, set, _) = run(&both).unwrap();
+    assert_eq!(set.len(), 6);
+    assert_eq!(set.pair(1).values(), set.pair(4).values());
+}
+
+#[test]
+fn cylinder_snapshots_with_their_disks() {
+    let beside = request(Pde::Cylinder, "cylinder");
+    assert_pattern(&beside, 2, Units::Physical);
+    let named =
+        ImportRequest { geometry: Some(GeometryFiles::Together(fixture("geometry.npy"))), ..beside.clone() };
+    let (_first, beside, _) = run(&beside).unwrap();
+    let (_second, named, _) = run(&named).unwrap();
+    for n in 0..2 {
+        assert_eq!(beside.disk(n), named.disk(n));
+    }
+    assert_eq!(beside.disk(1).map(|d| (d.cx, d.cy, d.r)), Some((12.0, 16.0, 4.5)));
+}
+
+fn refusal(request: &ImportRequest) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("set");
+    let error = import(request, &out, |_, _| true).unwrap_err().to_string();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a refused import leaves nothing");
+    error
+}
+
+#[test]
+fn wrong_requests_say_what_to_do() {
+    let error = refusal(&request(Pde::Cylinder, "pairs.npy"));
+    assert!(error.contains("--geometry"), "{error}");
+    let error = refusal(&request(Pde::Helmholtz, "poisson_v5.mat"));
+    assert!(error.contains("'psi_data'") && error.contains("phi_data"), "{error}");
+    let error = refusal(&request(Pde::Poisson, "make.py"));
+    assert!(error.contains("neither"), "{error}");
+    let error = refusal(&request(Pde::Poisson, "poisson_hf/data-00000-of-00002.arrow"));
+    assert!(error.contains("state.json"), "{error}");
+    let error = refusal(&request(Pde::Poisson, "nowhere"));
+    assert!(error.contains("cannot read") && error.contains("nowhere"), "{error}");
+    let error = refusal(&request(Pde::Poisson, "."));
+    assert!(error.contains("a.npy"), "{error}");
+}
+
+#[test]
+fn a_value_that_is_not_finite_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pairs.npy");
+    let mut bytes = std::fs::read(fixture("pairs.npy")).unwrap();
+    // Record 2, channel 1, row 3, column 5, behind a header of 128 bytes.
+    let at = 128 + 4 * (((2 * 2 + 1) * 32 + 3) * 32 + 5);
+    bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let error = refusal(&ImportRequest { from: vec![path], ..request(Pde::Poisson, "") });
+    assert!(error.contains("record 2, channel u, row 3, column 5"), "{error}");
+}
