@@ -1,11 +1,13 @@
 //! Pairs of fields, the folders they are kept in, and how they get there.
 //!
 //! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers, [`import`]
-//! from other people's files, [`merge`] from shards.
+//! from other people's files, [`merge`] from shards, and [`check`] compares one with what is known of its
+//! distribution.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");
 
+mod check;
 mod constants;
 mod dataset;
 mod error;
@@ -16,6 +18,7 @@ pub mod npy;
 mod pair;
 mod whole;
 
+pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, Z_LIMIT, check};
 pub use constants::{Constants, Scaling};
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;

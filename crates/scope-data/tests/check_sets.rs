@@ -1,0 +1,115 @@
+//! Fresh sets pass; sets made with a swapped convention do not.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use scope_data::{CheckReport, Constants, Dataset, DatasetWriter, Origin, Plan, Request, check, generate};
+use scope_pde::{Generator, Identity, Pde, Record, Split, linear::SeparableSolver};
+
+fn identity(pde: Pde, resolution: usize) -> Identity {
+    Identity { pde, seed: 7, split: Split::Train, resolution }
+}
+
+fn fresh(pde: Pde, resolution: usize, count: usize) -> CheckReport {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    generate(&Request { identity: identity(pde, resolution), count, shard: None }, &out, |_| true).unwrap();
+    check(&Dataset::open(&out).unwrap()).unwrap()
+}
+
+#[test]
+fn fresh_sets_agree_with_the_released_constants() {
+    for (pde, count) in [
+        (Pde::Poisson, 300),
+        (Pde::Helmholtz, 300),
+        (Pde::Darcy, 120),
+        (Pde::NavierStokes, 80),
+        (Pde::Cylinder, 8),
+    ] {
+        let report = fresh(pde, 128, count);
+        assert!(report.faults.is_empty(), "{pde}: {:?}", report.faults);
+        let references = report.channels.iter().flat_map(|c| [&c.mean, &c.deviation]);
+        assert!(references.into_iter().all(|estimate| estimate.z.is_some()), "{pde} has all its references");
+    }
+}
+
+#[test]
+fn other_resolutions_agree_with_closed_forms() {
+    for pde in Pde::ALL {
+        let report = fresh(pde, 32, 60);
+        assert!(report.faults.is_empty(), "{pde}: {:?}", report.faults);
+    }
+}
+
+/// A set of altered records.
+fn altered(pde: Pde, out: &Path, alter: impl Fn(&mut Record)) -> Vec<String> {
+    let count = if pde == Pde::Cylinder { 4 } else { 40 };
+    let constants = Constants::generated(pde);
+    let origin = Origin::Generated { seed: 0, generator_version: 0 };
+    let plan = Plan { pde, split: Split::Train, resolution: 128, count, constants, origin, shard: None };
+    let mut writer = DatasetWriter::create(out, plan).unwrap();
+    let generator = Generator::new(identity(pde, 128)).unwrap();
+    for index in 0..count {
+        let mut record = generator.record(index as u64).unwrap();
+        alter(&mut record);
+        let a = record.a.iter().map(|x| constants.a.store(*x));
+        let values: Vec<f32> = a.chain(record.u.iter().map(|x| constants.u.store(*x))).collect();
+        writer.push(&values, record.disk).unwrap();
+    }
+    writer.finish().unwrap();
+    check(&Dataset::open(out).unwrap()).unwrap().faults
+}
+
+fn assert_caught(pde: Pde, words: &str, alter: impl Fn(&mut Record)) {
+    let root = tempfile::tempdir().unwrap();
+    let faults = altered(pde, &root.path().join("set"), alter);
+    assert!(faults.iter().any(|fault| fault.contains(words)), "{words}: {faults:?}");
+}
+
+#[test]
+fn a_spacing_of_one_128th_is_caught() {
+    // Poisson's solution is proportional to the square of the spacing.
+    let shrink = |record: &mut Record| record.u.iter_mut().for_each(|u| *u *= (127.0f64 / 128.0).powi(2));
+    assert_caught(Pde::Poisson, "discrete residual", shrink);
+    assert_caught(Pde::Helmholtz, "discrete residual", shrink);
+}
+
+#[test]
+fn the_other_sign_of_k_squared_is_caught() {
+    let solver = SeparableSolver::dirichlet(126, 1.0 / 127.0, -1.0);
+    assert_caught(Pde::Helmholtz, "discrete residual", |record| {
+        let inside = |k: usize| (k / 126 + 1) * 128 + k % 126 + 1;
+        let mut u: Vec<f64> = (0..126 * 126).map(|k| record.a[inside(k)]).collect();
+        solver.solve(&mut u, &mut vec![0.0; 126 * 126]);
+        (0..126 * 126).for_each(|k| record.u[inside(k)] = u[k]);
+    });
+}
+
+#[test]
+fn the_other_edge_convention_is_caught() {
+    let on_edge = |k: usize| [0, 127].contains(&(k / 128)) || [0, 127].contains(&(k % 128));
+    assert_caught(Pde::Poisson, "zero on the whole edge", |record| {
+        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.a[k] = 0.0);
+    });
+    assert_caught(Pde::Helmholtz, "|a| on the edge", |record| {
+        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.a[k] = 0.1);
+    });
+}
+
+#[test]
+fn wrong_fields_are_caught() {
+    assert_caught(Pde::Darcy, "a other than 3 or 12", |record| record.a[77] = 7.5);
+    assert_caught(Pde::Darcy, "fresh solve", |record| record.u.reverse());
+    assert_caught(Pde::NavierStokes, "fresh solve", |record| record.u = record.a.clone());
+    assert_caught(Pde::NavierStokes, "mean vorticity", |record| record.u.iter_mut().for_each(|u| *u += 0.01));
+    assert_caught(Pde::Poisson, "standard deviation of a", |record| {
+        record.a.iter_mut().for_each(|a| *a *= 3.0)
+    });
+    let stir = |record: &mut Record| {
+        let disk = record.disk.unwrap();
+        record.u[disk.cx as usize * 128 + disk.cy as usize] = 1.0;
+    };
+    assert_caught(Pde::Cylinder, "inside the disk", stir);
+    assert_caught(Pde::Cylinder, "negative", |record| record.a[5] = -0.5);
+}
