@@ -1,0 +1,98 @@
+//! `scope bench`: the program's own figures on this machine.
+
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use scope_pde::{Generator, Identity, Pde, Split};
+use serde::Serialize;
+
+use super::{Outcome, pde_names};
+use crate::terminal::{Table, print_json, say};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// How fast one core makes records
+    Generate(BenchGenerate),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  scope bench generate --pde ns --seconds 5")]
+pub(crate) struct BenchGenerate {
+    /// One problem only
+    #[arg(long, value_parser = pde_names())]
+    pde: Option<Pde>,
+    /// Grid points along each axis
+    #[arg(long, value_name = "S", default_value_t = 128)]
+    resolution: usize,
+    /// How long to measure each problem
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How fast records of one problem are made.
+#[derive(Debug, Serialize)]
+struct Rate {
+    pde: &'static str,
+    resolution: usize,
+    records: u64,
+    /// The median over records, since times on shared machines have long tails.
+    median_ms: f64,
+    records_per_second: f64,
+}
+
+impl BenchCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        match self {
+            BenchCommand::Generate(generate) => generate.run(),
+        }
+    }
+}
+
+impl BenchGenerate {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let problems = self.pde.map_or(Pde::ALL.to_vec(), |pde| vec![pde]);
+        let rates: Vec<Rate> = problems.into_iter().map(|pde| self.measure(pde)).collect::<Result<_, _>>()?;
+        if self.json {
+            print_json(&rates)?;
+            return Ok(Outcome::Success);
+        }
+        let mut table = Table::new(&["pde", "resolution", "records", "median ms", "records/s, one core"]);
+        for rate in &rates {
+            table.row([
+                rate.pde.into(),
+                rate.resolution.to_string(),
+                rate.records.to_string(),
+                format!("{:.3}", rate.median_ms),
+                format!("{:.1}", rate.records_per_second),
+            ]);
+        }
+        say(&table.to_string());
+        Ok(Outcome::Success)
+    }
+
+    fn measure(&self, pde: Pde) -> anyhow::Result<Rate> {
+        let identity = Identity { pde, seed: 1, split: Split::Train, resolution: self.resolution };
+        let generator = Generator::new(identity)?;
+        generator.record(0)?;
+        let budget = Duration::try_from_secs_f64(self.seconds).unwrap_or(Duration::ZERO);
+        let start = Instant::now();
+        let mut times = Vec::new();
+        while times.is_empty() || start.elapsed() < budget {
+            let begin = Instant::now();
+            generator.record(times.len() as u64)?;
+            times.push(begin.elapsed().as_secs_f64());
+        }
+        let (records, total) = (times.len() as u64, times.iter().sum::<f64>());
+        times.sort_by(f64::total_cmp);
+        Ok(Rate {
+            pde: pde.name(),
+            resolution: self.resolution,
+            records,
+            median_ms: times[times.len() / 2] * 1e3,
+            records_per_second: records as f64 / total,
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! `scope data check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use scope_data::{CheckReport, Dataset, Estimate, Meta, Source, check};
+
+use crate::{
+    commands::Outcome,
+    terminal::{Table, complain_of, grouped, number, print_json, say},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  scope data check data/poisson\n\nCompares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 standard errors off or a law is broken."
+)]
+pub(crate) struct Check {
+    /// A dataset folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let set = Dataset::open(&self.folder)?;
+        let report = check(&set)?;
+        if self.json {
+            print_json(&report)?;
+        } else {
+            let meta = set.meta();
+            let size = meta.resolution;
+            let count = grouped(meta.count);
+            let folder = self.folder.display();
+            say(&format!("{folder}: {count} records of {} ({}), {size} x {size}", meta.pde, meta.split));
+            print_report(meta, &report);
+        }
+        report.faults.iter().for_each(|fault| complain_of(fault));
+        Ok(if report.faults.is_empty() { Outcome::Success } else { Outcome::Faults })
+    }
+}
+
+/// Prints a report in tables.
+pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
+    say(&meta.origin.describe(meta.pde));
+    let mut figures =
+        Table::new(&["", "this set", "expected", "difference", "std. error", "z", "expected from"]);
+    for channel in &report.channels {
+        for (figure, estimate) in [("mean", &channel.mean), ("sd", &channel.deviation)] {
+            figures.row(estimate_row(format!("{} {figure}", channel.channel), estimate));
+        }
+    }
+    let mut extremes = Table::new(&["", "least", "greatest", "released least", "released greatest"]);
+    for channel in &report.channels {
+        let released = |k: usize| channel.released_extremes.map_or("-".into(), |r| number(r[k], 6));
+        extremes.row([
+            channel.channel.into(),
+            number(channel.least, 6),
+            number(channel.greatest, 6),
+            released(0),
+            released(1),
+        ]);
+    }
+    let mut laws = Table::new(&["law", "records", "worst", "limit", ""]);
+    for law in &report.laws {
+        let verdict = if law.holds() { "ok" } else { "BROKEN" };
+        laws.row([
+            law.name.into(),
+            grouped(law.records),
+            number(law.worst, 2),
+            number(law.limit, 1),
+            verdict.into(),
+        ]);
+    }
+    say(&format!("\n{figures}\n{extremes}\n{laws}"));
+    report.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    if report.faults.is_empty() {
+        say("ok: within 4 standard errors of what is expected, and every law holds");
+    }
+}
+
+fn estimate_row(name: String, estimate: &Estimate) -> [String; 7] {
+    let dash = || "-".to_owned();
+    let from = estimate.reference.map_or(dash(), |reference| match (reference.source, reference.records) {
+        (Source::Released, Some(n)) => format!("{} released records", grouped(n)),
+        (Source::Generator, Some(n)) => format!("{} records of our flow", grouped(n)),
+        _ => "theory".into(),
+    });
+    [
+        name,
+        number(estimate.value, 6),
+        estimate.reference.map_or(dash(), |reference| number(reference.value, 6)),
+        estimate.reference.map_or(dash(), |reference| number(estimate.value - reference.value, 3)),
+        number(estimate.standard_error, 2),
+        estimate.z.map_or(dash(), |z| format!("{z:+.2}")),
+        from,
+    ]
+}

@@ -1,0 +1,107 @@
+//! `scope data generate`.
+
+use std::{path::PathBuf, time::Instant};
+
+use anyhow::Context;
+use clap::Args;
+use scope_data::{Request, Shard, generate};
+use scope_pde::{Identity, MIN_RESOLUTION, Pde, Split};
+
+use crate::{
+    commands::{Outcome, pde_names},
+    terminal::{Interrupt, Progress, grouped, say},
+};
+
+/// The seed of training data, where none is named.
+pub(crate) const DEFAULT_SEED: u64 = 20260913;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  scope data generate poisson --count 50000 --out data/poisson\n  scope data generate darcy --count 1000 --split test --out data/darcy-test\n  scope data generate ns --count 50000 --shard 3/20 --out data/ns-03\n\nThe same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted."
+)]
+pub(crate) struct Generate {
+    /// The problem
+    #[arg(value_parser = pde_names())]
+    pde: Pde,
+    /// Number of records of the whole set
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    count: usize,
+    /// Seed of the set
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    seed: u64,
+    /// Folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// train or test; the two never share a random draw
+    #[arg(long, default_value_t = Split::Train, value_name = "SPLIT")]
+    split: Split,
+    /// Grid points along each axis
+    #[arg(long, value_name = "S", default_value_t = 128, value_parser = resolution)]
+    resolution: usize,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<usize>,
+    /// Make the i-th of n parts only, to be joined with `scope data merge`
+    #[arg(long, value_name = "i/n", value_parser = part_of)]
+    shard: Option<Part>,
+}
+
+/// A part as it was typed.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    part: usize,
+    of: usize,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let identity =
+            Identity { pde: self.pde, seed: self.seed, split: self.split, resolution: self.resolution };
+        let shard = self.shard.map(|Part { part, of }| Shard { part, of, total: self.count });
+        let request = Request { identity, count: self.count, shard };
+        let records = shard.map_or(self.count, |shard| shard.records().len());
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.unwrap_or(0))
+            .build()
+            .context("threads could not be started")?;
+        let interrupt = Interrupt::listen()?;
+        let progress = Progress::new(&format!("generate {}", self.pde), records);
+        let start = Instant::now();
+        let meta = pool.install(|| {
+            generate(&request, &self.out, |done| {
+                progress.at(done);
+                !interrupt.requested()
+            })
+        })?;
+        progress.finish();
+        let seconds = start.elapsed().as_secs_f64();
+        say(&format!(
+            "wrote {} records of {} ({}) to {} in {seconds:.1} s, {} a second on {} threads",
+            grouped(meta.count),
+            meta.pde,
+            meta.split,
+            self.out.display(),
+            grouped((meta.count as f64 / seconds).round() as usize),
+            pool.current_num_threads(),
+        ));
+        Ok(Outcome::Success)
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number from 1 up".into())
+}
+
+fn resolution(text: &str) -> Result<usize, String> {
+    let valid = |size: &usize| *size >= MIN_RESOLUTION && size.is_multiple_of(2) && *size <= 4096;
+    let expected = || format!("expected an even number from {MIN_RESOLUTION} to 4096");
+    text.parse().ok().filter(valid).ok_or_else(expected)
+}
+
+fn part_of(text: &str) -> Result<Part, String> {
+    let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    match parsed {
+        Some((part, of)) if (1..=of).contains(&part) => Ok(Part { part, of }),
+        _ => Err("expected i/n with i from 1 to n, as in 3/20".into()),
+    }
+}

@@ -1,0 +1,115 @@
+//! `scope data import`.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use scope_data::{GeometryFiles, ImportRequest, Meta, Units, import};
+use scope_pde::{Pde, Split};
+
+use crate::{
+    commands::{Outcome, pde_names},
+    terminal::{Interrupt, Progress, grouped, say, warn},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Reads, and tells apart by content:\n  - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates\n  - DiffusionPDE's .mat files, v5 to v7.3, with their variable names\n  - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)\n  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]\n\nExamples:\n  scope data import poisson --from poisson_hf --out data/poisson\n  scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns\n  scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder"
+)]
+pub(crate) struct Import {
+    /// The problem
+    #[arg(value_parser = pde_names())]
+    pde: Pde,
+    /// A file or folder to read; repeat it to read several, in order
+    #[arg(long, required = true, value_name = "PATH")]
+    from: Vec<PathBuf>,
+    /// Folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// train or test [default: train]
+    #[arg(long)]
+    split: Option<Split>,
+    /// The cylinder's disks: one file [N, 3], or cx.npy,cy.npy,r.npy
+    #[arg(long, value_name = "FILES", value_parser = geometry_files)]
+    geometry: Option<GeometryFiles>,
+    /// What the numbers mean [default: stored in Hugging Face folders, physical elsewhere]
+    #[arg(long, value_enum)]
+    units: Option<UnitsArgument>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitsArgument {
+    /// Physical values
+    Physical,
+    /// (x - mean) / (2 sigma)
+    Stored,
+}
+
+impl Import {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let Some(split) = self.split.or_else(|| self.default_split()) else {
+            bail!(
+                "the name of a source says 'test': say --split test, or --split train if it is to be trained on"
+            );
+        };
+        let request = ImportRequest {
+            pde: self.pde,
+            split,
+            from: self.from,
+            geometry: self.geometry,
+            units: self.units.map(|units| match units {
+                UnitsArgument::Physical => Units::Physical,
+                UnitsArgument::Stored => Units::Stored,
+            }),
+        };
+        let interrupt = Interrupt::listen()?;
+        let mut progress = None;
+        let meta = import(&request, &self.out, |done, count| {
+            progress.get_or_insert_with(|| Progress::new(&format!("import {}", self.pde), count)).at(done);
+            !interrupt.requested()
+        })?;
+        progress.iter().for_each(Progress::finish);
+        say(&format!(
+            "wrote {} records of {} ({}), {} x {}, to {}",
+            grouped(meta.count),
+            meta.pde,
+            meta.split,
+            meta.resolution,
+            meta.resolution,
+            self.out.display()
+        ));
+        warn_about_units(&meta);
+        Ok(Outcome::Success)
+    }
+
+    /// Train, unless a name says otherwise: held-out records must not be trained on by mistake.
+    fn default_split(&self) -> Option<Split> {
+        let says_test =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("test"));
+        if self.from.iter().any(says_test) { None } else { Some(Split::Train) }
+    }
+}
+
+/// Stored values have a standard deviation near 1/2; a root mean square far from that means wrong units.
+fn warn_about_units(meta: &Meta) {
+    for (name, channel) in meta.channels() {
+        let stored = channel.rms / (2.0 * channel.sigma.hypot(channel.mean));
+        if !(0.25..=1.0).contains(&stored) {
+            warn(&format!(
+                "the root mean square of {name} is {:.3e}, that of the released {} is {:.3e}: are the values in other units (--units)?",
+                channel.rms,
+                meta.pde,
+                channel.sigma.hypot(channel.mean)
+            ));
+        }
+    }
+}
+
+fn geometry_files(text: &str) -> Result<GeometryFiles, String> {
+    let files: Vec<PathBuf> = text.split(',').map(PathBuf::from).collect();
+    match <[PathBuf; 3]>::try_from(files) {
+        Ok(three) => Ok(GeometryFiles::Separate(three)),
+        Err(files) if files.len() == 1 => Ok(GeometryFiles::Together(text.into())),
+        Err(_) => Err("expected one file, or three separated by commas".into()),
+    }
+}

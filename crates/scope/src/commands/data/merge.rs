@@ -1,0 +1,42 @@
+//! `scope data merge`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use scope_data::{Dataset, merge};
+
+use crate::{
+    commands::Outcome,
+    terminal::{Progress, grouped, say},
+};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  scope data merge data/ns-* --out data/ns\n\nThe result equals, in every byte, the set that one run would have made."
+)]
+pub(crate) struct Merge {
+    /// The folders of all parts, in any order
+    #[arg(required = true, value_name = "DIR")]
+    shards: Vec<PathBuf>,
+    /// Folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+impl Merge {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let opened: Vec<Dataset> =
+            self.shards.iter().map(|shard| Dataset::open(shard)).collect::<Result<_, _>>()?;
+        let progress = Progress::new("merge", opened.iter().map(Dataset::len).sum());
+        let meta = merge(&self.shards, &self.out, |done| progress.at(done))?;
+        progress.finish();
+        say(&format!(
+            "joined {} records of {} ({}) in {}",
+            grouped(meta.count),
+            meta.pde,
+            meta.split,
+            self.out.display()
+        ));
+        Ok(Outcome::Success)
+    }
+}

@@ -1,0 +1,37 @@
+//! The command-line program: it turns arguments into calls of the libraries, and errors into sentences.
+
+mod commands;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::{Command, Outcome};
+
+/// Recover complete physical fields from sparse sensors.
+#[derive(Debug, Parser)]
+#[command(
+    name = "scope",
+    version,
+    about,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  scope demo\n  scope data generate poisson --count 2000 --out data/poisson\n  scope data check data/poisson\n\nExit codes: 0 success, 1 failure, 2 misuse."
+)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    match program.command.run() {
+        Ok(Outcome::Success) => ExitCode::SUCCESS,
+        Ok(Outcome::Faults) => ExitCode::FAILURE,
+        Err(error) => {
+            terminal::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

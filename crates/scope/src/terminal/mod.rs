@@ -1,0 +1,87 @@
+//! How the program speaks: results to standard output, everything else to standard error.
+
+mod interrupt;
+mod progress;
+mod table;
+
+use std::io::{self, Write};
+
+pub(crate) use interrupt::Interrupt;
+pub(crate) use progress::Progress;
+pub(crate) use table::Table;
+
+/// Prints a line of results. A reader that has gone away, as `head` does, is no failure.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+/// Prints a value as JSON.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    say(&serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// Tells of an error and what caused it.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut line = format!("error: {error}");
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        // Our own errors already name their cause.
+        if !line.ends_with(&cause) {
+            line.push_str(&format!(": {cause}"));
+        }
+    }
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Tells of something wrong with what was given.
+pub(crate) fn complain_of(fault: &str) {
+    let _ = writeln!(io::stderr(), "fault: {fault}");
+}
+
+/// Tells of something that may be wrong.
+pub(crate) fn warn(line: &str) {
+    let _ = writeln!(io::stderr(), "warning: {line}");
+}
+
+/// 50000 as "50,000".
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number with the given significant digits, in the notation that reads best.
+pub(crate) fn number(x: f64, digits: usize) -> String {
+    let magnitude = x.abs().log10().floor();
+    match x {
+        0.0 => "0".into(),
+        _ if (-4.0..6.0).contains(&magnitude) => {
+            let decimals = (digits as f64 - 1.0 - magnitude).max(0.0) as usize;
+            format!("{x:.decimals$}")
+        }
+        _ => format!("{x:.*e}", digits - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_significant_digits() {
+        let shown = [0.0, 7.5, -0.0041747812, 123456.78, 1e-9, -2.5e12].map(|x| number(x, 4));
+        assert_eq!(shown, ["0", "7.500", "-0.004175", "123457", "1.000e-9", "-2.500e12"]);
+    }
+
+    #[test]
+    fn digits_come_in_threes() {
+        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,224 @@
+//! The data commands, through the real binary, in a fresh folder.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use assert_cmd::cargo::cargo_bin;
+
+fn scope(folder: &Path, arguments: &str) -> Output {
+    Command::new(cargo_bin("scope")).args(arguments.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Runs a command that must succeed; returns what it printed.
+fn succeed(folder: &Path, arguments: &str) -> String {
+    let output = scope(folder, arguments);
+    assert!(output.status.success(), "scope {arguments}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// Runs a command that must fail with the given exit code; returns its complaint.
+fn fail(folder: &Path, code: i32, arguments: &str) -> String {
+    let output = scope(folder, arguments);
+    assert_eq!(output.status.code(), Some(code), "scope {arguments}: {}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn a_set_is_made_described_and_checked() {
+    let root = tempfile::tempdir().unwrap();
+    let made = succeed(root.path(), "data generate poisson --count 40 --resolution 32 --seed 3 --out set");
+    assert!(made.starts_with("wrote 40 records of poisson (train) to set"), "{made}");
+    let info = succeed(root.path(), "data info set");
+    assert!(info.contains("40 records of poisson (train), 32 x 32"), "{info}");
+    assert!(
+        info.contains("fresh draws from the released distribution (seed 3, generator version 1)"),
+        "{info}"
+    );
+    let check = succeed(root.path(), "data check set");
+    assert!(check.contains("discrete residual") && check.contains("ok: within 4 standard errors"), "{check}");
+}
+
+#[test]
+fn reports_are_json_when_asked() {
+    let root = tempfile::tempdir().unwrap();
+    succeed(root.path(), "data generate helmholtz --count 4 --resolution 32 --out set");
+    let info: serde_json::Value =
+        serde_json::from_str(&succeed(root.path(), "data info set --json")).unwrap();
+    assert_eq!(info["pde"], "helmholtz");
+    assert_eq!(
+        info,
+        serde_json::from_slice::<serde_json::Value>(&fs::read(root.path().join("set/meta.json")).unwrap())
+            .unwrap()
+    );
+    let check: serde_json::Value =
+        serde_json::from_str(&succeed(root.path(), "data check set --json")).unwrap();
+    assert_eq!(check["channels"][1]["channel"], "u");
+    let bench = succeed(root.path(), "bench generate --pde poisson --resolution 32 --seconds 0.01 --json");
+    let bench: serde_json::Value = serde_json::from_str(&bench).unwrap();
+    assert!(bench[0]["records_per_second"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn shards_join_to_what_one_run_makes() {
+    let root = tempfile::tempdir().unwrap();
+    succeed(root.path(), "data generate darcy --count 7 --resolution 32 --threads 1 --out whole");
+    for part in 1..=3 {
+        succeed(
+            root.path(),
+            &format!("data generate darcy --count 7 --resolution 32 --shard {part}/3 --out part-{part}"),
+        );
+    }
+    succeed(root.path(), "data merge part-2 part-3 part-1 --out joined");
+    for name in ["fields.npy", "meta.json"] {
+        let read = |folder: &str| fs::read(root.path().join(folder).join(name)).unwrap();
+        assert!(read("whole") == read("joined"), "{name}");
+    }
+}
+
+#[test]
+fn misuse_exits_with_2_and_says_what_was_expected() {
+    let root = tempfile::tempdir().unwrap();
+    let complaint = |arguments| fail(root.path(), 2, arguments);
+    assert!(complaint("data generate posson --count 1 --out x").contains("similar value exists: 'poisson'"));
+    assert!(complaint("data generate poisson --count 0 --out x").contains("whole number from 1 up"));
+    assert!(
+        complaint("data generate poisson --count 1 --resolution 33 --out x").contains("even number from 32")
+    );
+    assert!(complaint("data generate poisson --count 9 --shard 0/3 --out x").contains("i from 1 to n"));
+    assert!(complaint("data generate poisson --count 9 --shard 4/3 --out x").contains("i from 1 to n"));
+    assert!(complaint("data generate poisson --count 9 --split dev --out x").contains("train, test"));
+    assert!(complaint("data import cylinder --from x --out y --geometry a,b").contains("three separated"));
+    assert!(complaint("dta").contains("similar subcommand exists: 'data'"));
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn failures_exit_with_1_and_name_the_file() {
+    let root = tempfile::tempdir().unwrap();
+    let complaint = |arguments| fail(root.path(), 1, arguments);
+    assert!(complaint("data check nowhere").contains("nowhere is not a usable dataset folder"));
+    fs::create_dir(root.path().join("full")).unwrap();
+    fs::write(root.path().join("full/thesis.tex"), "precious").unwrap();
+    assert!(
+        complaint("data generate poisson --count 1 --out full")
+            .contains("full already exists and is not empty")
+    );
+    assert_eq!(fs::read(root.path().join("full/thesis.tex")).unwrap(), b"precious");
+    assert!(complaint("data import poisson --from full --out y").contains("the folder holds none of"));
+    assert!(complaint("data import poisson --from poisson_test_hf --out y").contains("--split test"));
+    assert!(complaint("data merge full --out y").contains("holds no meta.json"));
+}
+
+#[test]
+fn a_faulty_set_is_reported_and_exits_with_1() {
+    let root = tempfile::tempdir().unwrap();
+    succeed(root.path(), "data generate poisson --count 4 --resolution 32 --out set");
+    let path = root.path().join("set/fields.npy");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let complaint = fail(root.path(), 1, "data check set");
+    assert!(complaint.contains("fields.npy has changed since it was written"), "{complaint}");
+    // Right bytes of the wrong kind: a Poisson set that calls itself Helmholtz.
+    let meta = root.path().join("set/meta.json");
+    succeed(root.path(), "data generate poisson --count 4 --resolution 32 --out other");
+    let text = fs::read_to_string(root.path().join("other/meta.json")).unwrap();
+    fs::copy(root.path().join("other/fields.npy"), path).unwrap();
+    fs::write(meta, text.replace("\"poisson\"", "\"helmholtz\"")).unwrap();
+    let complaint = fail(root.path(), 1, "data check set");
+    assert!(complaint.contains("fault: |a| on the edge"), "{complaint}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let root = tempfile::tempdir().unwrap();
+    let mut child = Command::new(cargo_bin("scope"))
+        .args(["data", "generate", "--help"])
+        .current_dir(root.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().code().is_some(), "no signal, no panic");
+}
+
+#[cfg(unix)]
+mod signals {
+    use super::*;
+
+    fn start(root: &Path) -> std::process::Child {
+        let child = Command::new(cargo_bin("scope"))
+            .args("data generate poisson --count 1000000 --out set".split_whitespace())
+            .current_dir(root)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Writing has begun when the folder under construction holds fields.
+        while fs::metadata(root.join("set.partial/fields.npy")).map_or(0, |file| file.len()) < 1 << 20 {
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    fn send(signal: &str, child: &std::process::Child) {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    #[test]
+    fn an_interrupt_leaves_nothing() {
+        for signal in ["-INT", "-TERM"] {
+            let root = tempfile::tempdir().unwrap();
+            let child = start(root.path());
+            send(signal, &child);
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(1));
+            assert!(stderr(&output).contains("interrupted: nothing was written"));
+            assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_kill_leaves_no_set_and_the_next_run_succeeds() {
+        let root = tempfile::tempdir().unwrap();
+        let mut child = start(root.path());
+        send("-KILL", &child);
+        child.wait().unwrap();
+        assert!(!root.path().join("set").exists());
+        succeed(root.path(), "data generate poisson --count 3 --out set");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+        succeed(root.path(), "data check set");
+    }
+
+    #[test]
+    fn a_second_writer_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let mut child = start(root.path());
+        let complaint = fail(root.path(), 1, "data generate poisson --count 3 --out set");
+        assert!(complaint.contains("another process is writing set"), "{complaint}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn the_demo_works_in_any_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let shown = succeed(root.path(), "demo");
+    assert!(shown.contains("ok: within 4 standard errors"), "{shown}");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}
