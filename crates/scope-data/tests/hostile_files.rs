@@ -170,6 +170,14 @@ proptest! {
     }
 }
 
+/// Zero records of any size need no bytes, so the file's length does not refute them.
+#[test]
+fn no_records_of_absurd_size_are_refused() {
+    let header = scope_data::npy::Header::new(scope_data::npy::Dtype::F32, &[0, 2, 1 << 20, 1 << 20]);
+    let error = import_bytes("noise", Pde::Poisson, &header.to_bytes()).unwrap_err().to_string();
+    assert!(error.contains("holds no records"), "{error}");
+}
+
 #[test]
 fn every_truncation_is_refused() {
     for (name, pde) in FILES {

@@ -117,15 +117,18 @@ impl ArrowFile {
         }
     }
 
-    /// S, from the first row of the file.
+    /// S, from the first row of the file; a row must fit into the file before anything is allocated for it.
     fn find_resolution(&self) -> Parsed<usize> {
         let batch = self.batches.iter().find(|batch| batch.rows > 0).ok_or("it holds no rows")?;
         let outer = Offsets(self.buffer(batch, self.schema.data_buffer(1))?);
         let channels = Offsets(self.buffer(batch, self.schema.data_buffer(3))?);
         let first = outer.get(0)?;
         let size = channels.get(first + 1)?.checked_sub(channels.get(first)?);
-        size.filter(|size| (1..=1 << 14).contains(size))
-            .ok_or_else(|| "its rows are not [2, S, S] arrays".into())
+        let fits = |size: &usize| {
+            let values = size.checked_mul(*size).and_then(|pixels| pixels.checked_mul(2 * size_of::<f32>()));
+            *size > 0 && values.is_some_and(|bytes| bytes <= self.map.len())
+        };
+        size.filter(fits).ok_or_else(|| "its rows are not [2, S, S] arrays".into())
     }
 
     /// The columns of a batch, every row a \[2, S, S\] array.

@@ -105,7 +105,7 @@ impl Source for MatFile {
         let a = self.values(&container, 0, conversion.channel(0)).map_err(malformed)?;
         let u = self.values(&container, 1, conversion.channel(1)).map_err(malformed)?;
         let pixels = self.resolution * self.resolution;
-        let mut block = vec![0.0; BLOCK * 2 * pixels];
+        let mut block = vec![0.0; BLOCK.min(self.count) * 2 * pixels];
         for first in (0..self.count).step_by(BLOCK) {
             let records = BLOCK.min(self.count - first);
             gather(&a, first, records, self.count, self.resolution, &mut block, 0);

@@ -135,6 +135,9 @@ fn read_start(file: &mut std::fs::File, start: &mut [u8]) -> std::io::Result<()>
 fn common_resolution(paths: &[PathBuf], parts: &[Part]) -> Result<usize, DataError> {
     let mut common = None;
     for (path, part) in paths.iter().zip(parts) {
+        if part.source.count() == 0 {
+            return Err(DataError::malformed(path, "source of data", "it holds no records"));
+        }
         let size = part.source.resolution();
         if size < MIN_RESOLUTION || !size.is_multiple_of(2) {
             let problem =
