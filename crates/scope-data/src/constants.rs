@@ -54,8 +54,8 @@ impl Constants {
     }
 
     /// The constants that generated data use: the released ones, except for the cylinder, whose flow is our
-    /// own. Its values were measured once, on 20,000 training records of seed 20260913 at resolution 128, and
-    /// belong to the generator version.
+    /// own. Its values were measured once, on 20,000 training records of seed 20260913 at resolution 128,
+    /// and belong to the generator version.
     pub fn generated(pde: Pde) -> Self {
         match pde {
             Pde::Cylinder => Self {

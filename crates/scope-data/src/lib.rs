@@ -1,8 +1,8 @@
 //! Pairs of fields, the folders they are kept in, and how they get there.
 //!
-//! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers, [`import`]
-//! from other people's files, [`merge`] from shards, and [`check`] compares one with what is known of its
-//! distribution.
+//! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers,
+//! [`import`] from other people's files, [`merge`] from shards, and [`check`] compares one with what is
+//! known of its distribution.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");

@@ -1,5 +1,5 @@
-//! Damaged files: whatever the bytes, an import ends with a set or an error; it never panics, and never asks for much
-//! more memory than the file is long.
+//! Damaged files: whatever the bytes, an import ends with a set or an error; it never panics, and never
+//! asks for much more memory than the file is long.
 //!
 //! `PROPTEST_CASES=20000 cargo test --release -p scope-data --test hostile_files` looks further.
 

@@ -1,6 +1,7 @@
 //! The cylinder flow at the ends of its published ranges, where gaps are narrowest and speeds highest.
 //!
-//! `SCOPE_CYLINDER_DRAWS=1000 cargo test --release -p scope-pde --test cylinder_extremes` tries more of them.
+//! `SCOPE_CYLINDER_DRAWS=1000 cargo test --release -p scope-pde --test cylinder_extremes` tries more of
+//! them.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! SCOPE recovers complete physical fields from sparse sensors. This crate is the front door: it re-exports the
-//! libraries, and holds the command-line program.
+//! SCOPE recovers complete physical fields from sparse sensors. This crate is the front door: it re-exports
+//! the libraries, and holds the command-line program.
 //!
 //! - [`pde`]: random fields and five solvers.
 //! - [`data`]: pairs of fields, their files and normalisation.

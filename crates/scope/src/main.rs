@@ -9,6 +9,15 @@ use clap::Parser;
 
 use commands::{Command, Outcome};
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope demo
+  scope data generate poisson --count 2000 --out data/poisson
+  scope data check data/poisson
+
+Exit codes: 0 success, 1 failure, 2 misuse.";
+
 /// Recover complete physical fields from sparse sensors.
 #[derive(Debug, Parser)]
 #[command(
@@ -17,7 +26,7 @@ use commands::{Command, Outcome};
     about,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Examples:\n  scope demo\n  scope data generate poisson --count 2000 --out data/poisson\n  scope data check data/poisson\n\nExit codes: 0 success, 1 failure, 2 misuse."
+    after_help = EXAMPLES
 )]
 struct Program {
     #[command(subcommand)]

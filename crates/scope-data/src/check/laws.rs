@@ -13,7 +13,8 @@ use crate::{
 const SAMPLED: usize = 64;
 /// Records that are solved again, which costs more.
 const SOLVED_AGAIN: usize = 8;
-/// Single precision leaves a five-point residual of about 1e-4 of the largest |a|; a wrong convention leaves 1e-2.
+/// Single precision leaves a five-point residual of about 1e-4 of the largest |a|; a wrong convention
+/// leaves 1e-2.
 const RESIDUAL_LIMIT: f64 = 1e-3;
 
 /// Pressures of all but nearly singular Darcy records.
@@ -59,8 +60,8 @@ pub(super) fn test(set: &Dataset) -> Vec<Law> {
     }
 }
 
-/// Things to know of a set. Darcy's spline makes some coefficients negative, and about one record in three thousand
-/// comes out nearly singular, in the released data as in ours.
+/// Things to know of a set. Darcy's spline makes some coefficients negative, and about one record in three
+/// thousand comes out nearly singular, in the released data as in ours.
 pub(super) fn notes(set: &Dataset) -> Vec<String> {
     if set.meta().pde != Pde::Darcy {
         return Vec::new();

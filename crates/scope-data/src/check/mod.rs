@@ -1,5 +1,5 @@
-//! Is a set what it claims to be? Statistics against what is known of the distribution, and laws that each record
-//! must obey.
+//! Is a set what it claims to be? Statistics against what is known of the distribution, and laws that each
+//! record must obey.
 
 mod laws;
 mod reference;
@@ -28,8 +28,8 @@ pub struct CheckReport {
     pub faults: Vec<String>,
 }
 
-/// Checks every byte against its hash, then statistics and laws. Faults are in the report; an error means that the set
-/// could not be checked.
+/// Checks every byte against its hash, then statistics and laws. Faults are in the report; an error means
+/// that the set could not be checked.
 pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     if set.is_empty() {
         return Err(DataError::malformed(set.folder(), "dataset", "it has no records to check"));

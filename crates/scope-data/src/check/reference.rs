@@ -65,7 +65,8 @@ pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
 /// How many records the constants of our own flow were measured on.
 const OWN_CYLINDER_RECORDS: usize = 20_000;
 
-/// Extremes of the released training records, \[pde\]\[channel\]\[least, greatest\] (data specification, 1.1).
+/// Extremes of the released training records, \[pde\]\[channel\]\[least, greatest\] (data specification,
+/// 1.1).
 const EXTREMES: [[[f64; 2]; 2]; 5] = [
     [[3.0, 12.0], [-0.28737752, 0.11770357]],
     [[-2.13132663, 2.16163561], [-0.02657227, 0.02717429]],
@@ -74,8 +75,8 @@ const EXTREMES: [[[f64; 2]; 2]; 5] = [
     [[0.0, 10.00000151], [0.0, 10.00000203]],
 ];
 
-/// References from constants. Means that were set, not estimated, are exact: zero for random fields, 7.5 and 4.5
-/// for the two values of Darcy's permeability.
+/// References from constants. Means that were set, not estimated, are exact: zero for random fields, 7.5
+/// and 4.5 for the two values of Darcy's permeability.
 fn estimated(pde: Pde, constants: Constants, source: Source, records: usize) -> [ChannelReference; 2] {
     let measured = |value| Some(Reference { value, source, records: Some(records) });
     let set = |value| Some(Reference { value, source: Source::Exact, records: None });

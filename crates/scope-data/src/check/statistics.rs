@@ -1,6 +1,7 @@
 //! Means and deviations with their standard errors.
 //!
-//! Pixels of a record are correlated, records are not: every error comes from the spread of per-record figures.
+//! Pixels of a record are correlated, records are not: every error comes from the spread of per-record
+//! figures.
 
 use rayon::prelude::*;
 use serde::Serialize;

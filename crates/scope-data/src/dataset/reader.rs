@@ -71,8 +71,8 @@ impl Dataset {
         self.disks.get(index).copied()
     }
 
-    /// Checks every byte of the arrays against the hashes in `meta.json`, and that every value is finite, on all
-    /// threads.
+    /// Checks every byte of the arrays against the hashes in `meta.json`, and that every value is finite,
+    /// on all threads.
     pub fn verify(&self) -> Result<(), DataError> {
         for (name, expected) in &self.meta.blake3 {
             let path = self.folder.join(name);

@@ -1,8 +1,8 @@
 //! Arrow IPC streams as Hugging Face `datasets` writes them, read in place.
 //!
-//! Columns: `id` int32 (optional), and `data`, nested lists of depth three with float64 or float32 values, one
-//! \[2, S, S\] array a row. Metadata are FlatBuffers (schema numbers from the Arrow format's Message.fbs and
-//! Schema.fbs); bodies are raw buffers. Batches may be of any size.
+//! Columns: `id` int32 (optional), and `data`, nested lists of depth three with float64 or float32 values,
+//! one \[2, S, S\] array a row. Metadata are FlatBuffers (schema numbers from the Arrow format's
+//! Message.fbs and Schema.fbs); bodies are raw buffers. Batches may be of any size.
 
 use std::path::{Path, PathBuf};
 
@@ -180,7 +180,8 @@ impl Offsets<'_> {
             .ok_or_else(|| "its list offsets are out of range".into())
     }
 
-    /// Checks that the lists `start ..= start + count` all have `step` elements; returns their first element.
+    /// Checks that the lists `start ..= start + count` all have `step` elements; returns their first
+    /// element.
     fn require_steps(&self, start: usize, count: usize, step: usize) -> Parsed<usize> {
         let first = self.get(start)?;
         for k in 0..=count {

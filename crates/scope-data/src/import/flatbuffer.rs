@@ -1,8 +1,8 @@
 //! A bounds-checked view of FlatBuffers tables: as much as Arrow's metadata needs.
 //!
-//! A table starts with a signed offset back to its vtable, which lists for each field where in the table it is
-//! (0: absent). Offsets to other objects are unsigned and relative to their own place. Every access is checked;
-//! hostile bytes give `None`.
+//! A table starts with a signed offset back to its vtable, which lists for each field where in the table it
+//! is (0: absent). Offsets to other objects are unsigned and relative to their own place. Every access is
+//! checked; hostile bytes give `None`.
 
 /// A table at a place in a buffer.
 #[derive(Clone, Copy)]

@@ -118,7 +118,8 @@ impl Source for MatFile {
     }
 }
 
-/// Copies records `first ..` of a column-major \[N, S, S\] array to row-major fields at `offset` of each pair.
+/// Copies records `first ..` of a column-major \[N, S, S\] array to row-major fields at `offset` of each
+/// pair.
 fn gather(
     values: &[f32],
     first: usize,

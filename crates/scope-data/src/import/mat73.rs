@@ -1,7 +1,7 @@
 //! MATLAB files of version 7.3, which are HDF5.
 //!
-//! MATLAB writes the dimensions in reverse: an array of N x S x S is an HDF5 dataset of S x S x N, whose order in
-//! memory is MATLAB's own column-major order.
+//! MATLAB writes the dimensions in reverse: an array of N x S x S is an HDF5 dataset of S x S x N, whose
+//! order in memory is MATLAB's own column-major order.
 
 use std::path::Path;
 
@@ -40,8 +40,8 @@ impl Mat73 {
         self.variables.iter()
     }
 
-    /// Hands out the values of a variable in column-major order, from the `skip`-th on, which must begin a row of
-    /// the HDF5 dataset.
+    /// Hands out the values of a variable in column-major order, from the `skip`-th on, which must begin a
+    /// row of the HDF5 dataset.
     pub(super) fn read(&self, name: &str, skip: usize, take: TakeValues) -> Parsed<()> {
         let dataset = self.file.dataset(name).map_err(say)?;
         let shape = dataset.shape().map_err(say)?;

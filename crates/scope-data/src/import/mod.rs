@@ -1,7 +1,7 @@
 //! Other people's files: Hugging Face folders, DiffusionPDE's MATLAB and numpy files, plain arrays.
 //!
-//! Each reader checks headers, shapes and sizes before it believes them, and hands records on one at a time in
-//! stored coordinates. What a file is, is told by its content and never by its name alone.
+//! Each reader checks headers, shapes and sizes before it believes them, and hands records on one at a time
+//! in stored coordinates. What a file is, is told by its content and never by its name alone.
 
 mod arrow;
 mod flatbuffer;
@@ -40,12 +40,13 @@ pub struct ImportRequest {
     pub from: Vec<PathBuf>,
     /// The cylinder's disks; found beside `v.npy` when not named.
     pub geometry: Option<GeometryFiles>,
-    /// What the numbers mean; by default stored coordinates in Hugging Face folders, physical values elsewhere.
+    /// What the numbers mean; by default stored coordinates in Hugging Face folders, physical values
+    /// elsewhere.
     pub units: Option<Units>,
 }
 
-/// Reads foreign files into a dataset folder. `progress` hears (done, of all), and stops the work by returning
-/// false.
+/// Reads foreign files into a dataset folder. `progress` hears (done, of all), and stops the work by
+/// returning false.
 pub fn import(
     request: &ImportRequest,
     out: &Path,

@@ -1,12 +1,13 @@
 //! One Runge-Kutta stage of the momentum equation.
 //!
-//! d q/dt = -(v . grad) q + nu Lap q - grad p for each component q, in pixel units (spacing 1). Advection uses
-//! the third-order upwind-biased difference, per axis
+//! d q/dt = -(v . grad) q + nu Lap q - grad p for each component q, in pixel units (spacing 1). Advection
+//! uses the third-order upwind-biased difference, per axis
 //!
-//!   c (q_{-2} - 8 q_{-1} + 8 q_{+1} - q_{+2}) / 12 + |c| (q_{-2} - 4 q_{-1} + 6 q_0 - 4 q_{+1} + q_{+2}) / 12,
+//!   c (q_{-2} - 8 q_{-1} + 8 q_{+1} - q_{+2}) / 12 + |c| (q_{-2} - 4 q_{-1} + 6 q_0 - 4 q_{+1} + q_{+2}) /
+//! 12,
 //!
-//! whose second term damps what the grid cannot carry; diffusion uses the five-point Laplacian. Rates are not
-//! stored: each row is carried to the next stage at once, which halves the traffic to memory.
+//! whose second term damps what the grid cannot carry; diffusion uses the five-point Laplacian. Rates are
+//! not stored: each row is carried to the next stage at once, which halves the traffic to memory.
 
 use multiversion::multiversion;
 
@@ -23,8 +24,8 @@ pub(super) struct Stage {
     pub(super) viscosity: f64,
 }
 
-/// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on 1..S along
-/// axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead.
+/// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on
+/// 1..S along axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead.
 pub(super) fn advance(
     stage: Stage,
     flow: &Staggered,

@@ -33,7 +33,7 @@ impl NeumannField {
         Self { basis: ParityBasis::cosine(size), deviations }
     }
 
-    /// One draw, \[S, S\]. Coefficients take normals shell by shell (see [`shells`]), so that the same
+    /// One draw, \[S, S\]. Coefficients take normals by growing max(k1, k2), so that the same
     /// stream gives the same low modes at every resolution.
     pub fn draw(&self, stream: &mut Stream) -> Vec<f64> {
         let size = self.basis.points();

@@ -1,12 +1,4 @@
 //! Random streams addressed by coordinates.
-//!
-//! A stream is a pure function of *what* it is for (which record of which split, which seed), never of
-//! when or on which thread it is asked for. The recipe, so that another language can repeat it:
-//!
-//! 1. BLAKE3 in key-derivation mode, context [`CONTEXT`].
-//! 2. Feed each coordinate in order: a text as its byte length (u64, little endian) followed by its UTF-8
-//!    bytes; a number as a u64, little endian.
-//! 3. The 32-byte output is the key of a ChaCha8 generator, block counter 0, stream 0.
 
 use blake3::Hasher;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -17,7 +9,15 @@ const CONTEXT: &str = "SCOPE 2026 random streams v1";
 /// A counter-based generator at the start of its own stream.
 pub type Stream = ChaCha8Rng;
 
-/// Coordinates under construction; see the [module text](self) for the encoding.
+/// What a stream is for.
+///
+/// A stream is a pure function of its coordinates (which record of which split, which seed), never of when
+/// or on which thread it is asked for. The recipe, so that another language can repeat it:
+///
+/// 1. BLAKE3 in key-derivation mode, context `SCOPE 2026 random streams v1`.
+/// 2. Feed each coordinate in order: a text as its byte length (u64, little endian) followed by its UTF-8
+///    bytes; a number as a u64, little endian. The first coordinate is a namespace.
+/// 3. The 32-byte output is the key of a ChaCha8 generator, block counter 0, stream 0.
 #[derive(Clone)]
 pub struct Coordinates(Hasher);
 

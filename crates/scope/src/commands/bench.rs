@@ -15,8 +15,13 @@ pub(crate) enum BenchCommand {
     Generate(BenchGenerate),
 }
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope bench generate --pde ns --seconds 5";
+
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  scope bench generate --pde ns --seconds 5")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct BenchGenerate {
     /// One problem only
     #[arg(long, value_parser = pde_names())]

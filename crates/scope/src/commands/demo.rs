@@ -10,8 +10,13 @@ use crate::terminal::{Progress, say};
 /// Enough for a first look, made in seconds.
 const RECORDS: usize = 64;
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope demo --pde darcy";
+
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  scope demo --pde darcy")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Demo {
     /// The problem
     #[arg(long, default_value_t = Pde::Poisson, value_parser = pde_names())]

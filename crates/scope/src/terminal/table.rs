@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Columns as wide as their widest entry; the first is aligned left, the others right unless they hold words.
+/// Columns as wide as their widest entry; the first is aligned left, the others right unless they hold
+/// words.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }

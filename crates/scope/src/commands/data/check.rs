@@ -10,10 +10,15 @@ use crate::{
     terminal::{Table, complain_of, grouped, number, print_json, say},
 };
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope data check data/poisson
+
+Compares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 standard errors off or a law is broken.";
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  scope data check data/poisson\n\nCompares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 standard errors off or a law is broken."
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Check {
     /// A dataset folder
     #[arg(value_name = "DIR")]

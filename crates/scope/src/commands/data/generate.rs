@@ -15,10 +15,17 @@ use crate::{
 /// The seed of training data, where none is named.
 pub(crate) const DEFAULT_SEED: u64 = 20260913;
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope data generate poisson --count 50000 --out data/poisson
+  scope data generate darcy --count 1000 --split test --out data/darcy-test
+  scope data generate ns --count 50000 --shard 3/20 --out data/ns-03
+
+The same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted.";
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  scope data generate poisson --count 50000 --out data/poisson\n  scope data generate darcy --count 1000 --split test --out data/darcy-test\n  scope data generate ns --count 50000 --shard 3/20 --out data/ns-03\n\nThe same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted."
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
     /// The problem
     #[arg(value_parser = pde_names())]

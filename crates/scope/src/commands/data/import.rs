@@ -12,10 +12,21 @@ use crate::{
     terminal::{Interrupt, Progress, grouped, say, warn},
 };
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Reads, and tells apart by content:
+  - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates
+  - DiffusionPDE's .mat files, v5 to v7.3, with their variable names
+  - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)
+  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]
+
+Examples:
+  scope data import poisson --from poisson_hf --out data/poisson
+  scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns
+  scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder";
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Reads, and tells apart by content:\n  - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates\n  - DiffusionPDE's .mat files, v5 to v7.3, with their variable names\n  - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)\n  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]\n\nExamples:\n  scope data import poisson --from poisson_hf --out data/poisson\n  scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns\n  scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder"
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
     /// The problem
     #[arg(value_parser = pde_names())]

@@ -10,8 +10,13 @@ use crate::{
     terminal::{Table, grouped, number, print_json, say},
 };
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope data info data/poisson";
+
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  scope data info data/poisson")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Info {
     /// A dataset folder
     #[arg(value_name = "DIR")]

@@ -10,10 +10,15 @@ use crate::{
     terminal::{Progress, grouped, say},
 };
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope data merge data/ns-* --out data/ns
+
+The result equals, in every byte, the set that one run would have made.";
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  scope data merge data/ns-* --out data/ns\n\nThe result equals, in every byte, the set that one run would have made."
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Merge {
     /// The folders of all parts, in any order
     #[arg(required = true, value_name = "DIR")]
