@@ -1,6 +1,9 @@
 //! Making a dataset folder with the solvers, on all threads, in bounded memory.
 
-use std::{ops::Range, path::Path};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use rayon::prelude::*;
 use scope_pde::{GENERATOR_VERSION, Generator, Identity, cylinder::Disk};
@@ -11,8 +14,8 @@ use crate::{
     error::DataError,
 };
 
-/// Records that are made together. Two such chunks are in memory at a time, 16 MB each at resolution 128.
-const CHUNK: usize = 128;
+/// Records that are made together. Two such chunks are in memory at a time, 32 MB each at resolution 128.
+const CHUNK: usize = 256;
 
 /// What to make.
 #[derive(Clone, Copy, Debug)]
@@ -25,45 +28,44 @@ pub struct Request {
     pub shard: Option<Shard>,
 }
 
-/// Makes a set on the current rayon pool. `progress` hears how many records are done, and stops the work by
-/// returning false.
+/// Makes a set on the current rayon pool. `progress` hears from any thread how many records have been made,
+/// and stops the work by returning false.
 pub fn generate(
     request: &Request,
     out: &Path,
-    mut progress: impl FnMut(usize) -> bool + Send,
+    progress: impl Fn(usize) -> bool + Sync,
 ) -> Result<Meta, DataError> {
     let generator =
         Generator::new(request.identity).map_err(|error| DataError::Request(error.to_string()))?;
     let records = request.shard.map_or(0..request.count, |shard| shard.records());
-    let Identity { pde, seed, split, resolution } = request.identity;
-    let constants = Constants::generated(pde);
-    let origin = Origin::Generated { seed, generator_version: GENERATOR_VERSION };
-    let count = records.len();
-    let plan = Plan { pde, split, resolution, count, constants, origin, shard: request.shard };
-    let mut writer = DatasetWriter::create(out, plan)?;
+    let constants = Constants::generated(request.identity.pde);
+    let mut writer = DatasetWriter::create(out, plan(request, records.len()))?;
+    let made = AtomicUsize::new(0);
+    let make = |index: usize| {
+        let record = make(&generator, &constants, index as u64)?;
+        let done = made.fetch_add(1, Ordering::Relaxed) + 1;
+        if progress(done) { Ok(record) } else { Err(DataError::Interrupted) }
+    };
     // While one chunk is written, the next is made.
-    let mut written = 0;
     let mut ready: Vec<Stored> = Vec::new();
     let mut next = records.start;
     while next < records.end || !ready.is_empty() {
         let chunk = next..(next + CHUNK).min(records.end);
         next = chunk.end;
-        let (made, wrote) = rayon::join(
-            || make(&generator, &constants, chunk),
-            || -> Result<bool, DataError> {
-                for record in &ready {
-                    writer.push(&record.values, record.disk)?;
-                }
-                written += ready.len();
-                Ok(progress(written))
-            },
+        let (following, written) = rayon::join(
+            || chunk.into_par_iter().map(make).collect::<Result<Vec<Stored>, DataError>>(),
+            || ready.iter().try_for_each(|record| writer.push(&record.values, record.disk)),
         );
-        if !wrote? {
-            return Err(DataError::Interrupted);
-        }
-        ready = made?;
+        written?;
+        ready = following?;
     }
     writer.finish()
+}
+
+fn plan(request: &Request, count: usize) -> Plan {
+    let Identity { pde, seed, split, resolution } = request.identity;
+    let origin = Origin::Generated { seed, generator_version: GENERATOR_VERSION };
+    Plan { pde, split, resolution, count, constants: Constants::generated(pde), origin, shard: request.shard }
 }
 
 /// A record in stored coordinates.
@@ -72,19 +74,9 @@ struct Stored {
     disk: Option<Disk>,
 }
 
-fn make(
-    generator: &Generator,
-    constants: &Constants,
-    records: Range<usize>,
-) -> Result<Vec<Stored>, DataError> {
-    records
-        .into_par_iter()
-        .map(|index| {
-            let index = index as u64;
-            let record = generator.record(index).map_err(|source| DataError::Solver { index, source })?;
-            let a = record.a.iter().map(|x| constants.a.store(*x));
-            let u = record.u.iter().map(|x| constants.u.store(*x));
-            Ok(Stored { values: a.chain(u).collect(), disk: record.disk })
-        })
-        .collect()
+fn make(generator: &Generator, constants: &Constants, index: u64) -> Result<Stored, DataError> {
+    let record = generator.record(index).map_err(|source| DataError::Solver { index, source })?;
+    let a = record.a.iter().map(|x| constants.a.store(*x));
+    let u = record.u.iter().map(|x| constants.u.store(*x));
+    Ok(Stored { values: a.chain(u).collect(), disk: record.disk })
 }
