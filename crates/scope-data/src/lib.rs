@@ -1,8 +1,9 @@
 //! Pairs of fields, the folders they are kept in, and how they get there.
 //!
 //! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers,
-//! [`import`] from other people's files, [`merge`] from shards, and [`check`] compares one with what is
-//! known of its distribution.
+//! [`import()`] from other people's files, [`merge`] from shards, and [`check()`] compares one with what is
+//! known of its distribution. [`observation`] says which points of a record are seen, [`schedule`] which
+//! records are drawn when.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");
@@ -10,12 +11,15 @@ compile_error!("dataset files are little endian and read in place");
 mod check;
 mod constants;
 mod dataset;
+mod draw;
 mod error;
 mod generate;
 mod geometry;
 mod import;
 pub mod npy;
+pub mod observation;
 mod pair;
+pub mod schedule;
 mod whole;
 
 pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, Z_LIMIT, check};
@@ -24,5 +28,5 @@ pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Ori
 pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{GeometryFiles, ImportRequest, Units, import};
-pub use pair::Pair;
-pub use whole::StagedFolder;
+pub use pair::{Channel, Pair};
+pub use whole::{StagedFolder, write_whole};

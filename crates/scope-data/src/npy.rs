@@ -23,11 +23,18 @@ pub enum Dtype {
     I32,
     /// `<i8`
     I64,
+    /// `|b1`
+    Bool,
 }
 
 impl Dtype {
-    const ALL: [(Dtype, &'static str); 4] =
-        [(Dtype::F32, "<f4"), (Dtype::F64, "<f8"), (Dtype::I32, "<i4"), (Dtype::I64, "<i8")];
+    const ALL: [(Dtype, &'static str); 5] = [
+        (Dtype::F32, "<f4"),
+        (Dtype::F64, "<f8"),
+        (Dtype::I32, "<i4"),
+        (Dtype::I64, "<i8"),
+        (Dtype::Bool, "|b1"),
+    ];
 
     /// The name numpy writes.
     pub fn name(self) -> &'static str {
@@ -39,6 +46,7 @@ impl Dtype {
         match self {
             Dtype::F32 | Dtype::I32 => 4,
             Dtype::F64 | Dtype::I64 => 8,
+            Dtype::Bool => 1,
         }
     }
 }
@@ -109,7 +117,7 @@ impl Header {
         let name = name.ok_or("its elements are records, expected plain numbers")?;
         let found = Dtype::ALL.into_iter().find(|(_, known)| *known == name);
         let (dtype, _) = found.ok_or_else(|| {
-            format!("its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8'")
+            format!("its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8', '|b1'")
         })?;
         let order = field("fortran_order")?;
         let fortran_order = match (order.starts_with("True"), order.starts_with("False")) {
@@ -195,6 +203,7 @@ impl MappedArray {
             Dtype::F64 => f64::from_le_bytes(word),
             Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
             Dtype::I64 => i64::from_le_bytes(word) as f64,
+            Dtype::Bool => f64::from(u8::from(b0 != 0)),
         }
     }
 }

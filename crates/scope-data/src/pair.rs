@@ -2,6 +2,28 @@
 
 use crate::error::DataError;
 
+/// One of the two fields of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Channel {
+    /// The input field.
+    A,
+    /// The response field.
+    U,
+}
+
+impl Channel {
+    /// Both, in the order they are stored.
+    pub const BOTH: [Channel; 2] = [Channel::A, Channel::U];
+
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Channel::A => "a",
+            Channel::U => "u",
+        }
+    }
+}
+
 /// A pair of fields in stored coordinates, borrowed from wherever it lies.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {

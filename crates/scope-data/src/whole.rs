@@ -12,6 +12,34 @@ use crate::error::DataError;
 /// The lock inside a folder under construction.
 const LOCK: &str = ".lock";
 
+/// Writes a file whole or not at all, replacing what was there.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    let mut name = path
+        .file_name()
+        .map(OsString::from)
+        .ok_or_else(|| DataError::Request(format!("{} does not name a file to write", path.display())))?;
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let written = File::create(&partial).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let renamed = written
+        .map_err(DataError::io("write", &partial))
+        .and_then(|()| fs::rename(&partial, path).map_err(DataError::io("write", path)));
+    if renamed.is_err() {
+        // The error that matters is the first one.
+        let _ = fs::remove_file(&partial);
+    }
+    renamed?;
+    sync_folder(parent_of(path))
+}
+
+/// The folder that a path is in.
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A folder being written beside its destination: `OUT.partial`, renamed to `OUT` when it is complete and
 /// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one.
 #[derive(Debug)]
@@ -81,8 +109,7 @@ impl StagedFolder {
         fs::rename(&self.partial, &self.destination)
             .map_err(DataError::io("rename the finished folder to", &self.destination))?;
         self.finished = true;
-        let parent = self.destination.parent().filter(|p| !p.as_os_str().is_empty());
-        sync_folder(parent.unwrap_or(Path::new(".")))
+        sync_folder(parent_of(&self.destination))
     }
 }
 
@@ -118,6 +145,19 @@ fn sync_folder(_path: &Path) -> Result<(), DataError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_or_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        write_whole(&path, b"first").unwrap();
+        write_whole(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert!(write_whole(&root.path().join("nowhere/x"), b"").is_err());
+        fs::create_dir(root.path().join("folder")).unwrap();
+        assert!(write_whole(&root.path().join("folder"), b"").is_err());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no scratch file is left");
+    }
 
     #[test]
     fn a_finished_folder_appears_whole() {

@@ -1,0 +1,223 @@
+//! What is observed, by name: task, layout and budget.
+
+use std::{fmt, str::FromStr};
+
+use scope_pde::Pde;
+use thiserror::Error;
+
+use super::family::Family;
+
+/// Which channels are observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Task {
+    /// a is observed, u is evaluated.
+    Forward,
+    /// u is observed, a is evaluated.
+    Inverse,
+    /// Both are observed and evaluated.
+    Joint,
+}
+
+impl Task {
+    /// All three.
+    pub const ALL: [Task; 3] = [Task::Forward, Task::Inverse, Task::Joint];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Forward => "forward",
+            Task::Inverse => "inverse",
+            Task::Joint => "joint",
+        }
+    }
+
+    /// Whether a and u are observed.
+    pub fn observes(self) -> [bool; 2] {
+        [self != Task::Inverse, self != Task::Forward]
+    }
+}
+
+/// How the observed points lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layout {
+    /// A family with its budget: points of a 128 x 128 grid.
+    Family(Family, usize),
+    /// The cylinder benchmark: each fluid pixel with probability 1/100. Its number, 100, means basis
+    /// points.
+    BenchmarkUniform,
+    /// Every point.
+    Full,
+}
+
+/// An observation condition; prints and parses as `forward/uniform/500`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Condition {
+    task: Task,
+    layout: Layout,
+}
+
+/// Points of the grid that budgets are named for.
+pub const NAMED_POINTS: usize = 128 * 128;
+
+const BENCHMARK_BASIS_POINTS: usize = 100;
+
+impl Condition {
+    /// A condition of one of the five families. Grids exist for the paper's budgets only; other families
+    /// take any number of points.
+    pub fn new(task: Task, family: Family, budget: usize) -> Result<Self, ConditionError> {
+        let text = || format!("{}/{}/{budget}", task.name(), family.name());
+        family.require_budget(budget).map_err(|problem| ConditionError { text: text(), problem })?;
+        Ok(Self { task, layout: Layout::Family(family, budget) })
+    }
+
+    /// A condition whose budget is known to be one of the family's.
+    pub(crate) fn of_family(task: Task, family: Family, budget: usize) -> Self {
+        debug_assert!(family.require_budget(budget).is_ok());
+        Self { task, layout: Layout::Family(family, budget) }
+    }
+
+    /// Which channels are observed.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// Where.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The paper's conditions: 75, and for the cylinder two more.
+    pub fn all(pde: Pde) -> Vec<Condition> {
+        let families = |task| {
+            let budgets = move |family: Family| {
+                family.budgets().iter().map(move |k| Condition::of_family(task, family, *k))
+            };
+            Family::ALL.into_iter().flat_map(budgets)
+        };
+        let mut all: Vec<Condition> = Task::ALL.into_iter().flat_map(families).collect();
+        if pde == Pde::Cylinder {
+            let benchmark = |task| Condition { task, layout: Layout::BenchmarkUniform };
+            all.extend([benchmark(Task::Forward), benchmark(Task::Inverse)]);
+        }
+        all
+    }
+
+    /// Both channels wholly visible, through the context path.
+    pub fn full_observation() -> Self {
+        Self { task: Task::Joint, layout: Layout::Full }
+    }
+
+    /// The layout's name.
+    pub fn layout_name(&self) -> &'static str {
+        match self.layout {
+            Layout::Family(family, _) => family.name(),
+            Layout::BenchmarkUniform => "benchmark_uniform",
+            Layout::Full => "full",
+        }
+    }
+
+    /// The number in the condition's name.
+    pub fn budget(&self) -> usize {
+        match self.layout {
+            Layout::Family(_, budget) => budget,
+            Layout::BenchmarkUniform => BENCHMARK_BASIS_POINTS,
+            Layout::Full => NAMED_POINTS,
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(&format!("{}/{}/{}", self.task.name(), self.layout_name(), self.budget()))
+    }
+}
+
+/// A text that is no condition.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("'{text}' is no observation condition: {problem}")]
+pub struct ConditionError {
+    text: String,
+    problem: String,
+}
+
+impl FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Self, ConditionError> {
+        parse(text).map_err(|problem| ConditionError { text: text.to_owned(), problem })
+    }
+}
+
+fn parse(text: &str) -> Result<Condition, String> {
+    let [task, layout, budget] = text.split('/').collect::<Vec<_>>()[..] else {
+        return Err("expected task/layout/budget, as in forward/uniform/500".into());
+    };
+    let task: Task = task.parse()?;
+    let number: usize = budget.parse().map_err(|_| format!("'{budget}' is not a whole number"))?;
+    let layout = match layout {
+        "benchmark_uniform" if task == Task::Joint => {
+            return Err("benchmark_uniform is for forward and inverse only".into());
+        }
+        "benchmark_uniform" if number == BENCHMARK_BASIS_POINTS => Layout::BenchmarkUniform,
+        "full" if task == Task::Joint && number == NAMED_POINTS => Layout::Full,
+        "benchmark_uniform" | "full" => {
+            return Err("expected benchmark_uniform/100 or joint/full/16384".into());
+        }
+        family => {
+            let family: Family = family.parse()?;
+            family.require_budget(number)?;
+            Layout::Family(family, number)
+        }
+    };
+    Ok(Condition { task, layout })
+}
+
+impl FromStr for Task {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Task::ALL.into_iter().find(|task| task.name() == name);
+        found.ok_or_else(|| format!("'{name}' is no task: expected forward, inverse or joint"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn there_are_75_conditions_and_77_for_the_cylinder() {
+        for pde in Pde::ALL {
+            let all = Condition::all(pde);
+            let distinct: HashSet<_> = all.iter().collect();
+            assert_eq!(all.len(), if pde == Pde::Cylinder { 77 } else { 75 });
+            assert_eq!(distinct.len(), all.len());
+        }
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        let mut all = Condition::all(Pde::Cylinder);
+        all.push(Condition::full_observation());
+        for condition in all {
+            assert_eq!(condition.to_string().parse(), Ok(condition));
+        }
+        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        assert_eq!(condition.to_string(), "forward/uniform/500");
+        assert_eq!(Condition::full_observation().to_string(), "joint/full/16384");
+    }
+
+    #[test]
+    fn what_is_no_condition_is_explained() {
+        let refusal = |text: &str| text.parse::<Condition>().unwrap_err().to_string();
+        assert!(refusal("forward/uniform").contains("task/layout/budget"));
+        assert!(refusal("backward/uniform/500").contains("forward, inverse or joint"));
+        assert!(refusal("forward/hexagons/500").contains("uniform, grid, cluster, lines or block"));
+        assert!(refusal("forward/grid/600").contains("500, 1024"));
+        assert!(refusal("forward/uniform/many").contains("whole number"));
+        assert!(refusal("forward/uniform/0").contains("from 1 to 16384"));
+        assert!(refusal("joint/benchmark_uniform/100").contains("forward and inverse"));
+        assert!(refusal("forward/full/16384").contains("joint/full/16384"));
+    }
+}

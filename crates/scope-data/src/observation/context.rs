@@ -1,0 +1,108 @@
+//! What a network sees of a record.
+
+use scope_pde::cylinder::Disk;
+
+use super::mask::Mask;
+use crate::pair::Pair;
+
+/// The observed points of both channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextMasks {
+    /// Where the input field is seen.
+    pub a: Mask,
+    /// Where the response field is seen.
+    pub u: Mask,
+}
+
+impl ContextMasks {
+    /// Nothing observed.
+    pub fn empty(size: usize) -> Self {
+        Self { a: Mask::empty(size), u: Mask::empty(size) }
+    }
+
+    /// Supplies the values of a known disk on both channels.
+    pub fn add_disk(&mut self, disk: &Disk) {
+        for point in points_inside(disk, self.a.size()) {
+            self.a.insert(point);
+            self.u.insert(point);
+        }
+    }
+
+    /// The share of observed points in each patch: \[S/patch, S/patch, 2\], a before u.
+    pub fn visibility(&self, patch: usize) -> Vec<f32> {
+        let (a, u) = (self.a.visibility(patch), self.u.visibility(patch));
+        a.into_iter().zip(u).flat_map(|(a, u)| [a, u]).collect()
+    }
+}
+
+/// The points of a closed disk; only its bounding box is searched.
+pub(super) fn points_inside(disk: &Disk, size: usize) -> impl Iterator<Item = usize> {
+    let disk = *disk;
+    let reach = move |centre: f64| {
+        let bound = |x: f64| x.clamp(0.0, size as f64) as usize;
+        bound((centre - disk.r).floor())..bound((centre + disk.r).floor() + 1.0)
+    };
+    let inside =
+        move |i: usize| reach(disk.cy).filter(move |j| disk.contains(i, *j)).map(move |j| i * size + j);
+    reach(disk.cx).flat_map(inside)
+}
+
+/// Writes the context \[4, S, S\]: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
+pub fn gather_context(pair: &Pair, masks: &ContextMasks, context: &mut [f32]) {
+    let pixels = pair.a().len();
+    assert_eq!(context.len(), 4 * pixels, "four channels");
+    assert!(
+        masks.a.size() == pair.resolution() && masks.u.size() == pair.resolution(),
+        "masks of the pair's grid"
+    );
+    context.fill(0.0);
+    let (a, u) = context.split_at_mut(2 * pixels);
+    for (field, mask, out) in [(pair.a(), &masks.a, a), (pair.u(), &masks.u, u)] {
+        let (values, seen) = out.split_at_mut(pixels);
+        for point in mask.points() {
+            values[point] = field[point];
+            seen[point] = 1.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounding_box_loses_no_point_of_the_disk() {
+        for (cx, cy, r) in [(10.0, 15.5, 3.0), (12.3, 9.7, 4.5), (0.0, 31.0, 2.0), (3.0, 3.0, 3.0)] {
+            let disk = Disk { cx, cy, r };
+            let expected: Vec<usize> =
+                (0..32 * 32).filter(|point| disk.contains(point / 32, point % 32)).collect();
+            assert_eq!(points_inside(&disk, 32).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn contexts_hold_observed_values_and_masks() {
+        let values: Vec<f32> = (0..2 * 32 * 32).map(|k| k as f32 + 1.0).collect();
+        let pair = Pair::new(&values, 32);
+        let mut masks = ContextMasks::empty(32);
+        masks.a.insert(5);
+        masks.u.insert(40);
+        let mut context = vec![f32::NAN; 4 * 1024];
+        gather_context(&pair, &masks, &mut context);
+        let (a, rest) = context.split_at(1024);
+        let (seen_a, rest) = rest.split_at(1024);
+        let (u, seen_u) = rest.split_at(1024);
+        assert_eq!((a[5], seen_a[5], u[40], seen_u[40]), (6.0, 1.0, 1024.0 + 41.0, 1.0));
+        assert_eq!(context.iter().filter(|x| **x != 0.0).count(), 4);
+    }
+
+    #[test]
+    fn a_disk_is_seen_on_both_channels() {
+        let mut masks = ContextMasks::empty(32);
+        masks.add_disk(&Disk { cx: 10.0, cy: 12.0, r: 2.0 });
+        assert_eq!(masks.a.count(), 13);
+        assert_eq!(masks.a, masks.u);
+        let visibility = masks.visibility(8);
+        assert_eq!((visibility.len(), visibility.iter().sum::<f32>()), (32, 26.0 / 64.0));
+    }
+}

@@ -1,0 +1,50 @@
+//! A rectangle that grows until the budget is met.
+//!
+//! Points are ordered by max(|x - cx| / w, |y - cy| / h): rings of rectangles about a centre. All points of
+//! a ring are equally far, so the last ring is filled by a random choice. A ring is made of whole rows and
+//! columns, so it is found from 2 S distances; no sorting of S^2 points is needed.
+
+use crate::{draw::Draw, observation::mask::Mask};
+
+/// The centre is uniform in [0.2, 0.8]^2; the aspect ratio w / h is r or 1 / r, r uniform in [1, 3/2].
+pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+    let size = mask.size();
+    let centre = [stream.between(0.2, 0.8), stream.between(0.2, 0.8)];
+    let ratio = stream.between(1.0, 1.5);
+    let aspect = if stream.coin() { 1.0 / ratio } else { ratio };
+    let rows = distances(size, centre[0], aspect.sqrt());
+    let columns = distances(size, centre[1], 1.0 / aspect.sqrt());
+    let last = last_ring(&rows, &columns, points);
+    let mut ring = Vec::new();
+    let mut taken = 0;
+    for (i, row) in rows.iter().enumerate() {
+        for (j, column) in columns.iter().enumerate() {
+            let distance = row.max(*column);
+            if distance < last {
+                mask.insert(i * size + j);
+                taken += 1;
+            } else if distance == last {
+                ring.push(i * size + j);
+            }
+        }
+    }
+    stream.shuffle(&mut ring);
+    ring[..points - taken].iter().for_each(|point| {
+        mask.insert(*point);
+    });
+}
+
+/// |x - centre| / extent of every line, x = (k + 1/2) / S.
+fn distances(size: usize, centre: f64, extent: f64) -> Vec<f64> {
+    (0..size).map(|k| ((k as f64 + 0.5) / size as f64 - centre).abs() / extent).collect()
+}
+
+/// The least distance within which there are at least `points` points: within d there are (rows up to d)
+/// times (columns up to d).
+fn last_ring(rows: &[f64], columns: &[f64], points: usize) -> f64 {
+    let mut candidates: Vec<f64> = rows.iter().chain(columns).copied().collect();
+    candidates.sort_by(f64::total_cmp);
+    let within = |lines: &[f64], distance: f64| lines.iter().filter(|line| **line <= distance).count();
+    let enough = |distance: &f64| within(rows, *distance) * within(columns, *distance) < points;
+    candidates[candidates.partition_point(enough)]
+}

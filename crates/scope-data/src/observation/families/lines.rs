@@ -1,0 +1,25 @@
+//! Whole rows or columns, and at most one part of a line.
+
+use crate::{draw::Draw, observation::mask::Mask};
+
+/// A coin chooses rows or columns; lines are taken in random order. What is left of the budget is one run
+/// of neighbouring points somewhere on the next line.
+pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+    let size = mask.size();
+    let columns = stream.coin();
+    let point = |line: usize, along: usize| if columns { along * size + line } else { line * size + along };
+    let mut order: Vec<usize> = (0..size).collect();
+    stream.shuffle(&mut order);
+    let (whole, rest) = (points / size, points % size);
+    for line in &order[..whole] {
+        (0..size).for_each(|along| {
+            mask.insert(point(*line, along));
+        });
+    }
+    if rest > 0 {
+        let start = stream.below(size - rest + 1);
+        (start..start + rest).for_each(|along| {
+            mask.insert(point(order[whole], along));
+        });
+    }
+}

@@ -1,0 +1,20 @@
+//! A uniform subset without replacement.
+
+use crate::{draw::Draw, observation::mask::Mask};
+
+/// Floyd's method: for each j of the last `points` points, take a random one up to j, or j itself if that
+/// is taken. Every subset is equally likely, and the work is one draw a point; of more than half of the
+/// grid the complement is drawn.
+pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+    let all = mask.size() * mask.size();
+    let inverted = 2 * points > all;
+    let drawn = if inverted { all - points } else { points };
+    for last in all - drawn..all {
+        if !mask.insert(stream.below(last + 1)) {
+            mask.insert(last);
+        }
+    }
+    if inverted {
+        mask.invert();
+    }
+}

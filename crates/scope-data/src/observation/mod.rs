@@ -1,0 +1,16 @@
+//! The observation protocol: which points of which channel are seen.
+
+mod condition;
+mod context;
+mod families;
+mod family;
+mod mask;
+mod sampler;
+mod sensors;
+
+pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
+pub use context::{ContextMasks, gather_context};
+pub use family::Family;
+pub use mask::{Mask, masks_to_npy, words_for};
+pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
+pub use sensors::{Place, Sensor, SensorError, UserContext};

@@ -1,0 +1,115 @@
+//! Masks as pure functions of what they are for.
+
+use scope_pde::{
+    Pde,
+    cylinder::Disk,
+    random::{Coordinates, Stream},
+};
+
+use super::{
+    condition::{Condition, Layout},
+    context::ContextMasks,
+    families::{bernoulli, block, cluster, grid, lines, uniform},
+    family::{Family, grid_shape},
+    mask::Mask,
+};
+use crate::pair::Channel;
+
+/// The seed of training masks.
+pub const TRAIN_MASK_SEED: u64 = 20260913;
+/// The seed of test masks.
+pub const TEST_MASK_SEED: u64 = 20261013;
+
+/// One part in a hundred, in units of 2^-32.
+const ONE_PERCENT: u32 = 42_949_673;
+
+/// Which masks of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Namespace {
+    /// Training masks, fresh each time a record is drawn.
+    Train {
+        /// How often the record was drawn before.
+        draw: u64,
+    },
+    /// Test masks, one for each record and condition.
+    Test,
+}
+
+/// Makes masks of one problem, seed and resolution.
+///
+/// The stream of a mask has the coordinates `"mask"`, `"train"` or `"test"`, seed, problem, record, task,
+/// layout, budget, channel and, for training, the draw. Nothing depends on field values, batch size, order
+/// or threads.
+#[derive(Clone, Copy, Debug)]
+pub struct MaskSampler {
+    pde: Pde,
+    seed: u64,
+    size: usize,
+}
+
+impl MaskSampler {
+    /// Masks on `size` x `size` grids.
+    pub fn new(pde: Pde, seed: u64, size: usize) -> Self {
+        Self { pde, seed, size }
+    }
+
+    /// The masks of a record under a condition. A disk is known on both channels.
+    pub fn masks(
+        &self,
+        namespace: Namespace,
+        record: u64,
+        condition: Condition,
+        disk: Option<&Disk>,
+    ) -> ContextMasks {
+        let mut masks = ContextMasks::empty(self.size);
+        let observed = condition.task().observes();
+        for (channel, mask) in [(Channel::A, &mut masks.a), (Channel::U, &mut masks.u)] {
+            if observed[channel as usize] {
+                let mut stream = self.stream(namespace, record, condition, channel);
+                sample(condition.layout(), mask, &mut stream);
+            }
+        }
+        if let Some(disk) = disk {
+            masks.add_disk(disk);
+        }
+        masks
+    }
+
+    fn stream(&self, namespace: Namespace, record: u64, condition: Condition, channel: Channel) -> Stream {
+        let (name, draw) = match namespace {
+            Namespace::Train { draw } => ("train", Some(draw)),
+            Namespace::Test => ("test", None),
+        };
+        let coordinates = Coordinates::new("mask")
+            .text(name)
+            .number(self.seed)
+            .text(self.pde.name())
+            .number(record)
+            .text(condition.task().name())
+            .text(condition.layout_name())
+            .number(condition.budget() as u64)
+            .text(channel.name());
+        draw.map_or(coordinates.clone(), |draw| coordinates.number(draw)).stream()
+    }
+}
+
+/// Fills an empty mask.
+fn sample(layout: Layout, mask: &mut Mask, stream: &mut Stream) {
+    let size = mask.size();
+    let (family, budget) = match layout {
+        Layout::Full => return *mask = Mask::full(size),
+        Layout::BenchmarkUniform => return bernoulli::sample(mask, ONE_PERCENT, stream),
+        Layout::Family(family, budget) => (family, budget),
+    };
+    let points = family.points(budget, size);
+    if points == size * size {
+        return *mask = Mask::full(size);
+    }
+    match family {
+        Family::Uniform => uniform::sample(mask, points, stream),
+        Family::Grid => grid::sample(mask, grid_shape(budget, size), stream),
+        Family::Cluster => cluster::sample(mask, points, stream),
+        Family::Lines => lines::sample(mask, points, stream),
+        Family::Block => block::sample(mask, points, stream),
+    }
+}

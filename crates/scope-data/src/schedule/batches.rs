@@ -1,0 +1,115 @@
+//! The schedule that training and every baseline share.
+//!
+//! Records: draw number p belongs to epoch p / N and is the p mod N-th record of that epoch's permutation;
+//! a batch of B takes the draws n B .. (n + 1) B and may cross an epoch boundary.
+//!
+//! Conditions: one a batch. Every five batches hold each family once, in a shuffled order. Of every five
+//! occurrences of a family two are forward, two inverse and one joint, shuffled; its budget slots (eight,
+//! or two) are visited in shuffled cycles. Each shuffle has a stream of its own, so batch 1,000,000 costs
+//! what batch 0 costs.
+
+use std::sync::{Arc, Mutex};
+
+use scope_pde::random::{Coordinates, Stream};
+
+use crate::{
+    draw::Draw,
+    observation::{Condition, Family, Task},
+};
+
+/// The tasks of five occurrences of a family.
+const TASK_CYCLE: [Task; 5] = [Task::Forward, Task::Forward, Task::Inverse, Task::Inverse, Task::Joint];
+/// Permutations kept in memory: a batch needs the current epoch's and perhaps the next one's.
+const REMEMBERED: usize = 2;
+
+/// What a batch draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchPlan {
+    /// The observation condition of the whole batch.
+    pub condition: Condition,
+    /// The records, each with the number of times it was drawn before.
+    pub draws: Vec<(usize, u64)>,
+}
+
+/// Batches of a training set of N records.
+#[derive(Debug)]
+pub struct Schedule {
+    seed: u64,
+    records: usize,
+    batch: usize,
+    /// Permutations of recent epochs.
+    permutations: Mutex<Vec<(u64, Arc<[u32]>)>>,
+}
+
+impl Schedule {
+    /// Batches of `batch` records out of `records`; both must be positive.
+    pub fn new(seed: u64, records: usize, batch: usize) -> Self {
+        assert!(
+            (1..=u32::MAX as usize).contains(&records) && batch > 0,
+            "records to draw, and room for them"
+        );
+        Self { seed, records, batch, permutations: Mutex::new(Vec::new()) }
+    }
+
+    /// Records in a batch.
+    pub fn batch_size(&self) -> usize {
+        self.batch
+    }
+
+    /// The plan of a batch, numbered from 0.
+    pub fn plan(&self, number: u64) -> BatchPlan {
+        let first = u128::from(number) * self.batch as u128;
+        let mut draws = Vec::with_capacity(self.batch);
+        let mut current = None;
+        for draw in first..first + self.batch as u128 {
+            let epoch = (draw / self.records as u128) as u64;
+            let permutation = match current.take() {
+                Some((known, permutation)) if known == epoch => permutation,
+                _ => self.permutation(epoch),
+            };
+            draws.push((permutation[(draw % self.records as u128) as usize] as usize, epoch));
+            current = Some((epoch, permutation));
+        }
+        BatchPlan { condition: self.condition(number), draws }
+    }
+
+    /// The condition of a batch.
+    pub fn condition(&self, number: u64) -> Condition {
+        let (cycle, place) = (number / 5, (number % 5) as usize);
+        let family = self.shuffled("family", None, cycle, &Family::ALL)[place];
+        // A family occurs once in every cycle, so the cycle numbers its occurrences.
+        let task = self.pick("task", family, cycle, &TASK_CYCLE);
+        let budget = self.pick("budget", family, cycle, family.budget_slots());
+        Condition::of_family(task, family, budget)
+    }
+
+    /// The element that a family's occurrence meets in shuffled cycles over `items`.
+    fn pick<T: Copy>(&self, what: &str, family: Family, occurrence: u64, items: &[T]) -> T {
+        let length = items.len() as u64;
+        self.shuffled(what, Some(family), occurrence / length, items)[(occurrence % length) as usize]
+    }
+
+    fn shuffled<T: Copy>(&self, what: &str, family: Option<Family>, cycle: u64, items: &[T]) -> Vec<T> {
+        let mut items = items.to_vec();
+        self.stream(what, family.map_or("", Family::name), cycle).shuffle(&mut items);
+        items
+    }
+
+    /// The order of the records in an epoch.
+    fn permutation(&self, epoch: u64) -> Arc<[u32]> {
+        let mut remembered = self.permutations.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, permutation)) = remembered.iter().find(|(known, _)| *known == epoch) {
+            return Arc::clone(permutation);
+        }
+        let mut records: Vec<u32> = (0..self.records as u32).collect();
+        self.stream("records", "", epoch).shuffle(&mut records);
+        let permutation: Arc<[u32]> = records.into();
+        remembered.insert(0, (epoch, Arc::clone(&permutation)));
+        remembered.truncate(REMEMBERED);
+        permutation
+    }
+
+    fn stream(&self, what: &str, family: &str, cycle: u64) -> Stream {
+        Coordinates::new("schedule").text(what).number(self.seed).text(family).number(cycle).stream()
+    }
+}
