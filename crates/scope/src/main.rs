@@ -15,6 +15,7 @@ Examples:
   scope demo
   scope data generate poisson --count 2000 --out data/poisson
   scope data check data/poisson
+  scope mask --gallery --out gallery.png
 
 Exit codes: 0 success, 1 failure, 2 misuse.";
 

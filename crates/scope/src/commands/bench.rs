@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use scope_pde::{Generator, Identity, Pde, Split};
 use serde::Serialize;
 
-use super::{Outcome, pde_names};
+use super::{Outcome, pde_names, resolution};
 use crate::terminal::{Table, print_json, say};
 
 #[derive(Debug, Subcommand)]
@@ -27,7 +27,7 @@ pub(crate) struct BenchGenerate {
     #[arg(long, value_parser = pde_names())]
     pde: Option<Pde>,
     /// Grid points along each axis
-    #[arg(long, value_name = "S", default_value_t = 128)]
+    #[arg(long, value_name = "S", default_value_t = 128, value_parser = resolution)]
     resolution: usize,
     /// How long to measure each problem
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]

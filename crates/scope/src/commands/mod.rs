@@ -3,12 +3,13 @@
 mod bench;
 mod data;
 mod demo;
+mod mask;
 
 use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_pde::Pde;
+use scope_pde::{MIN_RESOLUTION, Pde};
 
 /// How a command that ran to its end turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,13 @@ fn pde_names() -> impl TypedValueParser<Value = Pde> {
     PossibleValuesParser::new(Pde::ALL.map(Pde::name)).try_map(|name| name.parse::<Pde>())
 }
 
+/// Reads a resolution that the solvers and masks support.
+fn resolution(text: &str) -> Result<usize, String> {
+    let valid = |size: &usize| *size >= MIN_RESOLUTION && size.is_multiple_of(2) && *size <= 4096;
+    let expected = || format!("expected an even number from {MIN_RESOLUTION} to 4096");
+    text.parse().ok().filter(valid).ok_or_else(expected)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// See the program at work: make a small set and check it
@@ -31,6 +39,8 @@ pub(crate) enum Command {
     /// Make, import, check and join data sets
     #[command(subcommand)]
     Data(data::DataCommand),
+    /// Write an observation mask, or a picture of all families
+    Mask(mask::MaskCommand),
     /// Measure this program on this machine
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -41,6 +51,7 @@ impl Command {
         match self {
             Command::Demo(demo) => demo.run(),
             Command::Data(data) => data.run(),
+            Command::Mask(mask) => mask.run(),
             Command::Bench(bench) => bench.run(),
         }
     }

@@ -5,10 +5,10 @@ use std::{path::PathBuf, time::Instant};
 use anyhow::Context;
 use clap::Args;
 use scope_data::{Request, Shard, generate};
-use scope_pde::{Identity, MIN_RESOLUTION, Pde, Split};
+use scope_pde::{Identity, Pde, Split};
 
 use crate::{
-    commands::{Outcome, pde_names},
+    commands::{Outcome, pde_names, resolution},
     terminal::{Interrupt, Progress, grouped, say},
 };
 
@@ -97,12 +97,6 @@ impl Generate {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number from 1 up".into())
-}
-
-fn resolution(text: &str) -> Result<usize, String> {
-    let valid = |size: &usize| *size >= MIN_RESOLUTION && size.is_multiple_of(2) && *size <= 4096;
-    let expected = || format!("expected an even number from {MIN_RESOLUTION} to 4096");
-    text.parse().ok().filter(valid).ok_or_else(expected)
 }
 
 fn part_of(text: &str) -> Result<Part, String> {
