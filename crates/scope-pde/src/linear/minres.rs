@@ -32,7 +32,11 @@ pub(crate) fn minres(
     while outcome.residual > tolerance && outcome.iterations < max_iterations {
         let reduction = target / norm(&residual);
         let budget = max_iterations - outcome.iterations;
-        outcome.iterations += cycle(&residual, reduction, budget, &mut x, &mut apply, &mut precondition);
+        let done = cycle(&residual, reduction, budget, &mut x, &mut apply, &mut precondition);
+        if done == 0 {
+            break;
+        }
+        outcome.iterations += done;
         apply(&x, &mut image);
         for ((r, b), image) in residual.iter_mut().zip(b).zip(&image) {
             *r = b - image;
@@ -59,7 +63,7 @@ fn cycle(
     let (mut w, mut w_old) = (vec![0.0; n], vec![0.0; n]);
     let mut image = vec![0.0; n];
     let (mut gamma, mut gamma_old) = (dot(&z, &v).max(0.0).sqrt(), 1.0);
-    let (mut c, mut c_old, mut s, mut s_old) = (1.0, 1.0, 0.0, 0.0);
+    let mut rotations = Rotations { c: 1.0, c_old: 1.0, s: 0.0, s_old: 0.0 };
     let mut eta = gamma;
     let goal = reduction * gamma;
     for iteration in 0..max_iterations {
@@ -76,21 +80,40 @@ fn cycle(
         let direction = z.clone();
         z.copy_from_slice(&v);
         precondition(&mut z);
-        let gamma_new = dot(&z, &v).max(0.0).sqrt();
-
-        // The new column of the tridiagonal matrix, turned by the two rotations before it and by its own.
-        let diagonal = c * delta - c_old * s * gamma;
-        let length = diagonal.hypot(gamma_new);
-        let above = s * delta + c_old * c * gamma;
-        let two_above = s_old * gamma;
-        (c_old, c) = (c, diagonal / length);
-        (s_old, s) = (s, gamma_new / length);
-        advance(x, c * eta, &mut w_old, &direction, two_above, above, &w, length);
+        (gamma_old, gamma) = (gamma, dot(&z, &v).max(0.0).sqrt());
+        let column = rotations.turn(delta, gamma_old, gamma);
+        advance(x, rotations.c * eta, &column, &direction, &w, &mut w_old);
         std::mem::swap(&mut w_old, &mut w);
-        eta *= -s;
-        (gamma_old, gamma) = (gamma, gamma_new);
+        eta *= -rotations.s;
     }
     max_iterations
+}
+
+/// The last two Givens rotations.
+struct Rotations {
+    c: f64,
+    c_old: f64,
+    s: f64,
+    s_old: f64,
+}
+
+/// A column of the triangular matrix: its diagonal and the two entries above.
+struct Column {
+    diagonal: f64,
+    above: f64,
+    two_above: f64,
+}
+
+impl Rotations {
+    /// Turns the column (gamma, delta, gamma_next) of the tridiagonal matrix by both rotations and by a new
+    /// one.
+    fn turn(&mut self, delta: f64, gamma: f64, gamma_next: f64) -> Column {
+        let Rotations { c, c_old, s, s_old } = *self;
+        let turned = c * delta - c_old * s * gamma;
+        let diagonal = turned.hypot(gamma_next);
+        *self = Rotations { c: turned / diagonal, c_old: c, s: gamma_next / diagonal, s_old: s };
+        Column { diagonal, above: s * delta + c_old * c * gamma, two_above: s_old * gamma }
+    }
 }
 
 /// image -= alpha v + beta v_old.
@@ -100,21 +123,10 @@ fn lanczos(image: &mut [f64], alpha: f64, v: &[f64], beta: f64, v_old: &[f64]) {
     }
 }
 
-/// w_old becomes the next direction (z - two_above w_old - above w) / length, and x moves along it by
-/// `step`.
-#[allow(clippy::too_many_arguments)]
-fn advance(
-    x: &mut [f64],
-    step: f64,
-    w_old: &mut [f64],
-    z: &[f64],
-    two_above: f64,
-    above: f64,
-    w: &[f64],
-    length: f64,
-) {
+/// w_old becomes the next direction, z with the two before it taken out, and x moves along it by `step`.
+fn advance(x: &mut [f64], step: f64, column: &Column, z: &[f64], w: &[f64], w_old: &mut [f64]) {
     for (((x, w_old), z), w) in x.iter_mut().zip(w_old).zip(z).zip(w) {
-        *w_old = (z - two_above * *w_old - above * w) / length;
+        *w_old = (z - column.two_above * *w_old - column.above * w) / column.diagonal;
         *x += step * *w_old;
     }
 }

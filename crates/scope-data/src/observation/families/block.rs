@@ -45,6 +45,6 @@ fn last_ring(rows: &[f64], columns: &[f64], points: usize) -> f64 {
     let mut candidates: Vec<f64> = rows.iter().chain(columns).copied().collect();
     candidates.sort_by(f64::total_cmp);
     let within = |lines: &[f64], distance: f64| lines.iter().filter(|line| **line <= distance).count();
-    let enough = |distance: &f64| within(rows, *distance) * within(columns, *distance) < points;
-    candidates[candidates.partition_point(enough)]
+    let too_few = |distance: &f64| within(rows, *distance) * within(columns, *distance) < points;
+    candidates[candidates.partition_point(too_few)]
 }
