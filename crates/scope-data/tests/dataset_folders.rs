@@ -137,6 +137,21 @@ fn zero_targets_are_flagged_when_written() {
     assert!((meta.a.rms - 2.0).abs() < 1e-6 && (meta.u.rms - 0.5f64.sqrt()).abs() < 1e-6);
 }
 
+/// A header one byte short is valid npy, and leaves floats where they cannot be read in place.
+#[test]
+fn misaligned_fields_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Poisson, 1), &out, 1);
+    let mut bytes = fs::read(out.join("fields.npy")).unwrap();
+    // Byte 126 is padding; bytes 8 and 9 are the length of the header.
+    bytes.remove(126);
+    bytes[8] -= 1;
+    fs::write(out.join("fields.npy"), bytes).unwrap();
+    let error = Dataset::open(&out).unwrap_err().to_string();
+    assert!(error.contains("multiple of 4 bytes"), "{error}");
+}
+
 /// Any changed byte of the arrays is found by its hash; any changed meta.json is refused or harmless.
 #[test]
 fn damage_is_found() {

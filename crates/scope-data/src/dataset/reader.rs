@@ -30,6 +30,10 @@ impl Dataset {
         let meta = Meta::read(&folder.join(META))?;
         let size = meta.resolution;
         let fields = open_array(&folder.join(FIELDS), Dtype::F32, &[meta.count, 2, size, size])?;
+        if fields.as_f32().is_none() {
+            let problem = "its data do not begin at a multiple of 4 bytes; save it again with numpy";
+            return Err(DataError::malformed(&folder.join(FIELDS), "array of a dataset", problem));
+        }
         let disks = match meta.pde {
             Pde::Cylinder => read_disks(&folder.join(GEOMETRY), meta.count, size)?,
             _ => Vec::new(),
@@ -61,7 +65,7 @@ impl Dataset {
     pub fn pair(&self, index: usize) -> Pair<'_> {
         let size = self.meta.resolution;
         let length = 2 * size * size;
-        // The type was checked when the folder was opened.
+        // Type and alignment were checked when the folder was opened.
         let values = self.fields.as_f32().unwrap_or_default();
         Pair::new(&values[index * length..][..length], size)
     }
