@@ -57,6 +57,8 @@ fn families_take_any_number_of_points() {
         for budget in [1, 2, 63, 64, 127, 128, 129, 8193, NAMED_POINTS - 1, NAMED_POINTS] {
             assert_eq!(mask(128, family, budget, 1).count(), budget, "{family:?} {budget}");
         }
+        // A budget that rounds to nothing on a coarse grid still sees a point.
+        assert_eq!(mask(32, family, 1, 1).count(), 1, "{family:?}");
     }
 }
 

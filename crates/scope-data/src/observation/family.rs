@@ -80,11 +80,11 @@ impl Family {
         }
     }
 
-    /// How many points of an S x S grid a budget observes. Budgets are named for 128 x 128.
+    /// How many points of an S x S grid a budget observes, at least one. Budgets are named for 128 x 128.
     pub fn points(self, budget: usize, size: usize) -> usize {
         match self {
             Family::Grid => grid_shape(budget, size).iter().product(),
-            _ => (budget * size * size + NAMED_POINTS / 2) / NAMED_POINTS,
+            _ => ((budget * size * size + NAMED_POINTS / 2) / NAMED_POINTS).max(1),
         }
     }
 }

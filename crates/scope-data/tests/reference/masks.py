@@ -179,7 +179,7 @@ def channel_mask(size, seed, pde, record, task, layout, budget, channel, draw=No
     if layout == "benchmark_uniform":
         mask[:] = stream.take(mask.size) < 42949673
         return mask
-    points = (budget * size * size + 8192) // 16384
+    points = max((budget * size * size + 8192) // 16384, 1)
     if layout == "grid":
         shape = [(side * size + 64) // 128 for side in BUDGET_SHAPES[budget]]
         points = shape[0] * shape[1]
