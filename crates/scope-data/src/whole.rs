@@ -1,7 +1,7 @@
 //! Files and folders that appear whole or not at all.
 
 use std::{
-    ffi::OsString,
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
@@ -9,30 +9,36 @@ use std::{
 
 use crate::error::DataError;
 
-/// The lock inside a folder under construction.
+/// The lock inside a folder under construction; only a folder that has one is ours to clear.
 const LOCK: &str = ".lock";
 
 /// Writes a file whole or not at all, replacing what was there.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let mut name = path
-        .file_name()
-        .map(OsString::from)
-        .ok_or_else(|| DataError::Request(format!("{} does not name a file to write", path.display())))?;
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    let written = File::create(&partial).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written
-        .map_err(DataError::io("write", &partial))
-        .and_then(|()| fs::rename(&partial, path).map_err(DataError::io("write", path)));
+    let name = name_of(path)?;
+    let scratch = path.with_file_name(format!(".{}.{}.partial", name.display(), std::process::id()));
+    let renamed = write_synced(&scratch, bytes)
+        .and_then(|()| fs::rename(&scratch, path).map_err(DataError::io("write", path)));
     if renamed.is_err() {
         // The error that matters is the first one.
-        let _ = fs::remove_file(&partial);
+        let _ = fs::remove_file(&scratch);
     }
     renamed?;
     sync_folder(parent_of(path))
+}
+
+/// Writes a file and waits until it is durable.
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(DataError::io("write", path))
+}
+
+/// The last part of a path that is to be written.
+fn name_of(path: &Path) -> Result<&OsStr, DataError> {
+    let unnamed = || DataError::Request(format!("{} does not name anything to write", path.display()));
+    path.file_name().ok_or_else(unnamed)
 }
 
 /// The folder that a path is in.
@@ -55,11 +61,12 @@ impl StagedFolder {
     /// Begins a folder. The destination may exist only if it is an empty folder.
     pub fn create(destination: &Path) -> Result<Self, DataError> {
         require_vacant(destination)?;
-        let mut name = destination.file_name().map(OsString::from).ok_or_else(|| {
-            DataError::Request(format!("{} does not name a folder to write", destination.display()))
-        })?;
+        let mut name = name_of(destination)?.to_owned();
         name.push(".partial");
         let partial = destination.with_file_name(name);
+        if !partial.join(LOCK).exists() {
+            require_vacant(&partial)?;
+        }
         fs::create_dir_all(&partial).map_err(DataError::io("create", &partial))?;
         let lock_path = partial.join(LOCK);
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
@@ -89,10 +96,7 @@ impl StagedFolder {
 
     /// Writes a small file.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataError> {
-        let path = self.path(name);
-        let mut file = File::create(&path).map_err(DataError::io("create", &path))?;
-        file.write_all(bytes).map_err(DataError::io("write", &path))?;
-        file.sync_all().map_err(DataError::io("write", &path))
+        write_synced(&self.path(name), bytes)
     }
 
     /// Gives the folder its name. Every file in it must have been synced.
@@ -210,12 +214,24 @@ mod tests {
         assert!(first.path("x").exists());
     }
 
+    /// The name under which we work may belong to somebody else.
+    #[test]
+    fn a_stranger_s_partial_folder_is_refused_and_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let partial = root.path().join("set.partial");
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("precious"), b"data").unwrap();
+        assert!(matches!(StagedFolder::create(&root.path().join("set")), Err(DataError::Occupied(_))));
+        assert_eq!(fs::read(partial.join("precious")).unwrap(), b"data");
+    }
+
     #[test]
     fn what_a_killed_writer_left_is_cleared() {
         let root = tempfile::tempdir().unwrap();
         let partial = root.path().join("set.partial");
         fs::create_dir(&partial).unwrap();
         fs::write(partial.join("stale"), b"half").unwrap();
+        fs::write(partial.join(LOCK), b"").unwrap();
         let staged = StagedFolder::create(&root.path().join("set")).unwrap();
         assert!(!staged.path("stale").exists());
     }
