@@ -178,6 +178,19 @@ fn no_records_of_absurd_size_are_refused() {
     assert!(error.contains("holds no records"), "{error}");
 }
 
+/// Dimensions whose product is beyond any number of bytes.
+#[test]
+fn absurd_matlab_dimensions_are_refused() {
+    let mut bytes = std::fs::read(fixture("poisson_v5.mat")).unwrap();
+    let dimensions = |d: [i32; 3]| d.map(i32::to_le_bytes).concat();
+    let (true_ones, absurd) = (dimensions([3, 32, 32]), dimensions([i32::MAX - 1; 3]));
+    let places: Vec<usize> = (0..bytes.len() - 12).filter(|at| bytes[*at..at + 12] == true_ones).collect();
+    assert_eq!(places.len(), 2);
+    places.iter().for_each(|at| bytes[*at..at + 12].copy_from_slice(&absurd));
+    let error = import_bytes("noise", Pde::Poisson, &bytes).unwrap_err().to_string();
+    assert!(error.contains("2147483646"), "{error}");
+}
+
 #[test]
 fn every_truncation_is_refused() {
     for (name, pde) in FILES {

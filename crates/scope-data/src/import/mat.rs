@@ -170,6 +170,12 @@ fn find_variables(path: &Path, map: &Mmap, pde: Pde) -> Parsed<([Variable; 2], u
         Pde::Cylinder => return Err("the cylinder's data are npy files, not MATLAB's".into()),
     };
     let (a, u) = (find(a)?, find(u)?);
+    if let Some(absurd) = [&a, &u].into_iter().find(|variable| variable.checked_elements().is_none()) {
+        return Err(format!(
+            "'{}' claims {:?} values, more than any file holds",
+            absurd.name, absurd.dimensions
+        ));
+    }
     let shape = |v: &Variable, expected: &str| {
         format!("'{}' has dimensions {:?}, expected {expected}", v.name, v.dimensions)
     };
