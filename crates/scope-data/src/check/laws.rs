@@ -188,10 +188,9 @@ fn cylinder(set: &Dataset) -> Vec<Law> {
     if matches!(set.meta().origin, Origin::Generated { .. }) {
         let size = set.meta().resolution;
         let moving = |index: usize| {
-            let disk = set.disk(index);
-            let inside = |at: usize| disk.is_some_and(|disk| disk.contains(at / size, at % size));
+            let inside: Vec<usize> = set.disk(index).iter().flat_map(|disk| disk.points(size)).collect();
             let count = |(field, zero): (&[f32], f32)| {
-                field.iter().enumerate().filter(|(at, x)| inside(*at) && **x != zero).count() as f64
+                inside.iter().filter(|point| field[**point] != zero).count() as f64
             };
             fields(index).into_iter().zip(zero).map(count).sum()
         };

@@ -54,8 +54,9 @@ pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
         _ if meta.resolution == RELEASED_RESOLUTION => {
             let records = if meta.pde == Pde::Cylinder { 14_000 } else { 50_000 };
             let mut channels = estimated(meta.pde, Constants::released(meta.pde), Source::Released, records);
-            channels[0].extremes = Some(EXTREMES[meta.pde as usize][0]);
-            channels[1].extremes = Some(EXTREMES[meta.pde as usize][1]);
+            for (channel, extremes) in channels.iter_mut().zip(released_extremes(meta.pde)) {
+                channel.extremes = Some(extremes);
+            }
             channels
         }
         _ => closed_form(meta.pde, meta.resolution),
@@ -65,15 +66,16 @@ pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
 /// How many records the constants of our own flow were measured on.
 const OWN_CYLINDER_RECORDS: usize = 20_000;
 
-/// Extremes of the released training records, \[pde\]\[channel\]\[least, greatest\] (data specification,
-/// 1.1).
-const EXTREMES: [[[f64; 2]; 2]; 5] = [
-    [[3.0, 12.0], [-0.28737752, 0.11770357]],
-    [[-2.13132663, 2.16163561], [-0.02657227, 0.02717429]],
-    [[-2.09217139, 2.13316352], [-0.02734944, 0.02774104]],
-    [[-1.3913461, 1.58353412], [-1.31577837, 1.4743135]],
-    [[0.0, 10.00000151], [0.0, 10.00000203]],
-];
+/// The least and greatest values of a and u in the released training records (data specification, 1.1).
+fn released_extremes(pde: Pde) -> [[f64; 2]; 2] {
+    match pde {
+        Pde::Darcy => [[3.0, 12.0], [-0.28737752, 0.11770357]],
+        Pde::Poisson => [[-2.13132663, 2.16163561], [-0.02657227, 0.02717429]],
+        Pde::Helmholtz => [[-2.09217139, 2.13316352], [-0.02734944, 0.02774104]],
+        Pde::NavierStokes => [[-1.3913461, 1.58353412], [-1.31577837, 1.4743135]],
+        Pde::Cylinder => [[0.0, 10.00000151], [0.0, 10.00000203]],
+    }
+}
 
 /// References from constants. Means that were set, not estimated, are exact: zero for random fields, 7.5
 /// and 4.5 for the two values of Darcy's permeability.

@@ -8,6 +8,7 @@ use scope_pde::{Pde, cylinder::Disk};
 use super::{FIELDS, GEOMETRY, META, meta::Meta};
 use crate::{
     error::DataError,
+    geometry::read_disks,
     npy::{Dtype, MappedArray},
     pair::Pair,
 };
@@ -35,7 +36,11 @@ impl Dataset {
             return Err(DataError::malformed(&folder.join(FIELDS), "array of a dataset", problem));
         }
         let disks = match meta.pde {
-            Pde::Cylinder => read_disks(&folder.join(GEOMETRY), meta.count, size)?,
+            Pde::Cylinder => {
+                let path = folder.join(GEOMETRY);
+                let array = open_array(&path, Dtype::F64, &[meta.count, 3])?;
+                read_disks(&path, meta.count, size, |n, k| array.value(3 * n + k))?
+            }
             _ => Vec::new(),
         };
         Ok(Self { folder: folder.to_owned(), meta, fields, disks })
@@ -106,18 +111,4 @@ fn open_array(path: &Path, dtype: Dtype, shape: &[usize]) -> Result<MappedArray,
         return Err(DataError::malformed(path, "array of a dataset", problem));
     }
     Ok(array)
-}
-
-fn read_disks(path: &Path, count: usize, size: usize) -> Result<Vec<Disk>, DataError> {
-    let array = open_array(path, Dtype::F64, &[count, 3])?;
-    let value = |record: usize, column: usize| array.value(3 * record + column);
-    (0..count)
-        .map(|n| {
-            let disk = Disk { cx: value(n, 0), cy: value(n, 1), r: value(n, 2) };
-            crate::geometry::check_disk(&disk, size).map_err(|problem| {
-                DataError::malformed(path, "geometry", format!("record {n}: {problem}"))
-            })?;
-            Ok(disk)
-        })
-        .collect()
 }

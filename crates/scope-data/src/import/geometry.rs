@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use scope_pde::cylinder::Disk;
 
-use crate::{error::DataError, geometry::check_disk, npy::MappedArray};
+use crate::{error::DataError, geometry::read_disks, npy::MappedArray};
 
 /// Where the disks are.
 #[derive(Clone, Debug)]
@@ -31,12 +31,12 @@ impl GeometryFiles {
                     true => k * count + n,
                     false => n * 3 + k,
                 };
-                disks(path, count, size, |n, k| array.value(step(n, k)))
+                read_disks(path, count, size, |n, k| array.value(step(n, k)))
             }
             Self::Separate(paths) => {
                 let arrays =
                     [open(&paths[0], &[count])?, open(&paths[1], &[count])?, open(&paths[2], &[count])?];
-                disks(&paths[2], count, size, |n, k| arrays[k].value(n))
+                read_disks(&paths[2], count, size, |n, k| arrays[k].value(n))
             }
         }
     }
@@ -52,18 +52,4 @@ fn open(path: &Path, shape: &[usize]) -> Result<MappedArray, DataError> {
             Err(DataError::malformed(path, "geometry", problem))
         }
     }
-}
-
-fn disks(
-    path: &Path,
-    count: usize,
-    size: usize,
-    value: impl Fn(usize, usize) -> f64,
-) -> Result<Vec<Disk>, DataError> {
-    let disk = |n| Disk { cx: value(n, 0), cy: value(n, 1), r: value(n, 2) };
-    let checked = |n| {
-        let problem = |problem| DataError::malformed(path, "geometry", format!("record {n}: {problem}"));
-        check_disk(&disk(n), size).map(|()| disk(n)).map_err(problem)
-    };
-    (0..count).map(checked).collect()
 }

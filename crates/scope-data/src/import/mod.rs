@@ -13,7 +13,11 @@ mod mat73;
 mod numpy;
 mod source;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 pub use geometry::GeometryFiles;
 use hugging_face::HuggingFace;
@@ -102,10 +106,10 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
             }
         };
     }
-    let mut start = [0; 10];
-    let read = std::fs::File::open(path).and_then(|mut file| read_start(&mut file, &mut start));
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(10).read_to_end(&mut start));
     read.map_err(DataError::io("read", path))?;
-    match start {
+    match start.as_slice() {
         start if start.starts_with(b"\x93NUMPY") => {
             part(Box::new(Arrays::open_file(path)?), "numpy file", Units::Physical)
         }
@@ -119,18 +123,6 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
             "it begins neither as a .npy nor as a .mat file; a folder of .arrow shards needs its state.json",
         ),
     }
-}
-
-fn read_start(file: &mut std::fs::File, start: &mut [u8]) -> std::io::Result<()> {
-    use std::io::Read;
-    let mut filled = 0;
-    while filled < start.len() {
-        match file.read(&mut start[filled..])? {
-            0 => break,
-            n => filled += n,
-        }
-    }
-    Ok(())
 }
 
 fn common_resolution(paths: &[PathBuf], parts: &[Part]) -> Result<usize, DataError> {

@@ -22,7 +22,7 @@ impl ContextMasks {
 
     /// Supplies the values of a known disk on both channels.
     pub fn add_disk(&mut self, disk: &Disk) {
-        for point in points_inside(disk, self.a.size()) {
+        for point in disk.points(self.a.size()) {
             self.a.insert(point);
             self.u.insert(point);
         }
@@ -33,18 +33,6 @@ impl ContextMasks {
         let (a, u) = (self.a.visibility(patch), self.u.visibility(patch));
         a.into_iter().zip(u).flat_map(|(a, u)| [a, u]).collect()
     }
-}
-
-/// The points of a closed disk; only its bounding box is searched.
-pub(super) fn points_inside(disk: &Disk, size: usize) -> impl Iterator<Item = usize> {
-    let disk = *disk;
-    let reach = move |centre: f64| {
-        let bound = |x: f64| x.clamp(0.0, size as f64) as usize;
-        bound((centre - disk.r).floor())..bound((centre + disk.r).floor() + 1.0)
-    };
-    let inside =
-        move |i: usize| reach(disk.cy).filter(move |j| disk.contains(i, *j)).map(move |j| i * size + j);
-    reach(disk.cx).flat_map(inside)
 }
 
 /// Writes the context \[4, S, S\]: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
@@ -69,16 +57,6 @@ pub fn gather_context(pair: &Pair, masks: &ContextMasks, context: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_bounding_box_loses_no_point_of_the_disk() {
-        for (cx, cy, r) in [(10.0, 15.5, 3.0), (12.3, 9.7, 4.5), (0.0, 31.0, 2.0), (3.0, 3.0, 3.0)] {
-            let disk = Disk { cx, cy, r };
-            let expected: Vec<usize> =
-                (0..32 * 32).filter(|point| disk.contains(point / 32, point % 32)).collect();
-            assert_eq!(points_inside(&disk, 32).collect::<Vec<_>>(), expected);
-        }
-    }
 
     #[test]
     fn contexts_hold_observed_values_and_masks() {

@@ -19,17 +19,11 @@ pub enum Family {
     Block,
 }
 
-/// Budgets of the families that thin out points, with the shapes of their regular grids.
-const GRID_SHAPES: [(usize, [usize; 2]); 7] = [
-    (500, [20, 25]),
-    (1024, [32, 32]),
-    (2048, [32, 64]),
-    (4096, [64, 64]),
-    (8192, [64, 128]),
-    (12288, [96, 128]),
-    (16384, [128, 128]),
-];
+/// Budgets of the families that thin out points.
 const POINT_BUDGETS: [usize; 7] = [500, 1024, 2048, 4096, 8192, 12288, 16384];
+/// The regular grids with as many points.
+const GRID_SHAPES: [[usize; 2]; 7] =
+    [[20, 25], [32, 32], [32, 64], [64, 64], [64, 128], [96, 128], [128, 128]];
 /// Training visits 500 twice as often as any other.
 const POINT_SLOTS: [usize; 8] = [500, 500, 1024, 2048, 4096, 8192, 12288, 16384];
 /// 30% and 60% of the grid, rounded.
@@ -92,8 +86,8 @@ impl Family {
 /// The shape of a regular grid of a budget on S x S points: the named one, each side scaled and rounded.
 /// Conditions admit no budget without a shape.
 pub(super) fn grid_shape(budget: usize, size: usize) -> [usize; 2] {
-    let named = GRID_SHAPES.iter().find(|(points, _)| *points == budget);
-    named.map_or([0, 0], |(_, shape)| shape.map(|side| (side * size + 64) / 128))
+    let named = GRID_SHAPES.into_iter().find(|[rows, columns]| rows * columns == budget);
+    named.unwrap_or([0, 0]).map(|side| (side * size + 64) / 128)
 }
 
 impl FromStr for Family {
@@ -111,7 +105,7 @@ mod tests {
 
     #[test]
     fn grids_have_the_stated_shapes() {
-        for (budget, [rows, columns]) in GRID_SHAPES {
+        for (budget, [rows, columns]) in POINT_BUDGETS.into_iter().zip(GRID_SHAPES) {
             assert_eq!(rows * columns, budget);
             assert_eq!(Family::Grid.points(budget, 128), budget);
         }

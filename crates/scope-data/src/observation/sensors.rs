@@ -3,7 +3,7 @@
 use scope_pde::{Pde, cylinder::Disk};
 use thiserror::Error;
 
-use super::context::{ContextMasks, points_inside};
+use super::context::ContextMasks;
 use crate::{constants::Constants, pair::Channel};
 
 /// Where a sensor is.
@@ -103,7 +103,7 @@ impl UserContext {
         }
         if let Some(disk) = disk {
             for (channel, mask) in [&mut masks.a, &mut masks.u].into_iter().enumerate() {
-                for point in points_inside(disk, size) {
+                for point in disk.points(size) {
                     if mask.insert(point) {
                         values[channel][point] = scalings[channel].stored_zero();
                     }

@@ -30,9 +30,36 @@ impl Disk {
         x * x + y * y <= self.r * self.r
     }
 
+    /// The pixels i S + j of the closed disk, in order; only its bounding box is searched.
+    pub fn points(&self, size: usize) -> impl Iterator<Item = usize> + use<> {
+        let disk = *self;
+        let reach = move |centre: f64| {
+            let bound = |x: f64| x.clamp(0.0, size as f64) as usize;
+            bound((centre - disk.r).floor())..bound((centre + disk.r).floor() + 1.0)
+        };
+        let row =
+            move |i: usize| reach(disk.cy).filter(move |j| disk.contains(i, *j)).map(move |j| i * size + j);
+        reach(disk.cx).flat_map(row)
+    }
+
     /// The share of a unit cell centred at (x, y) that the disk covers, by a linear ramp across its rim.
     pub(super) fn coverage(&self, x: f64, y: f64) -> f64 {
         let outside = (x - self.cx).hypot(y - self.cy) - self.r;
         (0.5 - outside).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounding_box_loses_no_point() {
+        for (cx, cy, r) in [(10.0, 15.5, 3.0), (12.3, 9.7, 4.5), (0.0, 31.0, 2.0), (3.0, 3.0, 3.0)] {
+            let disk = Disk { cx, cy, r };
+            let expected: Vec<usize> =
+                (0..32 * 32).filter(|point| disk.contains(point / 32, point % 32)).collect();
+            assert_eq!(disk.points(32).collect::<Vec<_>>(), expected);
+        }
     }
 }

@@ -59,7 +59,7 @@ impl Cylinder {
             }
             divergence = flow.divergence().max(divergence);
             slip = flow.slip().max(slip);
-            clear_disk(&mut speed, disk, self.size);
+            disk.points(self.size).for_each(|point| speed[point] = 0.0);
             Ok(speed)
         };
         let speeds = [snapshot(SNAPSHOTS[0])?, snapshot(SNAPSHOTS[1])?];
@@ -73,13 +73,5 @@ impl Problem for Cylinder {
         let inflow = INFLOW[0] + (INFLOW[1] - INFLOW[0]) * stream.random::<f64>();
         let [a, u] = self.solve(&disk, inflow)?.speeds;
         Ok(Record { a, u, disk: Some(disk) })
-    }
-}
-
-fn clear_disk(speed: &mut [f64], disk: &Disk, size: usize) {
-    for (at, speed) in speed.iter_mut().enumerate() {
-        if disk.contains(at / size, at % size) {
-            *speed = 0.0;
-        }
     }
 }
