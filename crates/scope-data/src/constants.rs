@@ -3,6 +3,8 @@
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
+use crate::pair::Channel;
+
 /// The fixed constants of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
@@ -66,9 +68,12 @@ impl Constants {
         }
     }
 
-    /// Both channels with their names.
-    pub fn channels(&self) -> [(&'static str, Scaling); 2] {
-        [("a", self.a), ("u", self.u)]
+    /// The constants of a channel.
+    pub fn of(&self, channel: Channel) -> Scaling {
+        match channel {
+            Channel::A => self.a,
+            Channel::U => self.u,
+        }
     }
 }
 
@@ -87,7 +92,7 @@ mod tests {
     #[test]
     fn storing_and_reading_back_is_accurate_to_single_precision() {
         for pde in Pde::ALL {
-            for (_, scaling) in Constants::released(pde).channels() {
+            for scaling in Channel::BOTH.map(|channel| Constants::released(pde).of(channel)) {
                 for k in -20..=20 {
                     let x = scaling.mean + scaling.sigma * f64::from(k) * 0.3;
                     let back = scaling.physical(scaling.store(x));

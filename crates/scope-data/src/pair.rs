@@ -38,6 +38,14 @@ impl<'a> Pair<'a> {
         Self { values, size }
     }
 
+    /// One of the fields, \[S, S\].
+    pub fn field(&self, channel: Channel) -> &'a [f32] {
+        match channel {
+            Channel::A => self.a(),
+            Channel::U => self.u(),
+        }
+    }
+
     /// The input field, \[S, S\].
     pub fn a(&self) -> &'a [f32] {
         &self.values[..self.size * self.size]

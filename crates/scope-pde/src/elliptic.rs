@@ -8,7 +8,7 @@
 use crate::{
     Problem, Record,
     error::PdeError,
-    linear::{ParityBasis, SeparableSolver},
+    linear::{ParityBasis, SeparableSolver, matrix},
     random::{NeumannField, Stream},
 };
 
@@ -47,11 +47,7 @@ impl Elliptic {
             field.extend_from_slice(&row[1..=inner]);
         }
         self.solver.solve(&mut field, &mut vec![0.0; inner * inner]);
-        let mut u = vec![0.0; size * size];
-        for (row, solved) in u.chunks_exact_mut(size).skip(1).zip(field.chunks_exact(inner)) {
-            row[1..=inner].copy_from_slice(solved);
-        }
-        u
+        matrix::with_zero_edge(&field, size)
     }
 
     /// max |Lap_h u + k^2 u - a| over the interior, relative to max |a|.

@@ -5,8 +5,8 @@ use scope_pde::{Pde, darcy, darcy::Darcy, elliptic::Elliptic, navier_stokes::Nav
 use serde::Serialize;
 
 use crate::{
-    constants::Scaling,
     dataset::{Dataset, Origin},
+    pair::Channel,
 };
 
 /// Records on which an equation is tested, spread evenly over the set.
@@ -51,7 +51,7 @@ pub(super) fn test(set: &Dataset) -> Vec<Law> {
         }
         Pde::Helmholtz => {
             let mut laws = elliptic(set, &Elliptic::helmholtz(size));
-            laws.push(edge_is_zero(set, 0, "|a| on the edge, relative"));
+            laws.push(edge_is_zero(set, Channel::A, "|a| on the edge, relative"));
             laws
         }
         Pde::Darcy => {
@@ -100,37 +100,38 @@ fn worst(
     Law { name, records, worst, limit }
 }
 
-fn physical(stored: &[f32], scaling: Scaling) -> Vec<f64> {
-    stored.iter().map(|x| scaling.physical(*x)).collect()
+/// A field of a record in physical units.
+fn physical(set: &Dataset, index: usize, channel: Channel) -> Vec<f64> {
+    let scaling = set.meta().channel(channel).scaling();
+    set.pair(index).field(channel).iter().map(|x| scaling.physical(*x)).collect()
 }
 
-fn fields(set: &Dataset, index: usize) -> (Vec<f64>, Vec<f64>) {
-    let (pair, constants) = (set.pair(index), set.meta().constants());
-    (physical(pair.a(), constants.a), physical(pair.u(), constants.u))
+/// Both fields of a record in physical units, a first.
+fn fields(set: &Dataset, index: usize) -> [Vec<f64>; 2] {
+    Channel::BOTH.map(|channel| physical(set, index, channel))
 }
 
 fn elliptic(set: &Dataset, problem: &Elliptic) -> Vec<Law> {
     let residual = |index| {
-        let (a, u) = fields(set, index);
+        let [a, u] = fields(set, index);
         problem.residual(&a, &u)
     };
     vec![
         worst("discrete residual / max |a|", sample(set, SAMPLED), RESIDUAL_LIMIT, residual),
-        edge_is_zero(set, 1, "|u| on the edge, relative"),
+        edge_is_zero(set, Channel::U, "|u| on the edge, relative"),
     ]
 }
 
-fn edge_is_zero(set: &Dataset, channel: usize, name: &'static str) -> Law {
+fn edge_is_zero(set: &Dataset, channel: Channel, name: &'static str) -> Law {
     worst(name, sample(set, SAMPLED), 1e-5, |index| {
-        let (a, u) = fields(set, index);
-        edge_share(if channel == 0 { &a } else { &u }, set.meta().resolution)
+        edge_share(&physical(set, index, channel), set.meta().resolution)
     })
 }
 
 /// Poisson's source keeps its edge: the figure is 1 for a record where all of it is zero, else 0.
 fn edge_is_kept(set: &Dataset) -> Law {
     worst("a is zero on the whole edge", sample(set, SAMPLED), 0.0, |index| {
-        let (a, _) = fields(set, index);
+        let a = physical(set, index, Channel::A);
         f64::from(u8::from(edge_share(&a, set.meta().resolution) == 0.0))
     })
 }
@@ -155,7 +156,7 @@ fn two_values(set: &Dataset) -> Law {
 /// The stored response against a fresh solve from the stored input, relative L2.
 fn solved_again<E>(set: &Dataset, solve: impl Fn(&[f64]) -> Result<Vec<f64>, E> + Send + Sync) -> Law {
     worst("u against a fresh solve, relative L2", sample(set, SOLVED_AGAIN), RESIDUAL_LIMIT, |index| {
-        let (a, u) = fields(set, index);
+        let [a, u] = fields(set, index);
         solve(&a).map_or(f64::INFINITY, |fresh| {
             let difference: f64 = fresh.iter().zip(&u).map(|(x, y)| (x - y).powi(2)).sum();
             (difference / fresh.iter().map(|x| x * x).sum::<f64>()).sqrt()
@@ -166,8 +167,7 @@ fn solved_again<E>(set: &Dataset, solve: impl Fn(&[f64]) -> Result<Vec<f64>, E> 
 /// Vorticity has no mean, at either time.
 fn zero_mean(set: &Dataset) -> Law {
     worst("|mean vorticity| / rms", (0..set.len()).collect(), 1e-4, |index| {
-        let (a, u) = fields(set, index);
-        [a, u].iter().fold(0.0, |worst: f64, field| {
+        fields(set, index).iter().fold(0.0, |worst: f64, field| {
             let n = field.len() as f64;
             let rms = (field.iter().map(|x| x * x).sum::<f64>() / n).sqrt();
             worst.max((field.iter().sum::<f64>() / n).abs() / rms)
@@ -177,9 +177,8 @@ fn zero_mean(set: &Dataset) -> Law {
 
 /// Speeds are not negative; our own flow is at rest inside the disk.
 fn cylinder(set: &Dataset) -> Vec<Law> {
-    let constants = set.meta().constants();
-    let zero = [constants.a.stored_zero(), constants.u.stored_zero()];
-    let fields = |index: usize| [set.pair(index).a(), set.pair(index).u()];
+    let zero = Channel::BOTH.map(|channel| set.meta().channel(channel).scaling().stored_zero());
+    let fields = |index: usize| Channel::BOTH.map(|channel| set.pair(index).field(channel));
     let negative = |index| {
         let below = |(field, zero): (&[f32], f32)| field.iter().filter(|x| **x < zero).count() as f64;
         fields(index).into_iter().zip(zero).map(below).sum()

@@ -10,7 +10,7 @@ pub use reference::{Reference, Source};
 use serde::Serialize;
 pub use statistics::{ChannelReport, Estimate};
 
-use crate::{dataset::Dataset, error::DataError};
+use crate::{dataset::Dataset, error::DataError, pair::Channel};
 
 /// A deviation of more than this many standard errors is no accident.
 pub const Z_LIMIT: f64 = 4.0;
@@ -36,8 +36,8 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     }
     set.verify()?;
     let expected = reference::expected(set.meta());
-    let channels: Vec<ChannelReport> =
-        expected.iter().enumerate().map(|(k, expected)| statistics::measure(set, k, expected)).collect();
+    let measure = |(channel, expected)| statistics::measure(set, channel, expected);
+    let channels: Vec<ChannelReport> = Channel::BOTH.into_iter().zip(&expected).map(measure).collect();
     let laws = laws::test(set);
     let mut faults = Vec::new();
     for channel in &channels {

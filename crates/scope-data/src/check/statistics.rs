@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::reference::{ChannelReference, Reference};
-use crate::{constants::Scaling, dataset::Dataset};
+use crate::{constants::Scaling, dataset::Dataset, pair::Channel};
 
 /// A figure of the set beside what it should be.
 #[derive(Clone, Debug, Serialize)]
@@ -49,11 +49,11 @@ struct RecordFigures {
     greatest: f64,
 }
 
-/// Measures channel 0 (a) or 1 (u).
-pub(super) fn measure(set: &Dataset, channel: usize, expected: &ChannelReference) -> ChannelReport {
-    let meta = set.meta().channels()[channel].1;
+/// Measures a channel.
+pub(super) fn measure(set: &Dataset, channel: Channel, expected: &ChannelReference) -> ChannelReport {
+    let meta = set.meta().channel(channel);
     let scaling = meta.scaling();
-    let pixels = |index: usize| if channel == 0 { set.pair(index).a() } else { set.pair(index).u() };
+    let pixels = |index: usize| set.pair(index).field(channel);
     // Centring on the constants first keeps the sums free of cancellation.
     let figures: Vec<RecordFigures> =
         (0..set.len()).into_par_iter().map(|index| of_record(pixels(index), scaling)).collect();
@@ -66,7 +66,7 @@ pub(super) fn measure(set: &Dataset, channel: usize, expected: &ChannelReference
     let deviation = average(&squares).max(0.0).sqrt();
     let deviation_error = standard_error(&squares) / (2.0 * deviation.max(f64::MIN_POSITIVE));
     ChannelReport {
-        channel: ["a", "u"][channel],
+        channel: channel.name(),
         mean: compare(scaling.mean + mean, standard_error(&means), expected.mean, set.len(), scaling.sigma),
         deviation: compare(deviation, deviation_error, expected.deviation, set.len(), scaling.sigma),
         least: figures.iter().fold(f64::INFINITY, |least, f| least.min(f.least)),

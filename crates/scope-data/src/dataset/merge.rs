@@ -10,8 +10,13 @@ use super::{
 use crate::error::DataError;
 
 /// Joins all shards of a set, given in any order, into the folder that one run would have written: equal in
-/// every byte. Each shard is verified first. `progress` hears how many records are done.
-pub fn merge(folders: &[PathBuf], out: &Path, mut progress: impl FnMut(usize)) -> Result<Meta, DataError> {
+/// every byte. Each shard is verified first. `progress` hears how many records are done, and stops the work by
+/// returning false.
+pub fn merge(
+    folders: &[PathBuf],
+    out: &Path,
+    mut progress: impl FnMut(usize) -> bool,
+) -> Result<Meta, DataError> {
     let mut shards = folders.iter().map(|folder| open_shard(folder)).collect::<Result<Vec<_>, _>>()?;
     shards.sort_by_key(|(_, shard)| shard.part);
     let Some((first, of)) = shards.first().map(|(set, shard)| (set.meta().clone(), shard.of)) else {
@@ -39,7 +44,9 @@ pub fn merge(folders: &[PathBuf], out: &Path, mut progress: impl FnMut(usize)) -
         for index in 0..set.len() {
             writer.push(set.pair(index).values(), set.disk(index))?;
             done += 1;
-            progress(done);
+            if !progress(done) {
+                return Err(DataError::Interrupted);
+            }
         }
     }
     writer.finish()

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     constants::{Constants, Scaling},
     error::DataError,
+    pair::Channel,
 };
 
 /// The version of the folder layout that this program writes and reads.
@@ -137,9 +138,17 @@ impl Meta {
         Constants { a: self.a.scaling(), u: self.u.scaling() }
     }
 
+    /// What is said of a channel.
+    pub fn channel(&self, channel: Channel) -> &ChannelMeta {
+        match channel {
+            Channel::A => &self.a,
+            Channel::U => &self.u,
+        }
+    }
+
     /// Both channels with their names.
     pub fn channels(&self) -> [(&'static str, &ChannelMeta); 2] {
-        [("a", &self.a), ("u", &self.u)]
+        Channel::BOTH.map(|channel| (channel.name(), self.channel(channel)))
     }
 
     /// Reads and checks the file.

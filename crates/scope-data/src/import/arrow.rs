@@ -12,7 +12,7 @@ use super::{
     flatbuffer::Table,
     source::{Conversion, Take},
 };
-use crate::{error::DataError, npy::map_file};
+use crate::{error::DataError, npy::map_file, pair::Channel};
 
 const KIND: &str = "Arrow stream";
 const CONTINUATION: u32 = u32::MAX;
@@ -104,11 +104,11 @@ impl ArrowFile {
     fn convert(&self, columns: &Columns, row: usize, conversion: Conversion, pair: &mut [f32]) {
         let length = pair.len();
         let first = columns.first + row * length;
-        for channel in 0..2 {
+        for (channel, field) in Channel::BOTH.into_iter().zip(pair.chunks_exact_mut(length / 2)) {
             let store = conversion.channel(channel);
-            let half = channel * length / 2;
-            for (k, out) in pair[half..half + length / 2].iter_mut().enumerate() {
-                let at = first + half + k;
+            let first = first + channel as usize * length / 2;
+            for (k, out) in field.iter_mut().enumerate() {
+                let at = first + k;
                 *out = store(match self.schema.double {
                     true => f64::from_le_bytes(word(columns.values, at)),
                     false => f32::from_le_bytes(word(columns.values, at)).into(),

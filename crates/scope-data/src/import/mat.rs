@@ -11,7 +11,7 @@ use super::{
     mat73::Mat73,
     source::{Conversion, Source, Take},
 };
-use crate::{error::DataError, npy::map_file};
+use crate::{error::DataError, npy::map_file, pair::Channel};
 
 const KIND: &str = "MATLAB file";
 /// Records gathered at a time: the first axis is contiguous, so this many share each cache line.
@@ -67,8 +67,8 @@ impl MatFile {
     }
 
     /// The last S x S x N values of a variable: all of them, or its last time.
-    fn values(&self, container: &Container, channel: usize, store: impl Fn(f64) -> f32) -> Parsed<Vec<f32>> {
-        let variable = &self.variables[channel];
+    fn values(&self, container: &Container, channel: Channel, conversion: Conversion) -> Parsed<Vec<f32>> {
+        let (variable, store) = (&self.variables[channel as usize], conversion.channel(channel));
         let wanted = self.count * self.resolution * self.resolution;
         let skip = variable.elements() - wanted;
         // The vector grows with what is really there, not with what a header claims.
@@ -102,8 +102,8 @@ impl Source for MatFile {
     fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError> {
         let malformed = |problem| DataError::malformed(&self.path, KIND, problem);
         let container = open_container(&self.path, &self.map).map_err(malformed)?;
-        let a = self.values(&container, 0, conversion.channel(0)).map_err(malformed)?;
-        let u = self.values(&container, 1, conversion.channel(1)).map_err(malformed)?;
+        let a = self.values(&container, Channel::A, conversion).map_err(malformed)?;
+        let u = self.values(&container, Channel::U, conversion).map_err(malformed)?;
         let pixels = self.resolution * self.resolution;
         let mut block = vec![0.0; BLOCK.min(self.count) * 2 * pixels];
         for first in (0..self.count).step_by(BLOCK) {

@@ -6,7 +6,7 @@ use super::{
     file_name,
     source::{Conversion, Source, Take},
 };
-use crate::{error::DataError, npy::MappedArray};
+use crate::{error::DataError, npy::MappedArray, pair::Channel};
 
 /// Indices of the two snapshots that make a cylinder pair.
 const SNAPSHOTS: [usize; 2] = [4, 8];
@@ -118,10 +118,10 @@ impl Source for Arrays {
         let size = self.resolution;
         let mut pair = vec![0.0; 2 * size * size];
         for record in 0..self.count {
-            for channel in 0..2 {
+            for (channel, field) in Channel::BOTH.into_iter().zip(pair.chunks_exact_mut(size * size)) {
                 let store = conversion.channel(channel);
-                for (k, out) in pair[channel * size * size..][..size * size].iter_mut().enumerate() {
-                    *out = store(self.value(record, channel, k / size, k % size));
+                for (k, out) in field.iter_mut().enumerate() {
+                    *out = store(self.value(record, channel as usize, k / size, k % size));
                 }
             }
             take(&pair)?;

@@ -1,9 +1,6 @@
 //! What every reader of foreign files gives: records in order, in stored coordinates.
 
-use crate::{
-    constants::{Constants, Scaling},
-    error::DataError,
-};
+use crate::{constants::Constants, error::DataError, pair::Channel};
 
 /// What the numbers in a file mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +23,9 @@ impl Conversion {
         Self { constants, units }
     }
 
-    /// The conversion of channel 0 (a) or 1 (u).
-    pub(super) fn channel(&self, channel: usize) -> impl Fn(f64) -> f32 + Copy + use<> {
-        let scaling: Scaling = if channel == 0 { self.constants.a } else { self.constants.u };
-        let units = self.units;
+    /// The conversion of a channel.
+    pub(super) fn channel(&self, channel: Channel) -> impl Fn(f64) -> f32 + Copy + use<> {
+        let (scaling, units) = (self.constants.of(channel), self.units);
         move |x| match units {
             Units::Physical => scaling.store(x),
             Units::Stored => x as f32,

@@ -82,7 +82,7 @@ impl UserContext {
         sensors: &[Sensor],
         disk: Option<&Disk>,
     ) -> Result<Self, SensorError> {
-        let scalings = [constants.a, constants.u];
+        let scalings = Channel::BOTH.map(|channel| constants.of(channel));
         let mut masks = ContextMasks::empty(size);
         let mut values = [vec![0.0; size * size], vec![0.0; size * size]];
         // Which sensor measures a pixel, for the report on duplicates.

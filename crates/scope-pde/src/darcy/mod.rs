@@ -60,10 +60,7 @@ impl Darcy {
         let nodes = matrix::along_both_axes(&self.to_nodes, a, self.size);
         let inner = self.size - 2;
         let solved = self.solve_scheme(&Scheme::new(&nodes, self.size), &vec![1.0; inner * inner])?;
-        let mut pressure = vec![0.0; self.size * self.size];
-        for (row, solved) in pressure.chunks_exact_mut(self.size).skip(1).zip(solved.chunks_exact(inner)) {
-            row[1..=inner].copy_from_slice(solved);
-        }
+        let pressure = matrix::with_zero_edge(&solved, self.size);
         Ok(matrix::along_both_axes(&self.to_centres, &pressure, self.size))
     }
 

@@ -81,6 +81,16 @@ pub(crate) fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f6
     out
 }
 
+/// A field \[S, S\] with the given interior \[S - 2, S - 2\] and zero on its edge.
+pub(crate) fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
+    let inner = size - 2;
+    let mut field = vec![0.0; size * size];
+    for (row, inside) in field.chunks_exact_mut(size).skip(1).zip(interior.chunks_exact(inner)) {
+        row[1..=inner].copy_from_slice(inside);
+    }
+    field
+}
+
 /// Writes the transpose of the square matrix `from` into `to`, in blocks that stay in the cache.
 pub(crate) fn transpose<T: Copy>(from: &[T], to: &mut [T], size: usize) {
     const BLOCK: usize = 8;

@@ -7,7 +7,7 @@ use scope_data::{Dataset, merge};
 
 use crate::{
     commands::Outcome,
-    terminal::{Progress, grouped, say},
+    terminal::{Interrupt, Progress, grouped, say},
 };
 
 /// What `--help` ends with.
@@ -33,7 +33,11 @@ impl Merge {
         let opened: Vec<Dataset> =
             self.shards.iter().map(|shard| Dataset::open(shard)).collect::<Result<_, _>>()?;
         let progress = Progress::new("merge", opened.iter().map(Dataset::len).sum());
-        let meta = merge(&self.shards, &self.out, |done| progress.at(done))?;
+        let interrupt = Interrupt::listen()?;
+        let meta = merge(&self.shards, &self.out, |done| {
+            progress.at(done);
+            !interrupt.requested()
+        })?;
         progress.finish();
         say(&format!(
             "joined {} records of {} ({}) in {}",
