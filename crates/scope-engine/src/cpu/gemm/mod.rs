@@ -1,0 +1,14 @@
+//! Matrix products: one pair of inner loops for linear layers, attention and convolutions, forward and
+//! backward, in f32, bf16 and f64.
+
+mod finish;
+mod panels;
+mod product;
+mod tile;
+mod unit;
+
+pub(crate) use finish::{Finish, Out};
+pub(crate) use panels::{Order, PanelView, Panels, pack_panel, panel_width};
+pub(crate) use product::multiply;
+pub(crate) use tile::{Left, multiply_rows};
+pub(crate) use unit::{Pair, Unit, units};

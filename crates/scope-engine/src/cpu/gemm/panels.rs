@@ -1,0 +1,208 @@
+//! Matrices packed for products: panels of a tile's columns, each contiguous along the inner dimension.
+
+use std::ops::Range;
+
+use super::{
+    tile::TILE_VECTORS,
+    unit::{Unit, units},
+};
+use crate::cpu::{
+    Cpu,
+    lanes::{Isa, Kernel, Lanes, Real},
+    memory::Memory,
+};
+
+/// How many columns a panel has under an instruction set.
+pub(crate) fn panel_width<R: Real>(isa: Isa) -> usize {
+    struct Width;
+    impl<R: Real> Kernel<R> for Width {
+        type Output = usize;
+        #[inline(always)]
+        fn run<V: Lanes<Real = R>>(self) -> usize {
+            TILE_VECTORS * V::COUNT
+        }
+    }
+    R::dispatch(isa, Width)
+}
+
+/// How many rows a tile has under an instruction set.
+pub(crate) fn tile_rows<R: Real>(isa: Isa) -> usize {
+    struct Rows;
+    impl<R: Real> Kernel<R> for Rows {
+        type Output = usize;
+        #[inline(always)]
+        fn run<V: Lanes<Real = R>>(self) -> usize {
+            V::TILE_ROWS
+        }
+    }
+    R::dispatch(isa, Rows)
+}
+
+/// A right matrix \[k, n\] as panels \[n / width\]\[k units\]\[width\]; columns beyond n are zero.
+pub(crate) struct Panels {
+    memory: Memory,
+    /// Inner dimension, in units.
+    pub k: usize,
+    /// Columns.
+    pub n: usize,
+    /// Columns per panel.
+    pub width: usize,
+}
+
+/// How the matrix lies before it is packed.
+#[derive(Clone, Copy)]
+pub(crate) enum Order {
+    /// Column after column, each `stride` apart: a weight \[n, k\], or the keys of attention.
+    ByColumn,
+    /// Row after row: \[k, n\].
+    ByRow,
+}
+
+impl Panels {
+    /// Packs a matrix whose rows or columns are `stride` elements apart, on all threads.
+    pub(crate) fn pack<U: Unit>(
+        cpu: &Cpu,
+        from: &[U::Element],
+        order: Order,
+        [k, n]: [usize; 2],
+        stride: usize,
+    ) -> Self {
+        let width = panel_width::<U::Real>(cpu.isa());
+        Self::pack_wide::<U>(cpu, from, order, [k, n], stride, width)
+    }
+
+    /// Packs the transpose of a left matrix: \[k, m\], row after row, as groups of a tile's rows.
+    pub(crate) fn pack_left<U: Unit>(cpu: &Cpu, from: &[U::Element], [k, m]: [usize; 2]) -> Self {
+        Self::pack_wide::<U>(cpu, from, Order::ByRow, [k, m], m, tile_rows::<U::Real>(cpu.isa()))
+    }
+
+    fn pack_wide<U: Unit>(
+        cpu: &Cpu,
+        from: &[U::Element],
+        order: Order,
+        [k, n]: [usize; 2],
+        stride: usize,
+        width: usize,
+    ) -> Self {
+        let bytes = n.div_ceil(width) * width * units::<U>(k) * size_of::<U>();
+        let mut panels = Self { memory: cpu.memory(bytes), k: units::<U>(k), n, width };
+        let each = panels.k * width;
+        cpu.for_pieces(panels.memory.slice_mut::<U>(), each, |panel, piece| {
+            pack_panel(from, order, [k, n], stride, panel, width, piece);
+        });
+        panels
+    }
+
+    /// All panels.
+    pub(crate) fn view<U: Unit>(&self) -> PanelView<'_, U> {
+        let panels = 0..self.n.div_ceil(self.width);
+        PanelView { units: self.memory.slice(), panels, k: self.k, n: self.n, width: self.width }
+    }
+}
+
+/// Some panels of a packed matrix.
+#[derive(Clone)]
+pub(crate) struct PanelView<'a, U> {
+    /// All units.
+    pub units: &'a [U],
+    /// Which panels.
+    pub panels: Range<usize>,
+    /// Inner dimension, in units.
+    pub k: usize,
+    /// Columns of the whole matrix.
+    pub n: usize,
+    /// Columns per panel.
+    pub width: usize,
+}
+
+impl<U> PanelView<'_, U> {
+    /// Where a panel begins.
+    #[inline(always)]
+    pub(crate) fn pointer(&self, panel: usize) -> *const U {
+        self.units[panel * self.k * self.width..].as_ptr()
+    }
+
+    /// A panel's columns.
+    #[inline(always)]
+    pub(crate) fn columns_of(&self, panel: usize) -> Range<usize> {
+        panel * self.width..((panel + 1) * self.width).min(self.n)
+    }
+
+    /// Fewer panels.
+    #[inline(always)]
+    pub(crate) fn only(&self, panels: Range<usize>) -> Self {
+        Self { panels, ..*self }
+    }
+}
+
+/// Fills one panel.
+#[inline(always)]
+pub(crate) fn pack_panel<U: Unit>(
+    from: &[U::Element],
+    order: Order,
+    [k, n]: [usize; 2],
+    stride: usize,
+    panel: usize,
+    width: usize,
+    piece: &mut [U],
+) {
+    let columns = panel * width..((panel + 1) * width).min(n);
+    if columns.len() < width {
+        piece.fill(U::zeroed());
+    }
+    match order {
+        Order::ByColumn => pack_columns(from, columns, k, stride, width, piece),
+        Order::ByRow => pack_rows(from, columns, k, stride, width, piece),
+    }
+}
+
+/// Packs columns that are contiguous: a block of sixteen units at a time, so that each cache line of the
+/// source is read once while the block it scatters into stays in the first-level cache.
+#[inline(always)]
+fn pack_columns<U: Unit>(
+    from: &[U::Element],
+    columns: Range<usize>,
+    k: usize,
+    stride: usize,
+    width: usize,
+    piece: &mut [U],
+) {
+    const BLOCK: usize = 16;
+    let all = units::<U>(k);
+    for start in (0..all).step_by(BLOCK) {
+        let end = (start + BLOCK).min(all);
+        for (c, column) in columns.clone().enumerate() {
+            let source = &from[column * stride..][..k];
+            for unit in start..end {
+                let at = unit * U::ELEMENTS;
+                piece[unit * width + c] = U::join(source[at], source.get(at + 1).copied());
+            }
+        }
+    }
+}
+
+/// Packs rows that are contiguous.
+#[inline(always)]
+fn pack_rows<U: Unit>(
+    from: &[U::Element],
+    columns: Range<usize>,
+    k: usize,
+    stride: usize,
+    width: usize,
+    piece: &mut [U],
+) {
+    for (unit, out) in piece.chunks_exact_mut(width).take(units::<U>(k)).enumerate() {
+        let row = unit * U::ELEMENTS;
+        let first = &from[row * stride..][columns.clone()];
+        if U::ELEMENTS == 2 && row + 1 < k {
+            let second = &from[(row + 1) * stride..][columns.clone()];
+            for ((out, first), second) in out.iter_mut().zip(first).zip(second) {
+                *out = U::join(*first, Some(*second));
+            }
+        } else {
+            for (out, first) in out.iter_mut().zip(first) {
+                *out = U::join(*first, None);
+            }
+        }
+    }
+}

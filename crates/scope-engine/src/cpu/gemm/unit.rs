@@ -1,0 +1,88 @@
+//! What a product steps over: one number, or a pair of bf16 that one instruction multiplies and adds.
+
+use bytemuck::{Pod, Zeroable};
+use half::bf16;
+
+use crate::cpu::lanes::{Lanes, Real};
+
+/// One step along the inner dimension.
+pub(crate) trait Unit: Pod + Send + Sync {
+    /// The numbers that matrices hold.
+    type Element: Pod + Send + Sync;
+    /// What sums are kept in.
+    type Real: Real;
+    /// A vector of columns.
+    type Columns<V: Lanes<Real = Self::Real>>: Copy;
+    /// Elements per unit.
+    const ELEMENTS: usize;
+
+    /// A unit of consecutive elements; a missing second one is zero.
+    fn join(first: Self::Element, second: Option<Self::Element>) -> Self;
+    /// Reads a vector of columns.
+    ///
+    /// # Safety
+    /// They must be there.
+    unsafe fn columns<V: Lanes<Real = Self::Real>>(from: *const Self) -> Self::Columns<V>;
+    /// sum + self * columns.
+    fn multiply_add<V: Lanes<Real = Self::Real>>(self, columns: Self::Columns<V>, sum: V) -> V;
+}
+
+/// How many units hold `elements` numbers.
+pub(crate) fn units<U: Unit>(elements: usize) -> usize {
+    elements.div_ceil(U::ELEMENTS)
+}
+
+macro_rules! single {
+    ($real:ty) => {
+        impl Unit for $real {
+            type Element = $real;
+            type Real = $real;
+            type Columns<V: Lanes<Real = $real>> = V;
+            const ELEMENTS: usize = 1;
+
+            #[inline(always)]
+            fn join(first: $real, _: Option<$real>) -> Self {
+                first
+            }
+            #[inline(always)]
+            unsafe fn columns<V: Lanes<Real = $real>>(from: *const Self) -> V {
+                // SAFETY: the caller's promise.
+                unsafe { V::load(from) }
+            }
+            #[inline(always)]
+            fn multiply_add<V: Lanes<Real = $real>>(self, columns: V, sum: V) -> V {
+                V::splat(self).mul_add(columns, sum)
+            }
+        }
+    };
+}
+
+single!(f32);
+single!(f64);
+
+/// Two bf16, the first one in the low half.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Pair(u32);
+
+impl Unit for Pair {
+    type Element = bf16;
+    type Real = f32;
+    type Columns<V: Lanes<Real = f32>> = V::Pairs;
+    const ELEMENTS: usize = 2;
+
+    #[inline(always)]
+    fn join(first: bf16, second: Option<bf16>) -> Self {
+        let second = second.unwrap_or(bf16::ZERO);
+        Self(u32::from(first.to_bits()) | u32::from(second.to_bits()) << 16)
+    }
+    #[inline(always)]
+    unsafe fn columns<V: Lanes<Real = f32>>(from: *const Self) -> V::Pairs {
+        // SAFETY: the caller's promise; a pair is 32 bits.
+        unsafe { V::load_pairs(from.cast()) }
+    }
+    #[inline(always)]
+    fn multiply_add<V: Lanes<Real = f32>>(self, columns: V::Pairs, sum: V) -> V {
+        sum.add_pair_products(self.0, columns)
+    }
+}

@@ -1,0 +1,172 @@
+//! Vectors as plain arrays: for targets without known vector units, and for double precision.
+
+use half::bf16;
+
+use super::{Lanes, Real, polynomial};
+
+/// `N` numbers side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Array<R, const N: usize>([R; N]);
+
+/// The functions whose arithmetic differs between single and double precision.
+pub(super) trait Scalar: Real {
+    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    where
+        Array<Self, N>: Lanes<Real = Self>;
+    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    where
+        Array<Self, N>: Lanes<Real = Self>;
+}
+
+impl Scalar for f32 {
+    #[inline(always)]
+    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    where
+        Array<Self, N>: Lanes<Real = Self>,
+    {
+        polynomial::exp(x)
+    }
+    #[inline(always)]
+    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    where
+        Array<Self, N>: Lanes<Real = Self>,
+    {
+        polynomial::erf(x)
+    }
+}
+
+impl Scalar for f64 {
+    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N> {
+        Array(x.0.map(libm::exp))
+    }
+    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N> {
+        Array(x.0.map(libm::erf))
+    }
+}
+
+impl<R: Scalar, const N: usize> Array<R, N> {
+    #[inline(always)]
+    fn zip(mut self, other: Self, f: impl Fn(R, R) -> R) -> Self {
+        for i in 0..N {
+            self.0[i] = f(self.0[i], other.0[i]);
+        }
+        self
+    }
+}
+
+impl<R: Scalar, const N: usize> Lanes for Array<R, N> {
+    type Real = R;
+    type Pairs = [u32; N];
+    const COUNT: usize = N;
+    const TILE_ROWS: usize = 4;
+
+    #[inline(always)]
+    fn splat(x: R) -> Self {
+        Self([x; N])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const R) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { from.cast::<[R; N]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut R) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[R; N]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_half(from: *const bf16) -> Self {
+        // SAFETY: the caller's promise.
+        let halves = unsafe { from.cast::<[bf16; N]>().read_unaligned() };
+        let mut out = [R::default(); N];
+        for (out, half) in out.iter_mut().zip(halves) {
+            *out = R::of(f64::from(half.to_f32()));
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn store_half(self, to: *mut bf16) {
+        let mut out = [bf16::ZERO; N];
+        for (out, x) in out.iter_mut().zip(self.0) {
+            *out = bf16::from_f32(x.wide() as f32);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[bf16; N]>().write_unaligned(out) }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        // Not fused: without the instruction a fused product is a slow library call.
+        self.mul(factor).add(term)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn sqrt(mut self) -> Self {
+        for i in 0..N {
+            self.0[i] = Real::sqrt(self.0[i]);
+        }
+        self
+    }
+    #[inline(always)]
+    fn pow2(self) -> Self {
+        let mut out = self;
+        for i in 0..N {
+            let biased = (self.0[i].wide() as i32 + 127) as u32;
+            out.0[i] = R::of(f64::from(f32::from_bits(biased << 23)));
+        }
+        out
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        R::exp(self)
+    }
+    #[inline(always)]
+    fn erf(self) -> Self {
+        R::erf(self)
+    }
+    #[inline(always)]
+    fn sum(self) -> R {
+        self.0.iter().fold(R::default(), |sum, x| sum + *x)
+    }
+    #[inline(always)]
+    fn largest(self) -> R {
+        self.0.iter().fold(self.0[0], |best, x| if *x > best { *x } else { best })
+    }
+    #[inline(always)]
+    unsafe fn load_pairs(from: *const u32) -> [u32; N] {
+        // SAFETY: the caller's promise.
+        unsafe { from.cast::<[u32; N]>().read_unaligned() }
+    }
+    #[inline(always)]
+    fn add_pair_products(self, a: u32, b: [u32; N]) -> Self {
+        let low = |pair: u32| R::of(f64::from(f32::from_bits(pair << 16)));
+        let high = |pair: u32| R::of(f64::from(f32::from_bits(pair & 0xffff_0000)));
+        let mut out = self;
+        for (out, b) in out.0.iter_mut().zip(b) {
+            *out += low(a) * low(b) + high(a) * high(b);
+        }
+        out
+    }
+}

@@ -1,0 +1,136 @@
+//! 256-bit vectors with fused multiply-add.
+
+use std::arch::x86_64::*;
+
+use half::bf16;
+
+use super::{Kernel, Lanes, polynomial};
+
+/// Eight numbers.
+#[derive(Clone, Copy)]
+struct Avx2(__m256);
+
+/// Runs a kernel with these vectors.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn run<K: Kernel<f32>>(kernel: K) -> K::Output {
+    kernel.run::<Avx2>()
+}
+
+/// SAFETY (of every block here): this type is reached only through [`run`], whose caller saw the features;
+/// pointers are as good as the trait's callers promise.
+impl Lanes for Avx2 {
+    type Real = f32;
+    type Pairs = __m256i;
+    const COUNT: usize = 8;
+    // 6 x 2 sums, two columns, one factor: 15 of 16 registers.
+    const TILE_ROWS: usize = 6;
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        Self(unsafe { _mm256_set1_ps(x) })
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        Self(unsafe { _mm256_loadu_ps(from) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        unsafe { _mm256_storeu_ps(to, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_half(from: *const bf16) -> Self {
+        unsafe {
+            let halves = _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast()));
+            Self(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(halves)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_half(self, to: *mut bf16) {
+        unsafe {
+            let bits = _mm256_castps_si256(self.0);
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+            let round = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+            let halves = _mm256_srli_epi32::<16>(_mm256_add_epi32(bits, round));
+            let packed = _mm256_packus_epi32(halves, halves);
+            let packed = _mm256_permute4x64_epi64::<0b1000>(packed);
+            _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(packed));
+        }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(unsafe { _mm256_add_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(unsafe { _mm256_sub_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self(unsafe { _mm256_mul_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        Self(unsafe { _mm256_div_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, term.0) })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        Self(unsafe { _mm256_max_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(unsafe { _mm256_sqrt_ps(self.0) })
+    }
+    #[inline(always)]
+    fn pow2(self) -> Self {
+        unsafe {
+            let biased = _mm256_add_epi32(_mm256_cvtps_epi32(self.0), _mm256_set1_epi32(127));
+            Self(_mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased)))
+        }
+    }
+    #[inline(always)]
+    fn exp(self) -> Self {
+        polynomial::exp(self)
+    }
+    #[inline(always)]
+    fn erf(self) -> Self {
+        polynomial::erf(self)
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        unsafe {
+            let half = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+            let quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
+            _mm_cvtss_f32(_mm_add_ss(quarter, _mm_shuffle_ps::<1>(quarter, quarter)))
+        }
+    }
+    #[inline(always)]
+    fn largest(self) -> f32 {
+        unsafe {
+            let half = _mm_max_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+            let quarter = _mm_max_ps(half, _mm_movehl_ps(half, half));
+            _mm_cvtss_f32(_mm_max_ss(quarter, _mm_shuffle_ps::<1>(quarter, quarter)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_pairs(from: *const u32) -> __m256i {
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+    #[inline(always)]
+    fn add_pair_products(self, a: u32, b: __m256i) -> Self {
+        unsafe {
+            let a = _mm256_set1_epi32(a as i32);
+            let high = _mm256_set1_epi32(0xffff_0000_u32 as i32);
+            let low = |x| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(x));
+            let up = |x| _mm256_castsi256_ps(_mm256_and_si256(x, high));
+            Self(_mm256_fmadd_ps(up(a), up(b), _mm256_fmadd_ps(low(a), low(b), self.0)))
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Vectors of a processor's own width.
+//!
+//! A kernel is written once, for any [`Lanes`], and compiled for each instruction set; [`Isa::detect`] finds
+//! the widest at hand when the program starts. Double precision runs the same kernels on plain arrays, which
+//! is how every gradient is checked against finite differences.
+
+mod array;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod polynomial;
+
+use half::bf16;
+
+use crate::dtype::Element;
+
+use array::Array;
+
+/// An instruction set that kernels are compiled for, from plain to best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// What every target has.
+    Portable,
+    /// 256-bit vectors with fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// 512-bit vectors with products of bf16 pairs.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bf16,
+}
+
+impl Isa {
+    /// Every instruction set this processor has, plainest first.
+    pub fn available() -> Vec<Self> {
+        #[allow(unused_mut)]
+        let mut found = vec![Isa::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl");
+            found.extend(avx2.then_some(Isa::Avx2));
+            found.extend(avx512.then_some(Isa::Avx512));
+            found.extend((avx512 && is_x86_feature_detected!("avx512bf16")).then_some(Isa::Avx512Bf16));
+        }
+        found
+    }
+
+    /// The best instruction set of this processor.
+    pub fn detect() -> Self {
+        Self::available().pop().unwrap_or(Isa::Portable)
+    }
+}
+
+/// A number that kernels compute in.
+pub(crate) trait Real:
+    Element
+    + Default
+    + PartialOrd
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::Div<Output = Self>
+    + std::ops::AddAssign
+{
+    /// From double precision.
+    fn of(x: f64) -> Self;
+    /// To double precision.
+    fn wide(self) -> f64;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// Runs a kernel with the vectors of an instruction set.
+    fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output;
+}
+
+/// Work that is compiled once for each instruction set. `run` must be `#[inline(always)]`, and so must what
+/// it calls in its inner loops: that is how the code ends up inside the function that has the instructions.
+pub(crate) trait Kernel<R: Real> {
+    /// What the work gives back.
+    type Output;
+    /// Does the work.
+    fn run<V: Lanes<Real = R>>(self) -> Self::Output;
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.sqrt()
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.ln()
+    }
+    fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
+        match isa {
+            Isa::Portable => kernel.run::<Array<f32, 8>>(),
+            // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { avx2::run(kernel) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { avx512::run(kernel) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Bf16 => unsafe { avx512::run_bf16(kernel) },
+        }
+    }
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        x
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.sqrt()
+    }
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.ln()
+    }
+    fn dispatch<K: Kernel<Self>>(_: Isa, kernel: K) -> K::Output {
+        kernel.run::<Array<f64, 4>>()
+    }
+}
+
+/// A vector of numbers. Implementations for one instruction set are only ever reached through
+/// [`Real::dispatch`], which is what makes their intrinsics sound.
+pub(crate) trait Lanes: Copy {
+    /// What a lane holds.
+    type Real: Real;
+    /// A pair of bf16 in each lane.
+    type Pairs: Copy;
+    /// Lanes per vector.
+    const COUNT: usize;
+    /// Rows of the product tile that fits the register file beside two vectors of columns.
+    const TILE_ROWS: usize;
+
+    /// The same number in every lane.
+    fn splat(x: Self::Real) -> Self;
+    /// Reads `COUNT` numbers.
+    ///
+    /// # Safety
+    /// They must be there.
+    unsafe fn load(from: *const Self::Real) -> Self;
+    /// Writes `COUNT` numbers.
+    ///
+    /// # Safety
+    /// There must be room.
+    unsafe fn store(self, to: *mut Self::Real);
+    /// Reads `COUNT` halves.
+    ///
+    /// # Safety
+    /// They must be there.
+    unsafe fn load_half(from: *const bf16) -> Self;
+    /// Writes `COUNT` halves, rounded to nearest even.
+    ///
+    /// # Safety
+    /// There must be room.
+    unsafe fn store_half(self, to: *mut bf16);
+
+    /// self + other.
+    fn add(self, other: Self) -> Self;
+    /// self - other.
+    fn sub(self, other: Self) -> Self;
+    /// self * other.
+    fn mul(self, other: Self) -> Self;
+    /// self / other.
+    fn div(self, other: Self) -> Self;
+    /// self * factor + term.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+    /// The larger of each pair.
+    fn max(self, other: Self) -> Self;
+    /// The smaller of each pair.
+    fn min(self, other: Self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+    /// 2^n for lanes that hold whole numbers.
+    fn pow2(self) -> Self;
+    /// e^x, relative error below 3e-7 in single precision; 0 below -87.
+    fn exp(self) -> Self;
+    /// The error function, absolute error below 4e-7 in single precision.
+    fn erf(self) -> Self;
+    /// The sum of all lanes, always in the same order.
+    fn sum(self) -> Self::Real;
+    /// The largest lane.
+    fn largest(self) -> Self::Real;
+
+    /// Reads `COUNT` pairs of bf16, each packed in 32 bits with the first one low.
+    ///
+    /// # Safety
+    /// They must be there.
+    unsafe fn load_pairs(from: *const u32) -> Self::Pairs;
+    /// `self + low(a) low(b) + high(a) high(b)` in every lane.
+    fn add_pair_products(self, a: u32, b: Self::Pairs) -> Self;
+}
+
+/// Reads up to `COUNT` numbers; the other lanes are zero.
+#[inline(always)]
+pub(crate) fn load_some<V: Lanes>(from: &[V::Real]) -> V {
+    if from.len() >= V::COUNT {
+        // SAFETY: the length was just checked.
+        return unsafe { V::load(from.as_ptr()) };
+    }
+    let mut padded = [V::Real::default(); 16];
+    padded[..from.len()].copy_from_slice(from);
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { V::load(padded.as_ptr()) }
+}
+
+/// Writes up to `COUNT` lanes.
+#[inline(always)]
+pub(crate) fn store_some<V: Lanes>(value: V, to: &mut [V::Real]) {
+    if to.len() >= V::COUNT {
+        // SAFETY: the length was just checked.
+        return unsafe { value.store(to.as_mut_ptr()) };
+    }
+    let mut padded = [V::Real::default(); 16];
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { value.store(padded.as_mut_ptr()) };
+    let room = to.len();
+    to.copy_from_slice(&padded[..room]);
+}
+
+/// Reads up to `COUNT` halves; the other lanes are zero.
+#[inline(always)]
+pub(crate) fn load_some_half<V: Lanes>(from: &[bf16]) -> V {
+    if from.len() >= V::COUNT {
+        // SAFETY: the length was just checked.
+        return unsafe { V::load_half(from.as_ptr()) };
+    }
+    let mut padded = [bf16::ZERO; 16];
+    padded[..from.len()].copy_from_slice(from);
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { V::load_half(padded.as_ptr()) }
+}
+
+/// Writes up to `COUNT` lanes as halves.
+#[inline(always)]
+pub(crate) fn store_some_half<V: Lanes>(value: V, to: &mut [bf16]) {
+    if to.len() >= V::COUNT {
+        // SAFETY: the length was just checked.
+        return unsafe { value.store_half(to.as_mut_ptr()) };
+    }
+    let mut padded = [bf16::ZERO; 16];
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { value.store_half(padded.as_mut_ptr()) };
+    let room = to.len();
+    to.copy_from_slice(&padded[..room]);
+}
+
+#[cfg(test)]
+mod tests;

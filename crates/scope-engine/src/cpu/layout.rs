@@ -1,0 +1,146 @@
+//! Numbers moved from one layout to another.
+
+use super::{Cpu, Real};
+use crate::{
+    dtype::{Dtype, Element},
+    ops::Patches,
+    tensor::Tensor,
+};
+
+/// Calls a generic function with the type that a tensor holds. Layouts change at full width only: what is
+/// rounded is rounded by the products that follow.
+macro_rules! for_kind {
+    ($tensor:expr, $function:ident($($argument:expr),*)) => {
+        match $tensor.dtype() {
+            Dtype::F64 => $function::<f64>($($argument),*),
+            _ => $function::<f32>($($argument),*),
+        }
+    };
+}
+
+/// Image \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
+pub(crate) fn patches(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    for_kind!(x, patches_in(cpu, sizes, x))
+}
+
+fn patches_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    let features = sizes.channels * sizes.area();
+    let x = x.cpu::<R>();
+    Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), features], |out| {
+        cpu.for_pieces(out, features, |token, out| {
+            for (index, row) in out.chunks_mut(sizes.patch).enumerate() {
+                let from = pixel(sizes, token, index);
+                row.copy_from_slice(&x[from..from + sizes.patch]);
+            }
+        });
+    })
+}
+
+/// Where row `index` = (channel, row) of a token's patch begins in an image with channels first.
+fn pixel(sizes: Patches, token: usize, index: usize) -> usize {
+    let across = sizes.width / sizes.patch;
+    let (sample, place) = (token / sizes.tokens(), token % sizes.tokens());
+    let (channel, row) = (index / sizes.patch, index % sizes.patch);
+    let line = (sample * sizes.channels + channel) * sizes.height + place / across * sizes.patch + row;
+    line * sizes.width + place % across * sizes.patch
+}
+
+/// Tokens back to an image with channels first.
+pub(crate) fn patches_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    for_kind!(x, patches_back_in(cpu, sizes, x))
+}
+
+fn patches_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    let features = sizes.channels * sizes.area();
+    Tensor::compute::<R>(cpu, &[sizes.batch, sizes.channels, sizes.height, sizes.width], |out| {
+        for (token, values) in x.cpu::<R>().chunks(features).enumerate() {
+            for (index, row) in values.chunks(sizes.patch).enumerate() {
+                let to = pixel(sizes, token, index);
+                out[to..to + sizes.patch].copy_from_slice(row);
+            }
+        }
+    })
+}
+
+/// Tokens \[batch, tokens, (channel, row, column)\] to an image \[batch, height, width, channels\].
+pub(crate) fn tiles(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    for_kind!(x, tiles_in(cpu, sizes, x))
+}
+
+fn tiles_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    let Patches { batch, channels, height, width, .. } = sizes;
+    let x = x.cpu::<R>();
+    Tensor::compute::<R>(cpu, &[batch, height, width, channels], |out| {
+        cpu.for_pieces(out, width * channels, |line, out| {
+            for (at, value) in out.iter_mut().enumerate() {
+                *value = x[feature(sizes, line, at / channels, at % channels)];
+            }
+        });
+    })
+}
+
+/// Where a pixel's channel lies among the tokens; `line` counts rows of all samples.
+fn feature(sizes: Patches, line: usize, column: usize, channel: usize) -> usize {
+    let Patches { channels, height, width, patch, .. } = sizes;
+    let (sample, row) = (line / height, line % height);
+    let token = sample * sizes.tokens() + row / patch * (width / patch) + column / patch;
+    (token * channels + channel) * sizes.area() + row % patch * patch + column % patch
+}
+
+/// An image with channels last back to tokens.
+pub(crate) fn tiles_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    for_kind!(x, tiles_back_in(cpu, sizes, x))
+}
+
+fn tiles_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    let Patches { batch, channels, width, .. } = sizes;
+    let features = channels * sizes.area();
+    Tensor::compute::<R>(cpu, &[batch, sizes.tokens(), features], |out| {
+        for (line, pixels) in x.cpu::<R>().chunks(width * channels).enumerate() {
+            for (at, value) in pixels.iter().enumerate() {
+                out[feature(sizes, line, at / channels, at % channels)] = *value;
+            }
+        }
+    })
+}
+
+/// The mean of every second channel over each patch.
+pub(crate) fn visibility(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    for_kind!(x, visibility_in(cpu, sizes, x))
+}
+
+fn visibility_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+    let masks = sizes.channels / 2;
+    let x = x.cpu::<R>();
+    Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), masks], |out| {
+        cpu.for_pieces(out, masks, |token, out| {
+            for (mask, mean) in out.iter_mut().enumerate() {
+                let mut sum = R::default();
+                for row in 0..sizes.patch {
+                    let from = pixel(sizes, token, (2 * mask + 1) * sizes.patch + row);
+                    sum = x[from..from + sizes.patch].iter().fold(sum, |sum, x| sum + *x);
+                }
+                *mean = sum / R::of(sizes.area() as f64);
+            }
+        });
+    })
+}
+
+/// Each of a batch of matrices \[rows, columns\] transposed.
+pub(crate) fn transpose(cpu: &Cpu, x: &Tensor, [rows, columns]: [usize; 2], shape: &[usize]) -> Tensor {
+    fn typed<R: Element>(cpu: &Cpu, x: &[R], [rows, columns]: [usize; 2], shape: &[usize]) -> Tensor {
+        Tensor::compute::<R>(cpu, shape, |out| {
+            cpu.for_pieces(out, rows, |line, out| {
+                let (matrix, column) = (line / columns, line % columns);
+                let from = &x[matrix * rows * columns..][..rows * columns];
+                for (row, out) in out.iter_mut().enumerate() {
+                    *out = from[row * columns + column];
+                }
+            });
+        })
+    }
+    match x.dtype() {
+        Dtype::F64 => typed::<f64>(cpu, x.cpu(), [rows, columns], shape),
+        _ => typed::<f32>(cpu, x.cpu(), [rows, columns], shape),
+    }
+}

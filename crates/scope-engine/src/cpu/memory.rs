@@ -1,0 +1,120 @@
+//! Memory that is given back for reuse: a step that repeats allocates nothing after its first time.
+
+use std::{
+    alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
+    collections::BTreeMap,
+    ptr::NonNull,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytemuck::Pod;
+
+/// Every block begins at a cache line.
+const ALIGNMENT: usize = 64;
+/// Sizes are rounded to this, so that nearly equal requests share blocks.
+const GRAIN: usize = 4096;
+
+/// Blocks that are free, by size.
+#[derive(Debug, Default)]
+pub(crate) struct Store(Mutex<BTreeMap<usize, Vec<Block>>>);
+
+/// An aligned allocation, always initialised.
+#[derive(Debug)]
+struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: a block owns its bytes.
+unsafe impl Send for Block {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Block {}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `Store::take`.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+impl Store {
+    /// Memory for `bytes` bytes: zeros when it is fresh, whatever was there when it is reused.
+    pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Memory {
+        let size = bytes.next_multiple_of(if bytes < GRAIN { ALIGNMENT } else { GRAIN }).max(ALIGNMENT);
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = free.get_mut(&size).and_then(Vec::pop);
+        drop(free);
+        let block = block.unwrap_or_else(|| Block::fresh(size));
+        Memory { block: Some(block), bytes, home: self.clone() }
+    }
+}
+
+impl Block {
+    fn fresh(size: usize) -> Self {
+        // Sizes come from tensors that exist in memory, far below the limit of a layout.
+        let layout = Layout::from_size_align(size, ALIGNMENT).unwrap_or(Layout::new::<u8>());
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(start) {
+            Some(start) => Self { start, layout },
+            None => handle_alloc_error(layout),
+        }
+    }
+}
+
+/// A piece of memory that returns to its store when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// Present until it is dropped.
+    block: Option<Block>,
+    bytes: usize,
+    home: Arc<Store>,
+}
+
+impl Memory {
+    /// Reads it as numbers.
+    pub(crate) fn slice<T: Pod>(&self) -> &[T] {
+        let start = self.start().cast_const().cast::<T>();
+        // SAFETY: initialised, aligned to a cache line, `bytes` long, and any bytes are a `T`.
+        unsafe { std::slice::from_raw_parts(start, self.bytes / size_of::<T>()) }
+    }
+
+    /// Writes it as numbers.
+    pub(crate) fn slice_mut<T: Pod>(&mut self) -> &mut [T] {
+        let start = self.start().cast::<T>();
+        // SAFETY: as in `slice`, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(start, self.bytes / size_of::<T>()) }
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.block.as_ref().map_or(std::ptr::dangling_mut::<u64>().cast(), |block| block.start.as_ptr())
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(block) = self.block.take() {
+            let mut free = self.home.0.lock().unwrap_or_else(PoisonError::into_inner);
+            free.entry(block.layout.size()).or_default().push(block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_back_to_whoever_asks_for_the_same_size() {
+        let store = Arc::new(Store::default());
+        let mut first = store.take(10_000);
+        assert!(first.slice::<f32>().iter().all(|x| *x == 0.0));
+        first.slice_mut::<f32>()[3] = 5.0;
+        let start = first.start();
+        drop(first);
+        let again = store.take(9_000);
+        assert_eq!((again.start(), again.slice::<f32>().len(), again.slice::<f32>()[3]), (start, 2250, 5.0));
+        assert_ne!(store.take(9_000).start(), start);
+        assert_eq!(start.align_offset(ALIGNMENT), 0);
+    }
+}

@@ -1,0 +1,28 @@
+//! Tensors, operations and their gradients, on flat parameters.
+//!
+//! A model declares its parameters in a [`Layout`]; [`Params`] holds their values in one flat buffer on a
+//! [`Device`]. A [`Tape`] runs operations (`ops/`, one a file) and, if it records, gives gradients: several
+//! backward passes over one forward pass, each into [`Gradients`] of its own.
+//!
+//! No operation assumes where memory is: each dispatches on the device, and kernels live under the device's
+//! name (`cpu/`).
+
+mod cpu;
+mod device;
+mod dtype;
+mod error;
+mod ops;
+mod optimiser;
+mod params;
+mod tape;
+mod tensor;
+
+pub use cpu::{Cpu, Isa};
+pub use device::Device;
+pub use dtype::{Dtype, Element};
+pub use error::EngineError;
+pub use ops::{Epilogue, Linear, Norm};
+pub use optimiser::{AdamW, Moments};
+pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
+pub use tape::{Tape, Var};
+pub use tensor::Tensor;

@@ -1,0 +1,56 @@
+//! Self-attention over all tokens.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    ops::add,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+struct AttentionRecord {
+    heads: usize,
+    qkv: Var,
+    /// Its own value \[batch, tokens, width\].
+    out: Tensor,
+    /// log sum exp of each row of scores \[batch, heads, tokens\].
+    log_sums: Tensor,
+}
+
+impl Tape<'_> {
+    /// o = softmax(q k^T / sqrt d) v for each head of size d = width / heads.
+    ///
+    /// # Shapes
+    /// qkv \[batch, tokens, 3 width\], the queries of all heads first, then keys, then values, heads contiguous
+    /// in each; o \[batch, tokens, width\].
+    pub fn attention(&self, qkv: &Var, heads: usize) -> Result<Var, EngineError> {
+        let shape = match *qkv.shape() {
+            // Pairs of bf16 need an even head size.
+            [batch, tokens, width] if width.is_multiple_of(6 * heads.max(1)) => [batch, tokens, width / 3],
+            _ => {
+                let expected = format!("[batch, tokens, 3 x {heads} heads x even size]");
+                let (operation, what, got) = ("attention", "qkv", qkv.shape().to_vec());
+                return Err(EngineError::Shape { operation, what, expected, got });
+            }
+        };
+        let qkv = add::converted(self, qkv)?;
+        let (out, log_sums) = match self.device() {
+            Device::Cpu(cpu) => cpu::attention::forward(cpu, qkv.value(), heads, shape),
+        };
+        let record = AttentionRecord { heads, qkv: qkv.clone(), out: out.clone(), log_sums };
+        Ok(self.push(out, qkv.node().is_some(), || Box::new(record)))
+    }
+}
+
+/// With P the softmax, s = 1 / sqrt d and D = rowsum(do o):
+/// dv = P^T do, dS = P (do v^T - D), dq = s dS k, dk = s dS^T q.
+impl Record for AttentionRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let saved = [self.qkv.value(), &self.out, &self.log_sums];
+        let dqkv = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::attention::backward(&cpu, saved, &gradient, self.heads),
+        };
+        flow.give(&self.qkv, dqkv)
+    }
+}

@@ -1,0 +1,45 @@
+//! Channels last to channels first.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+struct ChannelsRecord {
+    x: Var,
+}
+
+impl Tape<'_> {
+    /// y\[b, c, i, j\] = x\[b, i, j, c\].
+    ///
+    /// # Shapes
+    /// x \[batch, height, width, channels\], y \[batch, channels, height, width\].
+    pub fn channels_first(&self, x: &Var) -> Result<Var, EngineError> {
+        let [batch, height, width, channels] = *x.shape() else {
+            let expected = "[batch, height, width, channels]".to_owned();
+            let (operation, what, got) = ("channels first", "the image", x.shape().to_vec());
+            return Err(EngineError::Shape { operation, what, expected, got });
+        };
+        let shape = [batch, channels, height, width];
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::layout::transpose(cpu, x.value(), [height * width, channels], &shape),
+        };
+        let record = ChannelsRecord { x: x.clone() };
+        Ok(self.push(value, x.node().is_some(), || Box::new(record)))
+    }
+}
+
+/// dx\[b, i, j, c\] = dy\[b, c, i, j\].
+impl Record for ChannelsRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let shape = self.x.shape();
+        let (pixels, channels) = (shape[1] * shape[2], shape[3]);
+        let dx = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::layout::transpose(&cpu, &gradient, [channels, pixels], shape),
+        };
+        flow.give(&self.x, dx)
+    }
+}

@@ -1,0 +1,96 @@
+//! 3x3 convolution with a border of zeros, channels last.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::{Epilogue, Linear, add, with_last},
+    params::Scope,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+impl Linear {
+    /// Declares a 3x3 convolution from `c` to `o` channels: weight \[o, c, 3, 3\] and bias \[o\].
+    pub fn declare_conv3x3(mut scope: Scope<'_>, c: usize, o: usize) -> Self {
+        Self { weight: scope.weight("weight", &[o, c, 3, 3]), bias: scope.offset("bias", &[o]) }
+    }
+}
+
+/// The sizes of a convolution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) batch: usize,
+    pub(crate) height: usize,
+    pub(crate) width: usize,
+    /// Channels in.
+    pub(crate) c: usize,
+    /// Channels out.
+    pub(crate) o: usize,
+}
+
+pub(crate) struct ConvRecord {
+    pub(crate) layer: Linear,
+    pub(crate) window: Window,
+    pub(crate) x: Var,
+    /// The value before GELU, if there was one.
+    pub(crate) before: Option<Tensor>,
+    residual: Option<Var>,
+}
+
+impl Tape<'_> {
+    /// y\[i, j, o\] = b\[o\] + sum over c, k, l of W\[o, c, k, l\] x\[i + k - 1, j + l - 1, c\], then the epilogue.
+    ///
+    /// # Shapes
+    /// x \[batch, height, width, c\], y \[batch, height, width, o\].
+    pub fn conv3x3(&self, x: &Var, layer: Linear, epilogue: Epilogue<'_>) -> Result<Var, EngineError> {
+        let weight = &self.params().layout().param(layer.weight).shape;
+        let (&[batch, height, width, c], &[o, ..]) = (x.shape(), &weight[..]) else {
+            let expected = "[batch, height, width, channels]".to_owned();
+            let (operation, what, got) = ("3x3 convolution", "its input", x.shape().to_vec());
+            return Err(EngineError::Shape { operation, what, expected, got });
+        };
+        require_shape("3x3 convolution", "the weight", weight, &[o, c, 3, 3])?;
+        let shape = with_last(x.shape(), o);
+        let residual = match epilogue {
+            Epilogue::Add(value) => {
+                require_shape("3x3 convolution", "the residual", value.shape(), &shape)?;
+                Some(value.clone())
+            }
+            Epilogue::AddRows(_) => {
+                let (operation, what) = ("3x3 convolution", "its epilogue");
+                let expected = "any but a table of positions".to_owned();
+                return Err(EngineError::Shape { operation, what, expected, got: shape });
+            }
+            Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => None,
+        };
+        let x = add::converted(self, x)?;
+        let window = Window { batch, height, width, c, o };
+        let (value, before) = match self.device() {
+            Device::Cpu(cpu) => cpu::conv3x3::forward(cpu, self, layer, window, x.value(), epilogue),
+        };
+        let record = ConvRecord { layer, window, x, before, residual };
+        Ok(self.push(value, true, || Box::new(record)))
+    }
+}
+
+/// With h = g gelu'(before) or g: db = sum over pixels of h, dW\[o, c, k, l\] = sum over pixels of
+/// h\[i, j, o\] x\[i + k - 1, j + l - 1, c\], and dx is the convolution of h with W turned round.
+impl Record for ConvRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        match gradient.device().clone() {
+            Device::Cpu(cpu) => {
+                let h = cpu::conv3x3::bias_gradient(&cpu, self, &gradient, flow)?;
+                if let Some(residual) = &self.residual {
+                    flow.give(residual, gradient)?;
+                }
+                cpu::conv3x3::weight_gradient(&cpu, self, &h, flow)?;
+                if flow.wants(&self.x) {
+                    let dx = cpu::conv3x3::input_gradient(&cpu, self, &h, flow.params());
+                    flow.give(&self.x, dx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! y = x W^T + b, with what usually follows it.
+
+use super::{rows_of, with_last};
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::add,
+    params::{ParamId, Scope},
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+/// A linear layer's parameters: weight \[n, k\] (or \[n, ...\] with k numbers each) and bias \[n\].
+#[derive(Clone, Copy, Debug)]
+pub struct Linear {
+    /// W.
+    pub weight: ParamId,
+    /// b.
+    pub bias: ParamId,
+}
+
+impl Linear {
+    /// Declares a layer from `k` to `n` numbers.
+    pub fn declare(mut scope: Scope<'_>, k: usize, n: usize) -> Self {
+        Self { weight: scope.weight("weight", &[n, k]), bias: scope.offset("bias", &[n]) }
+    }
+}
+
+/// What follows a linear layer or a convolution, fused with it.
+#[derive(Clone, Copy, Debug)]
+pub enum Epilogue<'a> {
+    /// Nothing; the result has the precision of the products.
+    Plain,
+    /// Nothing; the result keeps the precision of the sums.
+    Wide,
+    /// GELU, in its exact form: gelu(v) = v (1 + erf(v / sqrt 2)) / 2.
+    Gelu,
+    /// Adds a value of the result's shape, in whose precision the result is.
+    Add(&'a Var),
+    /// Adds a parameter \[t, n\] to every t rows: positions.
+    AddRows(ParamId),
+}
+
+/// What a linear layer remembers.
+pub(crate) struct LinearRecord {
+    pub(crate) layer: Linear,
+    /// \[m, k\].
+    pub(crate) x: Var,
+    /// The value before GELU, if there was one.
+    pub(crate) before: Option<Tensor>,
+    residual: Option<Var>,
+    positions: Option<ParamId>,
+}
+
+impl Tape<'_> {
+    /// y = x W^T + b, then the epilogue.
+    ///
+    /// # Shapes
+    /// x \[..., k\], y \[..., n\].
+    pub fn linear(&self, x: &Var, layer: Linear, epilogue: Epilogue<'_>) -> Result<Var, EngineError> {
+        let (m, k) = rows_of(x.shape());
+        let layout = self.params().layout();
+        let weight = layout.param(layer.weight);
+        let n = weight.shape[0];
+        require_shape("linear", "the weight", &[n, weight.range.len() / n], &[n, k])?;
+        let shape = with_last(x.shape(), n);
+        let (mut residual, mut positions) = (None, None);
+        match epilogue {
+            Epilogue::Add(value) => {
+                require_shape("linear", "the residual", value.shape(), &shape)?;
+                residual = Some(value.clone());
+            }
+            Epilogue::AddRows(rows) => {
+                let table = &layout.param(rows).shape;
+                let period = m / (m / table[0].max(1)).max(1);
+                require_shape("linear", "the table of positions", table, &[period, n])?;
+                positions = Some(rows);
+            }
+            Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => {}
+        }
+        let x = add::converted(self, x)?;
+        let (value, before) = match self.device() {
+            Device::Cpu(cpu) => cpu::linear::forward(cpu, self, layer, &x, epilogue, &shape),
+        };
+        let record = LinearRecord { layer, x, before, residual, positions };
+        Ok(self.push(value, true, || Box::new(record)))
+    }
+}
+
+/// With g the gradient of y, and h = g gelu'(W x + b) or g:
+/// db = sum over rows of h, dW = h^T x, dx = h W; the residual gets g itself.
+impl Record for LinearRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        match gradient.device().clone() {
+            Device::Cpu(cpu) => {
+                if let Some(positions) = self.positions {
+                    cpu::linear::position_gradient(&cpu, positions, &gradient, flow)?;
+                }
+                let h = cpu::linear::bias_gradient(&cpu, self, &gradient, flow)?;
+                if let Some(residual) = &self.residual {
+                    flow.give(residual, gradient)?;
+                }
+                cpu::linear::weight_gradient(&cpu, self, &h, flow)?;
+                if flow.wants(&self.x) {
+                    let dx = cpu::linear::input_gradient(&cpu, self, &h, flow.params());
+                    flow.give(&self.x, dx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! A floor under the spread of every coordinate over the batch.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+struct SpreadRecord {
+    z: Var,
+    floor: f64,
+    /// Mean and standard deviation of each coordinate \[2, coordinates\].
+    moments: Tensor,
+}
+
+impl Tape<'_> {
+    /// L = mean over coordinates j of max(0, floor - s_j)^2, where s_j is the standard deviation of coordinate
+    /// j over the batch (divided by the batch, not by one less).
+    ///
+    /// # Shapes
+    /// z \[batch, ...\], L \[1\].
+    pub fn spread_floor(&self, z: &Var, floor: f64) -> Result<Var, EngineError> {
+        let (value, moments) = match self.device() {
+            Device::Cpu(cpu) => cpu::losses::spread(cpu, z.value(), floor),
+        };
+        let record = SpreadRecord { z: z.clone(), floor, moments };
+        Ok(self.push(value, z.node().is_some(), || Box::new(record)))
+    }
+}
+
+/// dz\[b, j\] = -2 g max(0, floor - s_j) (z\[b, j\] - mean_j) / (coordinates batch s_j), and 0 where s_j = 0.
+impl Record for SpreadRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let dz = match gradient.device().clone() {
+            Device::Cpu(cpu) => {
+                cpu::losses::spread_back(&cpu, self.z.value(), &self.moments, self.floor, &gradient)
+            }
+        };
+        flow.give(&self.z, dz)
+    }
+}

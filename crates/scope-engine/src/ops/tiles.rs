@@ -1,0 +1,53 @@
+//! Tokens laid out as tiles of an image.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    ops::Patches,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+struct TilesRecord {
+    patches: Patches,
+    x: Var,
+}
+
+impl Tape<'_> {
+    /// Token t holds its tile as (channel, row, column); the image has its channels last.
+    ///
+    /// # Shapes
+    /// x \[batch, tokens, channels patch patch\], y \[batch, side patch, side patch, channels\] with
+    /// side^2 = tokens.
+    pub fn tiles(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
+        let malformed = || {
+            let expected = format!("[batch, a square number, channels x {patch} x {patch}]");
+            let (operation, what, got) = ("tiles", "the tokens", x.shape().to_vec());
+            EngineError::Shape { operation, what, expected, got }
+        };
+        let [batch, tokens, features] = *x.shape() else { return Err(malformed()) };
+        let (side, area) = (tokens.isqrt(), patch * patch);
+        if side * side != tokens || area == 0 || !features.is_multiple_of(area) {
+            return Err(malformed());
+        }
+        let channels = features / area;
+        let size = side * patch;
+        let patches = Patches { batch, channels, height: size, width: size, patch };
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::layout::tiles(cpu, patches, x.value()),
+        };
+        let record = TilesRecord { patches, x: x.clone() };
+        Ok(self.push(value, x.node().is_some(), || Box::new(record)))
+    }
+}
+
+/// Every number goes back to where it came from.
+impl Record for TilesRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let dx = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::layout::tiles_back(&cpu, self.patches, &gradient),
+        };
+        flow.give(&self.x, dx)
+    }
+}

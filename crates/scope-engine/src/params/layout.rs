@@ -1,0 +1,175 @@
+//! Which parameter lies where in the flat buffer.
+
+use std::{collections::HashMap, ops::Range};
+
+/// Ranges begin at multiples of this many numbers: 256 bytes of f32.
+const ALIGNMENT: usize = 64;
+
+/// Names one parameter of a [`Layout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ParamId(pub(crate) usize);
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its path through the model, as in `encoder.blocks.3.qkv.weight`.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Where it lies, in numbers.
+    pub range: Range<usize>,
+    /// Whether weight decay applies to it.
+    pub decay: bool,
+}
+
+/// Names, shapes and places of a model's parameters, in one flat buffer.
+///
+/// Ranges are aligned; the numbers between them are padding, always zero, and belong to nobody.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    params: Vec<Param>,
+    by_name: HashMap<String, ParamId>,
+}
+
+impl Layout {
+    /// An empty layout to declare parameters in.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The scope whose names have no prefix.
+    pub fn root(&mut self) -> Scope<'_> {
+        Scope { layout: self, prefix: String::new() }
+    }
+
+    /// All parameters, in order.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// All names in order.
+    pub fn ids(&self) -> impl Iterator<Item = ParamId> + use<> {
+        (0..self.params.len()).map(ParamId)
+    }
+
+    /// One parameter.
+    pub fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.0]
+    }
+
+    /// The parameter of a name.
+    pub fn find(&self, name: &str) -> Option<ParamId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Length of the flat buffer, padding included.
+    pub fn len(&self) -> usize {
+        self.params.last().map_or(0, |last| last.range.end.next_multiple_of(ALIGNMENT))
+    }
+
+    /// Whether it declares nothing.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// How many numbers the parameters under a path have (`""` for all), without padding.
+    pub fn count(&self, path: &str) -> usize {
+        self.under(path).map(|param| param.range.len()).sum()
+    }
+
+    /// The part of the flat buffer that holds the parameters under a path.
+    pub fn range(&self, path: &str) -> Range<usize> {
+        let mut found = self.under(path).map(|param| param.range.clone());
+        let first = found.next().unwrap_or(0..0);
+        first.start
+            ..found.last().map_or(first.end, |last| last.end).next_multiple_of(ALIGNMENT).min(self.len())
+    }
+
+    /// The parameters of the first paths only, under the same names and at the same places.
+    pub fn prefix(&self, path: &str) -> Self {
+        let params: Vec<Param> = self.under(path).cloned().collect();
+        let by_name = params.iter().enumerate().map(|(k, param)| (param.name.clone(), ParamId(k))).collect();
+        Self { params, by_name }
+    }
+
+    fn under<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Param> {
+        let inside = move |name: &str| {
+            path.is_empty() || name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        };
+        self.params.iter().filter(move |param| inside(&param.name))
+    }
+
+    fn add(&mut self, name: String, shape: &[usize], decay: bool) -> ParamId {
+        let (id, start) = (ParamId(self.params.len()), self.len());
+        let range = start..start + shape.iter().product::<usize>();
+        assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
+        self.params.push(Param { name, shape: shape.to_vec(), range, decay });
+        id
+    }
+}
+
+/// A place in the tree of names where parameters are declared.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    layout: &'a mut Layout,
+    prefix: String,
+}
+
+impl Scope<'_> {
+    /// A scope inside this one.
+    pub fn scope(&mut self, name: impl std::fmt::Display) -> Scope<'_> {
+        let prefix = self.path(&name);
+        Scope { layout: self.layout, prefix }
+    }
+
+    /// Declares a weight, which decays.
+    pub fn weight(&mut self, name: &str, shape: &[usize]) -> ParamId {
+        let path = self.path(&name);
+        self.layout.add(path, shape, true)
+    }
+
+    /// Declares a bias, a gain or a table of positions, which do not decay.
+    pub fn offset(&mut self, name: &str, shape: &[usize]) -> ParamId {
+        let path = self.path(&name);
+        self.layout.add(path, shape, false)
+    }
+
+    fn path(&self, name: &impl std::fmt::Display) -> String {
+        if self.prefix.is_empty() { name.to_string() } else { format!("{}.{name}", self.prefix) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Layout {
+        let mut layout = Layout::new();
+        let mut root = layout.root();
+        let mut encoder = root.scope("encoder");
+        encoder.weight("patch.weight", &[3, 5]);
+        encoder.scope("blocks").scope(0).offset("bias", &[70]);
+        root.scope("encoder_two").weight("weight", &[2]);
+        layout
+    }
+
+    #[test]
+    fn ranges_are_aligned_named_and_counted_without_padding() {
+        let layout = sample();
+        let at = |name: &str| layout.param(layout.find(name).unwrap()).range.clone();
+        assert_eq!(at("encoder.patch.weight"), 0..15);
+        assert_eq!(at("encoder.blocks.0.bias"), 64..134);
+        assert_eq!(at("encoder_two.weight"), 192..194);
+        assert_eq!((layout.len(), layout.count(""), layout.count("encoder")), (256, 87, 85));
+        assert_eq!(layout.range("encoder"), 0..192);
+        assert_eq!(layout.range("encoder_two"), 192..256);
+        assert!(layout.find("encoder.patch").is_none());
+    }
+
+    #[test]
+    fn a_prefix_keeps_names_ids_and_places() {
+        let (whole, part) = (sample(), sample().prefix("encoder"));
+        assert_eq!((part.len(), part.params().len()), (192, 2));
+        assert!(part.ids().all(|id| whole.param(id) == part.param(id)));
+    }
+}

@@ -1,0 +1,131 @@
+//! Parameters and gradients: one flat buffer each, so that norms, clipping, the optimiser, an average of
+//! weights and a checkpoint are each one pass over one array.
+
+mod gradients;
+mod layout;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+pub use gradients::Gradients;
+pub use layout::{Layout, Param, ParamId, Scope};
+
+use crate::{
+    cpu::Panels,
+    device::Device,
+    dtype::{Dtype, Element},
+    error::EngineError,
+    tensor::Tensor,
+};
+
+/// How a weight is packed for products; one weight can be wanted in several ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Packing {
+    /// For y = x W^T.
+    Forward(Dtype),
+    /// For dx = dy W.
+    Backward(Dtype),
+}
+
+/// The values of a model's parameters on one device.
+pub struct Params {
+    layout: Arc<Layout>,
+    values: Tensor,
+    /// Weights packed for products, made when first wanted and dropped when values change.
+    packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
+}
+
+impl std::fmt::Debug for Params {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} parameters in {}", self.layout.count(""), self.values.dtype())
+    }
+}
+
+impl Params {
+    /// All zeros, in f32.
+    pub fn zeros(device: &Device, layout: Arc<Layout>) -> Result<Self, EngineError> {
+        let zeros = vec![0.0_f32; layout.len()];
+        Self::from_flat(device, layout, &zeros)
+    }
+
+    /// From a flat buffer of f32, or of f64 for checking gradients.
+    pub fn from_flat<T: Element>(
+        device: &Device,
+        layout: Arc<Layout>,
+        values: &[T],
+    ) -> Result<Self, EngineError> {
+        if T::DTYPE == Dtype::Bf16 {
+            let (operation, what) = ("parameters", "the flat buffer");
+            return Err(EngineError::Kind { operation, what, expected: Dtype::F32, got: T::DTYPE });
+        }
+        if values.len() != layout.len() {
+            return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
+        }
+        let values = Tensor::from_slice(device, &[layout.len()], values)?;
+        Ok(Self { layout, values, packed: Mutex::default() })
+    }
+
+    /// Names and places.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Where they live.
+    pub fn device(&self) -> &Device {
+        self.values.device()
+    }
+
+    /// What they are kept in.
+    pub fn dtype(&self) -> Dtype {
+        self.values.dtype()
+    }
+
+    /// All values, padding included.
+    pub fn flat(&self) -> &Tensor {
+        &self.values
+    }
+
+    /// Replaces all values.
+    pub fn set_flat(&mut self, values: Tensor) -> Result<(), EngineError> {
+        if values.len() != self.layout.len() {
+            return Err(EngineError::Layout { expected: self.layout.len(), got: values.len() });
+        }
+        self.forget_packed();
+        self.values = values;
+        Ok(())
+    }
+
+    /// The same kind of parameters for the names under a path, as a teacher has of its encoder. The path must
+    /// be the first of the layout.
+    pub fn prefix(&self, path: &str) -> Result<Self, EngineError> {
+        let layout = Arc::new(self.layout.prefix(path));
+        let length = layout.len();
+        match self.dtype() {
+            Dtype::F64 => Self::from_flat(self.device(), layout, &self.values.to_vec::<f64>()?[..length]),
+            _ => Self::from_flat(self.device(), layout, &self.values.to_vec::<f32>()?[..length]),
+        }
+    }
+
+    /// One parameter's values in main memory, for kernels.
+    pub(crate) fn cpu<T: Element>(&self, id: ParamId) -> &[T] {
+        &self.values.cpu()[self.layout.param(id).range.clone()]
+    }
+
+    /// All values in main memory, to be changed; what was packed is forgotten.
+    pub(crate) fn cpu_mut<T: Element>(&mut self) -> Option<&mut [T]> {
+        self.forget_packed();
+        self.values.cpu_mut()
+    }
+
+    /// A weight packed for products.
+    pub(crate) fn packed(&self, id: ParamId, packing: Packing, pack: impl FnOnce() -> Panels) -> Arc<Panels> {
+        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        packed.entry((id, packing)).or_insert_with(|| Arc::new(pack())).clone()
+    }
+
+    fn forget_packed(&mut self) {
+        self.packed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

@@ -1,0 +1,201 @@
+//! Recording operations, and walking back over them.
+
+use std::cell::RefCell;
+
+use crate::{
+    device::Device,
+    dtype::Dtype,
+    error::{EngineError, require_shape},
+    ops::add,
+    params::{Gradients, Params},
+    tensor::Tensor,
+};
+
+/// A value on a tape: a tensor, and where it came from if gradients flow through it.
+#[derive(Clone, Debug)]
+pub struct Var {
+    value: Tensor,
+    node: Option<usize>,
+}
+
+impl Var {
+    /// The value.
+    pub fn value(&self) -> &Tensor {
+        &self.value
+    }
+
+    /// The lengths of its axes.
+    pub fn shape(&self) -> &[usize] {
+        self.value.shape()
+    }
+
+    /// The same value under another shape. A reshape needs no record: gradients are reshaped on arrival.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, EngineError> {
+        Ok(Self { value: self.value.reshape(shape)?, node: self.node })
+    }
+
+    /// The same value, cut off from where it came from: nothing flows back through it.
+    pub fn detach(&self) -> Self {
+        Self { value: self.value.clone(), node: None }
+    }
+
+    pub(crate) fn node(&self) -> Option<usize> {
+        self.node
+    }
+}
+
+/// How an operation sends a gradient back.
+pub(crate) trait Record {
+    /// Turns the gradient of the output into gradients of inputs and parameters.
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError>;
+}
+
+/// Runs operations on a set of parameters, and remembers them if it is to give gradients.
+///
+/// [`Tape::backward`] may be called several times, each time from another loss into another buffer: that is how
+/// the components of an objective get separate gradients from one forward pass.
+pub struct Tape<'p> {
+    params: &'p Params,
+    compute: Dtype,
+    records: Option<RefCell<Vec<Box<dyn Record>>>>,
+}
+
+impl<'p> Tape<'p> {
+    /// A tape for gradients, in the parameters' own precision.
+    pub fn recording(params: &'p Params) -> Result<Self, EngineError> {
+        let compute = params.dtype();
+        if compute == Dtype::Bf16 {
+            return Err(EngineError::NoGradients(compute));
+        }
+        Ok(Self { params, compute, records: Some(RefCell::default()) })
+    }
+
+    /// A tape that only computes; tensors are given back as soon as nobody needs them.
+    pub fn inference(params: &'p Params, compute: Dtype) -> Self {
+        Self { params, compute, records: None }
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &'p Params {
+        self.params
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> &'p Device {
+        self.params.device()
+    }
+
+    /// What products are computed in; sums and residual streams are wider.
+    pub fn compute(&self) -> Dtype {
+        self.compute
+    }
+
+    /// A value that nothing flows back to.
+    pub fn input(&self, value: Tensor) -> Var {
+        Var { value, node: None }
+    }
+
+    /// An input whose own gradient is wanted; [`Gradients::input`] has it after a backward pass.
+    pub fn tracked(&self, value: Tensor) -> Var {
+        let node = self.records.as_ref().map(|records| records.borrow().len());
+        self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
+    }
+
+    /// Sends `weight` back from a scalar loss, adding to the gradients.
+    pub fn backward(&self, loss: &Var, weight: f64, into: &mut Gradients) -> Result<(), EngineError> {
+        require_shape("backward", "the loss", loss.shape(), &[1])?;
+        let seed = match loss.value().dtype() {
+            Dtype::F64 => Tensor::from_slice(self.device(), &[1], &[weight])?,
+            _ => Tensor::from_slice(self.device(), &[1], &[weight as f32])?,
+        };
+        self.backward_from(&[(loss, seed)], into)
+    }
+
+    /// Sends gradients back from any values, adding to the gradients.
+    pub fn backward_from(&self, seeds: &[(&Var, Tensor)], into: &mut Gradients) -> Result<(), EngineError> {
+        let records = self.records.as_ref().ok_or(EngineError::NotRecording)?.borrow();
+        let (expected, got) = (self.params.layout().len(), into.layout().len());
+        if expected != got {
+            return Err(EngineError::Layout { expected, got });
+        }
+        let mut flow = Flow { pending: vec![None; records.len()], params: self.params, into };
+        for (var, seed) in seeds {
+            flow.give(var, seed.clone())?;
+        }
+        for node in (0..records.len()).rev() {
+            if let Some(gradient) = flow.pending[node].take() {
+                records[node].backward(gradient, &mut flow)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this tape remembers operations.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.records.is_some()
+    }
+
+    /// Puts a value on the tape; `tracked` says whether gradients flow through it.
+    pub(crate) fn push(&self, value: Tensor, tracked: bool, record: impl FnOnce() -> Box<dyn Record>) -> Var {
+        let node = self.records.as_ref().filter(|_| tracked).map(|records| {
+            let mut records = records.borrow_mut();
+            records.push(record());
+            records.len() - 1
+        });
+        Var { value, node }
+    }
+}
+
+/// A gradient pass on its way back.
+pub(crate) struct Flow<'a> {
+    /// What has arrived at each node so far.
+    pending: Vec<Option<Tensor>>,
+    params: &'a Params,
+    into: &'a mut Gradients,
+}
+
+impl<'a> Flow<'a> {
+    /// The parameters.
+    pub(crate) fn params(&self) -> &'a Params {
+        self.params
+    }
+
+    /// Where parameter gradients are added.
+    pub(crate) fn into(&mut self) -> &mut Gradients {
+        self.into
+    }
+
+    /// Whether a value wants a gradient at all.
+    pub(crate) fn wants(&self, var: &Var) -> bool {
+        var.node.is_some()
+    }
+
+    /// Takes what has arrived at a value, so that a kernel can add to it on its way.
+    pub(crate) fn take(&mut self, var: &Var) -> Option<Tensor> {
+        self.pending[var.node?].take()
+    }
+
+    /// Adds a gradient to what has arrived at a value.
+    pub(crate) fn give(&mut self, var: &Var, gradient: Tensor) -> Result<(), EngineError> {
+        if let Some(node) = var.node {
+            let sum = match self.pending[node].take() {
+                Some(before) => add::sum(before, &gradient)?,
+                None => gradient,
+            };
+            self.pending[node] = Some(sum);
+        }
+        Ok(())
+    }
+}
+
+/// An input whose gradient is kept.
+struct Leaf {
+    node: usize,
+}
+
+impl Record for Leaf {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        flow.into().set_input(self.node, gradient);
+        Ok(())
+    }
+}

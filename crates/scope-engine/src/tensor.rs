@@ -1,0 +1,108 @@
+//! Contiguous arrays on a device.
+
+use std::sync::Arc;
+
+use crate::{
+    cpu::Cpu,
+    device::{Buffer, Device},
+    dtype::{Dtype, Element},
+    error::{EngineError, require_shape},
+};
+
+/// A contiguous, row-major array on one device. Cloning shares the memory, which is never written again once
+/// the tensor exists. A change of layout is an operation with a name, never a stride.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    buffer: Arc<Buffer>,
+    shape: Vec<usize>,
+    dtype: Dtype,
+    device: Device,
+}
+
+impl Tensor {
+    /// Copies numbers to a device.
+    pub fn from_slice<T: Element>(
+        device: &Device,
+        shape: &[usize],
+        values: &[T],
+    ) -> Result<Self, EngineError> {
+        if shape.iter().product::<usize>() != values.len() {
+            let expected = format!("as many elements as the {} values given", values.len());
+            let (operation, what) = ("a tensor from values", "the tensor");
+            return Err(EngineError::Shape { operation, what, expected, got: shape.to_vec() });
+        }
+        match device {
+            Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
+        }
+    }
+
+    /// A tensor in main memory, filled by `fill`, which must write every element.
+    pub(crate) fn compute<T: Element>(cpu: &Cpu, shape: &[usize], fill: impl FnOnce(&mut [T])) -> Self {
+        let mut memory = cpu.memory(shape.iter().product::<usize>() * size_of::<T>());
+        fill(memory.slice_mut());
+        Self {
+            buffer: Arc::new(Buffer::Cpu(memory)),
+            shape: shape.to_vec(),
+            dtype: T::DTYPE,
+            device: Device::Cpu(cpu.clone()),
+        }
+    }
+
+    /// Copies the numbers back.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, EngineError> {
+        if T::DTYPE != self.dtype {
+            let (operation, what) = ("reading a tensor", "it");
+            return Err(EngineError::Kind { operation, what, expected: T::DTYPE, got: self.dtype });
+        }
+        match &*self.buffer {
+            Buffer::Cpu(memory) => Ok(memory.slice().to_vec()),
+        }
+    }
+
+    /// The lengths of its axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The kind of its elements.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Where it lives.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same memory under another shape.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, EngineError> {
+        require_shape("reshape", "the element count", &[self.len()], &[shape.iter().product()])?;
+        Ok(Self { shape: shape.to_vec(), ..self.clone() })
+    }
+
+    /// Its numbers in main memory, for kernels that know where and what it is.
+    pub(crate) fn cpu<T: Element>(&self) -> &[T] {
+        assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
+        match &*self.buffer {
+            Buffer::Cpu(memory) => memory.slice(),
+        }
+    }
+
+    /// Its numbers, to be overwritten, if nobody else holds this memory.
+    pub(crate) fn cpu_mut<T: Element>(&mut self) -> Option<&mut [T]> {
+        assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
+        match Arc::get_mut(&mut self.buffer)? {
+            Buffer::Cpu(memory) => Some(memory.slice_mut()),
+        }
+    }
+}
