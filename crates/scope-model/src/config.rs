@@ -92,9 +92,7 @@ impl Preset {
         };
         match self {
             Preset::Base => base,
-            Preset::Small => {
-                ModelConfig { encoder: Transformer { width: 256, depth: 6, heads: 8 }, ..base }
-            }
+            Preset::Small => ModelConfig { encoder: Transformer { width: 256, depth: 6, heads: 8 }, ..base },
             Preset::Tiny => ModelConfig {
                 latent: 64,
                 encoder: Transformer { width: 96, depth: 3, heads: 3 },
@@ -112,7 +110,9 @@ impl std::str::FromStr for Preset {
     fn from_str(name: &str) -> Result<Self, ModelError> {
         let known = || Self::ALL.map(Self::name).join(", ");
         let found = Self::ALL.into_iter().find(|preset| preset.name() == name);
-        found.ok_or_else(|| ModelError::Config(format!("no model is called \"{name}\"; there are {}", known())))
+        found.ok_or_else(|| {
+            ModelError::Config(format!("no model is called \"{name}\"; there are {}", known()))
+        })
     }
 }
 
@@ -161,7 +161,8 @@ impl std::str::FromStr for Head {
     fn from_str(name: &str) -> Result<Self, ModelError> {
         let known = || Self::ALL.map(Self::name).join(", ");
         let found = Self::ALL.into_iter().find(|head| head.name() == name);
-        found.ok_or_else(|| ModelError::Config(format!("no head is called \"{name}\"; there are {}", known())))
+        found
+            .ok_or_else(|| ModelError::Config(format!("no head is called \"{name}\"; there are {}", known())))
     }
 }
 
@@ -227,7 +228,10 @@ mod tests {
         let base = || Preset::Base.config(128);
         let wrong = [
             (ModelConfig { latent: 0, ..base() }, "a size of 0 is outside 1 to 65536"),
-            (ModelConfig { context_channels: 3, ..base() }, "a context of 3 channels is not values and masks in turn"),
+            (
+                ModelConfig { context_channels: 3, ..base() },
+                "a context of 3 channels is not values and masks in turn",
+            ),
             (
                 ModelConfig { encoder: Transformer { width: 512, depth: 2, heads: 7 }, ..base() },
                 "the encoder's width 512 is not 7 heads of an even size",

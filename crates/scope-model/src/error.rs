@@ -39,7 +39,9 @@ pub enum ModelError {
         size: usize,
     },
     /// A context with a value that is NaN or infinite.
-    #[error("context {context} has a value that is not finite in channel {channel}, row {row}, column {column}")]
+    #[error(
+        "context {context} has a value that is not finite in channel {channel}, row {row}, column {column}"
+    )]
     NotFinite {
         /// Which context, from 0.
         context: usize,

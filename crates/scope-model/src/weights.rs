@@ -88,7 +88,8 @@ impl WeightFile {
             let view = file
                 .tensor(&param.name)
                 .map_err(|_| refuse(format!("it lacks the tensor \"{}\" {:?}", param.name, param.shape)))?;
-            let values = numbers(&view, &param.shape).map_err(|p| refuse(format!("\"{}\" {p}", param.name)))?;
+            let values =
+                numbers(&view, &param.shape).map_err(|p| refuse(format!("\"{}\" {p}", param.name)))?;
             flat[param.range.clone()].copy_from_slice(&values);
         }
         params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)?;
@@ -163,9 +164,7 @@ fn numbers(view: &TensorView<'_>, shape: &[usize]) -> Result<Vec<f32>, String> {
         return Err(format!("has shape {:?}, expected {shape:?}", view.shape()));
     }
     let values: Vec<f32> = match view.dtype() {
-        Dtype::F32 => {
-            view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
-        }
+        Dtype::F32 => view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
         Dtype::BF16 => {
             view.data().as_chunks().0.iter().map(|bytes| bf16::from_le_bytes(*bytes).to_f32()).collect()
         }

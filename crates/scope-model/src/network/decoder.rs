@@ -23,10 +23,13 @@ impl Decoder {
         let channels = ends(config.fields, &widths.conv, config.fields);
         let pairs = |sizes: Vec<usize>| sizes.windows(2).map(|w| (w[0], w[1])).collect::<Vec<_>>();
         let mut mlp = scope.scope("mlp");
-        let mlp = (0..).zip(pairs(tokenwise)).map(|(k, (i, o))| Linear::declare(mlp.scope(k), i, o)).collect();
+        let mlp =
+            (0..).zip(pairs(tokenwise)).map(|(k, (i, o))| Linear::declare(mlp.scope(k), i, o)).collect();
         let mut conv = scope.scope("conv");
-        let conv =
-            (0..).zip(pairs(channels)).map(|(k, (i, o))| Linear::declare_conv3x3(conv.scope(k), i, o)).collect();
+        let conv = (0..)
+            .zip(pairs(channels))
+            .map(|(k, (i, o))| Linear::declare_conv3x3(conv.scope(k), i, o))
+            .collect();
         Self { tile: config.patch, mlp, conv }
     }
 

@@ -9,6 +9,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use scope_model::Preset;
 use scope_pde::{MIN_RESOLUTION, Pde};
 
 /// How a command that ran to its end turned out.
@@ -23,6 +24,11 @@ pub(crate) enum Outcome {
 /// Reads the name of a problem; a misspelt one gets a suggestion.
 fn pde_names() -> impl TypedValueParser<Value = Pde> {
     PossibleValuesParser::new(Pde::ALL.map(Pde::name)).try_map(|name| name.parse::<Pde>())
+}
+
+/// Reads the name of a model's size.
+fn model_names() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
 }
 
 /// Reads a resolution that the solvers and masks support.
