@@ -2,6 +2,7 @@
 
 mod generate;
 mod infer;
+mod train;
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ pub(crate) enum BenchCommand {
     Generate(generate::BenchGenerate),
     /// How fast a model recovers fields
     Infer(infer::BenchInfer),
+    /// How fast a model takes training steps
+    Train(train::BenchTrain),
 }
 
 impl BenchCommand {
@@ -22,6 +25,7 @@ impl BenchCommand {
         match self {
             BenchCommand::Generate(generate) => generate.run(),
             BenchCommand::Infer(infer) => infer.run(),
+            BenchCommand::Train(train) => train.run(),
         }
     }
 }
