@@ -4,6 +4,7 @@ mod bench;
 mod data;
 mod demo;
 mod mask;
+mod model;
 
 use clap::{
     Subcommand,
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     Data(data::DataCommand),
     /// Write an observation mask, or a picture of all families
     Mask(mask::MaskCommand),
+    /// Look at models
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Measure this program on this machine
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -58,6 +62,7 @@ impl Command {
             Command::Demo(demo) => demo.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
+            Command::Model(model) => model.run(),
             Command::Bench(bench) => bench.run(),
         }
     }
