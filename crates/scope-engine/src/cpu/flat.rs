@@ -40,14 +40,16 @@ impl<R: Real> Kernel<R> for SumOfSquares<'_, R> {
     type Output = f64;
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) -> f64 {
-        let run = |values: &[R]| {
-            let sum = values.chunks(V::COUNT).fold(V::splat(R::default()), |sum, x| {
+        let mut total = 0.0;
+        for run in self.values.chunks(256) {
+            let mut sum = V::splat(R::default());
+            for x in run.chunks(V::COUNT) {
                 let x = load_some::<V>(x);
-                x.mul_add(x, sum)
-            });
-            sum.sum().wide()
-        };
-        self.values.chunks(256).map(run).sum()
+                sum = x.mul_add(x, sum);
+            }
+            total += sum.sum().wide();
+        }
+        total
     }
 }
 
@@ -99,10 +101,10 @@ impl Kernel<f32> for AddSum<'_> {
     fn run<V: Lanes<Real = f32>>(self) {
         for start in (0..self.out.len()).step_by(V::COUNT) {
             let at = start..(start + V::COUNT).min(self.out.len());
-            let sum = self
-                .others
-                .iter()
-                .fold(V::splat(0.0), |sum, other| sum.add(load_some::<V>(&other[at.clone()])));
+            let mut sum = V::splat(0.0);
+            for other in self.others {
+                sum = sum.add(load_some::<V>(&other[at.clone()]));
+            }
             let out = load_some::<V>(&self.out[at.clone()]);
             store_some(sum.mul_add(V::splat(self.factor), out), &mut self.out[at]);
         }
