@@ -77,7 +77,7 @@ impl Trainer {
         let update = Update { pace: &pace, longest: LONGEST, paths: self.objective.paths() };
         let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
-            teacher.follow(&self.params, &pace)?;
+            teacher.follow(&self.params, &pace, &norm)?;
         }
         Ok(StepReport { losses, cap, norm })
     }

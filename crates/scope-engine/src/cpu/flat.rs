@@ -143,6 +143,10 @@ pub(crate) fn adamw(
     }
     let pieces = pieces(params.layout(), update.paths);
     let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
+    let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
+    if !length.is_finite() {
+        return Ok(measured);
+    }
     let factor = (update.longest / (length + 1e-6)).min(1.0);
     let rule = Rule::new(settings, update.pace, factor);
     let g = gradients.flat().cpu::<f32>();
@@ -157,7 +161,7 @@ pub(crate) fn adamw(
         };
         cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], rule, decays });
     });
-    Ok(Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32))
+    Ok(measured)
 }
 
 /// The numbers of one step.
@@ -228,7 +232,11 @@ pub(crate) fn follow(
     average: &mut Params,
     online: &Params,
     pace: &Pace,
+    guard: &Tensor,
 ) -> Result<(), EngineError> {
+    if !guard.cpu::<f32>()[0].is_finite() {
+        return Ok(());
+    }
     let momentum = f64::from(pace.numbers.cpu::<f32>()[Slot::Momentum as usize]);
     let online = online.flat().cpu::<f32>();
     cpu.for_pieces(average.cpu_mut::<f32>()?, PIECE, |piece, out| {

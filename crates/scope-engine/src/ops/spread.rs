@@ -28,6 +28,13 @@ impl Tape<'_> {
         let record = SpreadRecord { z: z.clone(), floor, moments };
         Ok(self.push(value, z.node().is_some(), || Box::new(record)))
     }
+
+    /// The mean over coordinates of s_j, \[1\]: how much latents differ from sample to sample. Nothing flows back.
+    pub fn mean_spread(&self, z: &Var) -> Tensor {
+        match self.device() {
+            Device::Cpu(cpu) => cpu::losses::mean_spread(cpu, z.value()),
+        }
+    }
 }
 
 /// dz\[b, j\] = -2 g max(0, floor - s_j) (z\[b, j\] - mean_j) / (coordinates batch s_j), and 0 where s_j = 0.
