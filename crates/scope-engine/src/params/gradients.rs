@@ -31,6 +31,16 @@ impl Gradients {
         Ok(Self { layout, flat, inputs: HashMap::new() })
     }
 
+    /// Gradients that are known, in f32.
+    pub fn from_flat(params: &Params, values: &[f32]) -> Result<Self, EngineError> {
+        let layout = params.layout().clone();
+        if values.len() != layout.len() {
+            return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
+        }
+        let flat = Tensor::from_slice(params.device(), &[values.len()], values)?;
+        Ok(Self { layout, flat, inputs: HashMap::new() })
+    }
+
     /// Names and places.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout

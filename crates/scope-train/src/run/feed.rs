@@ -73,7 +73,7 @@ impl<'a> Feed<'a> {
     }
 
     /// The next batch.
-    pub fn next(&mut self) -> Result<Batch, TrainError> {
+    pub fn next_batch(&mut self) -> Result<Batch, TrainError> {
         let lost = || TrainError::Request("the threads that make batches have died".to_owned());
         self.producer.next().ok_or_else(lost)
     }

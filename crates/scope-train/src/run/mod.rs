@@ -22,7 +22,7 @@ pub use folder::RunFolder;
 pub use learner::{Counters, Learner};
 pub use length::stages;
 pub use metrics::Line;
-pub use plan::{Ask, learner, plan};
+pub use plan::{Ask, MakeLearner, learner, plan};
 
 use crate::{adapt::View, error::TrainError, step::Measured};
 use metrics::Metrics;
@@ -93,6 +93,7 @@ pub fn run(
 ) -> Result<Ending, TrainError> {
     let mut position =
         Position { stage: 0, draws: 0, counters: learner.counters(), metrics_bytes: 0, milestone: false };
+    checkpoint::sweep(&folder.state())?;
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
         if position.draws >= config.total() {
@@ -157,7 +158,7 @@ impl Session<'_> {
         let pace = self.config.pace(stage);
         let within = self.position.draws - before;
         let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
-        let batch = feed.next()?;
+        let batch = feed.next_batch()?;
         let examples = feed.examples(&batch, learner.device())?;
         self.position.counters = learner.counters();
         let measured = learner.learn(&examples, rate, momentum)?.read()?;

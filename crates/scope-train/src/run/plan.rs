@@ -39,12 +39,15 @@ pub struct Ask {
     pub adapt: Option<AdaptConfig>,
 }
 
+/// Makes the learner of a configuration's first stage.
+pub type MakeLearner<'a> = dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError> + 'a;
+
 /// Resolves what was asked for. A length in minutes is measured by some steps of each stage on a learner that is
 /// thrown away; what that takes is counted.
 pub fn plan(
     ask: Ask,
     data: &Dataset,
-    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    make: &MakeLearner<'_>,
     threads: usize,
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
@@ -85,7 +88,7 @@ pub fn plan(
 fn time_stages(
     config: &RunConfig,
     data: &Dataset,
-    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    make: &MakeLearner<'_>,
     threads: usize,
 ) -> Result<Vec<f64>, TrainError> {
     let mut learner = make(config)?;
@@ -101,7 +104,7 @@ fn time_stages(
             if steps == UNTIMED_STEPS {
                 begin = Instant::now();
             }
-            let batch = feed.next()?;
+            let batch = feed.next_batch()?;
             let examples = feed.examples(&batch, learner.device())?;
             learner.learn(&examples, config.recipe.floor_rate, 1.0)?.read()?;
             steps += 1;

@@ -12,7 +12,9 @@ use scope_data::{Dataset, write_whole};
 use scope_engine::Device;
 use scope_eval::figure::{Curve, curves_svg};
 use scope_model::Model;
-use scope_train::{Ask, Conduct, Ending, Learner, Length, Line, RunConfig, RunFolder, TrainError};
+use scope_train::{
+    Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
+};
 
 pub(crate) use adapt::AdaptCommand;
 pub(crate) use train::TrainCommand;
@@ -106,7 +108,7 @@ impl RunArguments {
         folder: &RunFolder,
         ask: Ask,
         data: &Dataset,
-        make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+        make: &MakeLearner<'_>,
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
         if !path.exists() {
