@@ -19,6 +19,7 @@ pub(crate) mod linear;
 pub(crate) mod losses;
 mod memory;
 mod pool;
+mod produce;
 
 use std::sync::Arc;
 
