@@ -1,0 +1,70 @@
+//! Work that is recorded once and replayed without asking for each kernel again.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaGraph, sys};
+
+use super::{Cuda, failed, locked, memory::Store};
+use crate::error::EngineError;
+
+/// Recorded work on a card. It owns the memory its tensors were given while it was recorded, so nothing else can
+/// take it between replays.
+pub struct Graph {
+    graph: CudaGraph,
+    cuda: Cuda,
+    /// Kept for as long as replays may write to it.
+    _arena: Arc<Store>,
+}
+
+impl std::fmt::Debug for Graph {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "recorded work on {:?}", self.cuda)
+    }
+}
+
+impl Graph {
+    /// Does the work once, which compiles kernels and chooses algorithms, then records it without doing it.
+    ///
+    /// What `work` returns is what the recorded run returned: its tensors hold the results of the latest replay, and
+    /// nothing sensible before the first. Work must not wait for the card, upload or download; inputs and numbers
+    /// that change from replay to replay live in tensors that are overwritten ([`crate::Tensor::overwrite`]).
+    pub fn record<T>(
+        cuda: &Cuda,
+        mut work: impl FnMut() -> Result<T, EngineError>,
+    ) -> Result<(Self, T), EngineError> {
+        let arena = Arc::new(Store::new(cuda.0.context.clone()));
+        let usual = std::mem::replace(&mut *locked(&cuda.0.store), arena.clone());
+        let recorded = work().and_then(|first| {
+            drop(first);
+            cuda.synchronise()?;
+            cuda.capture(&mut work)
+        });
+        *locked(&cuda.0.store) = usual;
+        let (graph, value) = recorded?;
+        Ok((Self { graph, cuda: cuda.clone(), _arena: arena }, value))
+    }
+
+    /// Does the recorded work again.
+    pub fn replay(&self) -> Result<(), EngineError> {
+        self.graph.launch().map_err(failed("replaying a graph"))
+    }
+}
+
+impl Cuda {
+    fn capture<T>(
+        &self,
+        work: &mut impl FnMut() -> Result<T, EngineError>,
+    ) -> Result<(CudaGraph, T), EngineError> {
+        let stream = &self.0.stream;
+        // Relaxed: a tensor may still allocate, which the strict modes forbid although it is harmless here.
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        stream.begin_capture(mode).map_err(failed("beginning a graph"))?;
+        let value = work();
+        let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).map_err(failed("ending a graph"));
+        let value = value?;
+        let empty = || EngineError::Cuda { call: "ending a graph", reason: "nothing was recorded".to_owned() };
+        let graph = graph?.ok_or_else(empty)?;
+        graph.upload().map_err(failed("uploading a graph"))?;
+        Ok((graph, value))
+    }
+}

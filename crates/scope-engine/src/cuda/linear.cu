@@ -1,0 +1,144 @@
+// What surrounds the products of linear layers and convolutions: biases, GELU, and sums over rows.
+
+// y[m, n] = f(u[m, stride] + b), f being nothing or GELU; optionally + r[m, n] or + table[m mod period, n].
+// A thread takes W neighbours of a row.
+template <int W, typename In, typename Out, bool GELU>
+__device__ __forceinline__ void bias_in(const In* u, const float* bias, const float* added, Out* out, long long count,
+                                        int n, int stride, long long period) {
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
+    if (i >= count) return;
+    long long row = i / n;
+    int column = (int)(i - row * n);
+    Vector<W> v, b;
+    v.load(u + row * stride + column);
+    if (bias) {
+        b.load(bias + column);
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] += b.x[k];
+    }
+    if (GELU) {
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] = gelu(v.x[k]);
+    }
+    if (added) {
+        b.load(added + (period ? i % period : i));
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] += b.x[k];
+    }
+    v.store(out + i);
+}
+
+#define BIAS(name, In, Out, GELU)                                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) name##_8(const In* u, const float* b, const float* a, Out* out,  \
+                                                               long long count, int n, int stride, long long period) { \
+        bias_in<8, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(256) name##_1(const In* u, const float* b, const float* a, Out* out,  \
+                                                               long long count, int n, int stride, long long period) { \
+        bias_in<1, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+    }
+BIAS(bias_bf16_bf16, bf16, bf16, false)
+BIAS(bias_bf16_f32, bf16, float, false)
+BIAS(bias_f32_f32, float, float, false)
+BIAS(gelu_bf16_bf16, bf16, bf16, true)
+BIAS(gelu_f32_f32, float, float, true)
+
+// sums[n] += the sum over rows of h, where h[m, n] = g[m, n], or g gelu'(u[m, stride] + b), then also written.
+//
+// A block takes 32 W columns of some rows: a lane W columns, a warp every eighth row. The blocks of one group of
+// columns leave partial sums, and the last of them to arrive adds these up in order, so the result does not
+// depend on who came when.
+template <int W, typename T, bool GELU>
+__device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* sums, float* partial,
+                                        u32* counters, long long m, int n, int stride) {
+    __shared__ float shared[8][32 * W];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    int column = (blockIdx.x * 32 + lane) * W;
+    bool inside = column < n;
+    Vector<W> b, total;
+#pragma unroll
+    for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
+    if (GELU && inside) b.load(bias + column);
+    if (inside) {
+        long long step = (long long)gridDim.y * 8;
+#pragma unroll 4
+        for (long long row = blockIdx.y * 8 + warp; row < m; row += step) {
+            Vector<W> v;
+            v.load(g + row * n + column);
+            if (GELU) {
+                Vector<W> x;
+                x.load(u + row * stride + column);
+#pragma unroll
+                for (int k = 0; k < W; k++) v.x[k] *= gelu_slope(x.x[k] + b.x[k]);
+                v.store(h + row * n + column);
+            }
+#pragma unroll
+            for (int k = 0; k < W; k++) total.x[k] += v.x[k];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < W; k++) shared[warp][lane * W + k] = total.x[k];
+    __syncthreads();
+    for (int c = threadIdx.x; c < 32 * W; c += blockDim.x) {
+        float sum = 0.f;
+#pragma unroll
+        for (int w = 0; w < 8; w++) sum += shared[w][c];
+        if (blockIdx.x * 32 * W + c < n) partial[(long long)blockIdx.y * n + blockIdx.x * 32 * W + c] = sum;
+    }
+    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
+    for (int c = threadIdx.x; c < 32 * W; c += blockDim.x) {
+        int at = blockIdx.x * 32 * W + c;
+        if (at >= n) continue;
+        float sum = 0.f;
+#pragma unroll 8
+        for (int y = 0; y < gridDim.y; y++) sum += __ldcg(partial + (long long)y * n + at);
+        sums[at] += sum;
+    }
+}
+
+#define SUMS(name, W, T, GELU)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(256) name(const T* g, const T* u, const float* bias, T* h,            \
+                                                           float* sums, float* partial, u32* counters, long long m,    \
+                                                           int n, int stride) {                                        \
+        sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride);                                     \
+    }
+SUMS(sums_bf16_8, 8, bf16, false)
+SUMS(sums_bf16_1, 1, bf16, false)
+SUMS(sums_f32_8, 8, float, false)
+SUMS(sums_f32_1, 1, float, false)
+SUMS(gelu_sums_bf16_8, 8, bf16, true)
+SUMS(gelu_sums_bf16_1, 1, bf16, true)
+SUMS(gelu_sums_f32_8, 8, float, true)
+SUMS(gelu_sums_f32_1, 1, float, true)
+
+// dW[n, k] += sum over rows of h[m, n] x[m, k] for k <= 8: column sums with weights.
+template <typename T>
+__device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, float* partial, u32* counters,
+                                          long long m, int n, int k) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    float total[8] = {0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f};
+    if (column < n)
+        for (long long row = blockIdx.y; row < m; row += gridDim.y) {
+            float v = load(h + row * n + column);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                if (j < k) total[j] = fmaf(v, load(x + row * k + j), total[j]);
+        }
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        if (column < n && j < k) partial[((long long)blockIdx.y * n + column) * k + j] = total[j];
+    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
+    for (int j = 0; j < k && column < n; j++) {
+        float sum = 0.f;
+        for (int y = 0; y < gridDim.y; y++) sum += __ldcg(partial + ((long long)y * n + column) * k + j);
+        into[(long long)column * k + j] += sum;
+    }
+}
+extern "C" __global__ void narrow_gradient_bf16(const bf16* h, const bf16* x, float* into, float* partial,
+                                                u32* counters, long long m, int n, int k) {
+    narrow_in(h, x, into, partial, counters, m, n, k);
+}
+extern "C" __global__ void narrow_gradient_f32(const float* h, const float* x, float* into, float* partial,
+                                               u32* counters, long long m, int n, int k) {
+    narrow_in(h, x, into, partial, counters, m, n, k);
+}
