@@ -101,14 +101,18 @@ impl<'p> Tape<'p> {
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
     }
 
-    /// Sends `weight` back from a scalar loss, adding to the gradients.
-    pub fn backward(&self, loss: &Var, weight: f64, into: &mut Gradients) -> Result<(), EngineError> {
-        require_shape("backward", "the loss", loss.shape(), &[1])?;
-        let seed = match loss.value().dtype() {
-            Dtype::F64 => Tensor::from_slice(self.device(), &[1], &[weight])?,
-            _ => Tensor::from_slice(self.device(), &[1], &[weight as f32])?,
+    /// Sends weights back from scalar losses, adding to the gradients.
+    pub fn backward(&self, losses: &[(&Var, f64)], into: &mut Gradients) -> Result<(), EngineError> {
+        let seed = |(loss, weight): &(&Var, f64)| {
+            require_shape("backward", "a loss", loss.shape(), &[1])?;
+            match loss.value().dtype() {
+                Dtype::F64 => Tensor::from_slice(self.device(), &[1], &[*weight]),
+                _ => Tensor::from_slice(self.device(), &[1], &[*weight as f32]),
+            }
         };
-        self.backward_from(&[(loss, seed)], into)
+        let seeds: Vec<(&Var, Tensor)> =
+            losses.iter().map(|pair| Ok((pair.0, seed(pair)?))).collect::<Result<_, EngineError>>()?;
+        self.backward_from(&seeds, into)
     }
 
     /// Sends gradients back from any values, adding to the gradients.

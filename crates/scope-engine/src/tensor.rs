@@ -105,4 +105,15 @@ impl Tensor {
             Buffer::Cpu(memory) => Some(memory.slice_mut()),
         }
     }
+
+    /// Its numbers, to be changed. Whoever holds a clone keeps the numbers as they were.
+    pub(crate) fn own_cpu_mut<T: Element>(&mut self) -> Result<&mut [T], EngineError> {
+        if self.cpu_mut::<T>().is_none() {
+            *self = Self::from_slice(&self.device, &self.shape, self.cpu::<T>())?;
+        }
+        let (operation, what) = ("a change in place", "the tensor");
+        let shared =
+            || EngineError::Shape { operation, what, expected: "its own memory".into(), got: vec![] };
+        self.cpu_mut().ok_or_else(shared)
+    }
 }

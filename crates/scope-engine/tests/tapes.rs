@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use scope_engine::{
-    AdamW, Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, ParamId,
-    Params, Tape, Tensor, Var,
+    AdamW, Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, Pace,
+    ParamId, Params, Tape, Tensor, Update, Var,
 };
 
 /// A network of every kind of layer, on 4 x 4 tokens.
@@ -82,15 +82,22 @@ fn everything(device: &Device) -> Vec<u32> {
     let (z, y) = set.net.forward(&tape, &set.context).unwrap();
     let distance = tape.mean_distance(&y, &set.target, &set.weights).unwrap();
     let spread = tape.spread_floor(&z, 1.0).unwrap();
-    tape.backward(&distance, 1.0, &mut first).unwrap();
-    tape.backward(&spread, 0.25, &mut second).unwrap();
+    tape.backward(&[(&distance, 1.0)], &mut first).unwrap();
+    tape.backward(&[(&spread, 0.25)], &mut second).unwrap();
     let values = [z.value(), y.value(), distance.value(), spread.value(), first.flat(), second.flat()];
     let mut all: Vec<f32> = values.iter().flat_map(|tensor| tensor.to_vec::<f32>().unwrap()).collect();
-    all.push(first.norm("") as f32);
     drop(tape);
+    let capped = first.add_capped(&[&second], &["", "qkv"]).unwrap();
     let mut moments = Moments::zeros(&set.params).unwrap();
-    AdamW::default().step(&mut set.params, &first, &mut moments, 1e-3, 0.5).unwrap();
-    all.extend(set.params.flat().to_vec::<f32>().unwrap());
+    let mut teacher = set.params.prefix("patch").unwrap();
+    let (settings, paths) = (AdamW::default(), &[""][..]);
+    let pace = Pace::new(device, &settings, 1, 1e-3, 0.9).unwrap();
+    let update = Update { pace: &pace, longest: 0.1, paths };
+    let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
+    teacher.follow(&set.params, &pace).unwrap();
+    for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
+        all.extend(tensor.to_vec::<f32>().unwrap());
+    }
     all.into_iter().map(f32::to_bits).collect()
 }
 
@@ -124,7 +131,7 @@ fn a_tape_used_twice_equals_two_tapes() {
     let set = setting(&device);
     let gradient = |tape: &Tape<'_>, loss: &Var| {
         let mut gradients = Gradients::zeros(&set.params).unwrap();
-        tape.backward(loss, 1.0, &mut gradients).unwrap();
+        tape.backward(&[(loss, 1.0)], &mut gradients).unwrap();
         gradients.flat().to_vec::<f32>().unwrap()
     };
     let losses = |tape: &Tape<'_>| {
@@ -181,11 +188,11 @@ fn mistakes_are_named() {
     assert_eq!(error.to_string(), "linear: the weight has shape [128, 32], expected [128, 5]");
     let mut gradients = Gradients::zeros(&set.params).unwrap();
     assert_eq!(
-        tape.backward(&x.reshape(&[10]).unwrap(), 1.0, &mut gradients).unwrap_err().to_string(),
-        "backward: the loss has shape [10], expected [1]"
+        tape.backward(&[(&x.reshape(&[10]).unwrap(), 1.0)], &mut gradients).unwrap_err().to_string(),
+        "backward: a loss has shape [10], expected [1]"
     );
     let loss = tape.mean_square(&x, x.value()).unwrap();
-    assert_eq!(tape.backward(&loss, 1.0, &mut gradients).unwrap_err(), EngineError::NotRecording);
+    assert_eq!(tape.backward(&[(&loss, 1.0)], &mut gradients).unwrap_err(), EngineError::NotRecording);
     assert!(Tensor::from_slice(&device, &[3], &[1.0_f32]).is_err());
     assert!(x.value().to_vec::<f64>().is_err());
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    optimiser::{Moments, Step},
-    params::{Gradients, Params},
+    flat::{AdamW, CAP_MARGIN, Capped, Moments, Pace, Slot, Update},
+    params::{Gradients, Layout, Params},
     tensor::Tensor,
 };
 
@@ -21,7 +21,7 @@ pub(crate) fn norm(cpu: &Cpu, flat: &Tensor, range: Range<usize>) -> f64 {
         let mut sums = vec![0.0_f64; values.len().div_ceil(PIECE)];
         cpu.for_pieces(&mut sums, 1, |piece, sum| {
             let values = &values[piece * PIECE..((piece + 1) * PIECE).min(values.len())];
-            sum[0] = values.iter().map(|x| x.wide() * x.wide()).sum();
+            sum[0] = cpu.run(SumOfSquares { values });
         });
         sums.iter().sum::<f64>().sqrt()
     }
@@ -31,41 +31,161 @@ pub(crate) fn norm(cpu: &Cpu, flat: &Tensor, range: Range<usize>) -> f64 {
     }
 }
 
-/// One step of AdamW on f32 parameters.
-pub(crate) fn adamw(
-    cpu: &Cpu,
-    params: &mut Params,
-    gradients: &Gradients,
-    moments: &mut Moments,
-    step: Step,
-) -> Result<(), EngineError> {
-    let layout = params.layout().clone();
-    let missing = || EngineError::Layout { expected: layout.len(), got: 0 };
-    if params.dtype() != Dtype::F32 {
-        let (operation, what) = ("AdamW", "the parameters");
-        return Err(EngineError::Kind { operation, what, expected: Dtype::F32, got: params.dtype() });
+struct SumOfSquares<'a, R> {
+    values: &'a [R],
+}
+
+/// Squares are added in vectors over short runs, and the runs in double precision.
+impl<R: Real> Kernel<R> for SumOfSquares<'_, R> {
+    type Output = f64;
+    #[inline(always)]
+    fn run<V: Lanes<Real = R>>(self) -> f64 {
+        let run = |values: &[R]| {
+            let sum = values.chunks(V::COUNT).fold(V::splat(R::default()), |sum, x| {
+                let x = load_some::<V>(x);
+                x.mul_add(x, sum)
+            });
+            sum.sum().wide()
+        };
+        self.values.chunks(256).map(run).sum()
     }
-    let m = Shared(moments.first.cpu_mut::<f32>().ok_or_else(missing)?.as_mut_ptr());
-    let v = Shared(moments.second.cpu_mut::<f32>().ok_or_else(missing)?.as_mut_ptr());
-    let g = gradients.flat().cpu::<f32>();
-    let p = Shared(params.cpu_mut::<f32>().ok_or_else(missing)?.as_mut_ptr());
-    let pieces: Vec<(Range<usize>, bool)> = layout
+}
+
+/// lead += alpha (sum of the auxiliaries), with alpha as the operation says.
+pub(crate) fn add_capped(
+    cpu: &Cpu,
+    lead: &mut Gradients,
+    auxiliaries: &[&Gradients],
+    paths: &[&str],
+) -> Result<Capped, EngineError> {
+    let ranges: Vec<Range<usize>> = paths.iter().map(|path| lead.layout().range(path)).collect();
+    let all = std::iter::once(lead.flat()).chain(auxiliaries.iter().map(|auxiliary| auxiliary.flat()));
+    let norms: Vec<f64> =
+        all.flat_map(|flat| ranges.iter().map(|range| norm(cpu, flat, range.clone()))).collect();
+    let (field, others) = norms.split_at(paths.len());
+    let mut alpha = 1.0_f64;
+    for (path, field) in field.iter().enumerate() {
+        let together: f64 = others.iter().skip(path).step_by(paths.len()).sum();
+        if together > 0.0 {
+            alpha = alpha.min(field / together);
+        }
+    }
+    if alpha < 1.0 {
+        alpha *= 1.0 - CAP_MARGIN;
+    }
+    let others: Vec<&[f32]> = auxiliaries.iter().map(|auxiliary| auxiliary.flat().cpu::<f32>()).collect();
+    cpu.for_pieces(lead.all_cpu_mut::<f32>()?, PIECE, |piece, out| {
+        let range = piece * PIECE..piece * PIECE + out.len();
+        let others: Vec<&[f32]> = others.iter().map(|other| &other[range.clone()]).collect();
+        cpu.run(AddSum { out, others: &others, factor: alpha as f32 });
+    });
+    let wide = |values: &[f64]| values.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+    let tensor = |shape: &[usize], values: &[f64]| {
+        Tensor::compute::<f32>(cpu, shape, |out| out.copy_from_slice(&wide(values)))
+    };
+    let norms = tensor(&[1 + auxiliaries.len(), paths.len()], &norms);
+    Ok(Capped { norms, alpha: tensor(&[1], &[alpha]) })
+}
+
+struct AddSum<'a> {
+    out: &'a mut [f32],
+    others: &'a [&'a [f32]],
+    factor: f32,
+}
+
+impl Kernel<f32> for AddSum<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = f32>>(self) {
+        for start in (0..self.out.len()).step_by(V::COUNT) {
+            let at = start..(start + V::COUNT).min(self.out.len());
+            let sum = self
+                .others
+                .iter()
+                .fold(V::splat(0.0), |sum, other| sum.add(load_some::<V>(&other[at.clone()])));
+            let out = load_some::<V>(&self.out[at.clone()]);
+            store_some(sum.mul_add(V::splat(self.factor), out), &mut self.out[at]);
+        }
+    }
+}
+
+/// Pieces of the parameters under some paths, with whether they decay.
+fn pieces(layout: &Layout, paths: &[&str]) -> Vec<(Range<usize>, bool)> {
+    let ranges: Vec<Range<usize>> = paths.iter().map(|path| layout.range(path)).collect();
+    let chosen = |range: &Range<usize>| {
+        ranges.iter().any(|chosen| chosen.start <= range.start && range.end <= chosen.end)
+    };
+    layout
         .params()
         .iter()
+        .filter(|param| chosen(&param.range))
         .flat_map(|param| {
             let Range { start, end } = param.range;
             (start..end).step_by(PIECE).map(move |at| (at..(at + PIECE).min(end), param.decay))
         })
-        .collect();
+        .collect()
+}
+
+/// One step of AdamW on f32 parameters; the gradients' norm before clipping.
+pub(crate) fn adamw(
+    cpu: &Cpu,
+    settings: &AdamW,
+    params: &mut Params,
+    gradients: &Gradients,
+    moments: &mut Moments,
+    update: Update<'_>,
+) -> Result<Tensor, EngineError> {
+    if params.dtype() != Dtype::F32 {
+        let (operation, what) = ("AdamW", "the parameters");
+        return Err(EngineError::Kind { operation, what, expected: Dtype::F32, got: params.dtype() });
+    }
+    let pieces = pieces(params.layout(), update.paths);
+    let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
+    let factor = (update.longest / (length + 1e-6)).min(1.0);
+    let rule = Rule::new(settings, update.pace, factor);
+    let g = gradients.flat().cpu::<f32>();
+    let m = Shared(moments.first.own_cpu_mut::<f32>()?.as_mut_ptr());
+    let v = Shared(moments.second.own_cpu_mut::<f32>()?.as_mut_ptr());
+    let p = Shared(params.cpu_mut::<f32>()?.as_mut_ptr());
     cpu.for_each(pieces.len(), |task| {
-        let (range, decay) = pieces[task].clone();
+        let (range, decays) = pieces[task].clone();
         // SAFETY: pieces are disjoint ranges of buffers of one length.
         let cut = |buffer: Shared<f32>| unsafe {
             std::slice::from_raw_parts_mut(buffer.get().add(range.start), range.len())
         };
-        cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], step, decay });
+        cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], rule, decays });
     });
-    Ok(())
+    Ok(Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32))
+}
+
+/// The numbers of one step.
+#[derive(Clone, Copy)]
+struct Rule {
+    betas: [f64; 2],
+    epsilon: f64,
+    /// Multiplies gradients.
+    factor: f64,
+    /// Multiplies parameters that decay.
+    shrink: f64,
+    /// rate / (1 - b1^t).
+    pace: f64,
+    /// 1 / sqrt(1 - b2^t).
+    root: f64,
+}
+
+impl Rule {
+    fn new(settings: &AdamW, pace: &Pace, factor: f64) -> Self {
+        let number = |slot: Slot| f64::from(pace.numbers.cpu::<f32>()[slot as usize]);
+        let rate = number(Slot::Rate);
+        Self {
+            betas: settings.betas,
+            epsilon: settings.epsilon,
+            factor,
+            shrink: 1.0 - rate * settings.decay,
+            pace: rate / number(Slot::FirstCorrection),
+            root: 1.0 / number(Slot::SecondCorrection).sqrt(),
+        }
+    }
 }
 
 struct AdamPiece<'a> {
@@ -73,32 +193,63 @@ struct AdamPiece<'a> {
     m: &'a mut [f32],
     v: &'a mut [f32],
     g: &'a [f32],
-    step: Step,
-    decay: bool,
+    rule: Rule,
+    decays: bool,
 }
 
 impl Kernel<f32> for AdamPiece<'_> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = f32>>(self) {
-        let Step { settings, rate, factor, number } = self.step;
-        let [b1, b2] = settings.betas;
-        let corrected = |beta: f64| 1.0 - beta.powi(number.min(1 << 30) as i32);
         let constant = |x: f64| V::splat(x as f32);
-        let shrink = constant(if self.decay { 1.0 - rate * settings.decay } else { 1.0 });
-        let pace = constant(-rate / corrected(b1));
-        let root = constant(1.0 / corrected(b2).sqrt());
+        let Rule { betas: [b1, b2], epsilon, factor, shrink, pace, root } = self.rule;
+        let shrink = constant(if self.decays { shrink } else { 1.0 });
         for start in (0..self.p.len()).step_by(V::COUNT) {
             let at = start..(start + V::COUNT).min(self.p.len());
             let g = load_some::<V>(&self.g[at.clone()]).mul(constant(factor));
-            let m = load_some::<V>(&self.m[at.clone()]).mul(constant(b1)).add(g.mul(constant(1.0 - b1)));
+            let m = load_some::<V>(&self.m[at.clone()]).mul(constant(b1));
+            let m = g.mul_add(constant(1.0 - b1), m);
             let v = load_some::<V>(&self.v[at.clone()]).mul(constant(b2));
             let v = g.mul(g).mul_add(constant(1.0 - b2), v);
-            let slope = m.div(v.sqrt().mul_add(root, constant(settings.epsilon)));
+            let slope = m.div(v.sqrt().mul_add(constant(root), constant(epsilon)));
             let p = load_some::<V>(&self.p[at.clone()]).mul(shrink);
-            store_some(slope.mul_add(pace, p), &mut self.p[at.clone()]);
+            store_some(slope.mul_add(constant(-pace), p), &mut self.p[at.clone()]);
             store_some(m, &mut self.m[at.clone()]);
             store_some(v, &mut self.v[at]);
+        }
+    }
+}
+
+/// average = momentum average + (1 - momentum) online.
+pub(crate) fn follow(
+    cpu: &Cpu,
+    average: &mut Params,
+    online: &Params,
+    pace: &Pace,
+) -> Result<(), EngineError> {
+    let momentum = f64::from(pace.numbers.cpu::<f32>()[Slot::Momentum as usize]);
+    let online = online.flat().cpu::<f32>();
+    cpu.for_pieces(average.cpu_mut::<f32>()?, PIECE, |piece, out| {
+        let online = &online[piece * PIECE..][..out.len()];
+        cpu.run(Follow { out, online, share: (1.0 - momentum) as f32 });
+    });
+    Ok(())
+}
+
+struct Follow<'a> {
+    out: &'a mut [f32],
+    online: &'a [f32],
+    share: f32,
+}
+
+impl Kernel<f32> for Follow<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = f32>>(self) {
+        for (out, online) in self.out.chunks_mut(V::COUNT).zip(self.online.chunks(V::COUNT)) {
+            let before = load_some::<V>(out);
+            let step = load_some::<V>(online).sub(before);
+            store_some(step.mul_add(V::splat(self.share), before), out);
         }
     }
 }

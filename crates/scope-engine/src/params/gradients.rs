@@ -68,10 +68,6 @@ impl Gradients {
 
     /// All gradients in main memory.
     pub(crate) fn all_cpu_mut<T: Element>(&mut self) -> Result<&mut [T], EngineError> {
-        if self.flat.cpu_mut::<T>().is_none() {
-            // Somebody kept a clone of `flat`: it keeps its numbers, and we go on with our own.
-            self.flat = Tensor::from_slice(self.flat.device(), self.flat.shape(), self.flat.cpu::<T>())?;
-        }
-        self.flat.cpu_mut().ok_or(EngineError::Layout { expected: self.layout.len(), got: 0 })
+        self.flat.own_cpu_mut()
     }
 }

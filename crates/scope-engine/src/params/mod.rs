@@ -114,9 +114,9 @@ impl Params {
     }
 
     /// All values in main memory, to be changed; what was packed is forgotten.
-    pub(crate) fn cpu_mut<T: Element>(&mut self) -> Option<&mut [T]> {
+    pub(crate) fn cpu_mut<T: Element>(&mut self) -> Result<&mut [T], EngineError> {
         self.forget_packed();
-        self.values.cpu_mut()
+        self.values.own_cpu_mut()
     }
 
     /// A weight packed for products.

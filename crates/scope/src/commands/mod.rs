@@ -4,11 +4,13 @@ mod bench;
 mod data;
 mod demo;
 mod mask;
+mod model;
 
 use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use scope_model::Preset;
 use scope_pde::{MIN_RESOLUTION, Pde};
 
 /// How a command that ran to its end turned out.
@@ -23,6 +25,11 @@ pub(crate) enum Outcome {
 /// Reads the name of a problem; a misspelt one gets a suggestion.
 fn pde_names() -> impl TypedValueParser<Value = Pde> {
     PossibleValuesParser::new(Pde::ALL.map(Pde::name)).try_map(|name| name.parse::<Pde>())
+}
+
+/// Reads the name of a model's size.
+fn model_names() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
 }
 
 /// Reads a resolution that the solvers and masks support.
@@ -41,6 +48,9 @@ pub(crate) enum Command {
     Data(data::DataCommand),
     /// Write an observation mask, or a picture of all families
     Mask(mask::MaskCommand),
+    /// Look at models
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Measure this program on this machine
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -52,6 +62,7 @@ impl Command {
             Command::Demo(demo) => demo.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
+            Command::Model(model) => model.run(),
             Command::Bench(bench) => bench.run(),
         }
     }

@@ -1,19 +1,13 @@
-//! `scope bench`: the program's own figures on this machine.
+//! `scope bench generate`: how fast one core makes records.
 
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use scope_pde::{Generator, Identity, Pde, Split};
 use serde::Serialize;
 
-use super::{Outcome, pde_names, resolution};
+use crate::commands::{Outcome, pde_names, resolution};
 use crate::terminal::{Table, print_json, say};
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
-    /// How fast one core makes records
-    Generate(BenchGenerate),
-}
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -48,16 +42,8 @@ struct Rate {
     records_per_second: f64,
 }
 
-impl BenchCommand {
-    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        match self {
-            BenchCommand::Generate(generate) => generate.run(),
-        }
-    }
-}
-
 impl BenchGenerate {
-    fn run(self) -> anyhow::Result<Outcome> {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let problems = self.pde.map_or(Pde::ALL.to_vec(), |pde| vec![pde]);
         let rates: Vec<Rate> = problems.into_iter().map(|pde| self.measure(pde)).collect::<Result<_, _>>()?;
         if self.json {

@@ -1,0 +1,111 @@
+//! AdamW with clipping, over all parameters at once.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    params::{Gradients, Params},
+    tensor::Tensor,
+};
+
+/// The settings of AdamW (Loshchilov and Hutter, 2019).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamW {
+    /// Decay rates of the two moments.
+    pub betas: [f64; 2],
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+    /// Weight decay, for parameters that decay.
+    pub decay: f64,
+}
+
+impl Default for AdamW {
+    fn default() -> Self {
+        Self { betas: [0.9, 0.999], epsilon: 1e-8, decay: 0.05 }
+    }
+}
+
+/// The running moments of all parameters.
+#[derive(Debug)]
+pub struct Moments {
+    /// Of gradients, flat like the parameters.
+    pub first: Tensor,
+    /// Of squared gradients.
+    pub second: Tensor,
+}
+
+impl Moments {
+    /// Before the first step.
+    pub fn zeros(params: &Params) -> Result<Self, EngineError> {
+        let zeros = vec![0.0_f32; params.layout().len()];
+        let fresh = || Tensor::from_slice(params.device(), &[zeros.len()], &zeros);
+        Ok(Self { first: fresh()?, second: fresh()? })
+    }
+}
+
+/// Where each number of a [`Pace`] is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slot {
+    Rate,
+    FirstCorrection,
+    SecondCorrection,
+    Momentum,
+}
+
+/// What changes from one step to the next, as a tensor, so that a recorded step can be replayed with it.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// \[rate, 1 - b1^t, 1 - b2^t, momentum\], by [`Slot`].
+    pub(crate) numbers: Tensor,
+}
+
+impl Pace {
+    /// The pace of step `number` (from one): a learning rate, and a momentum for an average of parameters.
+    pub fn new(
+        device: &Device,
+        settings: &AdamW,
+        number: u64,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<Self, EngineError> {
+        let correction = |beta: f64| 1.0 - beta.powf(number as f64);
+        let [first, second] = settings.betas.map(correction);
+        let numbers = [rate, first, second, momentum].map(|x| x as f32);
+        Ok(Self { numbers: Tensor::from_slice(device, &[numbers.len()], &numbers)? })
+    }
+}
+
+/// What an update applies to, and how far it may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Update<'a> {
+    /// The step's learning rate and corrections.
+    pub pace: &'a Pace,
+    /// The largest norm of all gradients: longer ones are shortened to it.
+    pub longest: f64,
+    /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
+    pub paths: &'a [&'a str],
+}
+
+impl AdamW {
+    /// One step, with t its number and c = min(1, longest / (|g| + 1e-6)):
+    ///
+    /// g *= c; p *= 1 - rate decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
+    /// p -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
+    ///
+    /// Gives back |g| before it is shortened, \[1\].
+    pub fn step(
+        &self,
+        params: &mut Params,
+        gradients: &Gradients,
+        moments: &mut Moments,
+        update: Update<'_>,
+    ) -> Result<Tensor, EngineError> {
+        let (expected, got) = (params.layout().len(), gradients.layout().len());
+        if expected != got {
+            return Err(EngineError::Layout { expected, got });
+        }
+        match params.device().clone() {
+            Device::Cpu(cpu) => cpu::flat::adamw(&cpu, self, params, gradients, moments, update),
+        }
+    }
+}

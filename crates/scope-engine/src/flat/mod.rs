@@ -1,0 +1,14 @@
+//! Passes over the flat buffers of parameters and gradients.
+//!
+//! Whatever changes from step to step, and whatever one pass measures for the next, stays in tensors: a step
+//! never waits for a number to come back from its device.
+
+mod adamw;
+mod average;
+mod capped;
+
+pub use adamw::{AdamW, Moments, Pace, Update};
+pub use capped::Capped;
+
+pub(crate) use adamw::Slot;
+pub(crate) use capped::MARGIN as CAP_MARGIN;

@@ -1,0 +1,89 @@
+//! Who has how many parameters.
+
+use scope_engine::Layout;
+
+use crate::{
+    config::{Head, ModelConfig},
+    error::ModelError,
+    network::{Decoder, Network},
+};
+
+/// One line of the accounting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// What it is called.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: usize,
+}
+
+/// The parameters of a model, part by part, and the totals that the paper's table states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accounting {
+    /// The online encoder; the teacher has as many.
+    pub encoder: usize,
+    /// The predictor.
+    pub predictor: usize,
+    /// The conditioner.
+    pub conditioner: usize,
+    /// The native decoder.
+    pub decoder: usize,
+    /// A replacement head, if one was asked for.
+    pub head: Option<(Head, usize)>,
+}
+
+impl Accounting {
+    /// Counts a model, with a replacement head or without.
+    pub fn of(config: &ModelConfig, head: Option<Head>) -> Result<Self, ModelError> {
+        config.validate()?;
+        let mut layout = Layout::new();
+        Network::declare(&mut layout, config);
+        let count_head = |head: Head| {
+            let mut layout = Layout::new();
+            Decoder::declare(layout.root().scope("decoder"), config, &head.config());
+            (head, layout.count(""))
+        };
+        Ok(Self {
+            encoder: layout.count("encoder"),
+            predictor: layout.count("predictor"),
+            conditioner: layout.count("cond"),
+            decoder: layout.count("decoder"),
+            head: head.map(count_head),
+        })
+    }
+
+    /// What a replacement head is put on: everything but the decoder.
+    pub fn backbone(&self) -> usize {
+        self.encoder + self.predictor + self.conditioner
+    }
+
+    /// What is trained, and deployed with the native decoder.
+    pub fn online(&self) -> usize {
+        self.backbone() + self.decoder
+    }
+
+    /// What a frozen state with its unused teacher holds, without any decoder.
+    pub fn stored_state(&self) -> usize {
+        self.backbone() + self.encoder
+    }
+
+    /// The lines of the paper's table, in its order.
+    pub fn components(&self) -> Vec<Component> {
+        let line = |name: &str, parameters| Component { name: name.to_owned(), parameters };
+        let mut lines = vec![
+            line("online encoder", self.encoder),
+            line("predictor", self.predictor),
+            line("mask conditioner", self.conditioner),
+            line("native decoder", self.decoder),
+            line("native online model", self.online()),
+            line("EMA teacher, training only", self.encoder),
+            line("frozen inference backbone", self.backbone()),
+        ];
+        if let Some((head, parameters)) = self.head {
+            lines.push(line(&format!("{} head", head.name()), parameters));
+            lines.push(line(&format!("{} deployment total", head.name()), self.backbone() + parameters));
+        }
+        lines.push(line("stored state without decoder", self.stored_state()));
+        lines
+    }
+}

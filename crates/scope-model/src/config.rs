@@ -1,0 +1,244 @@
+//! How large a model is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ModelError;
+
+/// The side of a patch, and of a token's tile.
+const PATCH: usize = 8;
+
+/// A stack of Transformer blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transformer {
+    /// Numbers per token.
+    pub width: usize,
+    /// Blocks.
+    pub depth: usize,
+    /// Attention heads.
+    pub heads: usize,
+}
+
+/// The hidden widths of a decoder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecoderConfig {
+    /// Of the tokenwise linear layers.
+    pub mlp: Vec<usize>,
+    /// Of the 3x3 convolutions.
+    pub conv: Vec<usize>,
+}
+
+/// Every size of a SCOPE model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The side of the grid: a multiple of the patch.
+    pub resolution: usize,
+    /// The side of a patch and of a tile.
+    pub patch: usize,
+    /// Channels of a context: values and mask of each field.
+    pub context_channels: usize,
+    /// Fields recovered.
+    pub fields: usize,
+    /// Numbers per latent token.
+    pub latent: usize,
+    /// A block's hidden width, as a multiple of its width.
+    pub expansion: usize,
+    /// The encoder.
+    pub encoder: Transformer,
+    /// The predictor.
+    pub predictor: Transformer,
+    /// The decoder.
+    pub decoder: DecoderConfig,
+}
+
+/// A model of a known size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The paper's model: 40,040,834 parameters.
+    Base,
+    /// For half an hour of one GPU: 6,786,178 parameters at resolution 128.
+    Small,
+    /// For tests and first steps on a laptop.
+    Tiny,
+}
+
+impl Preset {
+    /// All presets.
+    pub const ALL: [Self; 3] = [Preset::Base, Preset::Small, Preset::Tiny];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Base => "base",
+            Preset::Small => "small",
+            Preset::Tiny => "tiny",
+        }
+    }
+
+    /// Its sizes on a grid.
+    pub fn config(self, resolution: usize) -> ModelConfig {
+        let base = ModelConfig {
+            resolution,
+            patch: PATCH,
+            context_channels: 4,
+            fields: 2,
+            latent: 128,
+            expansion: 4,
+            encoder: Transformer { width: 512, depth: 12, heads: 8 },
+            predictor: Transformer { width: 256, depth: 2, heads: 8 },
+            decoder: DecoderConfig { mlp: vec![256; 2], conv: vec![64; 2] },
+        };
+        match self {
+            Preset::Base => base,
+            Preset::Small => ModelConfig { encoder: Transformer { width: 256, depth: 6, heads: 8 }, ..base },
+            Preset::Tiny => ModelConfig {
+                latent: 64,
+                encoder: Transformer { width: 96, depth: 3, heads: 3 },
+                predictor: Transformer { width: 64, depth: 1, heads: 2 },
+                decoder: DecoderConfig { mlp: vec![128; 2], conv: vec![16; 2] },
+                ..base
+            },
+        }
+    }
+}
+
+impl std::str::FromStr for Preset {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|preset| preset.name() == name);
+        found.ok_or_else(|| {
+            ModelError::Config(format!("no model is called \"{name}\"; there are {}", known()))
+        })
+    }
+}
+
+/// A replacement decoder of the paper's capacity study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// 1,000,194 parameters.
+    M1,
+    /// 5,003,170 parameters.
+    M5,
+    /// 10,010,658 parameters.
+    M10,
+    /// 15,018,218 parameters.
+    M15,
+}
+
+impl Head {
+    /// All heads.
+    pub const ALL: [Self; 4] = [Head::M1, Head::M5, Head::M10, Head::M15];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Head::M1 => "1m",
+            Head::M5 => "5m",
+            Head::M10 => "10m",
+            Head::M15 => "15m",
+        }
+    }
+
+    /// Its hidden widths: three linear layers, four convolutions.
+    pub fn config(self) -> DecoderConfig {
+        let (mlp, conv) = match self {
+            Head::M1 => (512, 112),
+            Head::M5 => (1248, 240),
+            Head::M10 => (1760, 352),
+            Head::M15 => (2168, 432),
+        };
+        DecoderConfig { mlp: vec![mlp; 3], conv: vec![conv; 4] }
+    }
+}
+
+impl std::str::FromStr for Head {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|head| head.name() == name);
+        found
+            .ok_or_else(|| ModelError::Config(format!("no head is called \"{name}\"; there are {}", known())))
+    }
+}
+
+/// The most a size may be: far beyond any use, and small enough that no product of sizes overflows.
+const MOST: usize = 1 << 16;
+
+impl ModelConfig {
+    /// Tokens per field.
+    pub fn tokens(&self) -> usize {
+        (self.resolution / self.patch).pow(2)
+    }
+
+    /// Numbers that a token's tile holds, for all fields.
+    pub fn tile(&self) -> usize {
+        self.fields * self.patch * self.patch
+    }
+
+    /// Whether such a model can be built, and if not, why.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let refuse = |problem: String| Err(ModelError::Config(problem));
+        let hidden = self.decoder.mlp.iter().chain(&self.decoder.conv).copied();
+        let sizes = [self.resolution, self.patch, self.fields, self.latent, self.expansion];
+        let stacks = [("encoder", self.encoder), ("predictor", self.predictor)];
+        let all = sizes.into_iter().chain(hidden).chain(stacks.iter().flat_map(|(_, s)| [s.width, s.heads]));
+        if let Some(size) = all.into_iter().find(|size| !(1..=MOST).contains(size)) {
+            return refuse(format!("a size of {size} is outside 1 to {MOST}"));
+        }
+        if !self.resolution.is_multiple_of(self.patch) {
+            let (resolution, patch) = (self.resolution, self.patch);
+            return refuse(format!("resolution {resolution} is not a multiple of the patch {patch}"));
+        }
+        if self.context_channels == 0 || !self.context_channels.is_multiple_of(2) {
+            let got = self.context_channels;
+            return refuse(format!("a context of {got} channels is not values and masks in turn"));
+        }
+        for (name, stack) in stacks {
+            if !stack.width.is_multiple_of(2 * stack.heads) || stack.depth > MOST {
+                let Transformer { width, heads, .. } = stack;
+                return refuse(format!("the {name}'s width {width} is not {heads} heads of an even size"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_valid_at_every_multiple_of_the_patch() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse::<Preset>().unwrap(), preset);
+            for resolution in [8, 32, 40, 128, 256] {
+                preset.config(resolution).validate().unwrap();
+            }
+            assert!(preset.config(100).validate().is_err());
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_named() {
+        let base = || Preset::Base.config(128);
+        let wrong = [
+            (ModelConfig { latent: 0, ..base() }, "a size of 0 is outside 1 to 65536"),
+            (
+                ModelConfig { context_channels: 3, ..base() },
+                "a context of 3 channels is not values and masks in turn",
+            ),
+            (
+                ModelConfig { encoder: Transformer { width: 512, depth: 2, heads: 7 }, ..base() },
+                "the encoder's width 512 is not 7 heads of an even size",
+            ),
+        ];
+        for (config, problem) in wrong {
+            assert_eq!(config.validate().unwrap_err().to_string(), problem);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The SCOPE networks, their weight files, and sensors in, fields out.
+//!
+//! A [`ModelConfig`] says how large everything is; a [`Model`] is a network with its parameters, made by
+//! [`Model::initial`] or read by [`Model::load`]. A [`Reconstructor`] turns contexts into physical fields.
+
+mod accounting;
+mod config;
+mod error;
+mod initial;
+mod model;
+mod network;
+mod reconstruct;
+mod weights;
+
+pub use accounting::{Accounting, Component};
+pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
+pub use error::ModelError;
+pub use initial::initialise;
+pub use model::Model;
+pub use network::{Decoder, Encoder, Network, Predictor};
+pub use reconstruct::{Fields, Precision, Reconstructor};
+pub use weights::{About, WeightFile, WeightKind};

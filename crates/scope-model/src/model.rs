@@ -1,0 +1,54 @@
+//! A network with its parameters.
+
+use std::{path::Path, sync::Arc};
+
+use scope_engine::{Device, Layout, Params};
+
+use crate::{
+    config::ModelConfig,
+    error::ModelError,
+    initial::initialise,
+    network::Network,
+    weights::{About, WeightFile, WeightKind},
+};
+
+/// A network with its parameters on a device.
+#[derive(Debug)]
+pub struct Model {
+    /// Its sizes.
+    pub config: ModelConfig,
+    /// Its parts.
+    pub network: Network,
+    /// Their values.
+    pub params: Params,
+}
+
+impl Model {
+    /// A model whose parameters are all zero.
+    pub fn zeros(config: ModelConfig, device: &Device) -> Result<Self, ModelError> {
+        config.validate()?;
+        let mut layout = Layout::new();
+        let network = Network::declare(&mut layout, &config);
+        Ok(Self { config, network, params: Params::zeros(device, Arc::new(layout))? })
+    }
+
+    /// A model before training.
+    pub fn initial(config: ModelConfig, seed: u64, device: &Device) -> Result<Self, ModelError> {
+        let mut model = Self::zeros(config, device)?;
+        initialise(&mut model.params, seed)?;
+        Ok(model)
+    }
+
+    /// Reads a weight file: the model, and what the file says about it.
+    pub fn load(path: &Path, device: &Device) -> Result<(Self, About), ModelError> {
+        let file = WeightFile::read(path)?;
+        let mut model = Self::zeros(file.about.config.clone(), device)?;
+        file.fill(&mut model.params)?;
+        Ok((model, file.about))
+    }
+
+    /// Writes a weight file, whole or not at all.
+    pub fn save(&self, path: &Path, about: &About, kind: WeightKind) -> Result<(), ModelError> {
+        WeightFile::write(path, &self.params, about, kind)
+    }
+}

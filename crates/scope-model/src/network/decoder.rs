@@ -1,0 +1,54 @@
+//! From latent tokens to fields.
+
+use scope_engine::{EngineError, Epilogue, Linear, Scope, Tape, Var};
+
+use crate::config::{DecoderConfig, ModelConfig};
+
+/// A tokenwise MLP makes a tile of each field per token; 3x3 convolutions refine what the tiles make together.
+/// The native decoder and the replacement heads differ in their widths only.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    tile: usize,
+    mlp: Vec<Linear>,
+    conv: Vec<Linear>,
+}
+
+impl Decoder {
+    /// Declares its parameters.
+    pub fn declare(mut scope: Scope<'_>, config: &ModelConfig, widths: &DecoderConfig) -> Self {
+        let ends = |first: usize, hidden: &[usize], last: usize| -> Vec<usize> {
+            [&[first], hidden, &[last]].concat()
+        };
+        let tokenwise = ends(config.latent, &widths.mlp, config.tile());
+        let channels = ends(config.fields, &widths.conv, config.fields);
+        let pairs = |sizes: Vec<usize>| sizes.windows(2).map(|w| (w[0], w[1])).collect::<Vec<_>>();
+        let mut mlp = scope.scope("mlp");
+        let mlp =
+            (0..).zip(pairs(tokenwise)).map(|(k, (i, o))| Linear::declare(mlp.scope(k), i, o)).collect();
+        let mut conv = scope.scope("conv");
+        let conv = (0..)
+            .zip(pairs(channels))
+            .map(|(k, (i, o))| Linear::declare_conv3x3(conv.scope(k), i, o))
+            .collect();
+        Self { tile: config.patch, mlp, conv }
+    }
+
+    /// x + conv(x), where x are the tiles of MLP(z).
+    ///
+    /// # Shapes
+    /// z \[batch, tokens, latent\], fields \[batch, fields, size, size\].
+    pub fn forward(&self, tape: &Tape<'_>, z: &Var) -> Result<Var, EngineError> {
+        let mut h = z.clone();
+        for (k, layer) in self.mlp.iter().enumerate() {
+            let last = k + 1 == self.mlp.len();
+            h = tape.linear(&h, *layer, if last { Epilogue::Wide } else { Epilogue::Gelu })?;
+        }
+        let x = tape.tiles(&h, self.tile)?; // [batch, size, size, fields]
+        let mut h = x.clone();
+        for (k, layer) in self.conv.iter().enumerate() {
+            let last = k + 1 == self.conv.len();
+            h = tape.conv3x3(&h, *layer, if last { Epilogue::Add(&x) } else { Epilogue::Gelu })?;
+        }
+        tape.channels_first(&h)
+    }
+}

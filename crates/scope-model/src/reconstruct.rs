@@ -1,0 +1,103 @@
+//! Sensors in, fields out.
+
+use std::path::Path;
+
+use scope_data::{Channel, Constants};
+use scope_engine::{Device, Dtype, Tape, Tensor};
+use scope_pde::Pde;
+
+use crate::{error::ModelError, model::Model, weights::About};
+
+/// Contexts that go through the network together.
+const BATCH: usize = 8;
+
+/// What products are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Single precision.
+    F32,
+    /// Half the bits: about twice as fast where the processor multiplies them, within 1% of single precision.
+    Bf16,
+}
+
+/// Both fields in physical units, row after row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fields {
+    /// The input field.
+    pub a: Vec<f32>,
+    /// The response field.
+    pub u: Vec<f32>,
+}
+
+/// A trained model, ready for any number of contexts.
+///
+/// One forward pass recovers both fields; measured values are not copied into the result, so that it shows what
+/// the model makes of them.
+#[derive(Debug)]
+pub struct Reconstructor {
+    model: Model,
+    about: About,
+    precision: Precision,
+}
+
+impl Reconstructor {
+    /// Reads a weight file.
+    pub fn open(path: &Path, device: &Device, precision: Precision) -> Result<Self, ModelError> {
+        let (model, about) = Model::load(path, device)?;
+        Ok(Self { model, about, precision })
+    }
+
+    /// Uses a model at hand.
+    pub fn new(model: Model, pde: Pde, constants: Constants, precision: Precision) -> Self {
+        let about = About { pde, constants, config: model.config.clone() };
+        Self { model, about, precision }
+    }
+
+    /// The problem, the normalisation and the sizes of the model.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates.
+    pub fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, ModelError> {
+        let (size, channels) = (self.about.config.resolution, self.about.config.context_channels);
+        let each = channels * size * size;
+        if !contexts.len().is_multiple_of(each) {
+            return Err(ModelError::Context { got: contexts.len(), channels, size });
+        }
+        if let Some(at) = contexts.iter().position(|x| !x.is_finite()) {
+            let (context, channel) = (at / each, at % each / (size * size));
+            let (row, column) = (at % (size * size) / size, at % size);
+            return Err(ModelError::NotFinite { context, channel, row, column });
+        }
+        let mut fields = Vec::with_capacity(contexts.len() / each);
+        for batch in contexts.chunks(BATCH * each) {
+            let stored = self.stored(batch, batch.len() / each)?;
+            fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
+        }
+        Ok(fields)
+    }
+
+    /// One pass of the network: \[n, 2, S, S\] in stored coordinates.
+    fn stored(&self, contexts: &[f32], count: usize) -> Result<Vec<f32>, ModelError> {
+        let (size, channels) = (self.about.config.resolution, self.about.config.context_channels);
+        let compute = match self.precision {
+            Precision::F32 => Dtype::F32,
+            Precision::Bf16 => Dtype::Bf16,
+        };
+        let tape = Tape::inference(&self.model.params, compute);
+        let contexts = Tensor::from_slice(tape.device(), &[count, channels, size, size], contexts)?;
+        let fields = self.model.network.forward(&tape, &tape.input(contexts))?;
+        Ok(fields.value().to_vec()?)
+    }
+
+    /// Stored coordinates to physical units.
+    fn physical(&self, pair: &[f32]) -> Fields {
+        let decode = |channel: Channel, values: &[f32]| {
+            let scaling = self.about.constants.of(channel);
+            values.iter().map(|x| scaling.physical(*x) as f32).collect()
+        };
+        let (a, u) = pair.split_at(pair.len() / 2);
+        Fields { a: decode(Channel::A, a), u: decode(Channel::U, u) }
+    }
+}

@@ -1,0 +1,143 @@
+//! Weight files: what is written comes back, and nothing else is taken.
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::HashMap, path::Path};
+
+use half::bf16;
+use safetensors::{Dtype, tensor::TensorView};
+use scope_data::Constants;
+use scope_engine::Device;
+use scope_model::{About, Model, ModelConfig, Preset, WeightKind};
+use scope_pde::Pde;
+
+fn config() -> ModelConfig {
+    Preset::Tiny.config(32)
+}
+
+fn about() -> About {
+    About { pde: Pde::Helmholtz, constants: Constants::released(Pde::Helmholtz), config: config() }
+}
+
+fn values(model: &Model) -> Vec<f32> {
+    model.params.flat().to_vec().unwrap()
+}
+
+#[test]
+fn weights_come_back_in_every_bit_or_rounded() {
+    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let model = Model::initial(config(), 5, &device).unwrap();
+    for kind in [WeightKind::F32, WeightKind::Bf16] {
+        let path = folder.path().join("model.safetensors");
+        model.save(&path, &about(), kind).unwrap();
+        let (back, said) = Model::load(&path, &device).unwrap();
+        assert_eq!(said, about());
+        let expected: Vec<f32> = match kind {
+            WeightKind::F32 => values(&model),
+            WeightKind::Bf16 => values(&model).iter().map(|x| bf16::from_f32(*x).to_f32()).collect(),
+        };
+        assert!(values(&back) == expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn initial_parameters_depend_on_seed_and_name_only() {
+    let device = Device::cpu(1);
+    let make = |config: ModelConfig, seed| Model::initial(config, seed, &device).unwrap();
+    assert!(values(&make(config(), 1)) == values(&make(config(), 1)));
+    assert!(values(&make(config(), 1)) != values(&make(config(), 2)));
+    let deeper = {
+        let mut config = config();
+        config.encoder.depth += 1;
+        make(config, 1)
+    };
+    let one = |model: &Model, name: &str| {
+        let layout = model.params.layout();
+        values(model)[layout.param(layout.find(name).unwrap()).range.clone()].to_vec()
+    };
+    let name = "predictor.blocks.0.qkv.weight";
+    assert!(one(&make(config(), 1), name) == one(&deeper, name));
+}
+
+#[test]
+fn initial_values_follow_their_rules() {
+    let model = Model::initial(Preset::Base.config(128), 1, &Device::cpu(1)).unwrap();
+    let (layout, values) = (model.params.layout(), values(&model));
+    for param in layout.params() {
+        let own = &values[param.range.clone()];
+        let largest = own.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+        let module = param.name.rsplit_once('.').unwrap().0;
+        let weight = layout.find(&format!("{module}.weight")).map_or(param, |id| layout.param(id));
+        let fan_in = weight.shape[1..].iter().product::<usize>().max(1) as f32;
+        let bound = match param.name.rsplit('.').next().unwrap() {
+            "pos" => 0.04,
+            "weight" if param.shape.len() == 1 => 1.0,
+            "bias" if module.contains("ln") || module.ends_with("qkv") => 0.0,
+            _ if module.ends_with("qkv") => (6.0 / (param.shape[0] + param.shape[1]) as f32).sqrt(),
+            _ => 1.0 / fan_in.sqrt(),
+        };
+        assert!(largest <= bound && largest >= 0.6 * bound, "{}: {largest}, bound {bound}", param.name);
+    }
+}
+
+/// Rewrites a file's tensors with one change.
+fn tampered(path: &Path, change: impl Fn(&mut Vec<(String, Dtype, Vec<usize>, Vec<u8>)>)) -> String {
+    let device = Device::cpu(1);
+    Model::initial(config(), 5, &device).unwrap().save(path, &about(), WeightKind::F32).unwrap();
+    let bytes = std::fs::read(path).unwrap();
+    let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    let metadata: Option<HashMap<String, String>> = header.metadata().clone();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = file
+        .tensors()
+        .into_iter()
+        .map(|(name, view)| (name, view.dtype(), view.shape().to_vec(), view.data().to_vec()))
+        .collect();
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    change(&mut tensors);
+    let views = tensors
+        .iter()
+        .map(|(name, dtype, shape, data)| (name, TensorView::new(*dtype, shape.clone(), data).unwrap()));
+    std::fs::write(path, safetensors::serialize(views, metadata).unwrap()).unwrap();
+    Model::load(path, &device).unwrap_err().to_string()
+}
+
+#[test]
+fn strange_files_are_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let missing = tampered(&path, |tensors| {
+        tensors.remove(0);
+    });
+    assert!(missing.contains("it lacks the tensor \"cond.bias\" [64]"), "{missing}");
+    let stranger = tampered(&path, |tensors| tensors[0].0 = "cond.biases".into());
+    assert!(stranger.contains("it has a tensor \"cond.biases\" that the model does not have"), "{stranger}");
+    let shape = tampered(&path, |tensors| tensors[1].2.reverse());
+    assert!(shape.contains("\"cond.weight\" has shape [2, 64], expected [64, 2]"), "{shape}");
+    let kind = tampered(&path, |tensors| tensors[0].1 = Dtype::U32);
+    assert!(kind.contains("\"cond.bias\" holds U32, expected F32 or BF16"), "{kind}");
+    let nan = tampered(&path, |tensors| tensors[0].3[4..8].copy_from_slice(&f32::NAN.to_le_bytes()));
+    assert!(nan.contains("\"cond.bias\" has NaN at element 1"), "{nan}");
+}
+
+#[test]
+fn damaged_bytes_never_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, device) = (folder.path().join("model.safetensors"), Device::cpu(1));
+    Model::initial(config(), 5, &device).unwrap().save(&path, &about(), WeightKind::Bf16).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+    for cut in (0..header).step_by(97).chain([header, whole.len() - 1]) {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        assert!(Model::load(&path, &device).is_err(), "cut at {cut}");
+    }
+    for at in (0..header).step_by(13) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &damaged).unwrap();
+        // Some changes are harmless (a space, a digit of a constant); none may panic.
+        let _ = Model::load(&path, &device);
+    }
+    assert!(
+        Model::load(&folder.path().join("absent"), &device).unwrap_err().to_string().contains("cannot read")
+    );
+}

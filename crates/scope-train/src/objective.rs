@@ -1,0 +1,111 @@
+//! What a stage of training minimises, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// A term of the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Component {
+    /// L_F: the physical error of the fields recovered from the context.
+    Field,
+    /// L_J: the distance of predicted latents from the teacher's.
+    Latent,
+    /// L_G: the physical error of the fields decoded from the complete view's latents.
+    Grounding,
+    /// L_V: a floor under the spread of the complete view's latents.
+    Variance,
+}
+
+impl Component {
+    /// All components, in the paper's order.
+    pub const ALL: [Self; 4] =
+        [Component::Field, Component::Latent, Component::Grounding, Component::Variance];
+
+    /// Its letter in the paper.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Component::Field => "F",
+            Component::Latent => "J",
+            Component::Grounding => "G",
+            Component::Variance => "V",
+        }
+    }
+}
+
+/// What the grounding term trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// Encoder and decoder.
+    EncoderAndDecoder,
+    /// The decoder only: it sees the complete view's latents, and nothing flows back through them.
+    Decoder,
+}
+
+/// Weights of the components and how they are put together. A weight of zero leaves a component out, with all
+/// the work that only it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Objective {
+    /// Of L_F.
+    pub field: f64,
+    /// Of L_J; above zero there is a teacher.
+    pub latent: f64,
+    /// Of L_G.
+    pub grounding: f64,
+    /// What L_G trains.
+    pub grounding_reach: Reach,
+    /// Of L_V.
+    pub variance: f64,
+    /// The floor of L_V.
+    pub spread: f64,
+    /// Whether the other components together may not outweigh L_F's gradient.
+    pub capped: bool,
+}
+
+impl Objective {
+    /// No component at all; a start for others.
+    const NONE: Self = Self {
+        field: 0.0,
+        latent: 0.0,
+        grounding: 0.0,
+        grounding_reach: Reach::EncoderAndDecoder,
+        variance: 0.0,
+        spread: 0.1,
+        capped: true,
+    };
+
+    /// F + alpha (J + 0.25 G + 0.01 V).
+    pub const FULL: Self = Self { field: 1.0, latent: 1.0, grounding: 0.25, variance: 0.01, ..Self::NONE };
+    /// F + alpha (J + 0.01 V).
+    pub const FJV: Self = Self { grounding: 0.0, ..Self::FULL };
+    /// F alone.
+    pub const FO: Self = Self { field: 1.0, ..Self::NONE };
+    /// F + alpha 0.25 G.
+    pub const FG: Self = Self { field: 1.0, grounding: 0.25, ..Self::NONE };
+    /// Full, with a grounding that trains the decoder only.
+    pub const FJVG: Self = Self { grounding_reach: Reach::Decoder, ..Self::FULL };
+    /// G + 0.01 V, uncapped: the complete-view stage before joint training.
+    pub const PRETRAIN: Self = Self { grounding: 1.0, variance: 0.01, capped: false, ..Self::NONE };
+
+    /// The weight of a component.
+    pub fn weight(&self, component: Component) -> f64 {
+        match component {
+            Component::Field => self.field,
+            Component::Latent => self.latent,
+            Component::Grounding => self.grounding,
+            Component::Variance => self.variance,
+        }
+    }
+
+    /// Whether a component takes part.
+    pub fn has(&self, component: Component) -> bool {
+        self.weight(component) > 0.0
+    }
+
+    /// The parts of the network that it trains. Complete views pass neither predictor nor conditioner, and what
+    /// no gradient reaches must not decay either.
+    pub fn paths(&self) -> &'static [&'static str] {
+        let context = self.has(Component::Field) || self.has(Component::Latent);
+        if context { &[""] } else { &["encoder", "decoder"] }
+    }
+}

@@ -1,0 +1,141 @@
+//! A case's file, and comparisons with what it holds.
+
+use std::path::Path;
+
+use safetensors::{Dtype, SafeTensors};
+use scope_data::Constants;
+use scope_engine::Layout;
+use scope_model::{DecoderConfig, ModelConfig, Transformer};
+use serde_json::Value;
+
+/// A parity case.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    bytes: Vec<u8>,
+    /// Scalars and configuration.
+    pub(crate) scalars: Value,
+}
+
+impl Case {
+    pub(crate) fn read(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap();
+        let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+        let scalars = serde_json::from_str(&header.metadata().as_ref().unwrap()["scope"]).unwrap();
+        Self { name: path.file_stem().unwrap().to_string_lossy().into_owned(), bytes, scalars }
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
+        self.scalars.get(key).and_then(Value::as_f64)
+    }
+
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.scalars[key].as_str().unwrap()
+    }
+
+    /// A single-precision tensor, if the case holds it.
+    pub(crate) fn tensor(&self, name: &str) -> Option<Vec<f32>> {
+        let file = SafeTensors::deserialize(&self.bytes).unwrap();
+        let view = file.tensor(name).ok()?;
+        assert_eq!(view.dtype(), Dtype::F32, "{}: {name}", self.name);
+        Some(view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+
+    /// A tensor of bytes, if the case holds it.
+    pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        let file = SafeTensors::deserialize(&self.bytes).unwrap();
+        file.tensor(name).ok().map(|view| view.data().to_vec())
+    }
+
+    /// The contexts \[batch, 4, pixels\]: given, or made from masks.
+    pub(crate) fn contexts(&self, pixels: usize) -> Vec<f32> {
+        self.tensor("y").unwrap_or_else(|| {
+            let (fields, masks) = (self.tensor("x").unwrap(), self.bytes("mask").unwrap());
+            let channels = fields.chunks(pixels).zip(masks.chunks(pixels));
+            channels
+                .flat_map(|(field, mask)| {
+                    let seen: Vec<f32> = mask.iter().map(|bit| f32::from(*bit)).collect();
+                    let values: Vec<f32> = field.iter().zip(&seen).map(|(x, seen)| x * seen).collect();
+                    [values, seen].concat()
+                })
+                .collect()
+        })
+    }
+
+    pub(crate) fn config(&self) -> ModelConfig {
+        let cfg = &self.scalars["cfg"];
+        let size = |key: &str| cfg[key].as_u64().unwrap() as usize;
+        let list = |key: &str| serde_json::from_value(cfg[key].clone()).unwrap();
+        ModelConfig {
+            resolution: size("grid"),
+            patch: size("patch"),
+            context_channels: 4,
+            fields: 2,
+            latent: size("latent"),
+            expansion: size("ratio"),
+            encoder: Transformer { width: size("width"), depth: size("depth"), heads: size("heads") },
+            predictor: Transformer { width: size("pwidth"), depth: size("pdepth"), heads: size("pheads") },
+            decoder: DecoderConfig { mlp: list("dec_mlp"), conv: list("dec_conv") },
+        }
+    }
+
+    pub(crate) fn constants(&self) -> Constants {
+        let name = match self.text("pde") {
+            "ns_bcs" => "cylinder",
+            name => name,
+        };
+        Constants::released(name.parse().unwrap())
+    }
+
+    /// Compares a number that the case may hold.
+    pub(crate) fn compare_number(&self, key: &str, ours: f64, limit: f64) {
+        if let Some(expected) = self.number(key) {
+            let error = (ours - expected).abs() / expected.abs().max(1e-12);
+            assert!(error <= limit || ours == expected, "{}: {key}: {ours}, expected {expected}", self.name);
+        }
+    }
+
+    /// The L2 distance from a tensor that the case may hold.
+    pub(crate) fn distance(&self, name: &str, ours: &[f32]) -> Option<f64> {
+        let expected = self.tensor(name)?;
+        assert_eq!(ours.len(), expected.len(), "{}: {name}", self.name);
+        let squares = ours.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+        Some(squares.sum::<f64>().sqrt())
+    }
+
+    /// Compares a tensor that the case may hold, by relative L2 error.
+    pub(crate) fn compare_tensor(&self, name: &str, ours: &[f32], limit: f64) {
+        let Some(distance) = self.distance(name, ours) else { return };
+        let expected = self.tensor(name).unwrap();
+        let size = expected.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let (case, relative) = (&self.name, distance / size);
+        assert!(distance <= limit * size, "{case}: {name}: relative error {relative:.2e}");
+    }
+
+    /// Sum, sum of squares, first and last element of each parameter after the step, where a case has only those.
+    pub(crate) fn compare_checks(&self, layout: &Layout, flat: &[f32], rate: f64) {
+        let Some(checks) = self.scalars.get("after_checks_sum_sumsq_first_last") else { return };
+        for param in layout.params() {
+            let Some(expected) = checks.get(&param.name).and_then(Value::as_array) else { continue };
+            let expected: Vec<f64> = expected.iter().map(|x| x.as_f64().unwrap()).collect();
+            let values: Vec<f64> = flat[param.range.clone()].iter().map(|x| f64::from(*x)).collect();
+            let count = values.len() as f64;
+            // Elements whose gradient is rounding noise may step either way; together they nearly cancel.
+            let slack = 2.0 * rate * (1.0 + count.sqrt());
+            let agree = |what: &str, ours: f64, expected: f64, limit: f64| {
+                let apart = (ours - expected).abs();
+                assert!(
+                    apart <= limit,
+                    "{}: {what} of {}: {ours}, expected {expected}",
+                    self.name,
+                    param.name
+                );
+            };
+            let squares: f64 = values.iter().map(|x| x * x).sum();
+            let length = squares.sqrt().max(1.0);
+            agree("sum", values.iter().sum(), expected[0], slack + 1e-6 * count.sqrt() * length);
+            agree("sum of squares", squares, expected[1], slack * length + 1e-5 * squares);
+            agree("first", values[0], expected[2], 2.1 * rate);
+            agree("last", values[values.len() - 1], expected[3], 2.1 * rate);
+        }
+    }
+}

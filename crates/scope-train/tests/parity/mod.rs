@@ -1,0 +1,232 @@
+//! One parity case: what it holds, and what must agree.
+
+mod file;
+mod parameters;
+
+use std::collections::HashMap;
+
+use scope_data::Constants;
+use scope_engine::{Device, Dtype, Gradients, Layout, Tape, Tensor};
+use scope_model::{DecoderConfig, Model, ModelConfig};
+use scope_train::{Component, Examples, HeadTrainer, Measured, Objective, Pass, Trainer, loss_weights};
+
+pub(crate) use file::Case;
+
+/// Relative L2 error of activations, and relative error of losses.
+const VALUES: f64 = 1e-5;
+/// Relative L2 error of a tensor's gradient, relative error of norms and factors.
+const GRADIENTS: f64 = 1e-4;
+/// Some gradients vanish in theory (a bias that every sample shares does not change their spread), and only
+/// rounding is left of them: what is apart by less than this share of the whole gradient agrees.
+const ROUNDING: f64 = 1e-6;
+/// The first steps of AdamW are nearly sign steps: an update is compared, to this share of the learning rate,
+/// where the gradient is above [`DECIDED`].
+const UPDATES: f64 = 0.05;
+const DECIDED: f32 = 1e-6;
+/// The scale of zero targets that the released cylinder data have.
+const ZERO_SCALE: [f64; 2] = [2.070_225_306_780_491, 3.349_598_784_012_081_3];
+
+impl Case {
+    /// Compares everything the case holds.
+    pub(crate) fn check(&self) {
+        let device = Device::cpu(2);
+        let mut model = Model::zeros(self.config(), &device).unwrap();
+        let flat = self.parameters(model.params.layout(), "");
+        model.params.set_flat(Tensor::from_slice(&device, &[flat.len()], &flat).unwrap()).unwrap();
+        let examples = self.examples(&device, &model.config);
+        match self.text("recipe") {
+            "sp" => self.check_head(model, &examples),
+            recipe => self.check_stage(model, &examples, objective_of(recipe)),
+        }
+    }
+
+    fn check_stage(&self, model: Model, examples: &Examples, objective: Objective) {
+        let pixels = model.config.resolution.pow(2);
+        let mut trainer = Trainer::new(model, objective).unwrap();
+        if let Some(teacher) = &mut trainer.teacher {
+            let flat = self.parameters(teacher.layout(), "teacher");
+            teacher.set_flat(Tensor::from_slice(teacher.device(), &[flat.len()], &flat).unwrap()).unwrap();
+        }
+        let components = self.check_pass(&trainer, examples, pixels);
+        let (mut measured, rate) = (None, self.number("lr").unwrap());
+        for step in 1..=self.number("steps").unwrap_or(1.0) as u64 {
+            let momentum = self.number("tau").unwrap_or(1.0);
+            let now = trainer.step(examples, rate, momentum).unwrap().read().unwrap();
+            if step > 1 {
+                self.compare_number(&format!("L_F_step{step}"), now.losses[0].1, GRADIENTS);
+            }
+            measured.get_or_insert(now);
+        }
+        let measured = measured.unwrap();
+        self.compare_measured(&measured);
+        let combined = components.combined(measured.alpha as f32);
+        let clip = (1.0 / (measured.norm + 1e-6)).min(1.0) as f32;
+        let clipped: Vec<f32> = combined.iter().map(|x| clip * x).collect();
+        self.compare_gradients(trainer.params.layout(), "grad", &clipped);
+        self.compare_after(trainer.params.layout(), trainer.params.flat(), &combined, rate);
+        if let Some(teacher) = &trainer.teacher {
+            self.compare_teacher(teacher.layout(), teacher.flat());
+        }
+    }
+
+    /// Activations, losses and each component's gradient.
+    fn check_pass(&self, trainer: &Trainer, examples: &Examples, pixels: usize) -> Components {
+        let tape = Tape::recording(&trainer.params).unwrap();
+        let objective = &trainer.objective;
+        let pass = Pass::run(&tape, &trainer.network, trainer.teacher.as_ref(), examples, objective).unwrap();
+        let value = |var: &Option<scope_engine::Var>| var.as_ref().map(|var| var.value().to_vec().unwrap());
+        let target = pass.target.as_ref().map(|target| target.to_vec().unwrap());
+        let physical = value(&pass.fields).map(|fields| physical(&fields, pixels, &self.constants()));
+        let named = [
+            ("z_M", value(&pass.predicted)),
+            ("x_M", value(&pass.fields)),
+            ("z_F", value(&pass.complete)),
+            ("x_F", value(&pass.grounded)),
+            ("zbar", target),
+            ("phys_M", physical),
+        ];
+        for (name, ours) in named {
+            if let Some(ours) = ours {
+                self.compare_tensor(name, &ours, VALUES);
+            }
+        }
+        let mut components = Components { field: Vec::new(), others: Vec::new() };
+        for (component, loss) in pass.losses(&tape, examples, objective).unwrap().0 {
+            let letter = component.letter();
+            let value = f64::from(loss.value().to_vec::<f32>().unwrap()[0]);
+            self.compare_number(&format!("L_{letter}"), value, VALUES);
+            let mut gradients = Gradients::zeros(&trainer.params).unwrap();
+            tape.backward(&[(&loss, objective.weight(component))], &mut gradients).unwrap();
+            let flat = gradients.flat().to_vec::<f32>().unwrap();
+            self.compare_gradients(trainer.params.layout(), &format!("grad_{letter}"), &flat);
+            match component {
+                Component::Field => components.field = flat,
+                _ => components.others.push(flat),
+            }
+        }
+        components
+    }
+
+    fn compare_measured(&self, measured: &Measured) {
+        for (component, [all, encoder]) in &measured.norms {
+            let letter = component.letter();
+            self.compare_number(&format!("n_{letter}_all"), *all, GRADIENTS);
+            self.compare_number(&format!("n_{letter}_enc"), *encoder, GRADIENTS);
+        }
+        self.compare_number("alpha", measured.alpha, GRADIENTS);
+        self.compare_number("combined_norm_before_clip", measured.norm, GRADIENTS);
+        self.compare_number("g_norm", measured.norm, GRADIENTS);
+    }
+
+    /// SP adaptation: the context path is frozen, a new head learns.
+    fn check_head(&self, backbone: Model, examples: &Examples) {
+        let sizes: Vec<usize> = serde_json::from_value(self.scalars["sp"].clone()).unwrap();
+        let widths = DecoderConfig { mlp: vec![sizes[0]; 3], conv: vec![sizes[1]; 4] };
+        let mut head = HeadTrainer::new(&backbone, &widths, 1).unwrap();
+        let flat = self.parameters(head.params.layout(), "");
+        head.params
+            .set_flat(Tensor::from_slice(head.params.device(), &[flat.len()], &flat).unwrap())
+            .unwrap();
+        let tape = Tape::inference(&backbone.params, Dtype::F32);
+        let latents = backbone.network.predict(&tape, &tape.input(examples.contexts.clone())).unwrap();
+        let latents = latents.value().clone();
+        self.compare_tensor("z_M", &latents.to_vec::<f32>().unwrap(), VALUES);
+        let fields = head.decode(latents.clone()).unwrap();
+        self.compare_tensor("x_M", &fields.to_vec::<f32>().unwrap(), VALUES);
+        let rate = self.number("lr").unwrap();
+        let measured = head.step(latents, examples, rate).unwrap().read().unwrap();
+        self.compare_number("L_F", measured.losses[0].1, VALUES);
+        self.compare_measured(&measured);
+        let gradient = head.moments.first.to_vec::<f32>().unwrap();
+        self.compare_after(head.params.layout(), head.params.flat(), &gradient, rate);
+    }
+
+    fn examples(&self, device: &Device, config: &ModelConfig) -> Examples {
+        let (size, pixels) = (config.resolution, config.resolution.pow(2));
+        let (fields, contexts) = (self.tensor("x").unwrap(), self.contexts(pixels));
+        let zero = self.bytes("zero").unwrap_or_else(|| vec![0; fields.len() / pixels]);
+        let constants = self.constants();
+        let weights: Vec<f32> = fields
+            .chunks(2 * pixels)
+            .zip(zero.chunks(2))
+            .flat_map(|(pair, zero)| {
+                let (a, u) = pair.split_at(pixels);
+                loss_weights(&constants, [a, u], [zero[0] > 0, zero[1] > 0], ZERO_SCALE)
+            })
+            .collect();
+        Examples::new(device, size, &fields, &contexts, &weights).unwrap()
+    }
+
+    fn compare_gradients(&self, layout: &Layout, kind: &str, flat: &[f32]) {
+        let whole = flat.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        for param in layout.params() {
+            let name = format!("{kind}/{}", param.name);
+            if self.distance(&name, &flat[param.range.clone()]).is_some_and(|d| d > ROUNDING * whole) {
+                self.compare_tensor(&name, &flat[param.range.clone()], GRADIENTS);
+            }
+        }
+    }
+
+    fn compare_after(&self, layout: &Layout, flat: &Tensor, gradient: &[f32], rate: f64) {
+        let flat = flat.to_vec::<f32>().unwrap();
+        for param in layout.params() {
+            let Some(expected) = self.tensor(&format!("after/{}", param.name)) else { continue };
+            let (ours, gradient) = (&flat[param.range.clone()], &gradient[param.range.clone()]);
+            for ((ours, expected), gradient) in ours.iter().zip(&expected).zip(gradient) {
+                let decided = gradient.abs() > DECIDED;
+                let apart = f64::from((ours - expected).abs());
+                assert!(
+                    !decided || apart <= UPDATES * rate,
+                    "{}: {}: {ours} and {expected}",
+                    self.name,
+                    param.name
+                );
+            }
+        }
+        self.compare_checks(layout, &flat, rate);
+    }
+
+    /// The teacher's names carry no prefix.
+    fn compare_teacher(&self, layout: &Layout, flat: &Tensor) {
+        let flat = flat.to_vec::<f32>().unwrap();
+        for param in layout.params() {
+            let short = param.name.strip_prefix("encoder.").unwrap();
+            self.compare_tensor(&format!("after/teacher.{short}"), &flat[param.range.clone()], VALUES);
+        }
+    }
+}
+
+/// The gradients of a pass.
+struct Components {
+    field: Vec<f32>,
+    others: Vec<Vec<f32>>,
+}
+
+impl Components {
+    fn combined(&self, alpha: f32) -> Vec<f32> {
+        let mut sum =
+            if self.field.is_empty() { vec![0.0; self.others[0].len()] } else { self.field.clone() };
+        for other in &self.others {
+            sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += alpha * other);
+        }
+        sum
+    }
+}
+
+fn objective_of(recipe: &str) -> Objective {
+    let known = HashMap::from([
+        ("full", Objective::FULL),
+        ("fjv", Objective::FJV),
+        ("fo", Objective::FO),
+        ("fg", Objective::FG),
+        ("fjvg", Objective::FJVG),
+        ("pretrain", Objective::PRETRAIN),
+    ]);
+    *known.get(recipe).unwrap_or_else(|| panic!("the recipe \"{recipe}\" is not known"))
+}
+
+/// Stored coordinates \[batch, 2, pixels\] to physical units.
+fn physical(fields: &[f32], pixels: usize, constants: &Constants) -> Vec<f32> {
+    let scalings = [constants.a, constants.u];
+    fields.iter().enumerate().map(|(k, x)| scalings[k / pixels % 2].physical(*x) as f32).collect()
+}

@@ -1,0 +1,103 @@
+//! `scope bench infer`: how fast a model recovers fields.
+
+use clap::Args;
+use scope_engine::{Device, Dtype, Tape, Tensor};
+use scope_model::{Model, Preset};
+use serde::Serialize;
+
+use super::median_time;
+use crate::commands::{Outcome, model_names};
+use crate::terminal::{Table, print_json, say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope bench infer --model base --batch 1,8 --precision f32,bf16 --threads 2";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BenchInfer {
+    /// How large a model
+    #[arg(long, default_value = "base", value_parser = model_names())]
+    model: Preset,
+    /// Contexts at a time
+    #[arg(long, value_name = "N,...", default_value = "1,8", value_delimiter = ',')]
+    batch: Vec<usize>,
+    /// What products are computed in
+    #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = ["f32", "bf16"])]
+    precision: Vec<String>,
+    /// Threads; all by default
+    #[arg(long, value_name = "T")]
+    threads: Option<usize>,
+    /// How long to measure each row
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One row of figures.
+#[derive(Debug, Serialize)]
+struct Row {
+    model: &'static str,
+    batch: usize,
+    precision: String,
+    threads: usize,
+    median_ms: f64,
+    fields_per_second: f64,
+}
+
+impl BenchInfer {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let device = self.threads.map_or_else(Device::all_threads, Device::cpu);
+        let model = Model::initial(self.model.config(128), 1, &device)?;
+        let mut rows = Vec::new();
+        for precision in &self.precision {
+            for batch in &self.batch {
+                rows.push(self.measure(&model, *batch, precision)?);
+            }
+        }
+        if self.json {
+            print_json(&rows)?;
+            return Ok(Outcome::Success);
+        }
+        let mut table = Table::new(&["model", "batch", "precision", "threads", "median ms", "fields/s"]);
+        for row in &rows {
+            table.row([
+                row.model.into(),
+                row.batch.to_string(),
+                row.precision.clone(),
+                row.threads.to_string(),
+                format!("{:.2}", row.median_ms),
+                format!("{:.1}", row.fields_per_second),
+            ]);
+        }
+        say(&table.to_string());
+        Ok(Outcome::Success)
+    }
+
+    fn measure(&self, model: &Model, batch: usize, precision: &str) -> anyhow::Result<Row> {
+        let compute = if precision == "bf16" { Dtype::Bf16 } else { Dtype::F32 };
+        let device = model.params.device();
+        let threads = match device {
+            Device::Cpu(cpu) => cpu.threads(),
+        };
+        let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
+        let contexts = vec![0.25_f32; shape.iter().product()];
+        let contexts = Tensor::from_slice(device, &shape, &contexts)?;
+        let time = median_time(self.seconds, || {
+            let tape = Tape::inference(&model.params, compute);
+            model.network.forward(&tape, &tape.input(contexts.clone()))?;
+            Ok(())
+        })?;
+        Ok(Row {
+            model: self.model.name(),
+            batch,
+            precision: precision.to_owned(),
+            threads,
+            median_ms: time.as_secs_f64() * 1e3,
+            fields_per_second: batch as f64 / time.as_secs_f64(),
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! `scope bench`: the program's own figures on this machine.
+
+mod generate;
+mod infer;
+mod train;
+
+use std::time::{Duration, Instant};
+
+use clap::Subcommand;
+
+use super::Outcome;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// How fast one core makes records
+    Generate(generate::BenchGenerate),
+    /// How fast a model recovers fields
+    Infer(infer::BenchInfer),
+    /// How fast a model takes training steps
+    Train(train::BenchTrain),
+}
+
+impl BenchCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        match self {
+            BenchCommand::Generate(generate) => generate.run(),
+            BenchCommand::Infer(infer) => infer.run(),
+            BenchCommand::Train(train) => train.run(),
+        }
+    }
+}
+
+/// The fewest times that a measurement repeats its work.
+const LEAST: usize = 5;
+
+/// The median time of some work, repeated for a while after one run that warms up.
+fn median_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
+    work()?;
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while times.len() < LEAST || begin.elapsed().as_secs_f64() < seconds {
+        let start = Instant::now();
+        work()?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}

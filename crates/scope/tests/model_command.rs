@@ -1,0 +1,68 @@
+//! `scope model`, as a user types it.
+#![allow(clippy::unwrap_used)]
+
+use assert_cmd::Command;
+use scope::{
+    data::Constants,
+    engine::Device,
+    model::{About, Model, Preset, WeightKind},
+    pde::Pde,
+};
+
+fn scope() -> Command {
+    Command::cargo_bin("scope").unwrap()
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = scope().args(arguments).assert().success().get_output().stdout.clone();
+    String::from_utf8(output).unwrap()
+}
+
+#[test]
+fn info_prints_the_papers_accounting() {
+    let text = stdout(&["model", "info", "--model", "base", "--head", "10m"]);
+    for count in [
+        "38,157,952",
+        "1,711,488",
+        "384",
+        "171,010",
+        "40,040,834",
+        "39,869,824",
+        "10,010,658",
+        "49,880,482",
+        "78,027,776",
+    ] {
+        assert!(text.contains(count), "{count} is missing from\n{text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&["model", "info", "--model", "small", "--json"])).unwrap();
+    assert_eq!(json["parameters"]["native online model"], 6_786_178);
+}
+
+#[test]
+fn info_reads_a_weight_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let config = Preset::Tiny.config(32);
+    let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
+    let about = About { pde: Pde::Darcy, constants: Constants::released(Pde::Darcy), config };
+    model.save(&path, &about, WeightKind::Bf16).unwrap();
+    let text = stdout(&["model", "info", "--model", path.to_str().unwrap()]);
+    assert!(text.contains("a model for darcy") && text.contains("32 x 32 grid, 16 tokens"), "{text}");
+}
+
+#[test]
+fn what_is_neither_size_nor_file_is_refused() {
+    let refused = |arguments: &[&str], code: i32, message: &str| {
+        let output = scope().args(arguments).assert().code(code).get_output().stderr.clone();
+        let text = String::from_utf8(output).unwrap();
+        assert!(text.contains(message), "{text}");
+    };
+    refused(&["model", "info", "--model", "huge"], 1, "neither a size (base, small, tiny) nor a file");
+    refused(&["model", "info", "--model", "base", "--head", "2m"], 2, "possible values: 1m, 5m, 10m, 15m");
+    refused(&["model", "info", "--model", "base", "--resolution", "100"], 1, "not a multiple of the patch 8");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.safetensors");
+    std::fs::write(&path, [7; 100]).unwrap();
+    refused(&["model", "info", "--model", path.to_str().unwrap()], 1, "is not a usable weight file");
+}
