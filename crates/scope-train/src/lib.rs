@@ -8,6 +8,8 @@ mod error;
 mod examples;
 mod losses;
 mod objective;
+#[cfg(not(target_arch = "wasm32"))]
+mod recorded;
 mod step;
 
 pub use adapt::HeadTrainer;
@@ -15,4 +17,6 @@ pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
+#[cfg(not(target_arch = "wasm32"))]
+pub use recorded::RecordedTrainer;
 pub use step::{Measured, StepReport, Trainer};

@@ -71,13 +71,19 @@ impl Trainer {
 
     /// One step with a learning rate, and a momentum for the teacher.
     pub fn step(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        let (losses, cap) = self.differentiate(examples)?;
+        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, momentum)?;
+        let report = self.step_at(examples, &pace)?;
         self.steps += 1;
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps, rate, momentum)?;
-        let update = Update { pace: &pace, longest: LONGEST, paths: self.objective.paths() };
+        Ok(report)
+    }
+
+    /// One step at a pace, which must be that of the next step.
+    pub(crate) fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+        let (losses, cap) = self.differentiate(examples)?;
+        let update = Update { pace, longest: LONGEST, paths: self.objective.paths() };
         let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
-            teacher.follow(&self.params, &pace)?;
+            teacher.follow(&self.params, pace)?;
         }
         Ok(StepReport { losses, cap, norm })
     }

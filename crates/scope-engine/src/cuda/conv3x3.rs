@@ -147,7 +147,7 @@ pub(crate) fn weight_gradient(
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
     let Window { batch, height, width, c, o } = record.window;
-    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight)?);
+    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
     if h.dtype() != Dtype::Bf16 {
         let lines = batch * height;
         let arguments =

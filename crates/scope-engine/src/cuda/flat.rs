@@ -1,125 +1,142 @@
-//! Passes over flat buffers of parameters.
-
-use std::ops::Range;
+//! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the card.
 
 use super::{
     Cuda,
-    kernels::{FLAT, Grid},
+    kernels::{Arg, FLAT, Grid},
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    optimiser::AdamW,
-    params::Params,
+    flat::{AdamW, CAP_MARGIN, Capped, Moments, Pace, Update},
+    params::{Gradients, Params},
     tensor::Tensor,
 };
 
-/// Numbers between two places where decay can change: ranges of parameters begin at multiples of this.
-const BLOCK: usize = 64;
-/// Numbers in the block of scalars that an update reads and writes; see `Scalars` in flat.cu.
-pub(crate) const SCALARS: usize = 16;
+/// Ranges of one pass of norms.
+const RANGES: usize = 4;
+/// Auxiliary gradients of one capped sum.
+const AUXILIARIES: usize = 3;
 
 fn grid(cuda: &Cuda, count: usize) -> Grid {
     Grid::of(count.div_ceil(4 * 256).min(8 * cuda.processors()), 256)
 }
 
-/// The Euclidean norm of a range, left on the card.
-pub(crate) fn norm(cuda: &Cuda, flat: &Tensor, range: Range<usize>) -> Result<Tensor, EngineError> {
+/// Refuses more than a kernel takes.
+fn at_most(what: &'static str, most: usize, got: usize) -> Result<(), EngineError> {
+    if got <= most {
+        return Ok(());
+    }
+    let (operation, expected) = ("a pass over parameters", format!("at most {most}"));
+    Err(EngineError::Shape { operation, what, expected, got: vec![got] })
+}
+
+/// The norms of gradients under paths, written to an address.
+fn norms(cuda: &Cuda, gradients: &Gradients, paths: &[&str], to: u64) -> Result<(), EngineError> {
+    at_most("paths", RANGES, paths.len())?;
+    let length = gradients.layout().len();
+    let grid = Grid::of(length.div_ceil(4 * 256).min(4 * cuda.processors()), 256);
+    let partial = cuda.memory(grid.blocks[0] * RANGES * size_of::<f64>())?;
+    let mut arguments: Vec<Arg> = vec![
+        gradients.flat().into(),
+        (&partial).into(),
+        cuda.counters(1)?.into(),
+        to.into(),
+        length.into(),
+        paths.len().into(),
+    ];
+    for k in 0..RANGES {
+        let range = paths.get(k).map_or(0..0, |path| gradients.layout().range(path));
+        arguments.extend([Arg::from(range.start), range.end.into()]);
+    }
+    cuda.launch(FLAT, "norms", grid, &arguments)
+}
+
+/// The Euclidean norm under a path, left on the card.
+pub(crate) fn norm(cuda: &Cuda, gradients: &Gradients, path: &str) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
-    let grid = grid(cuda, range.len());
-    let partial = cuda.memory(grid.blocks[0] * size_of::<f64>())?;
-    let from = flat.address() + (range.start * size_of::<f32>()) as u64;
-    let counter = cuda.counters(1)?;
-    let arguments = [from.into(), (&partial).into(), counter.into(), (&out).into(), range.len().into()];
-    cuda.launch(FLAT, "norm_of", grid, &arguments)?;
+    norms(cuda, gradients, &[path], out.address())?;
     Ok(out)
 }
 
-/// Up to four gradients' addresses, zero where there is none.
-fn addresses(components: &[&Tensor]) -> [u64; 4] {
-    std::array::from_fn(|k| components.get(k).map_or(0, |tensor| tensor.address()))
-}
-
-/// Norms, cap and clip of a main gradient and up to three auxiliary ones, written to `scalars`. `part` is how many
-/// numbers, from the first, the cap also holds for by themselves.
-pub(crate) fn cap(
+/// Adds auxiliary gradients as far as the cap lets them.
+pub(crate) fn add_capped(
     cuda: &Cuda,
-    components: &[&Tensor],
-    scalars: &Tensor,
-    part: usize,
-    clip: f64,
-) -> Result<(), EngineError> {
-    let length = components.first().map_or(0, |main| main.len());
-    let grid = Grid::of(length.div_ceil(4 * 256).min(4 * cuda.processors()), 256);
-    let partial = cuda.memory(10 * grid.blocks[0] * size_of::<f64>())?;
-    let [f, a, b, c] = addresses(components).map(Into::into);
-    let counter = cuda.counters(1)?;
-    let arguments = [
-        f,
-        a,
-        b,
-        c,
-        (&partial).into(),
-        counter.into(),
-        scalars.into(),
-        length.into(),
-        part.into(),
-        (clip as f32).into(),
-    ];
-    cuda.launch(FLAT, "cap", grid, &arguments)
-}
-
-/// A byte for each block of numbers: whether they decay.
-pub(crate) fn decays(cuda: &Cuda, params: &Params) -> Result<Tensor, EngineError> {
-    let layout = params.layout();
-    let mut flags = vec![0_u8; layout.len() / BLOCK];
-    for param in layout.params().iter().filter(|param| param.decay) {
-        flags[param.range.start / BLOCK..param.range.end.div_ceil(BLOCK)].fill(1);
+    main: &mut Gradients,
+    auxiliaries: &[&Gradients],
+    paths: &[&str],
+) -> Result<Capped, EngineError> {
+    at_most("auxiliaries", AUXILIARIES, auxiliaries.len())?;
+    let measured = Tensor::on_cuda(cuda, &[1 + auxiliaries.len(), paths.len()], Dtype::F32)?;
+    let alpha = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
+    let all = std::iter::once(&*main).chain(auxiliaries.iter().copied());
+    for (k, gradients) in all.enumerate() {
+        let to = measured.address() + (k * paths.len() * size_of::<f32>()) as u64;
+        norms(cuda, gradients, paths, to)?;
     }
-    // Tensors hold floats: pack four flags in one.
-    flags.resize(flags.len().next_multiple_of(4), 0);
-    let words: Vec<f32> = bytemuck::pod_collect_to_vec(&flags);
-    Tensor::from_slice(&crate::device::Device::Cuda(cuda.clone()), &[words.len()], &words)
+    let length = main.layout().len();
+    let at = |k: usize| Arg::from(auxiliaries.get(k).map_or(0, |gradients| gradients.flat().address()));
+    let arguments = [
+        main.flat().into(),
+        at(0),
+        at(1),
+        at(2),
+        (&measured).into(),
+        (&alpha).into(),
+        length.into(),
+        auxiliaries.len().into(),
+        paths.len().into(),
+        (CAP_MARGIN as f32).into(),
+    ];
+    cuda.launch(FLAT, "add_capped", grid(cuda, length), &arguments)?;
+    Ok(Capped { norms: measured, alpha })
 }
 
-/// What one step of AdamW changes and reads.
-pub(crate) struct AdamStep<'a> {
-    pub(crate) settings: AdamW,
-    pub(crate) params: &'a Params,
-    pub(crate) moments: [&'a Tensor; 2],
-    /// The main gradient first.
-    pub(crate) components: &'a [&'a Tensor],
-    pub(crate) decays: &'a Tensor,
-    /// An average of the first parameters, if one is kept.
-    pub(crate) average: Option<&'a Params>,
-    pub(crate) scalars: &'a Tensor,
-}
-
-/// One step of AdamW, the bf16 copy and the average, in one pass.
-pub(crate) fn adamw(cuda: &Cuda, step: &AdamStep<'_>) -> Result<(), EngineError> {
-    let AdamStep { settings, params, moments, components, decays, average, scalars } = *step;
+/// One step of AdamW on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
+pub(crate) fn adamw(
+    cuda: &Cuda,
+    settings: &AdamW,
+    params: &mut Params,
+    gradients: &Gradients,
+    moments: &mut Moments,
+    update: Update<'_>,
+) -> Result<Tensor, EngineError> {
+    let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();
-    let [f, a, b, c] = addresses(components).map(Into::into);
-    let copy = |params: &Params| params.halves().map_or(0, Tensor::address);
+    let marks = params.marks(update.paths)?;
     let arguments = [
         params.flat().into(),
-        copy(params).into(),
-        moments[0].into(),
-        moments[1].into(),
-        f,
-        a,
-        b,
-        c,
-        decays.into(),
-        average.map_or(0, |average| average.flat().address()).into(),
-        average.map_or(0, copy).into(),
-        scalars.into(),
+        params.halves().into(),
+        (&moments.first).into(),
+        (&moments.second).into(),
+        gradients.flat().into(),
+        (&marks).into(),
+        (&update.pace.numbers).into(),
+        (&norm).into(),
         length.into(),
-        average.map_or(0, |average| average.layout().len()).into(),
         (settings.betas[0] as f32).into(),
         (settings.betas[1] as f32).into(),
         (settings.epsilon as f32).into(),
         (settings.decay as f32).into(),
+        (update.longest as f32).into(),
     ];
-    cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)
+    cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
+    Ok(norm)
+}
+
+/// An average of parameters takes one step towards them.
+pub(crate) fn follow(
+    cuda: &Cuda,
+    average: &mut Params,
+    online: &Params,
+    pace: &Pace,
+) -> Result<(), EngineError> {
+    let length = average.layout().len();
+    let arguments = [
+        average.flat().into(),
+        average.halves().into(),
+        online.flat().into(),
+        (&pace.numbers).into(),
+        length.into(),
+    ];
+    cuda.launch(FLAT, "follow", grid(cuda, length), &arguments)
 }

@@ -28,10 +28,10 @@ impl Graph {
     /// What `work` returns is what the recorded run returned: its tensors hold the results of the latest replay, and
     /// nothing sensible before the first. Work must not wait for the card, upload or download; inputs and numbers
     /// that change from replay to replay live in tensors that are overwritten ([`crate::Tensor::overwrite`]).
-    pub fn record<T>(
+    pub fn record<T, E: From<EngineError>>(
         cuda: &Cuda,
-        mut work: impl FnMut() -> Result<T, EngineError>,
-    ) -> Result<(Self, T), EngineError> {
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<(Self, T), E> {
         let arena = Arc::new(Store::new(cuda.0.context.clone()));
         let usual = std::mem::replace(&mut *locked(&cuda.0.store), arena.clone());
         let recorded = work().and_then(|first| {
@@ -51,10 +51,10 @@ impl Graph {
 }
 
 impl Cuda {
-    fn capture<T>(
+    fn capture<T, E: From<EngineError>>(
         &self,
-        work: &mut impl FnMut() -> Result<T, EngineError>,
-    ) -> Result<(CudaGraph, T), EngineError> {
+        work: &mut impl FnMut() -> Result<T, E>,
+    ) -> Result<(CudaGraph, T), E> {
         let stream = &self.0.stream;
         // Relaxed: a tensor may still allocate, which the strict modes forbid although it is harmless here.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;

@@ -60,7 +60,7 @@ pub(crate) fn backward(
     ];
     let name = format!("norm_back_{}", kind(gradient.dtype()));
     cuda.launch_with(LAYER_NORM, &constants, &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
-    let (dgain, dbias) = (flow.into().address(norm.weight)?, flow.into().address(norm.bias)?);
+    let (dgain, dbias) = (flow.into().address(norm.weight), flow.into().address(norm.bias));
     let arguments = [(&partial).into(), dgain.into(), dbias.into(), blocks.into()];
     let grid = Grid { blocks: [width.div_ceil(32), 2], ..Grid::of(1, 256) };
     cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments)?;

@@ -168,7 +168,7 @@ pub(super) fn through_gelu(
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
     let g = add::convert(gradient.clone(), compute)?;
-    let sums = flow.into().address(layer.bias)?;
+    let sums = flow.into().address(layer.bias);
     let Some(before) = before else {
         let n = g.shape().last().copied().unwrap_or(1);
         column_sums(cuda, &g, n, None, sums)?;
@@ -221,7 +221,7 @@ pub(crate) fn position_gradient(
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
     let numbers = flow.params().layout().param(positions).range.len();
-    column_sums(cuda, gradient, numbers, None, flow.into().address(positions)?)
+    column_sums(cuda, gradient, numbers, None, flow.into().address(positions))
 }
 
 /// dW += h^T x.
@@ -234,7 +234,7 @@ pub(crate) fn weight_gradient(
     let (n, x, input) = (h.shape().last().copied().unwrap_or(1), record.x.value(), h.dtype());
     let rows = h.len() / n.max(1);
     let k = x.len() / rows.max(1);
-    let out = flow.into().address(record.layer.weight)?;
+    let out = flow.into().address(record.layer.weight);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
         let shape = Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: true };

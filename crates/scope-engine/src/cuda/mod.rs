@@ -46,6 +46,9 @@ use memory::Store;
 /// The oldest cards whose kernels these are: those with bf16 in their matrix units.
 const OLDEST: (i32, i32) = (8, 0);
 
+/// How many counters kernels may use at once.
+const COUNTERS: usize = 1 << 16;
+
 /// An NVIDIA card: its stream, its memory, and the libraries that compute on it.
 #[derive(Clone, Debug)]
 pub struct Cuda(Arc<Inner>);
@@ -61,6 +64,8 @@ struct Inner {
     kernels: Kernels,
     products: Products,
     convolutions: Convolutions,
+    /// Zeros that kernels count arrivals in and leave at zero.
+    counters: Memory,
     cache: Cache,
 }
 
@@ -103,6 +108,7 @@ impl Cuda {
         let store = Arc::new(Store::new(context.clone()));
         let cache = Cache::of(&name, capability, libraries::driver_version()?);
         let products = Products::new(&store)?;
+        let counters = store.take(COUNTERS * size_of::<u32>())?;
         let inner = Inner {
             context,
             stream,
@@ -113,9 +119,12 @@ impl Cuda {
             kernels: Kernels::default(),
             products,
             convolutions: Convolutions::default(),
+            counters,
             cache,
         };
-        Ok(Self(Arc::new(inner)))
+        let cuda = Self(Arc::new(inner));
+        cuda.clear(cuda.0.counters.address(), COUNTERS * size_of::<u32>())?;
+        Ok(cuda)
     }
 
     /// The card's name.
@@ -158,6 +167,15 @@ impl Cuda {
         self.0.processors
     }
 
+    /// The address of counters that are zero.
+    fn counters(&self, count: usize) -> Result<u64, EngineError> {
+        if count > COUNTERS {
+            let reason = format!("{count} groups of columns are more than {COUNTERS}");
+            return Err(EngineError::Cuda { call: "counting", reason });
+        }
+        Ok(self.0.counters.address())
+    }
+
     fn stream(&self) -> sys::CUstream {
         self.0.stream.cu_stream()
     }
@@ -196,13 +214,6 @@ impl Cuda {
             .map_err(failed("copying from the card"))?;
         self.synchronise()?;
         Ok(values)
-    }
-
-    /// Copies bytes on the card.
-    pub(crate) fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), EngineError> {
-        self.bind()?;
-        // SAFETY: both are addresses of live memory of at least that many bytes.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream()) }.map_err(failed("copying on the card"))
     }
 
     /// Zeros bytes on the card.

@@ -2,6 +2,8 @@
 
 use super::Pace;
 use crate::{cpu, device::Device, error::EngineError, params::Params};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 
 impl Params {
     /// self = momentum self + (1 - momentum) online, over the parameters that self has; online may have more
@@ -13,6 +15,8 @@ impl Params {
         }
         match self.device().clone() {
             Device::Cpu(cpu) => cpu::flat::follow(&cpu, self, online, pace),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::follow(&cuda, self, online, pace),
         }
     }
 }

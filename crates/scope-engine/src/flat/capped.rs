@@ -7,6 +7,8 @@ use crate::{
     params::Gradients,
     tensor::Tensor,
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 
 /// What [`Gradients::add_capped`] measured.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ impl Gradients {
         }
         match self.flat().device().clone() {
             Device::Cpu(cpu) => cpu::flat::add_capped(&cpu, self, auxiliaries, paths),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::add_capped(&cuda, self, auxiliaries, paths),
         }
     }
 
@@ -39,6 +43,8 @@ impl Gradients {
     pub fn norm(&self, path: &str) -> Result<f64, EngineError> {
         match self.flat().device() {
             Device::Cpu(cpu) => Ok(cpu::flat::norm(cpu, self.flat(), self.layout().range(path))),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => Ok(f64::from(cuda::flat::norm(cuda, self, path)?.to_vec::<f32>()?[0])),
         }
     }
 }

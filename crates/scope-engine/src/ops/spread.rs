@@ -7,6 +7,8 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 
 struct SpreadRecord {
     z: Var,
@@ -24,6 +26,8 @@ impl Tape<'_> {
     pub fn spread_floor(&self, z: &Var, floor: f64) -> Result<Var, EngineError> {
         let (value, moments) = match self.device() {
             Device::Cpu(cpu) => cpu::losses::spread(cpu, z.value(), floor),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::losses::spread(cuda, z.value(), floor)?,
         };
         let record = SpreadRecord { z: z.clone(), floor, moments };
         Ok(self.push(value, z.node().is_some(), || Box::new(record)))
@@ -36,6 +40,10 @@ impl Record for SpreadRecord {
         let dz = match gradient.device().clone() {
             Device::Cpu(cpu) => {
                 cpu::losses::spread_back(&cpu, self.z.value(), &self.moments, self.floor, &gradient)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::losses::spread_back(&cuda, self.z.value(), &self.moments, self.floor, &gradient)?
             }
         };
         flow.give(&self.z, dz)

@@ -7,6 +7,8 @@ use crate::{
     ops::Patches,
     tape::{Tape, Var},
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 
 impl Tape<'_> {
     /// The mean of every second channel (the masks of a context) over each patch. A mask is data: nothing flows
@@ -23,6 +25,8 @@ impl Tape<'_> {
         }
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::visibility(cpu, patches, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::layout::visibility(cuda, patches, x.value())?,
         };
         Ok(self.input(value))
     }

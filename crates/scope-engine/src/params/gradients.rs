@@ -46,10 +46,18 @@ impl Gradients {
         self.inputs.get(&var.node()?)
     }
 
+    /// Replaces all of them.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
+        self.flat.overwrite(values)
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) -> Result<(), EngineError> {
         self.inputs.clear();
         match (self.flat.device().clone(), self.flat.dtype()) {
+            #[cfg(not(target_arch = "wasm32"))]
+            (Device::Cuda(cuda), _) => cuda.clear(self.flat.address(), self.flat.len() * size_of::<f32>())?,
             (Device::Cpu(_), Dtype::F64) => self.all_cpu_mut::<f64>()?.fill(0.0),
             (Device::Cpu(_), _) => self.all_cpu_mut::<f32>()?.fill(0.0),
         }
@@ -58,6 +66,12 @@ impl Gradients {
 
     pub(crate) fn set_input(&mut self, node: usize, gradient: Tensor) {
         self.inputs.insert(node, gradient);
+    }
+
+    /// Where one parameter's gradient begins on the card, to be added to.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn address(&mut self, id: ParamId) -> u64 {
+        self.flat.address() + (self.layout.param(id).range.start * size_of::<f32>()) as u64
     }
 
     /// One parameter's gradient in main memory, to be added to.
