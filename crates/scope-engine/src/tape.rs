@@ -143,6 +143,11 @@ impl<'p> Tape<'p> {
                 records[node].backward(gradient, &mut flow)?;
             }
         }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Device::Cuda(cuda) = self.device() {
+            cuda.rejoin()?;
+            into.settle()?;
+        }
         Ok(())
     }
 

@@ -28,7 +28,13 @@ fn main() -> Result<(), TrainError> {
             steps(cuda, &device, name, objective)?;
         }
     }
-    if wants("infer") {
+    if wants("infer") && wants("once") {
+        let model = base(&device)?;
+        let tape = Tape::inference(&model.params, Dtype::Bf16);
+        let contexts = examples(&device, 256)?.contexts;
+        println!("{:?}", model.network.forward(&tape, &tape.input(contexts))?.shape());
+        cuda.synchronise()?;
+    } else if wants("infer") {
         let model = base(&device)?;
         for batch in [1, 32, 256] {
             inference(cuda, &model, batch)?;

@@ -99,7 +99,7 @@ impl Trainer {
             self.gradients.push(Gradients::zeros(&self.params)?);
         }
         for gradients in &mut self.gradients {
-            gradients.clear()?;
+            gradients.restart()?;
         }
         for (k, (component, loss)) in losses.iter().enumerate() {
             let weight = self.objective.weight(*component);

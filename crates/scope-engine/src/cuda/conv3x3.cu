@@ -8,12 +8,12 @@ extern "C" __global__ void pack_weight(const float* w, bf16* out, int o, int c, 
     store(out + i, to < o && channel < c ? w[(to * c + channel) * 9 + tap] : 0.f);
 }
 
-// Adds the library's weight gradient to ours.
-extern "C" __global__ void unpack_gradient(const bf16* dw, float* into, int o, int c, int ins) {
+// The library's weight gradient as ours, added to what is there if asked.
+extern "C" __global__ void unpack_gradient(const bf16* dw, float* into, int o, int c, int ins, int accumulate) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= o * c * 9) return;
     int tap = i % 9, channel = i / 9 % c, to = i / (9 * c);
-    into[i] += load(dw + (to * 9 + tap) * ins + channel);
+    into[i] = (accumulate ? into[i] : 0.f) + load(dw + (to * 9 + tap) * ins + channel);
 }
 
 // Rows of n numbers to rows of `wide`: the first ones kept, the rest zero.
@@ -55,9 +55,10 @@ __device__ __forceinline__ void conv_in(const T* x, const float* w, T* out, long
 CONV(conv_bf16, bf16)
 CONV(conv_f32, float)
 
-// dW[o, c, k, l] += sum over pixels of h[i, j, o] x[i + k - 1, j + l - 1, c]: a block a number.
+// dW[o, c, k, l] = sum over pixels of h[i, j, o] x[i + k - 1, j + l - 1, c]: a block a number.
 template <typename T>
-__device__ __forceinline__ void weight_in(const T* h, const T* x, float* into, long long lines, Window s) {
+__device__ __forceinline__ void weight_in(const T* h, const T* x, float* into, long long lines, Window s,
+                                          int accumulate) {
     int tap = blockIdx.x % 9, channel = blockIdx.x / 9 % s.c, to = blockIdx.x / (9 * s.c);
     int dy = tap / 3 - 1, dx = tap % 3 - 1;
     float sum = 0.f;
@@ -67,12 +68,12 @@ __device__ __forceinline__ void weight_in(const T* h, const T* x, float* into, l
         sum = fmaf(load(h + at * s.o + to), load(x + (at + dy * s.width + dx) * s.c + channel), sum);
     }
     sum = block_sum(sum);
-    if (threadIdx.x == 0) into[blockIdx.x] += sum;
+    if (threadIdx.x == 0) into[blockIdx.x] = (accumulate ? into[blockIdx.x] : 0.f) + sum;
 }
 #define WEIGHT(name, T)                                                                                                \
     extern "C" __global__ void name(const T* h, const T* x, float* into, long long lines, int height, int width,       \
-                                    int c, int o) {                                                                    \
-        weight_in(h, x, into, lines, Window{height, width, c, o});                                                     \
+                                    int c, int o, int accumulate) {                                                    \
+        weight_in(h, x, into, lines, Window{height, width, c, o}, accumulate);                                         \
     }
 WEIGHT(weight_bf16, bf16)
 WEIGHT(weight_f32, float)

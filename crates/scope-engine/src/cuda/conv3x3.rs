@@ -139,26 +139,56 @@ pub(crate) fn bias_gradient(
     through_gelu(cuda, record.layer, record.before.as_ref(), gradient, record.x.value().dtype(), flow)
 }
 
-/// dW += what h and x give. cuDNN sums in f32 but hands over bf16.
+/// dW += what h and x give, beside the main stream. cuDNN sums in f32 but hands over bf16.
 pub(crate) fn weight_gradient(
     cuda: &Cuda,
     record: &ConvRecord,
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let Window { batch, height, width, c, o } = record.window;
     let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
-    if h.dtype() != Dtype::Bf16 {
-        let lines = batch * height;
-        let arguments =
-            [h.into(), x.into(), into.into(), lines.into(), height.into(), width.into(), c.into(), o.into()];
-        return cuda.launch(CONV3X3, &format!("weight_{}", kind(h.dtype())), Grid::of(9 * c * o, 256), &arguments);
-    }
+    cuda.aside(&[h, x], || match h.dtype() {
+        Dtype::Bf16 => library_weight_gradient(cuda, record.window, h, x, into),
+        _ => plain_weight_gradient(cuda, record.window, h, x, into),
+    })
+}
+
+fn library_weight_gradient(
+    cuda: &Cuda,
+    window: Window,
+    h: &Tensor,
+    x: &Tensor,
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let Window { c, o, .. } = window;
     let (x, h) = (pad(cuda, x)?, pad(cuda, h)?);
     let packed = Tensor::on_cuda(cuda, &[padded(o), 3, 3, padded(c)], Dtype::Bf16)?;
-    cuda.convolve(record.window.library(Pass::Weight), [x.address(), packed.address(), h.address()])?;
-    let arguments = [(&packed).into(), into.into(), o.into(), c.into(), padded(c).into()];
+    cuda.convolve(window.library(Pass::Weight), [x.address(), packed.address(), h.address()])?;
+    let arguments =
+        [(&packed).into(), into.into(), o.into(), c.into(), padded(c).into(), usize::from(accumulate).into()];
     cuda.launch(CONV3X3, "unpack_gradient", Grid::over(9 * c * o), &arguments)
+}
+
+fn plain_weight_gradient(
+    cuda: &Cuda,
+    window: Window,
+    h: &Tensor,
+    x: &Tensor,
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let Window { batch, height, width, c, o } = window;
+    let arguments = [
+        h.into(),
+        x.into(),
+        into.into(),
+        (batch * height).into(),
+        height.into(),
+        width.into(),
+        c.into(),
+        o.into(),
+        usize::from(accumulate).into(),
+    ];
+    cuda.launch(CONV3X3, &format!("weight_{}", kind(h.dtype())), Grid::of(9 * c * o, 256), &arguments)
 }
 
 /// dx: the convolution of h with the weight turned round.

@@ -282,6 +282,8 @@ impl Cuda {
             Some(handle) => handle,
             None => handle.insert(self.open_cudnn()?),
         };
+        // SAFETY: the stream lives as long as the card.
+        unsafe { dnn::set_stream(handle.0, self.stream().cast()) }.map_err(failed("choosing a stream"))?;
         if !plans.contains_key(&shape) {
             plans.insert(shape, self.fastest_plan(handle, shape, operands)?);
         }
@@ -293,10 +295,7 @@ impl Cuda {
 
     fn open_cudnn(&self) -> Result<Handle, EngineError> {
         libraries::load_cudnn()?;
-        let handle = Handle(dnn::create_handle().map_err(failed("opening cuDNN"))?);
-        // SAFETY: the stream lives as long as the card.
-        unsafe { dnn::set_stream(handle.0, self.stream().cast()) }.map_err(failed("opening cuDNN"))?;
-        Ok(handle)
+        Ok(Handle(dnn::create_handle().map_err(failed("opening cuDNN"))?))
     }
 
     /// Times the suggestions. A convolution writes its result and reads nothing of it, so trials do no harm.

@@ -4,16 +4,14 @@ use std::{
     collections::HashMap,
     ffi::c_void,
     fmt,
-    sync::{Arc, Mutex},
+    sync::Mutex,
 };
 
 use cudarc::cublaslt::{result as lt, sys};
 
-use super::{Cuda, Memory, cache::Cache, failed, locked, memory::Store};
+use super::{Cuda, cache::Cache, failed, lanes::WORKSPACE, locked};
 use crate::{dtype::Dtype, error::EngineError};
 
-/// What algorithms may use as scratch.
-const WORKSPACE: usize = 64 << 20;
 /// How many of the library's suggestions are timed.
 const SUGGESTIONS: usize = 24;
 /// Runs timed for each suggestion.
@@ -70,7 +68,6 @@ pub(super) struct Operands {
 /// The library, and the plans made so far.
 pub(super) struct Products {
     handle: sys::cublasLtHandle_t,
-    workspace: Memory,
     plans: Mutex<Plans>,
 }
 
@@ -118,9 +115,9 @@ impl Drop for Products {
 }
 
 impl Products {
-    pub(super) fn new(store: &Arc<Store>) -> Result<Self, EngineError> {
+    pub(super) fn new() -> Result<Self, EngineError> {
         let handle = lt::create_handle().map_err(failed("opening cuBLASLt"))?;
-        Ok(Self { handle, workspace: store.take(WORKSPACE)?, plans: Mutex::default() })
+        Ok(Self { handle, plans: Mutex::default() })
     }
 }
 
@@ -269,7 +266,7 @@ impl Cuda {
                 operands.out as *mut c_void,
                 plan.out,
                 algorithm,
-                products.workspace.address() as *mut c_void,
+                self.workspace() as *mut c_void,
                 WORKSPACE,
                 self.stream().cast(),
             )

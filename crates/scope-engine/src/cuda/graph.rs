@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaGraph, sys};
 
-use super::{Cuda, failed, locked, memory::Store};
+use super::{Cuda, failed, memory::Store};
 use crate::error::EngineError;
 
 /// Recorded work on a card. It owns the memory its tensors were given while it was recorded, so nothing else can
@@ -12,8 +12,8 @@ use crate::error::EngineError;
 pub struct Graph {
     graph: CudaGraph,
     cuda: Cuda,
-    /// Kept for as long as replays may write to it.
-    _arena: Arc<Store>,
+    /// Kept for as long as replays may write to them.
+    _arenas: [Arc<Store>; 2],
 }
 
 impl std::fmt::Debug for Graph {
@@ -32,16 +32,16 @@ impl Graph {
         cuda: &Cuda,
         mut work: impl FnMut() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
-        let arena = Arc::new(Store::new(cuda.0.context.clone()));
-        let usual = std::mem::replace(&mut *locked(&cuda.0.store), arena.clone());
+        let arenas = [(); 2].map(|()| Arc::new(Store::new(cuda.0.context.clone())));
+        let usual = cuda.0.lanes.exchange(arenas.clone());
         let recorded = work().and_then(|first| {
             drop(first);
             cuda.synchronise()?;
             cuda.capture(&mut work)
         });
-        *locked(&cuda.0.store) = usual;
+        cuda.0.lanes.exchange(usual);
         let (graph, value) = recorded?;
-        Ok((Self { graph, cuda: cuda.clone(), _arena: arena }, value))
+        Ok((Self { graph, cuda: cuda.clone(), _arenas: arenas }, value))
     }
 
     /// Does the recorded work again.
@@ -55,7 +55,7 @@ impl Cuda {
         &self,
         work: &mut impl FnMut() -> Result<T, E>,
     ) -> Result<(CudaGraph, T), E> {
-        let stream = &self.0.stream;
+        let stream = self.0.lanes.current();
         // Relaxed: a tensor may still allocate, which the strict modes forbid although it is harmless here.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         stream.begin_capture(mode).map_err(failed("beginning a graph"))?;

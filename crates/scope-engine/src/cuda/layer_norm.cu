@@ -145,21 +145,22 @@ extern "C" __global__ void __launch_bounds__(256) norm_back_f32(const float* x, 
     backward(x, dy, gain, arrived, dx, partial, rows, epsilon);
 }
 
-// Adds the blocks' sums to the gradients of gain (blockIdx.y = 0) and bias (1): 32 columns a block, a warp every
-// eighth of the blocks' sums.
-extern "C" __global__ void __launch_bounds__(256) norm_sums(const float* partial, float* dgain, float* dbias,
-                                                            int blocks) {
-    __shared__ float shared[WARPS][32];
+// Adds up the blocks' sums for the gradients of gain (blockIdx.y = 0) and bias (1), on top of what is there if asked:
+// 32 columns a block, a warp every 32nd of the blocks' sums.
+extern "C" __global__ void __launch_bounds__(1024) norm_sums(const float* partial, float* dgain, float* dbias,
+                                                             int blocks, int accumulate) {
+    __shared__ float shared[32][32];
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, column = blockIdx.x * 32 + lane;
     float sum = 0.f;
     if (column < WIDTH)
-#pragma unroll 4
-        for (int b = warp; b < blocks; b += WARPS) sum += partial[(b * 2 + blockIdx.y) * (long long)WIDTH + column];
+#pragma unroll 8
+        for (int b = warp; b < blocks; b += 32) sum += partial[(b * 2 + blockIdx.y) * (long long)WIDTH + column];
     shared[warp][lane] = sum;
     __syncthreads();
     if (warp || column >= WIDTH) return;
-    sum = 0.f;
+    float* to = (blockIdx.y ? dbias : dgain) + column;
+    sum = accumulate ? *to : 0.f;
 #pragma unroll
-    for (int w = 0; w < WARPS; w++) sum += shared[w][lane];
-    (blockIdx.y ? dbias : dgain)[column] += sum;
+    for (int w = 0; w < 32; w++) sum += shared[w][lane];
+    *to = sum;
 }

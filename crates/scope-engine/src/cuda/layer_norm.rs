@@ -46,7 +46,7 @@ pub(crate) fn backward(
     let rows = x.len() / width.max(1);
     let dx = Tensor::on_cuda(cuda, x.shape(), gradient.dtype())?;
     let blocks = rows.div_ceil(WARPS).clamp(1, 2 * cuda.processors());
-    let partial = cuda.memory(blocks * 2 * width * size_of::<f32>())?;
+    let partial = Tensor::on_cuda(cuda, &[blocks, 2, width], Dtype::F32)?;
     let constants = format!("WIDTH={width}");
     let arguments = [
         (&x).into(),
@@ -60,9 +60,10 @@ pub(crate) fn backward(
     ];
     let name = format!("norm_back_{}", kind(gradient.dtype()));
     cuda.launch_with(LAYER_NORM, &constants, &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
-    let (dgain, dbias) = (flow.into().address(norm.weight), flow.into().address(norm.bias));
-    let arguments = [(&partial).into(), dgain.into(), dbias.into(), blocks.into()];
-    let grid = Grid { blocks: [width.div_ceil(32), 2], ..Grid::of(1, 256) };
-    cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments)?;
+    let ((dgain, accumulate), (dbias, _)) = (flow.into().address(norm.weight), flow.into().address(norm.bias));
+    let arguments =
+        [(&partial).into(), dgain.into(), dbias.into(), blocks.into(), usize::from(accumulate).into()];
+    let grid = Grid { blocks: [width.div_ceil(32), 2], ..Grid::of(1, 1024) };
+    cuda.aside(&[&partial], || cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments))?;
     Ok(dx)
 }

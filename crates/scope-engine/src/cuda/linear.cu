@@ -43,26 +43,26 @@ BIAS(bias_f32_f32, float, float, false)
 BIAS(gelu_bf16_bf16, bf16, bf16, true)
 BIAS(gelu_f32_f32, float, float, true)
 
-// sums[n] += the sum over rows of h, where h[m, n] = g[m, n], or g gelu'(u[m, stride] + b), then also written.
+// sums[n] = the sum over rows of h, added to what is there if asked, where h[m, n] = g[m, n], or g gelu'(u[m, stride]
+// + b), then also written.
 //
-// A block takes 32 W columns of some rows: a lane W columns, a warp every eighth row. The blocks of one group of
-// columns leave partial sums, and the last of them to arrive adds these up in order, so the result does not
-// depend on who came when.
+// A block takes `lanes` W columns (`lanes` a power of two up to 32) of some rows: a lane W columns, so that a warp has
+// 32 / lanes rows at once. The blocks of one group of columns leave partial sums, and the last of them to arrive adds
+// these up in a fixed order, so the result does not depend on who came when.
 template <int W, typename T, bool GELU>
 __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* sums, float* partial,
-                                        u32* counters, long long m, int n, int stride) {
-    __shared__ float shared[8][32 * W];
-    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    int column = (blockIdx.x * 32 + lane) * W;
-    bool inside = column < n;
+                                        u32* counters, long long m, int n, int stride, int lanes, int accumulate) {
+    __shared__ float shared[256 * W];
+    const int columns = lanes * W, rows = 256 / lanes, start = blockIdx.x * columns;
+    const int column = start + (threadIdx.x & (lanes - 1)) * W;
     Vector<W> b, total;
 #pragma unroll
     for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
-    if (GELU && inside) b.load(bias + column);
-    if (inside) {
-        long long step = (long long)gridDim.y * 8;
+    if (column < n) {
+        if (GELU) b.load(bias + column);
+        const long long step = (long long)gridDim.y * rows;
 #pragma unroll 4
-        for (long long row = blockIdx.y * 8 + warp; row < m; row += step) {
+        for (long long row = blockIdx.y * rows + threadIdx.x / lanes; row < m; row += step) {
             Vector<W> v;
             v.load(g + row * n + column);
             if (GELU) {
@@ -77,30 +77,34 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
         }
     }
 #pragma unroll
-    for (int k = 0; k < W; k++) shared[warp][lane * W + k] = total.x[k];
+    for (int k = 0; k < W; k++) shared[threadIdx.x * W + k] = total.x[k];
     __syncthreads();
-    for (int c = threadIdx.x; c < 32 * W; c += blockDim.x) {
-        float sum = 0.f;
-#pragma unroll
-        for (int w = 0; w < 8; w++) sum += shared[w][c];
-        if (blockIdx.x * 32 * W + c < n) partial[(long long)blockIdx.y * n + blockIdx.x * 32 * W + c] = sum;
-    }
-    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
-    for (int c = threadIdx.x; c < 32 * W; c += blockDim.x) {
-        int at = blockIdx.x * 32 * W + c;
-        if (at >= n) continue;
+    for (int c = threadIdx.x; c < columns && start + c < n; c += 256) {
         float sum = 0.f;
 #pragma unroll 8
-        for (int y = 0; y < gridDim.y; y++) sum += __ldcg(partial + (long long)y * n + at);
-        sums[at] += sum;
+        for (int r = 0; r < rows; r++) sum += shared[r * columns + c];
+        partial[(long long)blockIdx.y * n + start + c] = sum;
     }
+    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
+    // Threads that share a column each add up some of the partial sums.
+    const int c = threadIdx.x & (columns - 1), sharing = columns < 256 ? 256 / columns : 1;
+    float sum = 0.f;
+    if (start + c < n)
+#pragma unroll 8
+        for (int y = threadIdx.x / columns; y < gridDim.y; y += sharing) sum += __ldcg(partial + (long long)y * n + start + c);
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x >= columns || start + c >= n) return;
+    sum = accumulate ? sums[start + c] : 0.f;
+    for (int k = 0; k < sharing; k++) sum += shared[k * columns + c];
+    sums[start + c] = sum;
 }
 
 #define SUMS(name, W, T, GELU)                                                                                         \
     extern "C" __global__ void __launch_bounds__(256) name(const T* g, const T* u, const float* bias, T* h,            \
                                                            float* sums, float* partial, u32* counters, long long m,    \
-                                                           int n, int stride) {                                        \
-        sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride);                                     \
+                                                           int n, int stride, int lanes, int accumulate) {             \
+        sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride, lanes, accumulate);                  \
     }
 SUMS(sums_bf16_8, 8, bf16, false)
 SUMS(sums_bf16_1, 1, bf16, false)
@@ -111,10 +115,10 @@ SUMS(gelu_sums_bf16_1, 1, bf16, true)
 SUMS(gelu_sums_f32_8, 8, float, true)
 SUMS(gelu_sums_f32_1, 1, float, true)
 
-// dW[n, k] += sum over rows of h[m, n] x[m, k] for k <= 8: column sums with weights.
+// dW[n, k] = sum over rows of h[m, n] x[m, k] for k <= 8, added to what is there if asked: column sums with weights.
 template <typename T>
 __device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, float* partial, u32* counters,
-                                          long long m, int n, int k) {
+                                          long long m, int n, int k, int accumulate) {
     int column = blockIdx.x * blockDim.x + threadIdx.x;
     float total[8] = {0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f};
     if (column < n)
@@ -129,16 +133,17 @@ __device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, f
         if (column < n && j < k) partial[((long long)blockIdx.y * n + column) * k + j] = total[j];
     if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
     for (int j = 0; j < k && column < n; j++) {
-        float sum = 0.f;
+        float sum = accumulate ? into[(long long)column * k + j] : 0.f;
+#pragma unroll 8
         for (int y = 0; y < gridDim.y; y++) sum += __ldcg(partial + ((long long)y * n + column) * k + j);
-        into[(long long)column * k + j] += sum;
+        into[(long long)column * k + j] = sum;
     }
 }
 extern "C" __global__ void narrow_gradient_bf16(const bf16* h, const bf16* x, float* into, float* partial,
-                                                u32* counters, long long m, int n, int k) {
-    narrow_in(h, x, into, partial, counters, m, n, k);
+                                                u32* counters, long long m, int n, int k, int accumulate) {
+    narrow_in(h, x, into, partial, counters, m, n, k, accumulate);
 }
 extern "C" __global__ void narrow_gradient_f32(const float* h, const float* x, float* into, float* partial,
-                                               u32* counters, long long m, int n, int k) {
-    narrow_in(h, x, into, partial, counters, m, n, k);
+                                               u32* counters, long long m, int n, int k, int accumulate) {
+    narrow_in(h, x, into, partial, counters, m, n, k, accumulate);
 }

@@ -15,7 +15,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Columns that the blocks of one sum share are cut into at most this many pieces.
+/// A thread adds up at most about this many partial sums of a column.
 const PIECES: usize = 64;
 
 /// The layer's value, and the product before bias and GELU if the tape wants it.
@@ -169,31 +169,33 @@ pub(super) fn through_gelu(
 ) -> Result<Tensor, EngineError> {
     let g = add::convert(gradient.clone(), compute)?;
     let sums = flow.into().address(layer.bias);
+    let n = g.shape().last().copied().unwrap_or(1);
     let Some(before) = before else {
-        let n = g.shape().last().copied().unwrap_or(1);
-        column_sums(cuda, &g, n, None, sums)?;
+        cuda.aside(&[&g], || column_sums(cuda, &g, n, None, sums))?;
         return Ok(g);
     };
     let h = Tensor::on_cuda(cuda, g.shape(), compute)?;
-    let n = g.shape().last().copied().unwrap_or(1);
     let gelu = (before, flow.params().address(layer.bias, Dtype::F32), &h);
     column_sums(cuda, &g, n, Some(gelu), sums)?;
     Ok(h)
 }
 
-/// sums += column sums of g \[m, n\], or of h = g gelu'(before + bias), which is then written.
+/// Column sums of g \[m, n\], or of h = g gelu'(before + bias), which is then written, at an address or added to what
+/// is there.
 fn column_sums(
     cuda: &Cuda,
     g: &Tensor,
     n: usize,
     gelu: Option<(&Tensor, u64, &Tensor)>,
-    sums: u64,
+    (sums, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
     let m = g.len() / n.max(1);
     let stride = gelu.map_or(n, |(before, ..)| before.shape().last().copied().unwrap_or(n));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
-    let groups = n.div_ceil(32 * width);
-    let pieces = (4 * cuda.processors() / groups).clamp(1, PIECES).min(m.div_ceil(8));
+    let lanes = n.div_ceil(width).next_power_of_two().min(32);
+    let groups = n.div_ceil(lanes * width);
+    let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
+    let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
     let partial = cuda.memory(pieces * n * size_of::<f32>())?;
     let name = if gelu.is_some() { "gelu_sums" } else { "sums" };
     let name = format!("{name}_{}_{width}", kind(g.dtype()));
@@ -209,6 +211,8 @@ fn column_sums(
         m.into(),
         n.into(),
         stride.into(),
+        lanes.into(),
+        usize::from(accumulate).into(),
     ];
     cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)
 }
@@ -221,30 +225,41 @@ pub(crate) fn position_gradient(
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
     let numbers = flow.params().layout().param(positions).range.len();
-    column_sums(cuda, gradient, numbers, None, flow.into().address(positions))
+    let sums = flow.into().address(positions);
+    cuda.aside(&[gradient], || column_sums(cuda, gradient, numbers, None, sums))
 }
 
-/// dW += h^T x.
+/// dW += h^T x, beside the main stream.
 pub(crate) fn weight_gradient(
     cuda: &Cuda,
     record: &LinearRecord,
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (n, x, input) = (h.shape().last().copied().unwrap_or(1), record.x.value(), h.dtype());
+    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
+    cuda.aside(&[h, x], || outer_product(cuda, h, x, into))
+}
+
+fn outer_product(
+    cuda: &Cuda,
+    h: &Tensor,
+    x: &Tensor,
+    (out, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let (n, input) = (h.shape().last().copied().unwrap_or(1), h.dtype());
     let rows = h.len() / n.max(1);
     let k = x.len() / rows.max(1);
-    let out = flow.into().address(record.layer.weight);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
-        let shape = Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: true };
+        let shape = Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: accumulate };
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
     if k <= 8 {
-        return narrow_gradient(cuda, h, x, out, [rows, n, k]);
+        return narrow_gradient(cuda, h, x, (out, accumulate), [rows, n, k]);
     }
-    any_product(cuda, [n, k, rows], (h.address(), [1, n]), (x.address(), [1, k]), 0, (input, out, Dtype::F32), true)
+    let (left, right) = ((h.address(), [1, n]), (x.address(), [1, k]));
+    any_product(cuda, [n, k, rows], left, right, 0, (input, out, Dtype::F32), accumulate)
 }
 
 /// dW += h^T x for rows of x that are a few numbers long.
@@ -252,15 +267,23 @@ fn narrow_gradient(
     cuda: &Cuda,
     h: &Tensor,
     x: &Tensor,
-    into: u64,
+    (into, accumulate): (u64, bool),
     [m, n, k]: [usize; 3],
 ) -> Result<(), EngineError> {
     let groups = n.div_ceil(128);
-    let pieces = (4 * cuda.processors() / groups).clamp(1, 4 * PIECES).min(m);
+    let pieces = (4 * cuda.processors() / groups).clamp(1, 2 * PIECES).min(m);
     let partial = cuda.memory(pieces * n * k * size_of::<f32>())?;
-    let counters = cuda.counters(groups)?;
-    let arguments =
-        [h.into(), x.into(), into.into(), (&partial).into(), counters.into(), m.into(), n.into(), k.into()];
+    let arguments = [
+        h.into(),
+        x.into(),
+        into.into(),
+        (&partial).into(),
+        cuda.counters(groups)?.into(),
+        m.into(),
+        n.into(),
+        k.into(),
+        usize::from(accumulate).into(),
+    ];
     let grid = Grid { blocks: [groups, pieces], ..Grid::of(1, 128) };
     cuda.launch(LINEAR, &format!("narrow_gradient_{}", kind(h.dtype())), grid, &arguments)
 }

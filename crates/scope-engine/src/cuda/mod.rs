@@ -1,6 +1,6 @@
 //! Kernels for NVIDIA cards, under the names of the operations they serve.
 //!
-//! Everything runs on one stream, in order. Matrix products go through cuBLASLt, convolutions through cuDNN, and
+//! Everything runs on one stream, in order; what nothing later waits for may run on a second beside it. Matrix products go through cuBLASLt, convolutions through cuDNN, and
 //! the rest through kernels of our own, which NVRTC compiles for the card at hand. None of these is needed to
 //! build: they are looked for when a card is opened, and what is missing is said.
 //!
@@ -18,6 +18,7 @@ pub(crate) mod flat;
 mod gemm;
 mod graph;
 mod kernels;
+mod lanes;
 pub(crate) mod layer_norm;
 pub(crate) mod layout;
 mod libraries;
@@ -27,7 +28,7 @@ mod memory;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+use cudarc::driver::{CudaContext, CudaEvent, result, sys};
 
 use crate::{
     dtype::{Dtype, Element},
@@ -41,31 +42,24 @@ use cache::Cache;
 use convolution::Convolutions;
 use gemm::Products;
 use kernels::Kernels;
-use memory::Store;
+use lanes::Lanes;
 
 /// The oldest cards whose kernels these are: those with bf16 in their matrix units.
 const OLDEST: (i32, i32) = (8, 0);
 
-/// How many counters kernels may use at once.
-const COUNTERS: usize = 1 << 16;
-
-/// An NVIDIA card: its stream, its memory, and the libraries that compute on it.
+/// An NVIDIA card: its streams, its memory, and the libraries that compute on it.
 #[derive(Clone, Debug)]
 pub struct Cuda(Arc<Inner>);
 
 struct Inner {
     context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
+    lanes: Lanes,
     name: String,
     capability: (i32, i32),
     processors: usize,
-    /// Where new tensors come from: the card's own store, or the arena of a graph that is being recorded.
-    store: Mutex<Arc<Store>>,
     kernels: Kernels,
     products: Products,
     convolutions: Convolutions,
-    /// Zeros that kernels count arrivals in and leave at zero.
-    counters: Memory,
     cache: Cache,
 }
 
@@ -94,9 +88,8 @@ impl Cuda {
             return Err(libraries::no_such_card(ordinal, count));
         }
         let context = CudaContext::new(ordinal).map_err(failed("opening the card"))?;
-        // SAFETY: one stream does everything in order, so nothing needs events between uses of memory.
+        // SAFETY: the streams are ordered by hand, so nothing needs events between uses of memory.
         unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().map_err(failed("making a stream"))?;
         let name = context.name().map_err(failed("asking the card's name"))?;
         let capability = context.compute_capability().map_err(failed("asking the card's capability"))?;
         if capability < OLDEST {
@@ -105,26 +98,21 @@ impl Cuda {
         let processors = context
             .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(failed("asking for processors"))?;
-        let store = Arc::new(Store::new(context.clone()));
+        let lanes = Lanes::new(&context)?;
         let cache = Cache::of(&name, capability, libraries::driver_version()?);
-        let products = Products::new(&store)?;
-        let counters = store.take(COUNTERS * size_of::<u32>())?;
+        let products = Products::new()?;
         let inner = Inner {
             context,
-            stream,
+            lanes,
             name,
             capability,
             processors: usize::try_from(processors).unwrap_or(1),
-            store: Mutex::new(store),
             kernels: Kernels::default(),
             products,
             convolutions: Convolutions::default(),
-            counters,
             cache,
         };
-        let cuda = Self(Arc::new(inner));
-        cuda.clear(cuda.0.counters.address(), COUNTERS * size_of::<u32>())?;
-        Ok(cuda)
+        Ok(Self(Arc::new(inner)))
     }
 
     /// The card's name.
@@ -144,7 +132,9 @@ impl Cuda {
 
     /// Waits until everything asked for so far is done.
     pub fn synchronise(&self) -> Result<(), EngineError> {
-        self.0.stream.synchronize().map_err(failed("waiting for the card"))
+        self.0.context.bind_to_thread().map_err(failed("using the card on this thread"))?;
+        // SAFETY: the stream lives as long as the card.
+        unsafe { result::stream::synchronize(self.stream()) }.map_err(failed("waiting for the card"))
     }
 
     /// How long the card takes for what `work` asks of it, in seconds, without the time to ask.
@@ -152,7 +142,7 @@ impl Cuda {
         let event = || -> Result<CudaEvent, EngineError> {
             let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
             let event = self.0.context.new_event(flags).map_err(failed("making an event"))?;
-            event.record(&self.0.stream).map_err(failed("recording an event"))?;
+            event.record(self.0.lanes.current()).map_err(failed("recording an event"))?;
             Ok(event)
         };
         let start = event()?;
@@ -167,27 +157,8 @@ impl Cuda {
         self.0.processors
     }
 
-    /// The address of counters that are zero.
-    fn counters(&self, count: usize) -> Result<u64, EngineError> {
-        if count > COUNTERS {
-            let reason = format!("{count} groups of columns are more than {COUNTERS}");
-            return Err(EngineError::Cuda { call: "counting", reason });
-        }
-        Ok(self.0.counters.address())
-    }
-
-    fn stream(&self) -> sys::CUstream {
-        self.0.stream.cu_stream()
-    }
-
     fn bind(&self) -> Result<(), EngineError> {
         self.0.context.bind_to_thread().map_err(failed("using the card on this thread"))
-    }
-
-    /// Memory for `bytes` bytes, of arbitrary content.
-    pub(crate) fn memory(&self, bytes: usize) -> Result<Memory, EngineError> {
-        let store = locked(&self.0.store).clone();
-        store.take(bytes)
     }
 
     /// Copies numbers to the card.

@@ -40,16 +40,25 @@ fn layout() -> Layout {
 /// Gradients that look random.
 fn gradients(params: &Params, seed: u32, scale: f32) -> Result<Gradients, EngineError> {
     let mut gradients = Gradients::zeros(params)?;
-    let values: Vec<f32> = numbers(seed, params.layout().len()).iter().map(|x| scale * x).collect();
+    let values: Vec<f32> = padded(params.layout(), seed).iter().map(|x| scale * x).collect();
     gradients.set_flat(&values)?;
     Ok(gradients)
+}
+
+/// Numbers in the places of parameters, zeros between them.
+fn padded(layout: &Layout, seed: u32) -> Vec<f32> {
+    let (random, mut values) = (numbers(seed, layout.len()), vec![0.0; layout.len()]);
+    for param in layout.params() {
+        values[param.range.clone()].copy_from_slice(&random[param.range.clone()]);
+    }
+    values
 }
 
 type Parts = Vec<(&'static str, Vec<f32>)>;
 
 fn two_steps(device: &Device) -> Result<Parts, EngineError> {
     let layout = Arc::new(layout());
-    let mut params = Params::from_flat(device, layout.clone(), &numbers(1, layout.len()))?;
+    let mut params = Params::from_flat(device, layout.clone(), &padded(&layout, 1))?;
     let mut average = params.prefix("encoder")?;
     let mut moments = Moments::zeros(&params)?;
     let settings = AdamW::default();
