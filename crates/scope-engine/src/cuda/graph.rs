@@ -51,6 +51,23 @@ impl Graph {
 }
 
 impl Cuda {
+    /// Whether work is being recorded now, and not done.
+    pub(super) fn is_recording(&self) -> bool {
+        let status = self.0.lanes.current().capture_status();
+        status.is_ok_and(|status| status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    }
+
+    /// How long the card takes for work, without the time to ask for it: it is recorded and then replayed, twice.
+    pub(super) fn time_recorded(
+        &self,
+        mut work: impl FnMut() -> Result<(), EngineError>,
+    ) -> Result<f64, EngineError> {
+        let (graph, ()) = self.capture(&mut work)?;
+        let replay = || graph.launch().map_err(failed("replaying a graph"));
+        replay()?;
+        self.time(replay)
+    }
+
     fn capture<T, E: From<EngineError>>(
         &self,
         work: &mut impl FnMut() -> Result<T, E>,

@@ -13,18 +13,24 @@ __device__ __forceinline__ long long pixel(Sizes s, long long token, int feature
     return ((sample * s.channels + channel) * s.height + row) * s.width + column;
 }
 
-template <typename In, typename Out>
-__device__ __forceinline__ void patches_in(const In* x, Out* out, long long count, Sizes s) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+// A thread moves W neighbours of a patch's row.
+template <int W, typename Out>
+__device__ __forceinline__ void patches_in(const float* x, Out* out, long long count, Sizes s) {
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     int features = s.channels * s.patch * s.patch;
-    if (i < count) store(out + i, load(x + pixel(s, i / features, (int)(i % features))));
+    if (i >= count) return;
+    Vector<W> v;
+    v.load(x + pixel(s, i / features, (int)(i % features)));
+    v.store(out + i);
 }
-extern "C" __global__ void patches_bf16(const float* x, bf16* out, long long count, int c, int h, int w, int p) {
-    patches_in(x, out, count, Sizes{c, h, w, p});
-}
-extern "C" __global__ void patches_f32(const float* x, float* out, long long count, int c, int h, int w, int p) {
-    patches_in(x, out, count, Sizes{c, h, w, p});
-}
+#define PATCHES(name, W, Out)                                                                                          \
+    extern "C" __global__ void name(const float* x, Out* out, long long count, int c, int h, int w, int p) {           \
+        patches_in<W>(x, out, count, Sizes{c, h, w, p});                                                               \
+    }
+PATCHES(patches_bf16_8, 8, bf16)
+PATCHES(patches_bf16_1, 1, bf16)
+PATCHES(patches_f32_8, 8, float)
+PATCHES(patches_f32_1, 1, float)
 extern "C" __global__ void patches_back(const float* dy, float* dx, long long count, int c, int h, int w, int p) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     Sizes s{c, h, w, p};
@@ -42,33 +48,47 @@ __device__ __forceinline__ long long feature(Sizes s, long long at, int channel)
     return (token * s.channels + channel) * s.patch * s.patch + row % s.patch * s.patch + column % s.patch;
 }
 
+// A thread moves all channels of a pixel.
 template <typename T>
-__device__ __forceinline__ void tiles_in(const T* x, T* out, long long count, Sizes s, bool back) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    long long from = feature(s, i / s.channels, (int)(i % s.channels));
-    if (back)
-        out[from] = x[i];
-    else
-        out[i] = x[from];
+__device__ __forceinline__ void tiles_in(const T* x, T* out, long long pixels, Sizes s, bool back) {
+    long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (at >= pixels) return;
+    long long from = feature(s, at, 0);
+    for (int c = 0; c < s.channels; c++, from += s.patch * s.patch) {
+        if (back)
+            out[from] = x[at * s.channels + c];
+        else
+            out[at * s.channels + c] = x[from];
+    }
 }
-extern "C" __global__ void tiles_4(const u32* x, u32* out, long long count, int c, int h, int w, int p, int back) {
-    tiles_in(x, out, count, Sizes{c, h, w, p}, back);
+extern "C" __global__ void tiles_4(const u32* x, u32* out, long long pixels, int c, int h, int w, int p, int back) {
+    tiles_in(x, out, pixels, Sizes{c, h, w, p}, back);
 }
-extern "C" __global__ void tiles_2(const u16* x, u16* out, long long count, int c, int h, int w, int p, int back) {
-    tiles_in(x, out, count, Sizes{c, h, w, p}, back);
+extern "C" __global__ void tiles_2(const u16* x, u16* out, long long pixels, int c, int h, int w, int p, int back) {
+    tiles_in(x, out, pixels, Sizes{c, h, w, p}, back);
 }
 
-// The mean of every second channel over each patch: a warp a mean.
+// The mean of every second channel over each patch: eight lanes a mean, a lane every eighth row.
 extern "C" __global__ void visibility(const float* x, float* out, long long means, int c, int h, int w, int p) {
-    long long i = blockIdx.x * (long long)(blockDim.x / 32) + threadIdx.x / 32;
-    if (i >= means) return;
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / 8;
     Sizes s{c, h, w, p};
-    int masks = c / 2, area = p * p, mask = (int)(i % masks);
+    int masks = c / 2;
     float sum = 0.f;
-    for (int k = threadIdx.x & 31; k < area; k += 32) sum += x[pixel(s, i / masks, (2 * mask + 1) * area + k)];
-    sum = warp_sum(sum);
-    if ((threadIdx.x & 31) == 0) out[i] = sum / area;
+    if (i < means) {
+        const float* from = x + pixel(s, i / masks, (2 * (int)(i % masks) + 1) * p * p);
+        for (int row = threadIdx.x & 7; row < p; row += 8) {
+            if (p % 4 == 0 && w % 4 == 0)
+                for (int k = 0; k < p; k += 4) {
+                    float4 v = *(const float4*)(from + (long long)row * w + k);
+                    sum += v.x + v.y + v.z + v.w;
+                }
+            else
+                for (int k = 0; k < p; k++) sum += from[(long long)row * w + k];
+        }
+    }
+#pragma unroll
+    for (int step = 1; step < 8; step <<= 1) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    if (i < means && (threadIdx.x & 7) == 0) out[i] = sum / (p * p);
 }
 
 // Each of a batch of matrices [rows, columns] transposed.

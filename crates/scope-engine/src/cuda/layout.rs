@@ -26,7 +26,9 @@ pub(crate) fn patches(
     let out = Tensor::on_cuda(cuda, &shape, compute)?;
     let [c, h, w, p] = sizes(patches);
     let arguments = [(&x).into(), (&out).into(), out.len().into(), c, h, w, p];
-    cuda.launch(LAYOUT, &format!("patches_{}", kind(compute)), Grid::over(out.len()), &arguments)?;
+    let width = if patches.patch.is_multiple_of(8) { 8 } else { 1 };
+    let name = format!("patches_{}_{width}", kind(compute));
+    cuda.launch(LAYOUT, &name, Grid::over(out.len() / width), &arguments)?;
     Ok(out)
 }
 
@@ -62,8 +64,9 @@ fn move_tiles(
 ) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     let [c, h, w, p] = sizes(patches);
-    let arguments = [x.into(), (&out).into(), out.len().into(), c, h, w, p, usize::from(back).into()];
-    cuda.launch(LAYOUT, &format!("tiles_{}", x.dtype().size()), Grid::over(out.len()), &arguments)?;
+    let pixels = patches.batch * patches.height * patches.width;
+    let arguments = [x.into(), (&out).into(), pixels.into(), c, h, w, p, usize::from(back).into()];
+    cuda.launch(LAYOUT, &format!("tiles_{}", x.dtype().size()), Grid::over(pixels), &arguments)?;
     Ok(out)
 }
 
@@ -73,7 +76,7 @@ pub(crate) fn visibility(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Te
     let out = Tensor::on_cuda(cuda, &[patches.batch, patches.tokens(), patches.channels / 2], Dtype::F32)?;
     let [c, h, w, p] = sizes(patches);
     let arguments = [(&x).into(), (&out).into(), out.len().into(), c, h, w, p];
-    cuda.launch(LAYOUT, "visibility", Grid::over(out.len() * 32), &arguments)?;
+    cuda.launch(LAYOUT, "visibility", Grid::over(out.len() * 8), &arguments)?;
     Ok(out)
 }
 

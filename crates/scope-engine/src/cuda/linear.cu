@@ -60,20 +60,30 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
     for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
     if (column < n) {
         if (GELU) b.load(bias + column);
-        const long long step = (long long)gridDim.y * rows;
-#pragma unroll 4
-        for (long long row = blockIdx.y * rows + threadIdx.x / lanes; row < m; row += step) {
-            Vector<W> v;
-            v.load(g + row * n + column);
-            if (GELU) {
-                Vector<W> x;
-                x.load(u + row * stride + column);
+        // Some rows are asked for before the first is used.
+        constexpr int AHEAD = GELU ? 2 : 8;
+        const int step = gridDim.y * rows, end = (int)m;
+        for (int row = blockIdx.y * rows + threadIdx.x / lanes; row < end; row += AHEAD * step) {
+            Vector<W> v[AHEAD], x[GELU ? AHEAD : 1];
 #pragma unroll
-                for (int k = 0; k < W; k++) v.x[k] *= gelu_slope(x.x[k] + b.x[k]);
-                v.store(h + row * n + column);
+            for (int j = 0; j < AHEAD; j++) {
+#pragma unroll
+                for (int k = 0; k < W; k++) v[j].x[k] = 0.f;
+                if (row + j * step < end) {
+                    v[j].load(g + (long long)(row + j * step) * n + column);
+                    if (GELU) x[j].load(u + (long long)(row + j * step) * stride + column);
+                }
             }
 #pragma unroll
-            for (int k = 0; k < W; k++) total.x[k] += v.x[k];
+            for (int j = 0; j < AHEAD; j++) {
+                if (GELU && row + j * step < end) {
+#pragma unroll
+                    for (int k = 0; k < W; k++) v[j].x[k] *= gelu_slope(x[j].x[k] + b.x[k]);
+                    v[j].store(h + (long long)(row + j * step) * n + column);
+                }
+#pragma unroll
+                for (int k = 0; k < W; k++) total.x[k] += v[j].x[k];
+            }
         }
     }
 #pragma unroll

@@ -49,7 +49,8 @@ pub(crate) fn forward(
         }
         Epilogue::Gelu => {
             let before = product(compute, None, None)?;
-            let y = Tensor::on_cuda(cuda, shape, compute)?;
+            // Where nobody asks for the product again, GELU takes its place, and the cache may still hold it.
+            let y = if tape.is_recording() { Tensor::on_cuda(cuda, shape, compute)? } else { before.clone() };
             finish(cuda, &before, Some(params.address(layer.bias, Dtype::F32)), None, true, &y)?;
             (y, tape.is_recording().then_some(before))
         }
