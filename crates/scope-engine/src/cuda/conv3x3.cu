@@ -24,12 +24,6 @@ extern "C" __global__ void pad(const u16* x, u16* out, long long count, int n, i
     out[i] = column < n ? x[i / wide * n + column] : 0;
 }
 
-// Rows of two numbers to rows of eight, a row a thread.
-extern "C" __global__ void pad_2_8(const u32* x, uint4* out, long long rows) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i < rows) out[i] = make_uint4(x[i], 0, 0, 0);
-}
-
 struct Window {
     int height, width, c, o;
 };

@@ -2,6 +2,7 @@
 
 use super::{
     Cuda,
+    conv_narrow::Narrow,
     convolution::{Pass, Shape},
     kernels::{CONV3X3, Grid},
     kind,
@@ -44,6 +45,29 @@ pub(crate) fn forward(
     epilogue: Epilogue<'_>,
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
     let (params, compute) = (tape.params(), tape.compute());
+    let bias = params.address(layer.bias, Dtype::F32);
+    let gelu = matches!(epilogue, Epilogue::Gelu);
+    let residual = match epilogue {
+        Epilogue::Add(value) => Some(add::convert(value.value().clone(), Dtype::F32)?),
+        _ => None,
+    };
+    let out = if gelu || matches!(epilogue, Epilogue::Plain) { compute } else { Dtype::F32 };
+    let image = |dtype| Tensor::on_cuda(cuda, &window.image(window.o), dtype);
+    let weight = params.address(layer.weight, Dtype::F32);
+    match Narrow::of(window, compute) {
+        Some(narrow) if narrow.narrows() && out == Dtype::F32 => {
+            let value = image(out)?;
+            narrow.narrow(cuda, x, weight, Some(bias), residual.as_ref(), &value)?;
+            return Ok((value, None));
+        }
+        Some(narrow) if !narrow.narrows() && gelu => {
+            let before = tape.is_recording().then(|| image(compute)).transpose()?;
+            let value = image(compute)?;
+            narrow.widen(cuda, x, weight, before.as_ref(), Some((bias, &value)))?;
+            return Ok((value, before));
+        }
+        _ => {}
+    }
     let before = match compute {
         Dtype::Bf16 => {
             let before = Tensor::on_cuda(cuda, &window.image(padded(window.o)), compute)?;
@@ -54,23 +78,11 @@ pub(crate) fn forward(
         }
         _ => plain(cuda, params, layer.weight, window, x, false)?,
     };
-    let out = match epilogue {
-        Epilogue::Wide => Dtype::F32,
-        Epilogue::Add(value) => value.value().dtype().wide(),
-        _ => compute,
-    };
-    let value = if matches!(epilogue, Epilogue::Gelu) && !tape.is_recording() && padded(window.o) == window.o {
-        before.clone()
-    } else {
-        Tensor::on_cuda(cuda, &window.image(window.o), out)?
-    };
-    let residual = match epilogue {
-        Epilogue::Add(value) => Some(add::convert(value.value().clone(), Dtype::F32)?),
-        _ => None,
-    };
+    // Where nobody asks for the sums again, GELU takes their place.
+    let in_place = gelu && !tape.is_recording() && before.shape() == window.image(window.o);
+    let value = if in_place { before.clone() } else { image(out)? };
     let added = residual.as_ref().map(|residual| (residual.address(), 0));
-    let gelu = matches!(epilogue, Epilogue::Gelu);
-    finish(cuda, &before, Some(params.address(layer.bias, Dtype::F32)), added, gelu, &value)?;
+    finish(cuda, &before, Some(bias), added, gelu, &value)?;
     Ok((value, (gelu && tape.is_recording()).then_some(before)))
 }
 
@@ -91,11 +103,6 @@ fn pad(cuda: &Cuda, x: &Tensor) -> Result<Tensor, EngineError> {
 fn resized(cuda: &Cuda, x: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
     let last = |shape: &[usize]| shape.last().copied().unwrap_or(1);
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
-    if (last(x.shape()), last(shape)) == (2, CHANNELS) {
-        let rows = x.len() / 2;
-        cuda.launch(CONV3X3, "pad_2_8", Grid::over(rows), &[x.into(), (&out).into(), rows.into()])?;
-        return Ok(out);
-    }
     let arguments = [x.into(), (&out).into(), out.len().into(), last(x.shape()).into(), last(shape).into()];
     cuda.launch(CONV3X3, "pad", Grid::over(out.len()), &arguments)?;
     Ok(out)
@@ -156,9 +163,11 @@ pub(crate) fn weight_gradient(
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
     let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
-    cuda.aside(&[h, x], || match h.dtype() {
-        Dtype::Bf16 => library_weight_gradient(cuda, record.window, h, x, into),
-        _ => plain_weight_gradient(cuda, record.window, h, x, into),
+    let narrow = Narrow::of(record.window, h.dtype());
+    cuda.aside(&[h, x], || match (narrow, h.dtype()) {
+        (Some(narrow), _) => narrow.weight_gradient(cuda, h, x, into),
+        (None, Dtype::Bf16) => library_weight_gradient(cuda, record.window, h, x, into),
+        (None, _) => plain_weight_gradient(cuda, record.window, h, x, into),
     })
 }
 
@@ -208,6 +217,18 @@ pub(crate) fn input_gradient(
     params: &Params,
 ) -> Result<Tensor, EngineError> {
     let window = record.window;
+    if let Some(narrow) = Narrow::of(window, h.dtype()) {
+        let (dx, weight) = (
+            Tensor::on_cuda(cuda, &window.image(window.c), Dtype::Bf16)?,
+            params.address(record.layer.weight, Dtype::F32),
+        );
+        if narrow.narrows() {
+            narrow.widen(cuda, h, weight, Some(&dx), None)?;
+        } else {
+            narrow.narrow(cuda, h, weight, None, None, &dx)?;
+        }
+        return Ok(dx);
+    }
     if h.dtype() != Dtype::Bf16 {
         return plain(cuda, params, record.layer.weight, window, h, true);
     }

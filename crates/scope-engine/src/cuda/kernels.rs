@@ -27,6 +27,8 @@ pub(super) const ATTENTION: Source =
 pub(super) const ATTENTION_ANY: Source =
     Source { name: "attention_any", parts: &[PRELUDE, include_str!("attention_any.cu")] };
 pub(super) const CONV3X3: Source = Source { name: "conv3x3", parts: &[PRELUDE, include_str!("conv3x3.cu")] };
+pub(super) const CONV_NARROW: Source =
+    Source { name: "conv_narrow", parts: &[PRELUDE, include_str!("mma.cu"), include_str!("conv_narrow.cu")] };
 pub(super) const ELEMENTWISE: Source =
     Source { name: "elementwise", parts: &[PRELUDE, include_str!("elementwise.cu")] };
 pub(super) const FLAT: Source = Source { name: "flat", parts: &[PRELUDE, include_str!("flat.cu")] };

@@ -43,6 +43,19 @@ BIAS(bias_f32_f32, float, float, false)
 BIAS(gelu_bf16_bf16, bf16, bf16, true)
 BIAS(gelu_f32_f32, float, float, true)
 
+// The sum of p[i n] for i from `first` below `end` in steps; sixteen are asked for before the first is used.
+__device__ __forceinline__ float strided_sum(const float* p, int first, int end, int step, long long n) {
+    float sum = 0.f;
+    for (int i = first; i < end; i += 16 * step) {
+        float x[16];
+#pragma unroll
+        for (int j = 0; j < 16; j++) x[j] = i + j * step < end ? __ldcg(p + (i + j * step) * n) : 0.f;
+#pragma unroll
+        for (int j = 0; j < 16; j++) sum += x[j];
+    }
+    return sum;
+}
+
 // sums[n] = the sum over rows of h, added to what is there if asked, where h[m, n] = g[m, n], or g gelu'(u[m, stride]
 // + b), then also written.
 //
@@ -99,9 +112,7 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
     // Threads that share a column each add up some of the partial sums.
     const int c = threadIdx.x & (columns - 1), sharing = columns < 256 ? 256 / columns : 1;
     float sum = 0.f;
-    if (start + c < n)
-#pragma unroll 8
-        for (int y = threadIdx.x / columns; y < gridDim.y; y += sharing) sum += __ldcg(partial + (long long)y * n + start + c);
+    if (start + c < n) sum = strided_sum(partial + start + c, threadIdx.x / columns, gridDim.y, sharing, n);
     shared[threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.x >= columns || start + c >= n) return;
@@ -132,21 +143,20 @@ __device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, f
     int column = blockIdx.x * blockDim.x + threadIdx.x;
     float total[8] = {0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f};
     if (column < n)
-        for (long long row = blockIdx.y; row < m; row += gridDim.y) {
-            float v = load(h + row * n + column);
+#pragma unroll 4
+        for (int row = blockIdx.y; row < (int)m; row += gridDim.y) {
+            float v = load(h + (long long)row * n + column);
 #pragma unroll
             for (int j = 0; j < 8; j++)
-                if (j < k) total[j] = fmaf(v, load(x + row * k + j), total[j]);
+                if (j < k) total[j] = fmaf(v, load(x + (long long)row * k + j), total[j]);
         }
 #pragma unroll
     for (int j = 0; j < 8; j++)
         if (column < n && j < k) partial[((long long)blockIdx.y * n + column) * k + j] = total[j];
     if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
     for (int j = 0; j < k && column < n; j++) {
-        float sum = accumulate ? into[(long long)column * k + j] : 0.f;
-#pragma unroll 8
-        for (int y = 0; y < gridDim.y; y++) sum += __ldcg(partial + ((long long)y * n + column) * k + j);
-        into[(long long)column * k + j] = sum;
+        float before = accumulate ? into[(long long)column * k + j] : 0.f;
+        into[(long long)column * k + j] = before + strided_sum(partial + (long long)column * k + j, 0, gridDim.y, 1, (long long)n * k);
     }
 }
 extern "C" __global__ void narrow_gradient_bf16(const bf16* h, const bf16* x, float* into, float* partial,

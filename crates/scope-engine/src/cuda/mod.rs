@@ -12,6 +12,7 @@
 pub(crate) mod attention;
 mod cache;
 pub(crate) mod conv3x3;
+mod conv_narrow;
 mod convolution;
 pub(crate) mod elementwise;
 pub(crate) mod flat;

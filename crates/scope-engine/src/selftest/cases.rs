@@ -18,7 +18,7 @@ pub(super) fn all() -> Vec<Case> {
     for [tokens, heads, size] in [[256, 3, 64], [256, 2, 32], [192, 2, 64], [64, 2, 32], [16, 2, 8], [5, 1, 6]] {
         cases.push(attention(tokens, heads, size));
     }
-    for [c, o] in [[2, 16], [16, 2], [24, 16]] {
+    for [c, o] in [[2, 16], [16, 2], [24, 16], [2, 64], [64, 2], [2, 96], [96, 2]] {
         cases.extend(conv3x3(c, o));
     }
     cases.extend(layouts());
