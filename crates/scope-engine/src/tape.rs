@@ -134,7 +134,13 @@ impl<'p> Tape<'p> {
         if expected != got {
             return Err(EngineError::Layout { expected, got });
         }
-        let mut flow = Flow { pending: vec![None; records.len()], params: self.params, into };
+        let mut flow = Flow {
+            pending: vec![None; records.len()],
+            params: self.params,
+            into,
+            #[cfg(not(target_arch = "wasm32"))]
+            sums: None,
+        };
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
         }
@@ -173,9 +179,25 @@ pub(crate) struct Flow<'a> {
     pending: Vec<Option<Tensor>>,
     params: &'a Params,
     into: &'a mut Gradients,
+    /// The latest gradient whose column sums a kernel has left, and what it left.
+    #[cfg(not(target_arch = "wasm32"))]
+    sums: Option<(Tensor, Tensor)>,
 }
 
 impl<'a> Flow<'a> {
+    /// Remembers that the column sums of a gradient are among `sums`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn note_sums(&mut self, gradient: Tensor, sums: Tensor) {
+        self.sums = Some((gradient, sums));
+    }
+
+    /// What was left for a gradient, if it is the latest noted.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn sums_of(&self, gradient: &Tensor) -> Option<Tensor> {
+        let (noted, sums) = self.sums.as_ref()?;
+        (noted.address() == gradient.address()).then(|| sums.clone())
+    }
+
     /// The parameters.
     pub(crate) fn params(&self) -> &'a Params {
         self.params

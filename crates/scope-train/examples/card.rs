@@ -31,7 +31,7 @@ fn main() -> Result<(), TrainError> {
     if wants("infer") && wants("once") {
         let model = base(&device)?;
         let tape = Tape::inference(&model.params, Dtype::Bf16);
-        let contexts = examples(&device, 256)?.contexts;
+        let contexts = examples(&device, if wants("single") { 1 } else { 256 })?.contexts;
         println!("{:?}", model.network.forward(&tape, &tape.input(contexts))?.shape());
         cuda.synchronise()?;
     } else if wants("infer") {

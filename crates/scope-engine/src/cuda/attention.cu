@@ -49,41 +49,44 @@ __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile
     }
 }
 
-// grid (TOKENS / QUERIES, batch heads), QUERIES threads. Shared memory: queries | keys | values.
-#ifndef QUERIES
-#define QUERIES (TOKENS < 128 ? TOKENS : TOKENS % 128 ? 64 : 128)
+// grid (TOKENS / QUERIES, batch heads), a warp TILES tiles of sixteen queries. Shared memory: queries | keys | values.
+// Small batches have one tile a warp, so that more processors have work.
+#ifndef TILES
+#define TILES 2
 #endif
-extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __restrict__ qkv, u16* __restrict__ out,
+#define QUERIES (TILES == 1 || TOKENS % 128 ? 64 : 128)
+#define THREADS (QUERIES / TILES * 2)
+extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __restrict__ qkv, u16* __restrict__ out,
                                                                 float* __restrict__ log_sums, int heads, float scale) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, pair = blockIdx.y, first = blockIdx.x * QUERIES;
     const size_t width = (size_t)heads * HEAD, stride = 3 * width;
     const u16* base = qkv + (size_t)(pair / heads) * TOKENS * stride + (pair % heads) * HEAD;
     const u32 q = shared_start(), k = q + QUERIES * ROW_BYTES, v = k + TILE_BYTES;
-    load_rows<QUERIES>(q, 0, base + first * stride, stride, QUERIES);
-    load_rows<TOKENS>(k, 0, base + width, stride, QUERIES);
+    load_rows<QUERIES>(q, 0, base + first * stride, stride, THREADS);
+    load_rows<TOKENS>(k, 0, base + width, stride, THREADS);
     commit_copies();
-    load_rows<TOKENS>(v, 0, base + 2 * width, stride, QUERIES);
+    load_rows<TOKENS>(v, 0, base + 2 * width, stride, THREADS);
     commit_copies();
     await_copies<1>();
     __syncthreads();
     const float sharpness = scale * LOG2E;
     const Lane l(lane);
-    u32 qf[2][STEPS][4];
+    u32 qf[TILES][STEPS][4];
 #pragma unroll
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < TILES; m++)
 #pragma unroll
-        for (int s = 0; s < STEPS; s++) matrices(q + at(warp * 32 + m * 16 + l.left_row, s * 2 + l.left_chunk), qf[m][s]);
-    float o[2][CHUNKS][4], most[2][2], sum[2][2];
+        for (int s = 0; s < STEPS; s++) matrices(q + at(warp * 16 * TILES + m * 16 + l.left_row, s * 2 + l.left_chunk), qf[m][s]);
+    float o[TILES][CHUNKS][4], most[TILES][2], sum[TILES][2];
 #pragma unroll
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < TILES; m++) {
         most[m][0] = most[m][1] = -1e30f, sum[m][0] = sum[m][1] = 0.f;
 #pragma unroll
         for (int n = 0; n < CHUNKS; n++) o[m][n][0] = o[m][n][1] = o[m][n][2] = o[m][n][3] = 0.f;
     }
     for (int block = 0; block < TOKENS / 64; block++) {
-        float s[2][8][4];
+        float s[TILES][8][4];
 #pragma unroll
-        for (int i = 0; i < 64; i++) (&s[0][0][0])[i] = 0.f;
+        for (int i = 0; i < 32 * TILES; i++) (&s[0][0][0])[i] = 0.f;
 #pragma unroll
         for (int d = 0; d < STEPS; d++)
 #pragma unroll
@@ -91,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __res
                 u32 b[4];
                 matrices(k + at(block * 64 + n * 16 + l.right_row, d * 2 + l.right_chunk), b);
 #pragma unroll
-                for (int m = 0; m < 2; m++) {
+                for (int m = 0; m < TILES; m++) {
                     multiply(s[m][2 * n], qf[m][d], b[0], b[1]);
                     multiply(s[m][2 * n + 1], qf[m][d], b[2], b[3]);
                 }
@@ -101,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __res
             __syncthreads();
         }
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < TILES; m++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 float top = most[m][half];
@@ -123,9 +126,9 @@ extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __res
             }
 #pragma unroll
         for (int n = 0; n < 4; n++) {
-            u32 p[2][4];
+            u32 p[TILES][4];
 #pragma unroll
-            for (int m = 0; m < 2; m++) {
+            for (int m = 0; m < TILES; m++) {
                 p[m][0] = pack(s[m][2 * n][0], s[m][2 * n][1]), p[m][1] = pack(s[m][2 * n][2], s[m][2 * n][3]);
                 p[m][2] = pack(s[m][2 * n + 1][0], s[m][2 * n + 1][1]);
                 p[m][3] = pack(s[m][2 * n + 1][2], s[m][2 * n + 1][3]);
@@ -135,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __res
                 u32 b[4];
                 matrices_transposed(v + at(block * 64 + n * 16 + l.left_row, d * 2 + l.left_chunk), b);
 #pragma unroll
-                for (int m = 0; m < 2; m++) {
+                for (int m = 0; m < TILES; m++) {
                     multiply(o[m][2 * d], p[m], b[0], b[1]);
                     multiply(o[m][2 * d + 1], p[m], b[2], b[3]);
                 }
@@ -143,9 +146,9 @@ extern "C" __global__ void __launch_bounds__(QUERIES) attention(const u16* __res
         }
     }
 #pragma unroll
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < TILES; m++) {
         float share[2];
-        int row = warp * 32 + m * 16;
+        int row = warp * 16 * TILES + m * 16;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             float total = sum[m][half];

@@ -58,11 +58,14 @@ pub(crate) fn forward(
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
     let (scale, tokens) = (sizes.scale(), sizes.tokens);
     if sizes.fits(qkv.dtype()) {
-        let queries = sizes.round();
+        // Few heads: one tile of queries a warp, so that more processors have work.
+        let tiles = if sizes.pairs * tokens < 128 * cuda.processors() { 1 } else { 2 };
+        let queries = if tiles == 1 { 64 } else { sizes.round() };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
-        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads: queries, shared };
+        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads: queries / tiles * 2, shared };
+        let constants = format!("{} TILES={tiles}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
-        cuda.launch_with(ATTENTION, &sizes.constants(), "attention", grid, &arguments)?;
+        cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
     } else {
         let arguments = [
             qkv.into(),

@@ -7,12 +7,22 @@ extern "C" __global__ void __launch_bounds__(256) norms(const float* x, double* 
                                                         long long from3, long long to3) {
     long long from[4] = {from0, from1, from2, from3}, to[4] = {to0, to1, to2, to3};
     double sums[4] = {0., 0., 0., 0.};
-    for (long long i = blockIdx.x * 256ll + threadIdx.x; i * 4 < n; i += gridDim.x * 256ll) {
-        float4 v = ((const float4*)x)[i];
-        double square = (double)(v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w);
+    // A block has 2048 neighbours at a time; their loads are asked for before the first is used.
+    for (long long start = blockIdx.x * 2048ll; start < n; start += gridDim.x * 2048ll) {
+        float4 v[2];
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (4 * i >= from[k] && 4 * i < to[k]) sums[k] += square;
+        for (int j = 0; j < 2; j++) {
+            long long at = start + j * 1024 + threadIdx.x * 4;
+            v[j] = at < n ? *(const float4*)(x + at) : make_float4(0.f, 0.f, 0.f, 0.f);
+        }
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            long long at = start + j * 1024 + threadIdx.x * 4;
+            double square = (double)(v[j].x * v[j].x + v[j].y * v[j].y + v[j].z * v[j].z + v[j].w * v[j].w);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (k < ranges && at >= from[k] && at < to[k]) sums[k] += square;
+        }
     }
 #pragma unroll
     for (int k = 0; k < 4; k++) {

@@ -34,7 +34,7 @@ fn at_most(what: &'static str, most: usize, got: usize) -> Result<(), EngineErro
 fn norms(cuda: &Cuda, gradients: &Gradients, paths: &[&str], to: u64) -> Result<(), EngineError> {
     at_most("paths", RANGES, paths.len())?;
     let length = gradients.layout().len();
-    let grid = Grid::of(length.div_ceil(4 * 256).min(4 * cuda.processors()), 256);
+    let grid = Grid::of(length.div_ceil(8 * 256).min(8 * cuda.processors()), 256);
     let partial = cuda.memory(grid.blocks[0] * RANGES * size_of::<f64>())?;
     let mut arguments: Vec<Arg> = vec![
         gradients.flat().into(),

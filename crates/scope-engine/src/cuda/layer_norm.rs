@@ -46,8 +46,7 @@ pub(crate) fn backward(
     let rows = x.len() / width.max(1);
     let dx = Tensor::on_cuda(cuda, x.shape(), gradient.dtype())?;
     let blocks = rows.div_ceil(WARPS).clamp(1, 2 * cuda.processors());
-    let partial = Tensor::on_cuda(cuda, &[blocks, 2, width], Dtype::F32)?;
-    let constants = format!("WIDTH={width}");
+    let partial = Tensor::on_cuda(cuda, &[blocks, 3, width], Dtype::F32)?;
     let arguments = [
         (&x).into(),
         gradient.into(),
@@ -59,11 +58,37 @@ pub(crate) fn backward(
         (NORM_EPSILON as f32).into(),
     ];
     let name = format!("norm_back_{}", kind(gradient.dtype()));
-    cuda.launch_with(LAYER_NORM, &constants, &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
+    cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
     let ((dgain, accumulate), (dbias, _)) = (flow.into().address(norm.weight), flow.into().address(norm.bias));
-    let arguments =
-        [(&partial).into(), dgain.into(), dbias.into(), blocks.into(), usize::from(accumulate).into()];
-    let grid = Grid { blocks: [width.div_ceil(32), 2], ..Grid::of(1, 1024) };
-    cuda.aside(&[&partial], || cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments))?;
+    add_sums(cuda, &partial, 0, &[dgain, dbias], accumulate)?;
+    flow.note_sums(dx.clone(), partial);
     Ok(dx)
+}
+
+/// The gradient of the bias of the layer before a normalisation, from what the normalisation's pass back summed.
+pub(super) fn bias_sums(cuda: &Cuda, partial: &Tensor, (bias, accumulate): (u64, bool)) -> Result<(), EngineError> {
+    add_sums(cuda, partial, 2, &[bias], accumulate)
+}
+
+/// Adds up the blocks' sums \[blocks, 3, width\] of some kinds, beside the main stream.
+fn add_sums(
+    cuda: &Cuda,
+    partial: &Tensor,
+    first: usize,
+    to: &[u64],
+    accumulate: bool,
+) -> Result<(), EngineError> {
+    let (blocks, width) = (partial.shape()[0], partial.shape()[2]);
+    let second = to.get(1).copied().unwrap_or(0);
+    let arguments = [
+        partial.into(),
+        to[0].into(),
+        second.into(),
+        blocks.into(),
+        first.into(),
+        usize::from(accumulate).into(),
+    ];
+    let grid = Grid { blocks: [width.div_ceil(32), to.len()], ..Grid::of(1, 1024) };
+    let constants = format!("WIDTH={width}");
+    cuda.aside(&[partial], || cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments))
 }

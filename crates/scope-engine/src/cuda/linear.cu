@@ -74,28 +74,28 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
     if (column < n) {
         if (GELU) b.load(bias + column);
         // Some rows are asked for before the first is used.
-        constexpr int AHEAD = GELU ? 2 : 8;
+        constexpr int AHEAD = GELU ? 4 : 16;
         const int step = gridDim.y * rows, end = (int)m;
         for (int row = blockIdx.y * rows + threadIdx.x / lanes; row < end; row += AHEAD * step) {
-            Vector<W> v[AHEAD], x[GELU ? AHEAD : 1];
+            Raw<W, T> gs[AHEAD], us[GELU ? AHEAD : 1];
 #pragma unroll
-            for (int j = 0; j < AHEAD; j++) {
-#pragma unroll
-                for (int k = 0; k < W; k++) v[j].x[k] = 0.f;
+            for (int j = 0; j < AHEAD; j++)
                 if (row + j * step < end) {
-                    v[j].load(g + (long long)(row + j * step) * n + column);
-                    if (GELU) x[j].load(u + (long long)(row + j * step) * stride + column);
+                    gs[j].load(g + (long long)(row + j * step) * n + column);
+                    if (GELU) us[j].load(u + (long long)(row + j * step) * stride + column);
                 }
-            }
 #pragma unroll
             for (int j = 0; j < AHEAD; j++) {
-                if (GELU && row + j * step < end) {
+                if (row + j * step >= end) continue;
+                Vector<W> v = gs[j].wide();
+                if (GELU) {
+                    Vector<W> x = us[j].wide();
 #pragma unroll
-                    for (int k = 0; k < W; k++) v[j].x[k] *= gelu_slope(x[j].x[k] + b.x[k]);
-                    v[j].store(h + (long long)(row + j * step) * n + column);
+                    for (int k = 0; k < W; k++) v.x[k] *= gelu_slope(x.x[k] + b.x[k]);
+                    v.store(h + (long long)(row + j * step) * n + column);
                 }
 #pragma unroll
-                for (int k = 0; k < W; k++) total.x[k] += v[j].x[k];
+                for (int k = 0; k < W; k++) total.x[k] += v.x[k];
             }
         }
     }
@@ -122,7 +122,7 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
 }
 
 #define SUMS(name, W, T, GELU)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(256) name(const T* g, const T* u, const float* bias, T* h,            \
+    extern "C" __global__ void __launch_bounds__(256, GELU ? 4 : 2) name(const T* g, const T* u, const float* bias, T* h, \
                                                            float* sums, float* partial, u32* counters, long long m,    \
                                                            int n, int stride, int lanes, int accumulate) {             \
         sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride, lanes, accumulate);                  \

@@ -5,6 +5,7 @@ use super::{
     gemm::{Kind, Operands, Shape},
     kernels::{GEMM, Grid, LINEAR},
     kind,
+    layer_norm::bias_sums,
 };
 use crate::{
     dtype::Dtype,
@@ -172,7 +173,10 @@ pub(super) fn through_gelu(
     let sums = flow.into().address(layer.bias);
     let n = g.shape().last().copied().unwrap_or(1);
     let Some(before) = before else {
-        cuda.aside(&[&g], || column_sums(cuda, &g, n, None, sums))?;
+        match flow.sums_of(&g) {
+            Some(partial) => bias_sums(cuda, &partial, sums)?,
+            None => cuda.aside(&[&g], || column_sums(cuda, &g, n, None, sums))?,
+        }
         return Ok(g);
     };
     let h = Tensor::on_cuda(cuda, g.shape(), compute)?;

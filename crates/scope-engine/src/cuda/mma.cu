@@ -25,11 +25,6 @@ __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_
 template <int LEFT> __device__ __forceinline__ void await_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
-__device__ __forceinline__ float exp2_fast(float x) {
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
 __device__ __forceinline__ float log2_fast(float x) {
     float r;
     asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));

@@ -63,6 +63,33 @@ template <> struct Vector<8> {
     }
 };
 
+// W numbers as they lie in memory, to be made floats when they are used.
+template <int W, typename T> struct Raw {
+    Vector<W> v;
+    __device__ __forceinline__ void load(const T* p) { v.load(p); }
+    __device__ __forceinline__ Vector<W> wide() const { return v; }
+};
+template <> struct Raw<8, bf16> {
+    uint4 v;
+    __device__ __forceinline__ void load(const bf16* p) { v = *(const uint4*)p; }
+    __device__ __forceinline__ Vector<8> wide() const {
+        Vector<8> out;
+        const u32 words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int k = 0; k < 4; k++) out.x[2 * k] = low_half(words[k]), out.x[2 * k + 1] = high_half(words[k]);
+        return out;
+    }
+};
+template <> struct Raw<4, bf16> {
+    uint2 v;
+    __device__ __forceinline__ void load(const bf16* p) { v = *(const uint2*)p; }
+    __device__ __forceinline__ Vector<4> wide() const {
+        Vector<4> out;
+        out.x[0] = low_half(v.x), out.x[1] = high_half(v.x), out.x[2] = low_half(v.y), out.x[3] = high_half(v.y);
+        return out;
+    }
+};
+
 // The sum over a warp, in every lane.
 template <typename T> __device__ __forceinline__ T warp_sum(T x) {
 #pragma unroll
@@ -96,14 +123,24 @@ __device__ __forceinline__ bool last_to_arrive(u32* counter, u32 blocks) {
     return last;
 }
 
+__device__ __forceinline__ float exp2_fast(float x) {
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ __forceinline__ float inverse_fast(float x) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
 // exp(-x^2 / 2) and the standard normal's distribution function. The tail 1 - F(|x|) is Abramowitz and Stegun's
-// 7.1.26, exact to 1.5e-7; its exponential is the one the slope of GELU needs as well.
+// 26.2.17, exact to 7.5e-8; its exponential is the one the slope of GELU needs as well.
 __device__ __forceinline__ float2 bell_and_share(float x) {
-    float z = fabsf(x) * 0.70710678f;
-    float bell = __expf(-0.5f * x * x);
-    float t = __fdividef(1.f, fmaf(0.3275911f, z, 1.f));
-    float p = fmaf(fmaf(fmaf(fmaf(1.061405429f, t, -1.453152027f), t, 1.421413741f), t, -0.284496736f), t, 0.254829592f);
-    float tail = 0.5f * p * t * bell;
+    float bell = exp2_fast(x * x * -0.72134752f);
+    float t = inverse_fast(fmaf(0.23164189f, fabsf(x), 1.f));
+    float p = fmaf(fmaf(fmaf(fmaf(0.5307027145f, t, -0.7265760135f), t, 0.7107068705f), t, -0.142248368f), t, 0.127414796f);
+    float tail = p * t * bell;
     return make_float2(bell, x < 0.f ? tail : 1.f - tail);
 }
 __device__ __forceinline__ float gelu(float x) { return x * bell_and_share(x).y; }
