@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda::{self, Cuda};
 use crate::{
     cpu::Cpu,
     device::{Buffer, Device},
     dtype::{Dtype, Element},
     error::{EngineError, require_shape},
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda::{self, Cuda};
 
 /// A contiguous, row-major array on one device. Cloning shares the memory, which is never written again once
 /// the tensor exists. A change of layout is an operation with a name, never a stride.

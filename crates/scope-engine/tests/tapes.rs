@@ -94,7 +94,7 @@ fn everything(device: &Device) -> Vec<u32> {
     let pace = Pace::new(device, &settings, 1, 1e-3, 0.9).unwrap();
     let update = Update { pace: &pace, longest: 0.1, paths };
     let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
-    teacher.follow(&set.params, &pace).unwrap();
+    teacher.follow(&set.params, &pace, &norm).unwrap();
     for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
         all.extend(tensor.to_vec::<f32>().unwrap());
     }
@@ -195,4 +195,29 @@ fn mistakes_are_named() {
     assert_eq!(tape.backward(&[(&loss, 1.0)], &mut gradients).unwrap_err(), EngineError::NotRecording);
     assert!(Tensor::from_slice(&device, &[3], &[1.0_f32]).is_err());
     assert!(x.value().to_vec::<f64>().is_err());
+}
+
+#[test]
+fn a_step_with_an_infinite_gradient_changes_nothing() {
+    let device = Device::cpu(2);
+    let mut set = setting(&device);
+    let mut teacher = set.params.prefix("patch").unwrap();
+    let mut gradients = Gradients::zeros(&set.params).unwrap();
+    let tape = Tape::recording(&set.params).unwrap();
+    let (_, y) = set.net.forward(&tape, &set.context).unwrap();
+    let seed = Tensor::from_slice(&device, y.shape(), &vec![f32::INFINITY; y.value().len()]).unwrap();
+    tape.backward_from(&[(&y, seed)], &mut gradients).unwrap();
+    drop(tape);
+    let bits = |tensor: &Tensor| -> Vec<u32> {
+        tensor.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+    };
+    let mut moments = Moments::zeros(&set.params).unwrap();
+    let before = [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())];
+    let settings = AdamW::default();
+    let pace = Pace::new(&device, &settings, 1, 1e-3, 0.9).unwrap();
+    let update = Update { pace: &pace, longest: 1.0, paths: &[""] };
+    let norm = settings.step(&mut set.params, &gradients, &mut moments, update).unwrap();
+    teacher.follow(&set.params, &pace, &norm).unwrap();
+    assert!(!norm.to_vec::<f32>().unwrap()[0].is_finite());
+    assert!(before == [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())]);
 }

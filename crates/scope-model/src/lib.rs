@@ -19,4 +19,4 @@ pub use initial::initialise;
 pub use model::Model;
 pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
-pub use weights::{About, WeightFile, WeightKind};
+pub use weights::{About, Training, WeightFile, WeightKind};

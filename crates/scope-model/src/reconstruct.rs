@@ -49,7 +49,7 @@ impl Reconstructor {
 
     /// Uses a model at hand.
     pub fn new(model: Model, pde: Pde, constants: Constants, precision: Precision) -> Self {
-        let about = About { pde, constants, config: model.config.clone() };
+        let about = About { pde, constants, config: model.config.clone(), training: None };
         Self { model, about, precision }
     }
 

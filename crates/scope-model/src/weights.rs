@@ -38,6 +38,22 @@ pub struct About {
     pub constants: Constants,
     /// Its sizes.
     pub config: ModelConfig,
+    /// How it was trained, if it was.
+    pub training: Option<Training>,
+}
+
+/// How a model came to be, for whoever reads its figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// The recipe's name.
+    pub recipe: String,
+    /// Examples seen.
+    pub draws: u64,
+    /// Examples that were planned: with fewer seen, training was cut short.
+    pub planned: u64,
+    /// Whether its data were made by our own solvers: fresh draws, not the released records.
+    pub generated: bool,
 }
 
 /// The entry as it is written.
@@ -49,6 +65,8 @@ struct Entry {
     a: Scaling,
     u: Scaling,
     config: ModelConfig,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    training: Option<Training>,
 }
 
 /// A weight file in memory, its header understood and its tensors not yet looked at.
@@ -132,13 +150,14 @@ impl About {
         }
         entry.config.validate().map_err(|error| format!("its sizes: {error}"))?;
         let constants = Constants { a: entry.a, u: entry.u };
-        Ok(Self { pde, constants, config: entry.config })
+        Ok(Self { pde, constants, config: entry.config, training: entry.training })
     }
 
     fn write(&self) -> String {
         let Constants { a, u } = self.constants;
         let (pde, config) = (self.pde.name().to_owned(), self.config.clone());
-        serde_json::json!(Entry { format: FORMAT, pde, a, u, config }).to_string()
+        serde_json::json!(Entry { format: FORMAT, pde, a, u, config, training: self.training.clone() })
+            .to_string()
     }
 }
 

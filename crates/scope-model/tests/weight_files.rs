@@ -15,7 +15,12 @@ fn config() -> ModelConfig {
 }
 
 fn about() -> About {
-    About { pde: Pde::Helmholtz, constants: Constants::released(Pde::Helmholtz), config: config() }
+    About {
+        pde: Pde::Helmholtz,
+        constants: Constants::released(Pde::Helmholtz),
+        config: config(),
+        training: None,
+    }
 }
 
 fn values(model: &Model) -> Vec<f32> {

@@ -55,10 +55,15 @@ fn steps(cuda: &Cuda, device: &Device, name: &str, objective: Objective) -> Resu
     for _ in 0..60 {
         let mut report = None;
         times.push(cuda.time(|| {
-            report = Some(recorded.step(1e-4, 0.996).map_err(|error| scope_engine::EngineError::Cuda {
-                call: "a step",
-                reason: error.to_string(),
-            })?.clone());
+            report = Some(
+                recorded
+                    .step(1e-4, 0.996)
+                    .map_err(|error| scope_engine::EngineError::Cuda {
+                        call: "a step",
+                        reason: error.to_string(),
+                    })?
+                    .clone(),
+            );
             Ok(())
         })?);
         if let Some(report) = report {

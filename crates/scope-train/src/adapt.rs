@@ -2,15 +2,27 @@
 
 use std::sync::Arc;
 
-use scope_engine::{AdamW, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
-use scope_model::{Decoder, DecoderConfig, Model, initialise};
+use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
+use scope_model::{Decoder, DecoderConfig, Model, ModelConfig, initialise};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     error::TrainError,
     examples::Examples,
-    objective::Component,
+    objective::{Component, Objective},
+    run::{Counters, Learner},
     step::{LONGEST, StepReport},
 };
+
+/// What a head sees of a record in training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// z_M, the predicted latents of a sparse context: SP, what it will see when it is used.
+    Sparse,
+    /// z_F, the latents of the complete view: DP, the control.
+    Complete,
+}
 
 /// A replacement decoder in training. Its layout is its own: the backbone is not even in reach.
 #[derive(Debug)]
@@ -25,6 +37,93 @@ pub struct HeadTrainer {
     /// Steps taken.
     pub steps: u64,
     gradients: Gradients,
+}
+
+/// A head in training on the frozen model that it will replace the decoder of.
+#[derive(Debug)]
+pub struct Adaptation {
+    base: Model,
+    view: View,
+    widths: DecoderConfig,
+    /// The head.
+    pub head: HeadTrainer,
+}
+
+impl Adaptation {
+    /// A newly initialised head on a frozen model.
+    pub fn new(base: Model, widths: DecoderConfig, view: View, seed: u64) -> Result<Self, TrainError> {
+        let head = HeadTrainer::new(&base, &widths, seed)?;
+        Ok(Self { base, view, widths, head })
+    }
+
+    /// The frozen model's latents of a batch; nothing flows back through them.
+    fn latents(&self, examples: &Examples) -> Result<Tensor, TrainError> {
+        let tape = Tape::inference(&self.base.params, Dtype::F32);
+        let latents = match self.view {
+            View::Sparse => self.base.network.predict(&tape, &tape.input(examples.contexts.clone()))?,
+            View::Complete => {
+                self.base.network.encoder.forward(&tape, &tape.input(examples.complete.clone()))?
+            }
+        };
+        Ok(latents.value().clone())
+    }
+}
+
+impl Learner for Adaptation {
+    fn learn(&mut self, examples: &Examples, rate: f64, _: f64) -> Result<StepReport, TrainError> {
+        self.head.step(self.latents(examples)?, examples, rate)
+    }
+
+    fn begin_stage(&mut self, _: &Objective) -> Result<(), TrainError> {
+        self.head.moments = Moments::zeros(&self.head.params)?;
+        self.head.steps = 0;
+        Ok(())
+    }
+
+    fn device(&self) -> &Device {
+        self.base.params.device()
+    }
+
+    fn buffers(&self) -> Vec<(&'static str, &Tensor)> {
+        let HeadTrainer { params, moments, .. } = &self.head;
+        vec![("params", params.flat()), ("first_moment", &moments.first), ("second_moment", &moments.second)]
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { steps: self.head.steps, alpha: 1.0 }
+    }
+
+    fn restore(
+        &mut self,
+        buffers: &dyn Fn(&str) -> Option<Tensor>,
+        counters: Counters,
+    ) -> Result<(), TrainError> {
+        let take = |name: &str| buffers(name).ok_or_else(|| TrainError::lacking(name));
+        self.head.params.set_flat(take("params")?)?;
+        self.head.moments = Moments { first: take("first_moment")?, second: take("second_moment")? };
+        self.head.steps = counters.steps;
+        Ok(())
+    }
+
+    /// The frozen parts with the new head in the decoder's place.
+    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
+        let config = ModelConfig { decoder: self.widths.clone(), ..config.clone() };
+        let mut model = Model::zeros(config, self.device())?;
+        let layout = model.params.layout().clone();
+        let mut flat = vec![0.0_f32; layout.len()];
+        for source in [&self.base.params, &self.head.params] {
+            let values = source.flat().to_vec::<f32>()?;
+            for param in source.layout().params() {
+                let Some(to) = layout.find(&param.name).map(|id| layout.param(id)) else { continue };
+                // The old decoder's names are the new one's; their numbers come second and win.
+                if to.shape == param.shape {
+                    flat[to.range.clone()].copy_from_slice(&values[param.range.clone()]);
+                }
+            }
+        }
+        model.params.set_flat(Tensor::from_slice(self.device(), &[flat.len()], &flat)?)?;
+        Ok(model)
+    }
 }
 
 impl HeadTrainer {
@@ -52,10 +151,10 @@ impl HeadTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let loss = loss.value().clone();
         drop(tape);
-        self.steps += 1;
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps, rate, 1.0)?;
+        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
         let update = Update { pace: &pace, longest: LONGEST, paths: &[""] };
         let norm = self.settings.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
+        self.steps += 1;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
 

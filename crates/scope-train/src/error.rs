@@ -1,5 +1,8 @@
 //! What can go wrong in training.
 
+use std::path::{Path, PathBuf};
+
+use scope_data::DataError;
 use scope_engine::EngineError;
 use scope_model::ModelError;
 use thiserror::Error;
@@ -7,10 +10,98 @@ use thiserror::Error;
 /// An error of this crate.
 #[derive(Debug, Error)]
 pub enum TrainError {
+    /// A recipe or a setting that cannot be used.
+    #[error("{0}")]
+    Recipe(String),
+    /// A request that makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// A run folder that already holds something.
+    #[error("{} already holds a run: continue it with --resume, or name another folder with --out", .0.display())]
+    Occupied(PathBuf),
+    /// Another process trains in the same folder.
+    #[error("{} is being trained by process {pid}: wait for it, or name another folder with --out", folder.display())]
+    Busy {
+        /// The run folder.
+        folder: PathBuf,
+        /// The other process.
+        pid: String,
+    },
+    /// A run that cannot be continued as asked.
+    #[error(
+        "{} was begun with {key} = {before}, and cannot be continued with {key} = {now}: give the same, or begin another run with --out",
+        folder.display()
+    )]
+    Changed {
+        /// The run folder.
+        folder: PathBuf,
+        /// What differs.
+        key: String,
+        /// How the run began.
+        before: String,
+        /// What was asked for now.
+        now: String,
+    },
+    /// A file of a run that is not what it should be.
+    #[error("{} cannot be used: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A loss or gradient that is not finite.
+    #[error(
+        "{what} is {value} at step {step} (after {draws} draws) on records {records:?}: the state before this step is kept; \
+         check the data, or lower peak_rate"
+    )]
+    NotFinite {
+        /// Which number.
+        what: String,
+        /// What it is.
+        value: f64,
+        /// The step of the stage, from one.
+        step: u64,
+        /// Draws before it.
+        draws: u64,
+        /// The records of its batch.
+        records: Vec<usize>,
+    },
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A fault of the data.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// A fault in the computation.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A fault of a model.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl TrainError {
+    /// Wraps an I/O error with what was being done, for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// A state without one of its buffers.
+    pub(crate) fn lacking(name: &str) -> Self {
+        Self::Request(format!("the saved state lacks \"{name}\": it belongs to another kind of run"))
+    }
+
+    /// A file that is not what it should be.
+    pub(crate) fn malformed(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_owned(), problem: problem.into() }
+    }
 }

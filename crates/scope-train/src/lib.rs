@@ -8,15 +8,24 @@ mod error;
 mod examples;
 mod losses;
 mod objective;
+mod pace;
+mod recipe;
 #[cfg(not(target_arch = "wasm32"))]
 mod recorded;
+mod run;
 mod step;
 
-pub use adapt::HeadTrainer;
+pub use adapt::{Adaptation, HeadTrainer, View};
 pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
+pub use pace::StagePace;
+pub use recipe::{Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
+pub use run::{
+    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Ending, Feed, Learner, Length, Line,
+    Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,
+};
 pub use step::{Measured, StepReport, Trainer};

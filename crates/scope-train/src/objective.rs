@@ -44,7 +44,7 @@ pub enum Reach {
 /// Weights of the components and how they are put together. A weight of zero leaves a component out, with all
 /// the work that only it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Objective {
     /// Of L_F.
     pub field: f64,
@@ -60,6 +60,12 @@ pub struct Objective {
     pub spread: f64,
     /// Whether the other components together may not outweigh L_F's gradient.
     pub capped: bool,
+}
+
+impl Default for Objective {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 impl Objective {

@@ -1,13 +1,14 @@
 //! A training step: forward, backward, update.
 
-use scope_engine::{AdamW, Gradients, Moments, Pace, Params, Tape, Tensor, Update};
-use scope_model::{Model, Network};
+use scope_engine::{AdamW, Device, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
+use scope_model::{Model, ModelConfig, Network};
 
 use crate::{
     error::TrainError,
     examples::Examples,
     losses::{Pass, PassLosses},
     objective::{Component, Objective},
+    run::{Counters, Learner},
 };
 
 /// Combined gradients are shortened to this norm.
@@ -30,8 +31,13 @@ pub struct Trainer {
     pub settings: AdamW,
     /// What is minimised.
     pub objective: Objective,
+    /// Steps between two measurements of the cap. In between, one backward pass carries all components, with
+    /// the factor measured last.
+    pub cap_every: u64,
     /// Steps taken in this stage.
     pub steps: u64,
+    /// The cap's last factor.
+    pub alpha: f64,
     /// One gradient a component, kept between steps.
     gradients: Vec<Gradients>,
 }
@@ -42,7 +48,10 @@ pub struct StepReport {
     losses: Vec<(Component, Tensor)>,
     /// Norms \[components, sets\] and alpha, if the cap was at work.
     cap: Option<(Tensor, Tensor)>,
+    /// The factor that was applied, if the cap did not measure one.
+    alpha: f64,
     norm: Tensor,
+    spread: Option<Tensor>,
 }
 
 /// What a step measured.
@@ -57,89 +66,231 @@ pub struct Measured {
     pub alpha: f64,
     /// The norm of the combined gradient before it was shortened.
     pub norm: f64,
+    /// The mean standard deviation of a latent coordinate over the batch.
+    pub spread: Option<f64>,
 }
 
 impl Trainer {
     /// Begins a stage with fresh moments; the teacher begins as the encoder.
     pub fn new(model: Model, objective: Objective) -> Result<Self, TrainError> {
         let Model { network, params, .. } = model;
-        let teacher = objective.has(Component::Latent).then(|| params.prefix("encoder")).transpose()?;
+        let teacher = teacher_of(&params, &objective)?;
         let moments = Moments::zeros(&params)?;
-        let settings = AdamW::default();
-        Ok(Self { network, params, teacher, moments, settings, objective, steps: 0, gradients: Vec::new() })
+        let (settings, gradients) = (AdamW::default(), Vec::new());
+        let (cap_every, steps, alpha) = (1, 0, 1.0);
+        Ok(Self {
+            network,
+            params,
+            teacher,
+            moments,
+            settings,
+            objective,
+            cap_every,
+            steps,
+            alpha,
+            gradients,
+        })
     }
 
-    /// One step with a learning rate, and a momentum for the teacher.
+    /// One step with a learning rate, and a momentum for the teacher. If a gradient is not finite, the report says
+    /// so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
+        let Differentiated { losses, cap, spread } = self.differentiate(examples, Passes::AsNeeded)?;
+        if let Some((_, alpha)) = &cap {
+            self.alpha = scalar(alpha)?;
+        }
         let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, momentum)?;
-        let report = self.step_at(examples, &pace)?;
+        let norm = self.update(&pace)?;
         self.steps += 1;
-        Ok(report)
+        Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
     }
 
-    /// One step at a pace, which must be that of the next step.
-    pub(crate) fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
-        let (losses, cap) = self.differentiate(examples)?;
+    /// One step at the pace of the next, without waiting for the device. Without the variance term's backward pass the
+    /// step is void unless that term is exactly zero; its report then has a norm that is not finite.
+    pub(crate) fn step_unread(
+        &mut self,
+        examples: &Examples,
+        pace: &Pace,
+        variance: bool,
+    ) -> Result<StepReport, TrainError> {
+        let passes = if variance { Passes::All } else { Passes::AllButVariance };
+        let Differentiated { losses, cap, spread } = self.differentiate(examples, passes)?;
+        let norm = self.update(pace)?;
+        Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
+    }
+
+    /// Applies the combined gradient; gives back its norm.
+    fn update(&mut self, pace: &Pace) -> Result<Tensor, TrainError> {
         let update = Update { pace, longest: LONGEST, paths: self.objective.paths() };
         let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
-            teacher.follow(&self.params, pace)?;
+            teacher.follow(&self.params, pace, &norm)?;
         }
-        Ok(StepReport { losses, cap, norm })
+        Ok(norm)
     }
 
     /// Forward and backward; the combined gradient is left in the first buffer.
-    fn differentiate(&mut self, examples: &Examples) -> Result<Differentiated, TrainError> {
+    fn differentiate(&mut self, examples: &Examples, passes: Passes) -> Result<Differentiated, TrainError> {
         let tape = Tape::recording(&self.params)?;
         let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
         let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
-        let capped = self.objective.capped && losses.len() > 1;
-        let buffers = if capped { losses.len() } else { 1 };
+        let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));
+        let spread = spread.transpose()?;
+        let several = self.objective.capped && losses.len() > 1;
+        let measures = several && (passes != Passes::AsNeeded || self.steps.is_multiple_of(self.cap_every));
+        let goes_back = |(component, _): &&(Component, Var)| {
+            passes != Passes::AllButVariance || *component != Component::Variance
+        };
+        let seen: Vec<&(Component, Var)> = losses.iter().filter(goes_back).collect();
+        let buffers = if measures { seen.len() } else { 1 };
         while self.gradients.len() < buffers {
             self.gradients.push(Gradients::zeros(&self.params)?);
         }
-        for gradients in &mut self.gradients {
+        for gradients in &mut self.gradients[..buffers] {
             gradients.restart()?;
         }
-        for (k, (component, loss)) in losses.iter().enumerate() {
-            let weight = self.objective.weight(*component);
-            tape.backward(&[(loss, weight)], &mut self.gradients[if capped { k } else { 0 }])?;
-        }
         let mut cap = None;
-        if let Some((field, others)) = self.gradients.split_first_mut().filter(|_| capped) {
-            let others: Vec<&Gradients> = others.iter().take(losses.len() - 1).collect();
-            let capped = field.add_capped(&others, &CAP_SETS)?;
+        if measures {
+            for ((component, loss), gradients) in seen.iter().zip(&mut self.gradients) {
+                if passes == Passes::AsNeeded && is_zero(*component, loss.value())? {
+                    gradients.clear()?;
+                } else {
+                    tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
+                }
+            }
+            let (field, others) = self.gradients.split_at_mut(1);
+            let others: Vec<&Gradients> = others.iter().take(seen.len() - 1).collect();
+            let capped = field[0].add_capped(&others, &CAP_SETS)?;
             cap = Some((capped.norms, capped.alpha));
+        } else {
+            let factor = |component: Component| match component {
+                Component::Field => self.objective.weight(component),
+                _ if several => self.alpha * self.objective.weight(component),
+                _ => self.objective.weight(component),
+            };
+            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, factor(*c))).collect();
+            tape.backward(&seeds, &mut self.gradients[0])?;
+        }
+        for (_, loss) in losses.iter().filter(|loss| !goes_back(loss)) {
+            self.gradients[0].void_unless_zero(loss.value())?;
         }
         let losses = losses.iter().map(|(component, loss)| (*component, loss.value().clone())).collect();
-        Ok((losses, cap))
+        Ok(Differentiated { losses, cap, spread })
     }
 }
 
-/// The losses of a step, and what the cap measured.
-type Differentiated = (Vec<(Component, Tensor)>, Option<(Tensor, Tensor)>);
+/// Which components' gradients a step computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passes {
+    /// All but those that are exactly zero, which the device is asked for.
+    AsNeeded,
+    /// All.
+    All,
+    /// All but the variance term's; if that was not zero after all, the step is void.
+    AllButVariance,
+}
+
+/// A teacher like the encoder, if the objective wants one.
+fn teacher_of(params: &Params, objective: &Objective) -> Result<Option<Params>, TrainError> {
+    Ok(objective.has(Component::Latent).then(|| params.prefix("encoder")).transpose()?)
+}
+
+/// Whether a component's gradient is exactly zero: a variance term whose every coordinate clears the floor.
+fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
+    Ok(component == Component::Variance && scalar(loss)? == 0.0)
+}
+
+fn scalar(tensor: &Tensor) -> Result<f64, TrainError> {
+    Ok(f64::from(tensor.to_vec::<f32>()?[0]))
+}
+
+/// What a backward pass leaves beside its gradients.
+struct Differentiated {
+    losses: Vec<(Component, Tensor)>,
+    cap: Option<(Tensor, Tensor)>,
+    spread: Option<Tensor>,
+}
+
+impl Learner for Trainer {
+    fn learn(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
+        self.step(examples, rate, momentum)
+    }
+
+    fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
+        self.objective = *objective;
+        self.teacher = teacher_of(&self.params, objective)?;
+        self.moments = Moments::zeros(&self.params)?;
+        (self.steps, self.alpha) = (0, 1.0);
+        Ok(())
+    }
+
+    fn device(&self) -> &Device {
+        self.params.device()
+    }
+
+    fn buffers(&self) -> Vec<(&'static str, &Tensor)> {
+        let teacher = self.teacher.as_ref().map(|teacher| ("teacher", teacher.flat()));
+        let own = [
+            ("params", self.params.flat()),
+            ("first_moment", &self.moments.first),
+            ("second_moment", &self.moments.second),
+        ];
+        own.into_iter().chain(teacher).collect()
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { steps: self.steps, alpha: self.alpha }
+    }
+
+    fn restore(
+        &mut self,
+        buffers: &dyn Fn(&str) -> Option<Tensor>,
+        counters: Counters,
+    ) -> Result<(), TrainError> {
+        let take = |name: &str| buffers(name).ok_or_else(|| TrainError::lacking(name));
+        self.params.set_flat(take("params")?)?;
+        self.moments = Moments { first: take("first_moment")?, second: take("second_moment")? };
+        if let Some(teacher) = &mut self.teacher {
+            teacher.set_flat(take("teacher")?)?;
+        }
+        (self.steps, self.alpha) = (counters.steps, counters.alpha);
+        Ok(())
+    }
+
+    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
+        let mut model = Model::zeros(config.clone(), self.params.device())?;
+        model.params.set_flat(self.params.flat().clone())?;
+        Ok(model)
+    }
+}
 
 impl StepReport {
     /// A report of one loss without a cap.
     pub(crate) fn plain(component: Component, loss: Tensor, norm: Tensor) -> Self {
-        Self { losses: vec![(component, loss)], cap: None, norm }
+        Self { losses: vec![(component, loss)], cap: None, alpha: 1.0, norm, spread: None }
+    }
+
+    /// One component's loss, brought back from the device; zero if it took no part.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn loss(&self, component: Component) -> Result<f64, TrainError> {
+        self.losses.iter().find(|(named, _)| *named == component).map_or(Ok(0.0), |(_, loss)| scalar(loss))
     }
 
     /// Brings the numbers back from the device.
     pub fn read(&self) -> Result<Measured, TrainError> {
-        let scalar = |tensor: &Tensor| Ok::<f64, TrainError>(f64::from(tensor.to_vec::<f32>()?[0]));
         let losses: Vec<(Component, f64)> = self
             .losses
             .iter()
             .map(|(component, loss)| Ok((*component, scalar(loss)?)))
             .collect::<Result<_, TrainError>>()?;
-        let (mut norms, mut alpha) = (Vec::new(), 1.0);
+        let (mut norms, mut alpha) = (Vec::new(), self.alpha);
         if let Some((measured, factor)) = &self.cap {
             let measured = measured.to_vec::<f32>()?;
             let pairs = measured.chunks_exact(2).map(|pair| [f64::from(pair[0]), f64::from(pair[1])]);
             norms = losses.iter().map(|(component, _)| *component).zip(pairs).collect();
             alpha = scalar(factor)?;
         }
-        Ok(Measured { losses, norms, alpha, norm: scalar(&self.norm)? })
+        let spread = self.spread.as_ref().map(scalar).transpose()?;
+        Ok(Measured { losses, norms, alpha, norm: scalar(&self.norm)?, spread })
     }
 }

@@ -9,6 +9,9 @@ use clap::Parser;
 
 use commands::{Command, Outcome};
 
+/// The exit code of a run that was stopped and saved: "try again later" (sysexits.h, EX_TEMPFAIL).
+const INTERRUPTED: u8 = 75;
+
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +20,7 @@ Examples:
   scope data check data/poisson
   scope mask --gallery --out gallery.png
 
-Exit codes: 0 success, 1 failure, 2 misuse.";
+Exit codes: 0 success, 1 failure, 2 misuse, 75 interrupted with its state saved.";
 
 /// Recover complete physical fields from sparse sensors.
 #[derive(Debug, Parser)]
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     match program.command.run() {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::Faults) => ExitCode::FAILURE,
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             terminal::complain(&error);
             ExitCode::FAILURE

@@ -45,7 +45,7 @@ fn info_reads_a_weight_file() {
     let path = folder.path().join("model.safetensors");
     let config = Preset::Tiny.config(32);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let about = About { pde: Pde::Darcy, constants: Constants::released(Pde::Darcy), config };
+    let about = About { pde: Pde::Darcy, constants: Constants::released(Pde::Darcy), config, training: None };
     model.save(&path, &about, WeightKind::Bf16).unwrap();
     let text = stdout(&["model", "info", "--model", path.to_str().unwrap()]);
     assert!(text.contains("a model for darcy") && text.contains("32 x 32 grid, 16 tokens"), "{text}");

@@ -37,6 +37,8 @@ pub struct Schedule {
     seed: u64,
     records: usize,
     batch: usize,
+    /// Conditions that batches take in turn; the protocol's mixture where there are none.
+    in_turn: Vec<Condition>,
     /// Permutations of recent epochs.
     permutations: Mutex<Vec<(u64, Arc<[u32]>)>>,
 }
@@ -48,7 +50,13 @@ impl Schedule {
             (1..=u32::MAX as usize).contains(&records) && batch > 0,
             "records to draw, and room for them"
         );
-        Self { seed, records, batch, permutations: Mutex::new(Vec::new()) }
+        Self { seed, records, batch, in_turn: Vec::new(), permutations: Mutex::new(Vec::new()) }
+    }
+
+    /// The same records under other conditions: batches take these in turn.
+    #[must_use]
+    pub fn taking_in_turn(self, conditions: Vec<Condition>) -> Self {
+        Self { in_turn: conditions, ..self }
     }
 
     /// Records in a batch.
@@ -75,6 +83,9 @@ impl Schedule {
 
     /// The condition of a batch.
     pub fn condition(&self, number: u64) -> Condition {
+        if !self.in_turn.is_empty() {
+            return self.in_turn[(number % self.in_turn.len() as u64) as usize];
+        }
         let (cycle, place) = (number / 5, (number % 5) as usize);
         let family = self.shuffled("family", None, cycle, &Family::ALL)[place];
         // A family occurs once in every cycle, so the cycle numbers its occurrences.

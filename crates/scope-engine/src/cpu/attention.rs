@@ -169,8 +169,11 @@ fn exponentials<V: Lanes>(scores: &mut [V::Real], halves: &mut [bf16], scale: f6
     let whole = scores.len() / V::COUNT * V::COUNT;
     let mut best = scores[0];
     if whole > 0 {
-        let start = load_some::<V>(scores);
-        best = scores[..whole].chunks_exact(V::COUNT).fold(start, |m, x| m.max(load_some::<V>(x))).largest();
+        let mut most = load_some::<V>(scores);
+        for x in scores[..whole].chunks_exact(V::COUNT) {
+            most = most.max(load_some::<V>(x));
+        }
+        best = most.largest();
     }
     best = scores[whole..].iter().fold(best, |best, x| if *x > best { *x } else { best });
     let largest = best * scale;

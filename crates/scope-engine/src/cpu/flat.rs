@@ -40,14 +40,16 @@ impl<R: Real> Kernel<R> for SumOfSquares<'_, R> {
     type Output = f64;
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) -> f64 {
-        let run = |values: &[R]| {
-            let sum = values.chunks(V::COUNT).fold(V::splat(R::default()), |sum, x| {
+        let mut total = 0.0;
+        for run in self.values.chunks(256) {
+            let mut sum = V::splat(R::default());
+            for x in run.chunks(V::COUNT) {
                 let x = load_some::<V>(x);
-                x.mul_add(x, sum)
-            });
-            sum.sum().wide()
-        };
-        self.values.chunks(256).map(run).sum()
+                sum = x.mul_add(x, sum);
+            }
+            total += sum.sum().wide();
+        }
+        total
     }
 }
 
@@ -99,10 +101,10 @@ impl Kernel<f32> for AddSum<'_> {
     fn run<V: Lanes<Real = f32>>(self) {
         for start in (0..self.out.len()).step_by(V::COUNT) {
             let at = start..(start + V::COUNT).min(self.out.len());
-            let sum = self
-                .others
-                .iter()
-                .fold(V::splat(0.0), |sum, other| sum.add(load_some::<V>(&other[at.clone()])));
+            let mut sum = V::splat(0.0);
+            for other in self.others {
+                sum = sum.add(load_some::<V>(&other[at.clone()]));
+            }
             let out = load_some::<V>(&self.out[at.clone()]);
             store_some(sum.mul_add(V::splat(self.factor), out), &mut self.out[at]);
         }
@@ -141,6 +143,10 @@ pub(crate) fn adamw(
     }
     let pieces = pieces(params.layout(), update.paths);
     let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
+    let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
+    if !length.is_finite() {
+        return Ok(measured);
+    }
     let factor = (update.longest / (length + 1e-6)).min(1.0);
     let rule = Rule::new(settings, update.pace, factor);
     let g = gradients.flat().cpu::<f32>();
@@ -155,7 +161,7 @@ pub(crate) fn adamw(
         };
         cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], rule, decays });
     });
-    Ok(Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32))
+    Ok(measured)
 }
 
 /// The numbers of one step.
@@ -226,7 +232,11 @@ pub(crate) fn follow(
     average: &mut Params,
     online: &Params,
     pace: &Pace,
+    guard: &Tensor,
 ) -> Result<(), EngineError> {
+    if !guard.cpu::<f32>()[0].is_finite() {
+        return Ok(());
+    }
     let momentum = f64::from(pace.numbers.cpu::<f32>()[Slot::Momentum as usize]);
     let online = online.flat().cpu::<f32>();
     cpu.for_pieces(average.cpu_mut::<f32>()?, PIECE, |piece, out| {

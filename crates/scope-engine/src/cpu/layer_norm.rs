@@ -99,15 +99,25 @@ impl<R: Real> Kernel<R> for Normalise<'_, R> {
 fn moments<V: Lanes>(x: &[V::Real]) -> (V::Real, V::Real) {
     let zero = V::splat(V::Real::default());
     let count = V::Real::of(x.len() as f64);
-    let sum = x.chunks(V::COUNT).fold(zero, |sum, x| sum.add(load_some::<V>(x)));
-    let mean = sum.sum() / count;
     let whole = x.len() / V::COUNT * V::COUNT;
-    let squares = x[..whole].chunks_exact(V::COUNT).fold(zero, |sum, x| {
+    let (body, rest) = x.split_at(whole);
+    // Plain loops: a closure handed to `fold` would not be compiled for the vectors.
+    let mut sum = zero;
+    for x in body.chunks_exact(V::COUNT) {
+        sum = sum.add(load_some::<V>(x));
+    }
+    let mut total = sum.sum();
+    for x in rest {
+        total += *x;
+    }
+    let mean = total / count;
+    let mut squares = zero;
+    for x in body.chunks_exact(V::COUNT) {
         let d = load_some::<V>(x).sub(V::splat(mean));
-        d.mul_add(d, sum)
-    });
+        squares = d.mul_add(d, squares);
+    }
     let mut total = squares.sum();
-    for x in &x[whole..] {
+    for x in rest {
         total += (*x - mean) * (*x - mean);
     }
     let variance = total / count;

@@ -125,6 +125,20 @@ fn spread_in<R: Real>(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
     (scalar::<R>(cpu, total / coordinates as f64), moments)
 }
 
+/// The mean standard deviation of a coordinate.
+pub(crate) fn mean_spread(cpu: &Cpu, z: &Tensor) -> Tensor {
+    fn typed<R: Real>(cpu: &Cpu, z: &Tensor) -> Tensor {
+        let (_, moments) = spread_in::<R>(cpu, z, 0.0);
+        let deviations = &moments.cpu::<R>()[moments.len() / 2..];
+        let total: f64 = deviations.iter().map(|s| s.wide()).sum();
+        scalar::<R>(cpu, total / deviations.len() as f64)
+    }
+    match z.dtype() {
+        Dtype::F64 => typed::<f64>(cpu, z),
+        _ => typed::<f32>(cpu, z),
+    }
+}
+
 /// The gradient of the floor's loss.
 pub(crate) fn spread_back(cpu: &Cpu, z: &Tensor, moments: &Tensor, floor: f64, gradient: &Tensor) -> Tensor {
     match z.dtype() {

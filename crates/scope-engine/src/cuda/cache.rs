@@ -12,7 +12,10 @@ impl Cache {
     /// The folder of a card in the user's cache folder: `$XDG_CACHE_HOME`, `$LOCALAPPDATA` or `~/.cache`.
     pub(super) fn of(card: &str, (major, minor): (i32, i32), driver: i32) -> Self {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        let root = env::var_os("XDG_CACHE_HOME").or_else(|| env::var_os("LOCALAPPDATA")).map(PathBuf::from).or_else(home);
+        let root = env::var_os("XDG_CACHE_HOME")
+            .or_else(|| env::var_os("LOCALAPPDATA"))
+            .map(PathBuf::from)
+            .or_else(home);
         let card = card.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let name = format!("{card}-{major}{minor}-cuda{driver}-{}", env!("CARGO_PKG_VERSION"));
         Self { folder: root.map(|root| root.join("scope").join(name)) }

@@ -1,6 +1,10 @@
 //! 3x3 convolutions through cuDNN's backend interface: bf16, channels last, channels in multiples of eight.
 
-use std::{collections::HashMap, ffi::c_void, sync::Mutex};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    ffi::c_void,
+    sync::Mutex,
+};
 
 use cudarc::cudnn::{
     result as dnn,
@@ -118,7 +122,11 @@ impl Descriptor {
         let sizes = [n as i64, c as i64, h as i64, w as i64];
         let strides = [(h * w * c) as i64, 1, (w * c) as i64, c as i64];
         Self::new(Kind::CUDNN_BACKEND_TENSOR_DESCRIPTOR)?
-            .with(Name::CUDNN_ATTR_TENSOR_DATA_TYPE, Type::CUDNN_TYPE_DATA_TYPE, &[Data::CUDNN_DATA_BFLOAT16])?
+            .with(
+                Name::CUDNN_ATTR_TENSOR_DATA_TYPE,
+                Type::CUDNN_TYPE_DATA_TYPE,
+                &[Data::CUDNN_DATA_BFLOAT16],
+            )?
             .with(Name::CUDNN_ATTR_TENSOR_DIMENSIONS, Type::CUDNN_TYPE_INT64, &sizes)?
             .with(Name::CUDNN_ATTR_TENSOR_STRIDES, Type::CUDNN_TYPE_INT64, &strides)?
             .with(Name::CUDNN_ATTR_TENSOR_UNIQUE_ID, Type::CUDNN_TYPE_INT64, &[id])?
@@ -130,7 +138,11 @@ impl Descriptor {
     fn window() -> Result<Self, EngineError> {
         let mode = sys::cudnnConvolutionMode_t::CUDNN_CROSS_CORRELATION;
         let mut window = Self::new(Kind::CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)?
-            .with(Name::CUDNN_ATTR_CONVOLUTION_COMP_TYPE, Type::CUDNN_TYPE_DATA_TYPE, &[Data::CUDNN_DATA_FLOAT])?
+            .with(
+                Name::CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
+                Type::CUDNN_TYPE_DATA_TYPE,
+                &[Data::CUDNN_DATA_FLOAT],
+            )?
             .with(Name::CUDNN_ATTR_CONVOLUTION_CONV_MODE, Type::CUDNN_TYPE_CONVOLUTION_MODE, &[mode])?
             .with(Name::CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, Type::CUDNN_TYPE_INT64, &[2_i64])?;
         for name in [
@@ -252,7 +264,11 @@ fn nth_engine(guide: &Descriptor, place: usize) -> Result<Option<Descriptor>, En
 fn plan(handle: &Handle, engine: Descriptor, mut parts: Vec<Descriptor>) -> Result<Plan, EngineError> {
     let plan = Descriptor::new(Kind::CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)?
         .with(Name::CUDNN_ATTR_EXECUTION_PLAN_HANDLE, Type::CUDNN_TYPE_HANDLE, &[handle.0])?
-        .with(Name::CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &[engine.0])?
+        .with(
+            Name::CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+            Type::CUDNN_TYPE_BACKEND_DESCRIPTOR,
+            &[engine.0],
+        )?
         .done()?;
     parts.push(engine);
     let (mut workspace, mut count) = (0_i64, 0_i64);
@@ -284,13 +300,11 @@ impl Cuda {
         };
         // SAFETY: the stream lives as long as the card.
         unsafe { dnn::set_stream(handle.0, self.stream().cast()) }.map_err(failed("choosing a stream"))?;
-        if !plans.contains_key(&shape) {
-            plans.insert(shape, self.fastest_plan(handle, shape, operands)?);
-        }
-        match plans.get(&shape) {
-            Some(plan) => self.execute(handle, plan, operands),
-            None => Ok(()),
-        }
+        let plan = match plans.entry(shape) {
+            Entry::Occupied(plan) => plan.into_mut(),
+            Entry::Vacant(place) => place.insert(self.fastest_plan(handle, shape, operands)?),
+        };
+        self.execute(handle, plan, operands)
     }
 
     fn open_cudnn(&self) -> Result<Handle, EngineError> {

@@ -15,7 +15,12 @@ fn grid(cuda: &Cuda, count: usize) -> Grid {
 /// A tensor of f32 that are all one value.
 pub(crate) fn full(cuda: &Cuda, shape: &[usize], value: f32) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
-    cuda.launch(ELEMENTWISE, "fill_f32", grid(cuda, out.len()), &[(&out).into(), value.into(), out.len().into()])?;
+    cuda.launch(
+        ELEMENTWISE,
+        "fill_f32",
+        grid(cuda, out.len()),
+        &[(&out).into(), value.into(), out.len().into()],
+    )?;
     Ok(out)
 }
 

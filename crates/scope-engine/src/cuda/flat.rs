@@ -91,6 +91,15 @@ pub(crate) fn add_capped(
     Ok(Capped { norms: measured, alpha })
 }
 
+/// Makes gradients not a number unless a loss is exactly zero.
+pub(crate) fn void_unless_zero(
+    cuda: &Cuda,
+    gradients: &mut Gradients,
+    loss: &Tensor,
+) -> Result<(), EngineError> {
+    cuda.launch(FLAT, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
+}
+
 /// One step of AdamW on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
 pub(crate) fn adamw(
     cuda: &Cuda,
@@ -129,6 +138,7 @@ pub(crate) fn follow(
     average: &mut Params,
     online: &Params,
     pace: &Pace,
+    guard: &Tensor,
 ) -> Result<(), EngineError> {
     let length = average.layout().len();
     let arguments = [
@@ -136,6 +146,7 @@ pub(crate) fn follow(
         average.halves().into(),
         online.flat().into(),
         (&pace.numbers).into(),
+        guard.into(),
         length.into(),
     ];
     cuda.launch(FLAT, "follow", grid(cuda, length), &arguments)

@@ -1,7 +1,7 @@
 //! Matrix products through cuBLASLt, with the algorithm of each shape timed once and kept on disk.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     ffi::c_void,
     fmt,
     sync::Mutex,
@@ -80,8 +80,11 @@ unsafe impl Sync for Products {}
 struct Plans {
     made: HashMap<Shape, Plan>,
     /// Algorithms as the disk has them, by the shape's name; read when first wanted.
-    kept: Option<HashMap<String, [u64; 8]>>,
+    kept: Option<Kept>,
 }
+
+/// Algorithms by the names of shapes.
+type Kept = HashMap<String, [u64; 8]>;
 
 /// A product ready to run: descriptors and the chosen algorithm.
 struct Plan {
@@ -145,7 +148,8 @@ impl Plan {
         use sys::cublasLtMatmulDescAttributes_t as Attribute;
         let Shape { kind, m, n, k, input, out, .. } = shape;
         let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
-        let product = lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
+        let product =
+            lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
         let layout = |dtype, rows: usize, columns: usize| {
             lt::create_matrix_layout(data_type(dtype), rows as u64, columns as u64, rows as i64)
                 .map_err(failed("describing a matrix"))
@@ -226,14 +230,12 @@ impl Cuda {
     pub(super) fn product(&self, shape: Shape, operands: Operands) -> Result<(), EngineError> {
         self.bind()?;
         let mut plans = locked(&self.0.products.plans);
-        if !plans.made.contains_key(&shape) {
-            let plan = self.plan(shape, operands, &mut plans)?;
-            plans.made.insert(shape, plan);
-        }
-        match plans.made.get(&shape) {
-            Some(plan) => self.run(plan, &plan.algorithm, shape, operands),
-            None => Ok(()),
-        }
+        let Plans { made, kept } = &mut *plans;
+        let plan = match made.entry(shape) {
+            Entry::Occupied(plan) => plan.into_mut(),
+            Entry::Vacant(place) => place.insert(self.plan(shape, operands, kept)?),
+        };
+        self.run(plan, &plan.algorithm, shape, operands)
     }
 
     fn run(
@@ -275,9 +277,9 @@ impl Cuda {
     }
 
     /// Describes a product and chooses its algorithm: the one on disk, or the fastest of the suggestions.
-    fn plan(&self, shape: Shape, operands: Operands, plans: &mut Plans) -> Result<Plan, EngineError> {
+    fn plan(&self, shape: Shape, operands: Operands, kept: &mut Option<Kept>) -> Result<Plan, EngineError> {
         let mut plan = Plan::new(shape)?;
-        let kept = plans.kept.get_or_insert_with(|| read_kept(&self.0.cache));
+        let kept = kept.get_or_insert_with(|| read_kept(&self.0.cache));
         if let Some(data) = kept.get(&shape.to_string()) {
             plan.algorithm.data = *data;
             return Ok(plan);
@@ -327,7 +329,7 @@ fn file() -> String {
     format!("products-{}.txt", unsafe { sys::cublasLtGetVersion() })
 }
 
-fn read_kept(cache: &Cache) -> HashMap<String, [u64; 8]> {
+fn read_kept(cache: &Cache) -> Kept {
     let text = cache.read(&file()).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let line = |line: &str| -> Option<(String, [u64; 8])> {
         let (shape, numbers) = line.split_once(": ")?;
@@ -337,7 +339,7 @@ fn read_kept(cache: &Cache) -> HashMap<String, [u64; 8]> {
     text.lines().filter_map(line).collect()
 }
 
-fn write_kept(cache: &Cache, kept: &HashMap<String, [u64; 8]>) {
+fn write_kept(cache: &Cache, kept: &Kept) {
     let mut lines: Vec<String> = kept
         .iter()
         .map(|(shape, data)| format!("{shape}: {}\n", data.map(|number| format!("{number:x}")).join(" ")))

@@ -13,7 +13,7 @@ pub struct Graph {
     graph: CudaGraph,
     cuda: Cuda,
     /// Kept for as long as replays may write to them.
-    _arenas: [Arc<Store>; 2],
+    arenas: [Arc<Store>; 2],
 }
 
 impl std::fmt::Debug for Graph {
@@ -33,15 +33,32 @@ impl Graph {
         mut work: impl FnMut() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
         let arenas = [(); 2].map(|()| Arc::new(Store::new(cuda.0.context.clone())));
-        let usual = cuda.0.lanes.exchange(arenas.clone());
-        let recorded = work().and_then(|first| {
-            drop(first);
+        Self::within(cuda, arenas, || {
+            work()?;
             cuda.synchronise()?;
             cuda.capture(&mut work)
-        });
+        })
+    }
+
+    /// Records other work in the same memory, without doing it first: what it needs to know of the card, the work
+    /// recorded before must have found out.
+    pub fn record_beside<T, E: From<EngineError>>(
+        &self,
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<(Self, T), E> {
+        Self::within(&self.cuda, self.arenas.clone(), || self.cuda.capture(&mut work))
+    }
+
+    fn within<T, E>(
+        cuda: &Cuda,
+        arenas: [Arc<Store>; 2],
+        record: impl FnOnce() -> Result<(CudaGraph, T), E>,
+    ) -> Result<(Self, T), E> {
+        let usual = cuda.0.lanes.exchange(arenas.clone());
+        let recorded = record();
         cuda.0.lanes.exchange(usual);
         let (graph, value) = recorded?;
-        Ok((Self { graph, cuda: cuda.clone(), _arenas: arenas }, value))
+        Ok((Self { graph, cuda: cuda.clone(), arenas }, value))
     }
 
     /// Does the recorded work again.
@@ -79,7 +96,8 @@ impl Cuda {
         let value = work();
         let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).map_err(failed("ending a graph"));
         let value = value?;
-        let empty = || EngineError::Cuda { call: "ending a graph", reason: "nothing was recorded".to_owned() };
+        let empty =
+            || EngineError::Cuda { call: "ending a graph", reason: "nothing was recorded".to_owned() };
         let graph = graph?.ok_or_else(empty)?;
         graph.upload().map_err(failed("uploading a graph"))?;
         Ok((graph, value))

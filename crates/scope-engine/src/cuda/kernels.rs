@@ -111,7 +111,8 @@ impl Cuda {
     ) -> Result<(), EngineError> {
         let function = self.function(source, constants, name, grid.shared)?;
         let mut values = arguments.to_vec();
-        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut value.0).cast()).collect();
+        let mut pointers: Vec<*mut c_void> =
+            values.iter_mut().map(|value| (&raw mut value.0).cast()).collect();
         let unsigned = |x: usize| u32::try_from(x).unwrap_or(u32::MAX);
         let blocks = (unsigned(grid.blocks[0]), unsigned(grid.blocks[1]), 1);
         self.bind()?;
@@ -128,7 +129,10 @@ impl Cuda {
                 &mut pointers,
             )
         }
-        .map_err(|error| EngineError::Cuda { call: "launching a kernel", reason: format!("{name}: {error:?}") })
+        .map_err(|error| EngineError::Cuda {
+            call: "launching a kernel",
+            reason: format!("{name}: {error:?}"),
+        })
     }
 
     /// Launches a kernel.
@@ -153,7 +157,8 @@ impl Cuda {
         if let Some(function) = locked(&self.0.kernels.functions).get(&key) {
             return Ok(function.clone());
         }
-        let function = self.module(source, constants)?.load_function(name).map_err(failed("finding a kernel"))?;
+        let function =
+            self.module(source, constants)?.load_function(name).map_err(failed("finding a kernel"))?;
         if shared > USUAL_SHARED {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let bytes = i32::try_from(shared).unwrap_or(i32::MAX);
@@ -203,7 +208,10 @@ fn compile(text: &str, constants: &str, (major, minor): (i32, i32)) -> Result<Ve
         // SAFETY: as above; the log ends with a zero.
         let log = unsafe { nvrtc::result::get_program_log(program) }
             .map(|log| unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned());
-        EngineError::Cuda { call: "compiling kernels", reason: format!("{error:?} {}", log.unwrap_or_default()) }
+        EngineError::Cuda {
+            call: "compiling kernels",
+            reason: format!("{error:?} {}", log.unwrap_or_default()),
+        }
     });
     let code = code.and_then(|()| machine_code(program));
     // SAFETY: created above, not used again.
@@ -214,7 +222,9 @@ fn compile(text: &str, constants: &str, (major, minor): (i32, i32)) -> Result<Ve
 fn machine_code(program: nvrtc::sys::nvrtcProgram) -> Result<Vec<u8>, EngineError> {
     let mut size = 0_usize;
     // SAFETY: a compiled program; writes one number.
-    unsafe { nvrtc::sys::nvrtcGetCUBINSize(program, &mut size) }.result().map_err(failed("sizing kernels"))?;
+    unsafe { nvrtc::sys::nvrtcGetCUBINSize(program, &mut size) }
+        .result()
+        .map_err(failed("sizing kernels"))?;
     let mut code = vec![0_u8; size];
     // SAFETY: writes `size` bytes.
     unsafe { nvrtc::sys::nvrtcGetCUBIN(program, code.as_mut_ptr().cast()) }

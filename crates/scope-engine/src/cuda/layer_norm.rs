@@ -23,8 +23,14 @@ pub(crate) fn forward(cuda: &Cuda, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> R
     let rows = x.len() / width.max(1);
     let out = Tensor::on_cuda(cuda, x.shape(), tape.compute())?;
     let address = |id| tape.params().address(id, Dtype::F32).into();
-    let arguments =
-        [(&x).into(), address(norm.weight), address(norm.bias), (&out).into(), rows.into(), (NORM_EPSILON as f32).into()];
+    let arguments = [
+        (&x).into(),
+        address(norm.weight),
+        address(norm.bias),
+        (&out).into(),
+        rows.into(),
+        (NORM_EPSILON as f32).into(),
+    ];
     let name = format!("norm_{}", kind(out.dtype()));
     let grid = Grid::of(rows.div_ceil(WARPS), 32 * WARPS);
     cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, grid, &arguments)?;
@@ -59,14 +65,19 @@ pub(crate) fn backward(
     ];
     let name = format!("norm_back_{}", kind(gradient.dtype()));
     cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
-    let ((dgain, accumulate), (dbias, _)) = (flow.into().address(norm.weight), flow.into().address(norm.bias));
+    let ((dgain, accumulate), (dbias, _)) =
+        (flow.into().address(norm.weight), flow.into().address(norm.bias));
     add_sums(cuda, &partial, 0, &[dgain, dbias], accumulate)?;
     flow.note_sums(dx.clone(), partial);
     Ok(dx)
 }
 
 /// The gradient of the bias of the layer before a normalisation, from what the normalisation's pass back summed.
-pub(super) fn bias_sums(cuda: &Cuda, partial: &Tensor, (bias, accumulate): (u64, bool)) -> Result<(), EngineError> {
+pub(super) fn bias_sums(
+    cuda: &Cuda,
+    partial: &Tensor,
+    (bias, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
     add_sums(cuda, partial, 2, &[bias], accumulate)
 }
 

@@ -5,7 +5,12 @@ use super::{
     kernels::{Arg, Grid, LAYOUT},
     kind,
 };
-use crate::{dtype::Dtype, error::EngineError, ops::{Patches, add}, tensor::Tensor};
+use crate::{
+    dtype::Dtype,
+    error::EngineError,
+    ops::{Patches, add},
+    tensor::Tensor,
+};
 
 /// The sizes that kernels take last.
 fn sizes(patches: Patches) -> [Arg; 4] {

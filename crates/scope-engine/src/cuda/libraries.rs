@@ -74,7 +74,10 @@ fn find(wanted: &Wanted) -> Result<(), EngineError> {
     if opened && unsafe { (wanted.present)() } {
         return Ok(());
     }
-    Err(EngineError::Unavailable { what: format!("{} was not found", wanted.name), advice: wanted.advice.into() })
+    Err(EngineError::Unavailable {
+        what: format!("{} was not found", wanted.name),
+        advice: wanted.advice.into(),
+    })
 }
 
 /// Opens a library for as long as the program runs.

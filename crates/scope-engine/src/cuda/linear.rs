@@ -80,12 +80,21 @@ fn multiply(
     let right = params.address(weight, input);
     if aligned(k, input) && aligned(n, input) {
         let (bias_at, add) = (bias.map(|id| params.address(id, out)), residual.map(Tensor::address));
-        let shape = Shape { kind: Kind::Forward, m, n, k, input, out, bias: bias.is_some(), add: add.is_some() };
+        let shape =
+            Shape { kind: Kind::Forward, m, n, k, input, out, bias: bias.is_some(), add: add.is_some() };
         let (left, bias, add) = (x.address(), bias_at.unwrap_or(0), add.unwrap_or(0));
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
     let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
-    any_product(cuda, [m, n, k], (x.address(), [k, 1]), (right, [k, 1]), bias, (input, y.address(), out), false)?;
+    any_product(
+        cuda,
+        [m, n, k],
+        (x.address(), [k, 1]),
+        (right, [k, 1]),
+        bias,
+        (input, y.address(), out),
+        false,
+    )?;
     match residual {
         Some(residual) => finish(cuda, y, None, Some((residual.address(), 0)), false, y),
         None => Ok(()),
@@ -256,7 +265,8 @@ fn outer_product(
     let k = x.len() / rows.max(1);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
-        let shape = Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: accumulate };
+        let shape =
+            Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: accumulate };
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
@@ -309,7 +319,15 @@ pub(crate) fn input_gradient(
         let shape = Shape { kind: Kind::Input, m, n: k, k: n, input, out: input, bias: false, add: false };
         cuda.product(shape, Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() })?;
     } else {
-        any_product(cuda, [m, k, n], (h.address(), [n, 1]), (right, [1, k]), 0, (input, dx.address(), input), false)?;
+        any_product(
+            cuda,
+            [m, k, n],
+            (h.address(), [n, 1]),
+            (right, [1, k]),
+            0,
+            (input, dx.address(), input),
+            false,
+        )?;
     }
     Ok(dx)
 }

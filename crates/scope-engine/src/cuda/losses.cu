@@ -62,25 +62,39 @@ extern "C" __global__ void mean_square_back(const float* x, const float* t, cons
         out[i] = factor * (x[i] - t[i]);
 }
 
-// A thread a coordinate: its mean and deviation over the batch, and its share of the loss.
+// The mean and deviation of a coordinate over the batch.
+__device__ __forceinline__ float2 coordinate(const float* z, int batch, long long coordinates) {
+    float sum = 0.f, squares = 0.f;
+    for (int b = 0; b < batch; b++) sum += z[b * coordinates];
+    float mean = sum / batch;
+    for (int b = 0; b < batch; b++) {
+        float d = z[b * coordinates] - mean;
+        squares = fmaf(d, d, squares);
+    }
+    return make_float2(mean, sqrtf(squares / batch));
+}
+
+// A thread a coordinate: its moments, and its share of the loss.
 extern "C" __global__ void spread(const float* z, float* loss, float* moments, double* partial, u32* counter,
                                   int batch, long long coordinates, float floor) {
     long long j = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     double share = 0., total;
     if (j < coordinates) {
-        float sum = 0.f, squares = 0.f;
-        for (int b = 0; b < batch; b++) sum += z[b * coordinates + j];
-        float mean = sum / batch;
-        for (int b = 0; b < batch; b++) {
-            float d = z[b * coordinates + j] - mean;
-            squares = fmaf(d, d, squares);
-        }
-        float deviation = sqrtf(squares / batch), gap = fmaxf(floor - deviation, 0.f);
-        moments[j] = mean;
-        moments[coordinates + j] = deviation;
+        float2 m = coordinate(z + j, batch, coordinates);
+        float gap = fmaxf(floor - m.y, 0.f);
+        moments[j] = m.x;
+        moments[coordinates + j] = m.y;
         share = (double)gap * gap;
     }
     if (total_of(share, partial, counter, gridDim.x, &total)) *loss = (float)(total / coordinates);
+}
+
+// The mean deviation of a coordinate.
+extern "C" __global__ void mean_spread(const float* z, float* mean, double* partial, u32* counter, int batch,
+                                       long long coordinates) {
+    long long j = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    double total, deviation = j < coordinates ? coordinate(z + j, batch, coordinates).y : 0.;
+    if (total_of(deviation, partial, counter, gridDim.x, &total)) *mean = (float)(total / coordinates);
 }
 
 // dz = -2 g max(0, floor - s) (z - mean) / (coordinates batch s), and 0 where s = 0.

@@ -69,8 +69,14 @@ pub(crate) fn mean_square(cuda: &Cuda, x: &Tensor, t: &Tensor) -> Result<Tensor,
     let loss = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
     let blocks = x.len().div_ceil(1024).clamp(1, 2 * cuda.processors());
     let partial = cuda.memory(blocks * size_of::<f64>())?;
-    let arguments =
-        [(&x).into(), (&t).into(), (&loss).into(), (&partial).into(), cuda.counters(1)?.into(), x.len().into()];
+    let arguments = [
+        (&x).into(),
+        (&t).into(),
+        (&loss).into(),
+        (&partial).into(),
+        cuda.counters(1)?.into(),
+        x.len().into(),
+    ];
     cuda.launch(LOSSES, "mean_square", Grid::of(blocks, 256), &arguments)?;
     Ok(loss)
 }
@@ -110,6 +116,21 @@ pub(crate) fn spread(cuda: &Cuda, z: &Tensor, floor: f64) -> Result<(Tensor, Ten
     ];
     cuda.launch(LOSSES, "spread", grid, &arguments)?;
     Ok((loss, moments))
+}
+
+/// The mean standard deviation of a coordinate.
+pub(crate) fn mean_spread(cuda: &Cuda, z: &Tensor) -> Result<Tensor, EngineError> {
+    let z = wide(z)?;
+    let batch = z.shape().first().copied().unwrap_or(1);
+    let coordinates = z.len() / batch.max(1);
+    let mean = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
+    let grid = Grid::over(coordinates);
+    let partial = cuda.memory(grid.blocks[0] * size_of::<f64>())?;
+    let counter = cuda.counters(1)?;
+    let arguments =
+        [(&z).into(), (&mean).into(), (&partial).into(), counter.into(), batch.into(), coordinates.into()];
+    cuda.launch(LOSSES, "mean_spread", grid, &arguments)?;
+    Ok(mean)
 }
 
 /// The gradient of the floor's loss.

@@ -192,7 +192,8 @@ impl Cuda {
     pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<(), EngineError> {
         self.bind()?;
         // SAFETY: an address of live memory of at least that many bytes.
-        unsafe { result::memset_d8_async(address, 0, bytes, self.stream()) }.map_err(failed("clearing memory"))
+        unsafe { result::memset_d8_async(address, 0, bytes, self.stream()) }
+            .map_err(failed("clearing memory"))
     }
 }
 

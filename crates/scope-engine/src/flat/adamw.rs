@@ -1,5 +1,7 @@
 //! AdamW with clipping, over all parameters at once.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     params::{Gradients, Params},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 /// The settings of AdamW (Loshchilov and Hutter, 2019).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,7 +109,8 @@ impl AdamW {
     /// g *= c; p *= 1 - rate decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
     /// p -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
     ///
-    /// Gives back |g| before it is shortened, \[1\].
+    /// Gives back |g| before it is shortened, \[1\]. If that is not finite, nothing else happens: the state stays
+    /// as it was.
     pub fn step(
         &self,
         params: &mut Params,

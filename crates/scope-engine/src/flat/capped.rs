@@ -1,5 +1,7 @@
 //! Adding gradients that may not outweigh the one they are added to.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     params::Gradients,
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 /// What [`Gradients::add_capped`] measured.
 #[derive(Clone, Debug)]
@@ -36,6 +36,22 @@ impl Gradients {
             Device::Cpu(cpu) => cpu::flat::add_capped(&cpu, self, auxiliaries, paths),
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::flat::add_capped(&cuda, self, auxiliaries, paths),
+        }
+    }
+
+    /// Makes these gradients not a number unless a loss is exactly zero: a step with them then changes nothing. So a
+    /// step may be recorded without a component whose loss is expected to be zero, and repeated with it if not.
+    pub fn void_unless_zero(&mut self, loss: &Tensor) -> Result<(), EngineError> {
+        require_shape("a check of a loss", "the loss", loss.shape(), &[1])?;
+        match self.flat().device().clone() {
+            Device::Cpu(_) => {
+                if loss.cpu::<f32>()[0] != 0.0 {
+                    self.all_cpu_mut::<f32>()?[0] = f32::NAN;
+                }
+                Ok(())
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::void_unless_zero(&cuda, self, loss),
         }
     }
 

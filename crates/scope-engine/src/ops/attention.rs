@@ -1,5 +1,7 @@
 //! Self-attention over all tokens.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -8,8 +10,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 struct AttentionRecord {
     heads: usize,

@@ -1,5 +1,7 @@
 //! 3x3 convolution with a border of zeros, channels last.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -9,8 +11,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 impl Linear {
     /// Declares a 3x3 convolution from `c` to `o` channels: weight \[o, c, 3, 3\] and bias \[o\].

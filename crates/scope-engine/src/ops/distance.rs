@@ -1,5 +1,7 @@
 //! The mean of weighted Euclidean distances: a relative error, when the weights are one over the targets' norms.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 struct DistanceRecord {
     prediction: Var,

@@ -1,6 +1,8 @@
 //! Layer normalisation over the last axis.
 
 use super::rows_of;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -9,8 +11,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 /// Added to the variance.
 pub(crate) const EPSILON: f64 = 1e-5;

@@ -1,6 +1,8 @@
 //! y = x W^T + b, with what usually follows it.
 
 use super::{rows_of, with_last};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -10,8 +12,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 /// A linear layer's parameters: weight \[n, k\] (or \[n, ...\] with k numbers each) and bias \[n\].
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! Images cut into square patches, one a token.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 /// The sizes of an image in patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

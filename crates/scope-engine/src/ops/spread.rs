@@ -1,5 +1,7 @@
 //! A floor under the spread of every coordinate over the batch.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 struct SpreadRecord {
     z: Var,
@@ -31,6 +31,15 @@ impl Tape<'_> {
         };
         let record = SpreadRecord { z: z.clone(), floor, moments };
         Ok(self.push(value, z.node().is_some(), || Box::new(record)))
+    }
+
+    /// The mean over coordinates of s_j, \[1\]: how much latents differ from sample to sample. Nothing flows back.
+    pub fn mean_spread(&self, z: &Var) -> Result<Tensor, EngineError> {
+        match self.device() {
+            Device::Cpu(cpu) => Ok(cpu::losses::mean_spread(cpu, z.value())),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::losses::mean_spread(cuda, z.value()),
+        }
     }
 }
 

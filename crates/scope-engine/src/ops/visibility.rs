@@ -1,5 +1,7 @@
 //! How much of each patch is seen.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -7,8 +9,6 @@ use crate::{
     ops::Patches,
     tape::{Tape, Var},
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 
 impl Tape<'_> {
     /// The mean of every second channel (the masks of a context) over each patch. A mask is data: nothing flows

@@ -64,6 +64,8 @@ impl Gradients {
     /// Forgets everything.
     pub fn clear(&mut self) -> Result<(), EngineError> {
         self.inputs.clear();
+        #[cfg(not(target_arch = "wasm32"))]
+        self.stale.clear();
         match (self.flat.device().clone(), self.flat.dtype()) {
             #[cfg(not(target_arch = "wasm32"))]
             (Device::Cuda(cuda), _) => cuda.clear(self.flat.address(), self.flat.len() * size_of::<f32>())?,

@@ -2,10 +2,10 @@
 
 use super::Case;
 use crate::{
-    ops::{Epilogue, Linear, Norm},
-    tape::{Tape, Var},
     error::EngineError,
+    ops::{Epilogue, Linear, Norm},
     params::Layout,
+    tape::{Tape, Var},
 };
 
 /// All cases.
@@ -15,7 +15,9 @@ pub(super) fn all() -> Vec<Case> {
         cases.extend(linear(m, k, n));
     }
     cases.extend([512, 256, 33].map(layer_norm));
-    for [tokens, heads, size] in [[256, 3, 64], [256, 2, 32], [192, 2, 64], [64, 2, 32], [16, 2, 8], [5, 1, 6]] {
+    for [tokens, heads, size] in
+        [[256, 3, 64], [256, 2, 32], [192, 2, 64], [64, 2, 32], [16, 2, 8], [5, 1, 6]]
+    {
         cases.push(attention(tokens, heads, size));
     }
     for [c, o] in [[2, 16], [16, 2], [24, 16], [2, 64], [64, 2], [2, 96], [96, 2]] {

@@ -71,7 +71,7 @@ fn two_steps(device: &Device) -> Result<Parts, EngineError> {
         let paths = if number == 1 { &["encoder", "decoder"][..] } else { &[""][..] };
         let update = Update { pace: &pace, longest: 1.0, paths };
         let norm = settings.step(&mut params, &main, &mut moments, update)?;
-        average.follow(&params, &pace)?;
+        average.follow(&params, &pace, &norm)?;
         let read = |tensor: &Tensor| tensor.to_vec::<f32>();
         parts.push(("norms under the cap", read(&capped.norms)?));
         parts.push(("the cap's factor", read(&capped.alpha)?));

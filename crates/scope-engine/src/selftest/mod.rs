@@ -136,8 +136,7 @@ fn relative_error(got: &[f32], expected: &[f32]) -> f64 {
         return f64::NAN;
     }
     let square = |x: f64| x * x;
-    let difference: f64 =
-        got.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+    let difference: f64 = got.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
     let size: f64 = expected.iter().map(|b| square(f64::from(*b))).sum();
     (difference / size.max(1e-30)).sqrt()
 }

@@ -5,12 +5,13 @@ mod data;
 mod demo;
 mod mask;
 mod model;
+mod training;
 
 use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_model::Preset;
+use scope_model::{Head, Preset};
 use scope_pde::{MIN_RESOLUTION, Pde};
 
 /// How a command that ran to its end turned out.
@@ -20,6 +21,8 @@ pub(crate) enum Outcome {
     Success,
     /// The command did its work and found something wrong with what it was given.
     Faults,
+    /// The user stopped it; its state is saved.
+    Interrupted,
 }
 
 /// Reads the name of a problem; a misspelt one gets a suggestion.
@@ -30,6 +33,11 @@ fn pde_names() -> impl TypedValueParser<Value = Pde> {
 /// Reads the name of a model's size.
 fn model_names() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
+/// Reads the name of a replacement decoder.
+fn head_names() -> impl TypedValueParser<Value = Head> {
+    PossibleValuesParser::new(Head::ALL.map(Head::name)).try_map(|name| name.parse::<Head>())
 }
 
 /// Reads a resolution that the solvers and masks support.
@@ -48,6 +56,10 @@ pub(crate) enum Command {
     Data(data::DataCommand),
     /// Write an observation mask, or a picture of all families
     Mask(mask::MaskCommand),
+    /// Train a model
+    Train(training::TrainCommand),
+    /// Train a replacement decoder on a trained model
+    Adapt(training::AdaptCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -62,6 +74,8 @@ impl Command {
             Command::Demo(demo) => demo.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
+            Command::Train(train) => train.run(),
+            Command::Adapt(adapt) => adapt.run(),
             Command::Model(model) => model.run(),
             Command::Bench(bench) => bench.run(),
         }

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use clap::{
-    Args,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::Args;
 use scope_model::{About, Accounting, Head, ModelConfig, Preset, WeightFile};
 use serde_json::json;
 
-use crate::commands::Outcome;
+use crate::commands::{Outcome, head_names};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -34,11 +31,6 @@ pub(crate) struct ModelInfo {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// Reads the name of a replacement decoder.
-fn head_names() -> impl TypedValueParser<Value = Head> {
-    PossibleValuesParser::new(Head::ALL.map(Head::name)).try_map(|name| name.parse::<Head>())
 }
 
 impl ModelInfo {

@@ -1,0 +1,191 @@
+//! Recipes: everything about a training run but its data and its model, as TOML.
+
+mod settings;
+
+use serde::{Deserialize, Serialize};
+
+use settings::apply_settings;
+
+use crate::{
+    error::TrainError,
+    objective::{Component, Objective},
+};
+
+/// The recipes that come with the program.
+const BUILT_IN: [(&str, &str); 5] = [
+    ("full", include_str!("full.toml")),
+    ("fjv", include_str!("fjv.toml")),
+    ("fo", include_str!("fo.toml")),
+    ("fg", include_str!("fg.toml")),
+    ("fjvg", include_str!("fjvg.toml")),
+];
+
+/// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
+const HEAD_EPOCHS: f64 = 100.0;
+
+/// How a model is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// What it is called.
+    pub name: String,
+    /// Examples in a step.
+    pub batch: usize,
+    /// The learning rate after the warm-up.
+    pub peak_rate: f64,
+    /// The learning rate at both ends.
+    pub floor_rate: f64,
+    /// Epochs of warm-up; never more than 5% of a stage.
+    pub warmup_epochs: f64,
+    /// Of weights of rank two and more, without positions.
+    pub weight_decay: f64,
+    /// The teacher's momentum at both ends of a stage.
+    pub momentum: [f64; 2],
+    /// Steps between two measurements of the cap; 1 is exact.
+    pub cap_every: u64,
+    /// The complete-view stage before the main one, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pretrain: Option<StageRecipe>,
+    /// The main stage.
+    pub main: StageRecipe,
+}
+
+/// One stage of a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageRecipe {
+    /// Its length in passes over the training set.
+    pub epochs: f64,
+    /// What it minimises.
+    pub objective: Objective,
+}
+
+impl Recipe {
+    /// The names of the recipes that come with the program.
+    pub fn names() -> [&'static str; 5] {
+        BUILT_IN.map(|(name, _)| name)
+    }
+
+    /// A recipe that comes with the program, or one from a TOML file, as text.
+    pub fn text(name: &str) -> Result<String, TrainError> {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Ok((*text).to_owned());
+        }
+        std::fs::read_to_string(name).map_err(|error| {
+            let known = Self::names().join(", ");
+            TrainError::Recipe(format!(
+                "\"{name}\" is neither a recipe of this program ({known}) nor a file that can be read ({error})"
+            ))
+        })
+    }
+
+    /// A recipe by name or file, with settings of the form `key=value` on top.
+    pub fn resolve(name: &str, settings: &[String]) -> Result<Self, TrainError> {
+        let text = Self::text(name)?;
+        let recipe: Self = toml::from_str(&text)
+            .map_err(|error| TrainError::Recipe(format!("the recipe \"{name}\" cannot be used: {error}")))?;
+        recipe.with_settings(settings)
+    }
+
+    /// The same with settings of the form `key=value` on top, checked.
+    pub fn with_settings(&self, settings: &[String]) -> Result<Self, TrainError> {
+        let recipe = apply_settings(self, settings)?;
+        recipe.validate()?;
+        Ok(recipe)
+    }
+
+    /// Whether such a training can be run, and if not, why.
+    fn validate(&self) -> Result<(), TrainError> {
+        let refuse = |problem: String| Err(TrainError::Recipe(problem));
+        if !(1..=1 << 20).contains(&self.batch) || self.cap_every == 0 {
+            return refuse(format!(
+                "batch = {} and cap_every = {} must be positive",
+                self.batch, self.cap_every
+            ));
+        }
+        let rates = [self.peak_rate, self.floor_rate];
+        if !rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) || self.floor_rate > self.peak_rate {
+            return refuse(format!(
+                "floor_rate = {} and peak_rate = {} must be positive, the floor below the peak",
+                self.floor_rate, self.peak_rate
+            ));
+        }
+        if !self.momentum.iter().all(|momentum| (0.0..=1.0).contains(momentum)) {
+            return refuse(format!("momentum = {:?} must lie between 0 and 1", self.momentum));
+        }
+        let weights = [self.weight_decay, self.warmup_epochs];
+        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+            return refuse("weight_decay and warmup_epochs must not be negative".to_owned());
+        }
+        for (name, stage) in self.stages() {
+            stage.validate(name)?;
+        }
+        Ok(())
+    }
+
+    /// The recipe of a replacement head: the field loss alone for 100 epochs, everything else as here.
+    #[must_use]
+    pub fn for_head(&self) -> Self {
+        let main = StageRecipe { epochs: HEAD_EPOCHS, objective: Objective::FO };
+        Self { name: "head".to_owned(), pretrain: None, main, ..self.clone() }
+    }
+
+    /// The stages in order, with their names.
+    pub fn stages(&self) -> Vec<(&'static str, StageRecipe)> {
+        let pretrain = self.pretrain.map(|stage| ("pretrain", stage));
+        pretrain.into_iter().chain([("main", self.main)]).collect()
+    }
+}
+
+impl StageRecipe {
+    fn validate(&self, name: &str) -> Result<(), TrainError> {
+        let weights = Component::ALL.map(|component| self.objective.weight(component));
+        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) || weights == [0.0; 4] {
+            return Err(TrainError::Recipe(format!(
+                "{name}.objective has weights {weights:?}: none may be negative, and one must be above zero"
+            )));
+        }
+        if !(self.epochs.is_finite() && self.epochs > 0.0) {
+            return Err(TrainError::Recipe(format!("{name}.epochs = {} must be positive", self.epochs)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_recipes_are_what_they_say() {
+        let objective = |name: &str| Recipe::resolve(name, &[]).unwrap().main.objective;
+        assert_eq!(objective("full"), Objective::FULL);
+        assert_eq!(objective("fjv"), Objective::FJV);
+        assert_eq!(objective("fo"), Objective::FO);
+        assert_eq!(objective("fg"), Objective::FG);
+        assert_eq!(objective("fjvg"), Objective::FJVG);
+        let full = Recipe::resolve("full", &[]).unwrap();
+        assert_eq!(full.pretrain.unwrap().objective, Objective::PRETRAIN);
+        assert_eq!((full.batch, full.peak_rate, full.main.epochs), (32, 1.25e-4, 500.0));
+        assert!(Recipe::resolve("fo", &[]).unwrap().pretrain.is_none());
+    }
+
+    #[test]
+    fn settings_replace_values_and_nothing_else() {
+        let set = |settings: &[&str]| {
+            Recipe::resolve("full", &settings.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>())
+        };
+        let recipe = set(&["batch=8", "main.objective.grounding=0.5", "peak_rate=6e-4"]).unwrap();
+        assert_eq!((recipe.batch, recipe.main.objective.grounding, recipe.peak_rate), (8, 0.5, 6e-4));
+        let refused = |settings: &[&str]| set(settings).unwrap_err().to_string();
+        assert_eq!(
+            refused(&["peek_rate=1"]),
+            "the recipe has no key \"peek_rate\"; did you mean \"peak_rate\"?"
+        );
+        assert!(refused(&["batch"]).contains("key=value"));
+        assert!(refused(&["batch=many"]).contains("batch"));
+        assert!(refused(&["batch=0"]).contains("must be positive"));
+        assert!(refused(&["main.objective.field=-1"]).contains("main.objective"));
+        assert!(Recipe::resolve("fool", &[]).unwrap_err().to_string().contains("full, fjv, fo, fg, fjvg"));
+    }
+}

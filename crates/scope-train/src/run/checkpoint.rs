@@ -1,0 +1,181 @@
+//! The state of a run, put away so that nothing can spoil it.
+//!
+//! A checkpoint is a folder `state/DRAWS` that appears whole or not at all: `state.safetensors` with the learner's
+//! flat buffers, and `checkpoint.json` with its counters, written last, with the hash of the other file.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use scope_data::StagedFolder;
+use scope_engine::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::learner::{Counters, Learner};
+use crate::error::TrainError;
+
+/// The version of the folder's layout.
+const FORMAT: u32 = 1;
+const STATE: &str = "state.safetensors";
+const MARKER: &str = "checkpoint.json";
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// The stage, from 0.
+    pub stage: usize,
+    /// Draws of all stages so far.
+    pub draws: u64,
+    /// Of the learner.
+    pub counters: Counters,
+    /// The length of `metrics.jsonl` at this point.
+    pub metrics_bytes: u64,
+    /// Kept when newer ones replace others.
+    pub milestone: bool,
+}
+
+/// `checkpoint.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Marker {
+    format: u32,
+    position: Position,
+    /// BLAKE3 of `state.safetensors`.
+    blake3: String,
+    /// BLAKE3 of the position, as JSON.
+    check: String,
+}
+
+/// A checkpoint on disk.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    folder: PathBuf,
+    /// Where the run stood.
+    pub(crate) position: Position,
+    bytes: Vec<u8>,
+}
+
+/// Writes a checkpoint beside the others.
+pub(crate) fn save(folder: &Path, learner: &dyn Learner, position: &Position) -> Result<(), TrainError> {
+    fs::create_dir_all(folder).map_err(TrainError::io("create", folder))?;
+    let destination = folder.join(format!("{:015}", position.draws));
+    if destination.join(MARKER).exists() {
+        return Ok(());
+    }
+    let staged = StagedFolder::create(&destination)?;
+    let state = serialise(learner).map_err(|problem| TrainError::malformed(&destination, problem))?;
+    staged.write(STATE, &state)?;
+    let (blake3, check) = (blake3::hash(&state).to_string(), check_of(position));
+    let marker = Marker { format: FORMAT, position: position.clone(), blake3, check };
+    let text =
+        serde_json::to_vec_pretty(&marker).map_err(|e| TrainError::malformed(&destination, e.to_string()))?;
+    staged.write(MARKER, &text)?;
+    Ok(staged.finish()?)
+}
+
+fn check_of(position: &Position) -> String {
+    blake3::hash(serde_json::json!(position).to_string().as_bytes()).to_string()
+}
+
+fn serialise(learner: &dyn Learner) -> Result<Vec<u8>, String> {
+    let buffers: Vec<(&str, Vec<u8>, usize)> = learner
+        .buffers()
+        .into_iter()
+        .map(|(name, tensor)| {
+            let values = tensor.to_vec::<f32>().map_err(|error| error.to_string())?;
+            let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+            Ok((name, bytes, values.len()))
+        })
+        .collect::<Result<_, String>>()?;
+    let views = buffers.iter().map(|(name, bytes, length)| {
+        let view = TensorView::new(Dtype::F32, vec![*length], bytes).map_err(|error| error.to_string())?;
+        Ok((*name, view))
+    });
+    let views: Vec<(&str, TensorView<'_>)> = views.collect::<Result<_, String>>()?;
+    safetensors::serialize(views, None).map_err(|error| error.to_string())
+}
+
+/// The folders of complete checkpoints, oldest first.
+fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(TrainError::io("read", folder))? {
+        let path = entry.map_err(TrainError::io("read", folder))?.path();
+        let numbered = path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok());
+        if numbered && path.join(MARKER).is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The newest checkpoint, if there is one; a damaged one is refused, not passed over.
+pub(crate) fn newest(folder: &Path) -> Result<Option<Checkpoint>, TrainError> {
+    complete(folder)?.pop().map(|path| Checkpoint::read(&path)).transpose()
+}
+
+/// Removes all but the newest `keep` checkpoints and the milestones.
+pub(crate) fn prune(folder: &Path, keep: usize) -> Result<(), TrainError> {
+    let found = complete(folder)?;
+    for path in &found[..found.len().saturating_sub(keep.max(1))] {
+        if !read_marker(path)?.position.milestone {
+            // The marker goes first: what is left of a removal that was cut short is no checkpoint.
+            let marker = path.join(MARKER);
+            fs::remove_file(&marker).map_err(TrainError::io("remove", &marker))?;
+            fs::remove_dir_all(path).map_err(TrainError::io("remove", path))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_marker(folder: &Path) -> Result<Marker, TrainError> {
+    let path = folder.join(MARKER);
+    let text = fs::read(&path).map_err(TrainError::io("read", &path))?;
+    let damaged = |problem: String| TrainError::malformed(&path, format!("{problem}; {}", remedy(folder)));
+    let marker: Marker = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    if marker.format != FORMAT {
+        return Err(damaged(format!("its format is {}, this program reads {FORMAT}", marker.format)));
+    }
+    if marker.check != check_of(&marker.position) {
+        return Err(damaged("it has changed since it was written".to_owned()));
+    }
+    Ok(marker)
+}
+
+fn remedy(folder: &Path) -> String {
+    format!("to go on from the checkpoint before it, remove {}", folder.display())
+}
+
+impl Checkpoint {
+    fn read(folder: &Path) -> Result<Self, TrainError> {
+        let marker = read_marker(folder)?;
+        let path = folder.join(STATE);
+        let bytes = fs::read(&path).map_err(TrainError::io("read", &path))?;
+        let hash = blake3::hash(&bytes).to_string();
+        if hash != marker.blake3 {
+            let problem =
+                format!("it has changed since it was written (BLAKE3 is {hash}); {}", remedy(folder));
+            return Err(TrainError::malformed(&path, problem));
+        }
+        Ok(Self { folder: folder.to_owned(), position: marker.position, bytes })
+    }
+
+    /// Gives its state to a learner of the same kind and sizes.
+    pub(crate) fn restore(&self, learner: &mut dyn Learner) -> Result<(), TrainError> {
+        let refuse = |problem: String| TrainError::malformed(&self.folder.join(STATE), problem);
+        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;
+        let device = learner.device().clone();
+        let read = |name: &str| {
+            let view = file.tensor(name).ok().filter(|view| view.dtype() == Dtype::F32)?;
+            let values: Vec<f32> = view.data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            Tensor::from_slice(&device, &[values.len()], &values).ok()
+        };
+        learner.restore(&read, self.position.counters)
+    }
+}

@@ -1,0 +1,158 @@
+//! Everything that decides a run, as it is written to `config.toml`.
+
+use std::path::Path;
+
+use scope_data::{Dataset, Origin, write_whole};
+use scope_model::{DecoderConfig, ModelConfig};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::{adapt::View, error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
+
+/// The resolved configuration of a run. Two runs with equal configurations are equal in every bit (on one kind
+/// of device), and a run is only continued under the configuration it began with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// The problem.
+    pub pde: String,
+    /// Of initial parameters, batches and masks.
+    pub seed: u64,
+    /// Steps between two lines of `metrics.jsonl`.
+    pub log_every: u64,
+    /// How long, as it was asked for.
+    pub length: Length,
+    /// The stages, in draws.
+    pub stages: Vec<Stage>,
+    /// The training set.
+    pub data: DataIdentity,
+    /// The sizes of the model.
+    pub model: ModelConfig,
+    /// How it is trained.
+    pub recipe: Recipe,
+    /// The base and the head of an adaptation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapt: Option<AdaptConfig>,
+}
+
+/// How long a run is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Length {
+    /// Passes over the training set in the main stage; earlier stages keep their proportion.
+    Epochs(f64),
+    /// Examples seen in all stages together.
+    Draws(u64),
+    /// As much as fits into this time, measured on this machine.
+    Minutes(f64),
+}
+
+/// One stage as it is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// `pretrain`, `main` or `adapt`.
+    pub name: String,
+    /// Examples seen; a multiple of the batch.
+    pub draws: u64,
+    /// Of them during warm-up.
+    pub warmup: u64,
+    /// What it minimises.
+    pub objective: Objective,
+}
+
+/// Which records a run learns from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataIdentity {
+    /// BLAKE3 of the fields.
+    pub blake3: String,
+    /// How many records.
+    pub records: usize,
+    /// Made by our own solvers: fresh draws, not the released records.
+    pub generated: bool,
+}
+
+/// What an adaptation adds to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptConfig {
+    /// BLAKE3 of the base's weight file.
+    pub base: String,
+    /// What the head sees in training.
+    pub view: View,
+    /// The head's widths.
+    pub head: DecoderConfig,
+}
+
+impl DataIdentity {
+    /// The identity of a data set.
+    pub fn of(data: &Dataset) -> Self {
+        let meta = data.meta();
+        Self {
+            blake3: meta.blake3.get("fields.npy").cloned().unwrap_or_default(),
+            records: meta.count,
+            generated: matches!(meta.origin, Origin::Generated { .. }),
+        }
+    }
+}
+
+impl RunConfig {
+    /// Draws of all stages.
+    pub fn total(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.draws).sum()
+    }
+
+    /// How rate and momentum run over a stage.
+    pub fn pace(&self, stage: &Stage) -> StagePace {
+        StagePace {
+            total: stage.draws,
+            warmup: stage.warmup,
+            batch: self.recipe.batch as u64,
+            peak: self.recipe.peak_rate,
+            floor: self.recipe.floor_rate,
+            momentum: self.recipe.momentum,
+        }
+    }
+
+    /// Reads `config.toml`.
+    pub fn read(path: &Path) -> Result<Self, TrainError> {
+        let text = std::fs::read_to_string(path).map_err(TrainError::io("read", path))?;
+        toml::from_str(&text).map_err(|error| TrainError::malformed(path, error.to_string()))
+    }
+
+    /// Writes `config.toml`.
+    pub fn write(&self, path: &Path) -> Result<(), TrainError> {
+        let text = toml::to_string_pretty(self).map_err(|e| TrainError::malformed(path, e.to_string()))?;
+        Ok(write_whole(path, text.as_bytes())?)
+    }
+
+    /// Refuses a configuration that differs from this one, naming the first key that does. What fits into some
+    /// minutes was measured when the run began, so with equal minutes the stages are not compared.
+    pub fn require_same(&self, now: &Self, folder: &Path) -> Result<(), TrainError> {
+        let mut now = now.clone();
+        if self.length == now.length && matches!(now.length, Length::Minutes(_)) {
+            now.stages.clone_from(&self.stages);
+        }
+        let tables = [self, &now].map(|config| Table::try_from(config).unwrap_or_default());
+        match difference(&Value::Table(tables[0].clone()), &Value::Table(tables[1].clone()), "") {
+            None => Ok(()),
+            Some((key, before, now)) => {
+                Err(TrainError::Changed { folder: folder.to_owned(), key, before, now })
+            }
+        }
+    }
+}
+
+/// The first key under which two values differ, with both of them.
+fn difference(before: &Value, now: &Value, key: &str) -> Option<(String, String, String)> {
+    if let (Value::Table(before), Value::Table(now)) = (before, now) {
+        let nothing = Value::String("(nothing)".to_owned());
+        let keys = before.keys().chain(now.keys().filter(|name| !before.contains_key(*name)));
+        return keys.into_iter().find_map(|name| {
+            let inner = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            difference(before.get(name).unwrap_or(&nothing), now.get(name).unwrap_or(&nothing), &inner)
+        });
+    }
+    (before != now).then(|| (key.to_owned(), before.to_string(), now.to_string()))
+}

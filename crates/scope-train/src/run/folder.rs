@@ -1,0 +1,75 @@
+//! A run's folder, and who may write in it.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::error::TrainError;
+
+const LOCK: &str = ".lock";
+
+/// A run folder that this process alone writes in, until it is dropped.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Held locked; the system lets go of it even when the process is killed.
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Opens a folder, making it if need be. Without `resume` it must be empty.
+    pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
+        fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
+        let lock_path = path.join(LOCK);
+        let mut lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&lock_path)
+            .map_err(TrainError::io("write", &lock_path))?;
+        if lock.try_lock().is_err() {
+            let mut pid = String::new();
+            let _ = lock.read_to_string(&mut pid);
+            return Err(TrainError::Busy { folder: path.to_owned(), pid: pid.trim().to_owned() });
+        }
+        if !resume {
+            let mut entries = fs::read_dir(path).map_err(TrainError::io("read", path))?;
+            if entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK)) {
+                return Err(TrainError::Occupied(path.to_owned()));
+            }
+        }
+        lock.set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| writeln!(lock, "{}", std::process::id()))
+            .map_err(TrainError::io("write", &lock_path))?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The resolved configuration.
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    /// The deployable model.
+    pub fn model(&self) -> PathBuf {
+        self.path.join("model.safetensors")
+    }
+
+    /// The resumable state.
+    pub fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+
+    /// What every step measured.
+    pub fn metrics(&self) -> PathBuf {
+        self.path.join("metrics.jsonl")
+    }
+}

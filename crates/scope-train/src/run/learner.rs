@@ -1,0 +1,43 @@
+//! What a run needs of a thing that learns, whatever it is.
+
+use scope_engine::{Device, Tensor};
+use scope_model::{Model, ModelConfig};
+
+use crate::{error::TrainError, examples::Examples, objective::Objective, step::StepReport};
+
+/// The numbers of a learner's state that are not in its buffers.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Counters {
+    /// Steps taken in the stage.
+    pub steps: u64,
+    /// The cap's last factor.
+    pub alpha: f64,
+}
+
+/// Something that learns from batches and can be put away and taken up again.
+pub trait Learner {
+    /// One step.
+    fn learn(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError>;
+
+    /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
+    fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError>;
+
+    /// Where it computes.
+    fn device(&self) -> &Device;
+
+    /// Its state: flat buffers by name.
+    fn buffers(&self) -> Vec<(&'static str, &Tensor)>;
+
+    /// The rest of its state.
+    fn counters(&self) -> Counters;
+
+    /// Takes up a state: a tensor for each name that [`Learner::buffers`] gives.
+    fn restore(
+        &mut self,
+        buffers: &dyn Fn(&str) -> Option<Tensor>,
+        counters: Counters,
+    ) -> Result<(), TrainError>;
+
+    /// The model as it would be deployed now.
+    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError>;
+}

@@ -1,0 +1,72 @@
+//! From "half an hour" to stages in draws.
+
+use super::config::{Length, Stage};
+use crate::{error::TrainError, recipe::Recipe};
+
+/// A warm-up takes at most this share of its stage.
+const WARMUP_SHARE: f64 = 0.05;
+
+/// The stages of a run: each has its recipe's share of the whole length. `seconds` are the measured seconds a
+/// draw of each stage takes, wanted only for a length in minutes.
+pub fn stages(
+    recipe: &Recipe,
+    names: &[(&'static str, crate::recipe::StageRecipe)],
+    length: Length,
+    records: usize,
+    seconds: &[f64],
+) -> Result<Vec<Stage>, TrainError> {
+    let epochs: Vec<f64> = names.iter().map(|(_, stage)| stage.epochs).collect();
+    let all: f64 = epochs.iter().sum();
+    let main = epochs.last().copied().unwrap_or(all);
+    let total = match length {
+        Length::Epochs(epochs) => epochs * records as f64 * all / main,
+        Length::Draws(draws) => draws as f64,
+        Length::Minutes(minutes) => {
+            let share = |k: usize| epochs[k] / all;
+            let per_draw: f64 = seconds.iter().enumerate().map(|(k, seconds)| share(k) * seconds).sum();
+            minutes * 60.0 / per_draw
+        }
+    };
+    let batch = recipe.batch as u64;
+    let least = (recipe.batch * names.len()) as f64;
+    if !total.is_finite() || total < least {
+        return Err(TrainError::Request(format!(
+            "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
+        )));
+    }
+    if total > 1e15 {
+        return Err(TrainError::Request(format!("a run of {total:.1e} draws would never end")));
+    }
+    let stage = |(name, stage): &(&'static str, crate::recipe::StageRecipe)| {
+        let draws = ((total * stage.epochs / all / batch as f64).round() as u64).max(1) * batch;
+        let warmup = (recipe.warmup_epochs * records as f64).min(WARMUP_SHARE * draws as f64) as u64;
+        Stage { name: (*name).to_owned(), draws, warmup, objective: stage.objective }
+    };
+    Ok(names.iter().map(stage).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_schedule_is_the_default_length() {
+        let recipe = Recipe::resolve("full", &[]).unwrap();
+        let made = stages(&recipe, &recipe.stages(), Length::Epochs(500.0), 50_000, &[]).unwrap();
+        let draws: Vec<u64> = made.iter().map(|stage| stage.draws).collect();
+        assert_eq!(draws, [500_000, 25_000_000]);
+        assert_eq!(made.iter().map(|stage| stage.warmup).collect::<Vec<_>>(), [25_000, 250_000]);
+    }
+
+    #[test]
+    fn draws_and_minutes_cover_all_stages() {
+        let recipe = Recipe::resolve("full", &[]).unwrap();
+        let made = stages(&recipe, &recipe.stages(), Length::Draws(51_000 * 32), 50_000, &[]).unwrap();
+        assert_eq!(made.iter().map(|stage| stage.draws).collect::<Vec<_>>(), [32_000, 1_600_000]);
+        // Ten draws a second in the first stage, one in the second.
+        let made = stages(&recipe, &recipe.stages(), Length::Minutes(100.0), 50_000, &[0.1, 1.0]).unwrap();
+        let time = made[0].draws as f64 * 0.1 + made[1].draws as f64;
+        assert!((time - 6000.0).abs() < 32.0, "{time}");
+        assert!(stages(&recipe, &recipe.stages(), Length::Draws(63), 50_000, &[]).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! A training run: stages, batches, logs, checkpoints.
+
+mod checkpoint;
+mod config;
+mod feed;
+mod folder;
+mod learner;
+mod length;
+mod metrics;
+mod plan;
+mod tensorboard;
+
+use std::time::{Duration, Instant};
+
+use scope_data::Dataset;
+use scope_model::{About, Training, WeightKind};
+
+pub use checkpoint::Position;
+pub use config::{AdaptConfig, DataIdentity, Length, RunConfig, Stage};
+pub use feed::{Conditions, Feed};
+pub use folder::RunFolder;
+pub use learner::{Counters, Learner};
+pub use length::stages;
+pub use metrics::Line;
+pub use plan::{Ask, learner, plan};
+
+use crate::{adapt::View, error::TrainError, step::Measured};
+use metrics::Metrics;
+use tensorboard::EventFile;
+
+/// The alarm sounds when the latents' spread stays below this share of the objective's floor ...
+const COLLAPSE_SHARE: f64 = 0.1;
+/// ... for this many steps.
+const COLLAPSE_STEPS: u64 = 50;
+
+/// How a run is conducted; none of this changes what it computes.
+#[derive(Clone, Copy, Debug)]
+pub struct Conduct {
+    /// Threads that make batches.
+    pub threads: usize,
+    /// Time between two checkpoints.
+    pub save_every: Duration,
+    /// Checkpoints kept beside milestones.
+    pub keep: usize,
+    /// Checkpoints kept for good, evenly over the run.
+    pub milestones: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All draws are taken.
+    Finished,
+    /// They had been taken before; nothing was changed.
+    WasFinished,
+    /// It was asked to stop; the state is saved.
+    Interrupted,
+}
+
+/// Who watches a run.
+pub trait Observer {
+    /// A step is done; `total` draws are to be taken.
+    fn step(&mut self, line: &Line, draws: u64, total: u64);
+    /// Something looks wrong, though the run goes on.
+    fn alarm(&mut self, text: &str);
+    /// Whether the run is to stop after the current step.
+    fn stop(&self) -> bool;
+}
+
+/// A run under way.
+struct Session<'a> {
+    folder: &'a RunFolder,
+    config: &'a RunConfig,
+    data: &'a Dataset,
+    conduct: Conduct,
+    metrics: Metrics,
+    events: EventFile,
+    position: Position,
+    saved: Instant,
+    /// Steps in a row with hardly any spread.
+    narrow: u64,
+}
+
+/// Trains until all draws are taken or the observer asks to stop. Goes on from the folder's newest checkpoint, if it
+/// has one.
+pub fn run(
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    learner: &mut dyn Learner,
+    conduct: Conduct,
+    observer: &mut dyn Observer,
+) -> Result<Ending, TrainError> {
+    let mut position =
+        Position { stage: 0, draws: 0, counters: learner.counters(), metrics_bytes: 0, milestone: false };
+    if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
+        position = checkpoint.position.clone();
+        if position.draws >= config.total() {
+            return Ok(Ending::WasFinished);
+        }
+        if position.stage > 0 {
+            learner.begin_stage(&config.stages[position.stage].objective)?;
+        }
+        checkpoint.restore(learner)?;
+    }
+    let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes)?;
+    let events = EventFile::create(folder.path())?;
+    let saved = Instant::now();
+    Session { folder, config, data, conduct, metrics, events, position, saved, narrow: 0 }
+        .train(learner, observer)
+}
+
+impl Session<'_> {
+    fn train(mut self, learner: &mut dyn Learner, observer: &mut dyn Observer) -> Result<Ending, TrainError> {
+        let batch = self.config.recipe.batch as u64;
+        let conditions = match &self.config.adapt {
+            Some(adapt) if adapt.view == View::Sparse => Conditions::Alternating,
+            _ => Conditions::Mixed,
+        };
+        let (seed, size) = (self.config.seed, self.config.recipe.batch);
+        let first = self.position.draws / batch;
+        let mut feed = Feed::new(self.data, conditions, seed, size, first, self.conduct.threads)?;
+        while self.position.draws < self.config.total() {
+            if observer.stop() {
+                self.save(learner, false)?;
+                return Ok(Ending::Interrupted);
+            }
+            self.enter_stage(learner)?;
+            self.step(learner, &mut feed, observer)?;
+            let milestone = self.at_milestone(batch);
+            if milestone || self.saved.elapsed() >= self.conduct.save_every {
+                self.save(learner, milestone)?;
+            }
+        }
+        self.save(learner, true)?;
+        Ok(Ending::Finished)
+    }
+
+    /// Moves on to the next stage when the current one is done.
+    fn enter_stage(&mut self, learner: &mut dyn Learner) -> Result<(), TrainError> {
+        let end: u64 = self.config.stages[..=self.position.stage].iter().map(|stage| stage.draws).sum();
+        if self.position.draws >= end {
+            self.position.stage += 1;
+            learner.begin_stage(&self.config.stages[self.position.stage].objective)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        learner: &mut dyn Learner,
+        feed: &mut Feed<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
+        let stage = &self.config.stages[self.position.stage];
+        let before: u64 = self.config.stages[..self.position.stage].iter().map(|stage| stage.draws).sum();
+        let pace = self.config.pace(stage);
+        let within = self.position.draws - before;
+        let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
+        let batch = feed.next()?;
+        let examples = feed.examples(&batch, learner.device())?;
+        self.position.counters = learner.counters();
+        let measured = learner.learn(&examples, rate, momentum)?.read()?;
+        let step = within / self.config.recipe.batch as u64 + 1;
+        if let Some((what, value)) = not_finite(&measured) {
+            // The step left the learner's buffers alone; only its counter went on, and that is not saved.
+            self.put_away(learner, false)?;
+            let (draws, records) = (self.position.draws, batch.records);
+            return Err(TrainError::NotFinite { what, value, step, draws, records });
+        }
+        let line = Line::new(&stage.name, self.position.draws, step, [rate, momentum], &measured);
+        self.position.draws += self.config.recipe.batch as u64;
+        let last = self.position.draws >= self.config.total();
+        if (step - 1).is_multiple_of(self.config.log_every) || last {
+            self.metrics.append(&line)?;
+            self.events.add(&line)?;
+        }
+        self.watch_spread(stage.objective.spread, &measured, observer);
+        observer.step(&line, self.position.draws, self.config.total());
+        Ok(())
+    }
+
+    /// Latents that no longer differ from sample to sample carry nothing.
+    fn watch_spread(&mut self, floor: f64, measured: &Measured, observer: &mut dyn Observer) {
+        let narrow = measured.spread.is_some_and(|spread| spread < COLLAPSE_SHARE * floor);
+        self.narrow = if narrow { self.narrow + 1 } else { 0 };
+        if self.narrow == COLLAPSE_STEPS {
+            let spread = measured.spread.unwrap_or(0.0);
+            observer.alarm(&format!(
+                "the latents have nearly the same value for every record (standard deviation {spread:.1e} for \
+                 {COLLAPSE_STEPS} steps): the representation may have collapsed"
+            ));
+        }
+    }
+
+    /// Whether the draw that was just taken completes one of the evenly spaced parts of the run.
+    fn at_milestone(&self, batch: u64) -> bool {
+        let part = |draws: u64| {
+            u128::from(draws) * u128::from(self.conduct.milestones) / u128::from(self.config.total())
+        };
+        part(self.position.draws) > part(self.position.draws - batch)
+    }
+
+    /// Puts away state and model after a step.
+    fn save(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
+        self.position.counters = learner.counters();
+        self.put_away(learner, milestone)
+    }
+
+    fn put_away(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
+        self.position.metrics_bytes = self.metrics.sync()?;
+        let position = Position { milestone, ..self.position.clone() };
+        checkpoint::save(&self.folder.state(), learner, &position)?;
+        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
+        let model = learner.deployable(&self.config.model)?;
+        let training = Training {
+            recipe: self.config.recipe.name.clone(),
+            draws: self.position.draws,
+            planned: self.config.total(),
+            generated: self.config.data.generated,
+        };
+        let meta = self.data.meta();
+        let (pde, constants, config) = (meta.pde, meta.constants(), model.config.clone());
+        let about = About { pde, constants, config, training: Some(training) };
+        model.save(&self.folder.model(), &about, WeightKind::F32)?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+}
+
+/// The first number of a step that is not finite.
+fn not_finite(measured: &Measured) -> Option<(String, f64)> {
+    let losses =
+        measured.losses.iter().map(|(component, loss)| (format!("the loss {}", component.letter()), *loss));
+    let norm = std::iter::once(("the gradient's norm".to_owned(), measured.norm));
+    losses.chain(norm).find(|(_, value)| !value.is_finite())
+}

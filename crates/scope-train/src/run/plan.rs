@@ -1,0 +1,133 @@
+//! From what was asked for to a run's configuration and its learner.
+
+use std::time::Instant;
+
+use scope_data::Dataset;
+use scope_engine::Device;
+use scope_model::{Model, ModelConfig};
+
+use super::{
+    config::{AdaptConfig, DataIdentity, Length, RunConfig},
+    feed::{Conditions, Feed},
+    learner::Learner,
+    length::stages,
+};
+use crate::{adapt::Adaptation, error::TrainError, recipe::Recipe, step::Trainer};
+
+/// Steps that are not timed: memory is taken, weights are packed.
+const UNTIMED_STEPS: u64 = 2;
+/// The least number of steps and of seconds that a stage is timed for.
+const TIMED_STEPS: u64 = 3;
+const TIMED_SECONDS: f64 = 3.0;
+/// What is left of the minutes after checkpoints and the last model are written.
+const USABLE_SHARE: f64 = 0.97;
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// How to train.
+    pub recipe: Recipe,
+    /// What to train; of an adaptation, the base's sizes.
+    pub model: ModelConfig,
+    /// How long; the recipe's own length if nothing is said.
+    pub length: Option<Length>,
+    /// Of initial parameters, batches and masks.
+    pub seed: u64,
+    /// Steps between two lines of `metrics.jsonl`.
+    pub log_every: u64,
+    /// An adaptation's base and head.
+    pub adapt: Option<AdaptConfig>,
+}
+
+/// Resolves what was asked for. A length in minutes is measured by some steps of each stage on a learner that is
+/// thrown away; what that takes is counted.
+pub fn plan(
+    ask: Ask,
+    data: &Dataset,
+    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    threads: usize,
+) -> Result<RunConfig, TrainError> {
+    let begin = Instant::now();
+    let meta = data.meta();
+    if meta.resolution != ask.model.resolution {
+        return Err(TrainError::Request(format!(
+            "the data are on a grid of {} and the model on one of {}: they must be the same",
+            meta.resolution, ask.model.resolution
+        )));
+    }
+    let Ask { recipe, model, seed, log_every, adapt, .. } = ask;
+    let named = if adapt.is_some() { vec![("adapt", recipe.main)] } else { recipe.stages() };
+    let length = ask.length.unwrap_or(Length::Epochs(recipe.main.epochs));
+    let placeholder = stages(&recipe, &named, Length::Draws(1 << 40), data.len(), &[])?;
+    let mut config = RunConfig {
+        pde: meta.pde.name().to_owned(),
+        seed,
+        log_every: log_every.max(1),
+        length,
+        stages: placeholder,
+        data: DataIdentity::of(data),
+        model,
+        recipe,
+        adapt,
+    };
+    let mut seconds = Vec::new();
+    let mut spent = length;
+    if let Length::Minutes(minutes) = length {
+        seconds = time_stages(&config, data, make, threads)?;
+        let left = USABLE_SHARE * minutes - begin.elapsed().as_secs_f64() / 60.0;
+        spent = Length::Minutes(left.max(0.0));
+    }
+    config.stages = stages(&config.recipe, &named, spent, data.len(), &seconds)?;
+    Ok(config)
+}
+
+/// Seconds that a draw of each stage takes.
+fn time_stages(
+    config: &RunConfig,
+    data: &Dataset,
+    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    threads: usize,
+) -> Result<Vec<f64>, TrainError> {
+    let mut learner = make(config)?;
+    let batch = config.recipe.batch;
+    let mut feed = Feed::new(data, Conditions::Mixed, config.seed, batch, 0, threads)?;
+    let mut seconds = Vec::new();
+    for (k, stage) in config.stages.iter().enumerate() {
+        if k > 0 {
+            learner.begin_stage(&stage.objective)?;
+        }
+        let (mut begin, mut steps) = (Instant::now(), 0);
+        while steps < UNTIMED_STEPS + TIMED_STEPS || begin.elapsed().as_secs_f64() < TIMED_SECONDS {
+            if steps == UNTIMED_STEPS {
+                begin = Instant::now();
+            }
+            let batch = feed.next()?;
+            let examples = feed.examples(&batch, learner.device())?;
+            learner.learn(&examples, config.recipe.floor_rate, 1.0)?.read()?;
+            steps += 1;
+        }
+        let timed = (steps - UNTIMED_STEPS) * batch as u64;
+        seconds.push(begin.elapsed().as_secs_f64() / timed as f64);
+    }
+    Ok(seconds)
+}
+
+/// The learner of a run's first stage. An adaptation needs its base.
+pub fn learner(
+    config: &RunConfig,
+    device: &Device,
+    base: Option<Model>,
+) -> Result<Box<dyn Learner>, TrainError> {
+    let decay = config.recipe.weight_decay;
+    if let Some(adapt) = &config.adapt {
+        let base = base.ok_or_else(|| TrainError::Request("an adaptation needs its base".to_owned()))?;
+        let mut learner = Adaptation::new(base, adapt.head.clone(), adapt.view, config.seed)?;
+        learner.head.settings.decay = decay;
+        return Ok(Box::new(learner));
+    }
+    let model = Model::initial(config.model.clone(), config.seed, device)?;
+    let mut trainer = Trainer::new(model, config.stages[0].objective)?;
+    trainer.settings.decay = decay;
+    trainer.cap_every = config.recipe.cap_every;
+    Ok(Box::new(trainer))
+}

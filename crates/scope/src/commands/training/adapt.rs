@@ -1,0 +1,85 @@
+//! `scope adapt`: a larger decoder on a trained model.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use scope_model::{Head, WeightFile};
+use scope_train::{AdaptConfig, Ask, Recipe, View};
+
+use super::RunArguments;
+use crate::commands::{Outcome, head_names};
+use crate::terminal::say;
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope adapt --base runs/poisson --data data/poisson --head 10m --view sparse --minutes 4 --out runs/poisson-sp
+  scope adapt --base runs/poisson --data data/poisson --head 10m --view complete --minutes 4 --out runs/poisson-dp
+
+The base is pinned by its hash and stays as it is. Exit code 75: interrupted, state saved.";
+
+/// What a head sees of a record in training.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Seen {
+    /// Predicted latents of sparse contexts (SP)
+    Sparse,
+    /// Latents of complete views (DP)
+    Complete,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AdaptCommand {
+    /// A run folder or a weight file
+    #[arg(long, value_name = "RUN|FILE")]
+    base: PathBuf,
+    /// Which replacement decoder
+    #[arg(long, value_parser = head_names())]
+    head: Head,
+    /// What it is trained on
+    #[arg(long, default_value = "sparse")]
+    view: Seen,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+impl AdaptCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let path = weight_file(&self.base);
+        let about = WeightFile::read(&path)?.about;
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let recipe = Recipe::resolve("fo", &[])?.for_head().with_settings(&self.run.settings)?;
+        let view = match self.view {
+            Seen::Sparse => View::Sparse,
+            Seen::Complete => View::Complete,
+        };
+        let base = blake3::hash(&bytes).to_string();
+        let ask = Ask {
+            recipe,
+            model: about.config.clone(),
+            length: self.run.length(),
+            seed: self.run.seed,
+            log_every: self.run.log_every,
+            adapt: Some(AdaptConfig { base, view, head: self.head.config() }),
+        };
+        let data = scope_data::Dataset::open(&self.run.data)?;
+        anyhow::ensure!(
+            data.meta().pde == about.pde && data.meta().constants() == about.constants,
+            "{} holds {}, and the base was trained on {}: problem and normalisation must be the same",
+            self.run.data.display(),
+            data.meta().pde.name(),
+            about.pde.name()
+        );
+        say(&format!("training a {} head on {}", self.head.name(), path.display()));
+        let outcome = self.run.train(ask, Some(&path))?;
+        let after = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        anyhow::ensure!(after == bytes, "{} has changed while its head was trained", path.display());
+        Ok(outcome)
+    }
+}
+
+/// A run's weight file, or the file itself.
+fn weight_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
+}

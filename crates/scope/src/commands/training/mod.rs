@@ -1,0 +1,169 @@
+//! `scope train` and `scope adapt`.
+
+mod adapt;
+mod live;
+mod train;
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context;
+use clap::Args;
+use scope_data::{Dataset, write_whole};
+use scope_engine::Device;
+use scope_eval::figure::{Curve, curves_svg};
+use scope_model::Model;
+use scope_train::{Ask, Conduct, Ending, Learner, Length, Line, RunConfig, RunFolder, TrainError};
+
+pub(crate) use adapt::AdaptCommand;
+pub(crate) use train::TrainCommand;
+
+use super::Outcome;
+use crate::terminal::{grouped, say};
+use live::Live;
+
+/// What training and adaptation have in common.
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// The training set
+    #[arg(long, value_name = "DIR")]
+    data: std::path::PathBuf,
+    /// Where the run is kept
+    #[arg(long, value_name = "RUN")]
+    out: std::path::PathBuf,
+    /// Go on from the newest checkpoint
+    #[arg(long)]
+    resume: bool,
+    /// Length in passes over the data, in the main stage
+    #[arg(long, value_name = "N", group = "length")]
+    epochs: Option<f64>,
+    /// Length in examples, all stages together
+    #[arg(long, value_name = "N", group = "length")]
+    draws: Option<u64>,
+    /// Length as what fits into this time on this machine
+    #[arg(long, value_name = "M", group = "length")]
+    minutes: Option<f64>,
+    /// Replace a value of the recipe
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Of initial parameters, batches and masks
+    #[arg(long, value_name = "S", default_value_t = 20_260_913)]
+    seed: u64,
+    /// Threads; all by default
+    #[arg(long, value_name = "T")]
+    threads: Option<usize>,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0)]
+    save_every: f64,
+    /// Checkpoints to keep
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    keep: usize,
+    /// Checkpoints to keep for good, evenly over the run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    milestones: u64,
+    /// Steps between lines of metrics.jsonl
+    #[arg(long, value_name = "STEPS", default_value_t = 10)]
+    log_every: u64,
+}
+
+impl RunArguments {
+    fn device(&self) -> Device {
+        self.threads.map_or_else(Device::all_threads, Device::cpu)
+    }
+
+    fn length(&self) -> Option<Length> {
+        self.epochs
+            .map(Length::Epochs)
+            .or(self.draws.map(Length::Draws))
+            .or(self.minutes.map(Length::Minutes))
+    }
+
+    fn conduct(&self) -> anyhow::Result<Conduct> {
+        let save_every = Duration::try_from_secs_f64(self.save_every).context("--save-every")?;
+        // Masks are cheap: two threads keep ahead of any step.
+        Ok(Conduct { threads: 2, save_every, keep: self.keep, milestones: self.milestones })
+    }
+
+    /// Plans the run, or takes up the one in the folder, and trains.
+    fn train(&self, ask: Ask, base: Option<&Path>) -> anyhow::Result<Outcome> {
+        let data = Dataset::open(&self.data)?;
+        let folder = RunFolder::open(&self.out, self.resume)?;
+        let device = self.device();
+        let make = |config: &RunConfig| -> Result<Box<dyn Learner>, TrainError> {
+            let base = base.map(|path| Model::load(path, &device)).transpose()?.map(|(model, _)| model);
+            scope_train::learner(config, &device, base)
+        };
+        let config = self.config(&folder, ask, &data, &make)?;
+        let mut learner = make(&config)?;
+        let mut live = Live::new(&config)?;
+        let ending = scope_train::run(&folder, &config, &data, &mut *learner, self.conduct()?, &mut live);
+        live.finish();
+        finish(&folder, &config, ending?)
+    }
+
+    /// The configuration of the run in the folder, which must be what is asked for; or a new one.
+    fn config(
+        &self,
+        folder: &RunFolder,
+        ask: Ask,
+        data: &Dataset,
+        make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    ) -> anyhow::Result<RunConfig> {
+        let path = folder.config();
+        if !path.exists() {
+            let config = scope_train::plan(ask, data, make, self.conduct()?.threads)?;
+            config.write(&path)?;
+            return Ok(config);
+        }
+        let begun = RunConfig::read(&path)?;
+        // Nothing is timed again: what fitted into the minutes was decided when the run began.
+        let again = match (ask.length, begun.length) {
+            (Some(Length::Minutes(now)), Length::Minutes(_)) => {
+                let mut again =
+                    scope_train::plan(Ask { length: Some(Length::Draws(1 << 40)), ..ask }, data, make, 1)?;
+                again.length = Length::Minutes(now);
+                again
+            }
+            _ => scope_train::plan(ask, data, make, 1)?,
+        };
+        begun.require_same(&again, folder.path())?;
+        Ok(begun)
+    }
+}
+
+/// Says how a run ended, and draws its curves.
+fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Result<Outcome> {
+    let total = grouped(config.total() as usize);
+    let shown = folder.path().display();
+    match ending {
+        Ending::Interrupted => {
+            say(&format!("stopped; the state is saved in {shown}: go on with --resume"));
+            return Ok(Outcome::Interrupted);
+        }
+        Ending::WasFinished => say(&format!("{shown} is finished: {total} draws; nothing was changed")),
+        Ending::Finished => {
+            draw_curves(folder)?;
+            say(&format!("{total} draws; the model is {}", folder.model().display()));
+        }
+    }
+    Ok(Outcome::Success)
+}
+
+/// Writes `curves.svg` from `metrics.jsonl`.
+fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
+    let lines = Line::read_all(&folder.metrics())?;
+    let series = |name: String, value: &dyn Fn(&Line) -> Option<f64>| Curve {
+        name,
+        points: lines.iter().filter_map(|line| Some((line.draws as f64, value(line)?))).collect(),
+    };
+    let letters = ["F", "J", "G", "V"];
+    let mut curves: Vec<Curve> = letters
+        .iter()
+        .map(|letter| series(format!("loss {letter}"), &|line| line.losses.get(*letter).copied()))
+        .filter(|curve| !curve.points.is_empty())
+        .collect();
+    curves.push(series("gradient norm".to_owned(), &|line| Some(line.norm)));
+    curves.push(series("latent spread".to_owned(), &|line| line.spread));
+    let svg = curves_svg(&folder.path().display().to_string(), "draws", &curves);
+    write_whole(&folder.path().join("curves.svg"), svg.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! `scope train`: a model from data.
+
+use clap::Args;
+use scope_data::Dataset;
+use scope_model::Preset;
+use scope_pde::Pde;
+use scope_train::{Ask, Recipe};
+
+use super::RunArguments;
+use crate::commands::{Outcome, model_names, pde_names};
+use crate::terminal::{print_json, say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson
+  scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson --resume
+  scope train --pde darcy --data data/darcy --recipe fo --model tiny --draws 20000 --set peak_rate=1e-3 --out runs/try
+
+Recipes: full, fjv, fo, fg, fjvg, or a TOML file of your own. Exit code 75: interrupted, state saved.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TrainCommand {
+    /// The problem, which the data must be of
+    #[arg(long, value_parser = pde_names())]
+    pde: Pde,
+    /// A recipe of the program, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "full")]
+    recipe: String,
+    /// How large a model
+    #[arg(long, default_value = "base", value_parser = model_names())]
+    model: Preset,
+    /// Steps between measurements of the gradient cap; 1 is exact
+    #[arg(long, value_name = "K")]
+    cap_every: Option<u64>,
+    /// Print what would be trained, and stop
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+impl TrainCommand {
+    pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
+        self.run.settings.extend(self.cap_every.map(|k| format!("cap_every={k}")));
+        let recipe = Recipe::resolve(&self.recipe, &self.run.settings)?;
+        let data = Dataset::open(&self.run.data)?;
+        let (meta, shown) = (data.meta(), self.run.data.display());
+        anyhow::ensure!(
+            meta.pde == self.pde,
+            "{shown} holds {} and --pde says {}: name the set or the problem you mean",
+            meta.pde.name(),
+            self.pde.name()
+        );
+        let ask = Ask {
+            recipe,
+            model: self.model.config(meta.resolution),
+            length: self.run.length(),
+            seed: self.run.seed,
+            log_every: self.run.log_every,
+            adapt: None,
+        };
+        ask.model.validate()?;
+        if self.dry_run {
+            let make = |config: &_| scope_train::learner(config, &self.run.device(), None);
+            let config = scope_train::plan(ask, &data, &make, 1)?;
+            print_json(&config)?;
+            return Ok(Outcome::Success);
+        }
+        say(&format!(
+            "training {} on {} records of {} with {}",
+            self.model.name(),
+            meta.count,
+            self.pde.name(),
+            ask.recipe.name
+        ));
+        self.run.train(ask, None)
+    }
+}
