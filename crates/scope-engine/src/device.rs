@@ -1,12 +1,19 @@
 //! Where tensors live.
 
 use crate::cpu::{Cpu, Memory};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda::{self, Cuda};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::error::EngineError;
 
 /// A device: something that holds tensors and computes with them.
 #[derive(Clone, Debug)]
 pub enum Device {
     /// The processor.
     Cpu(Cpu),
+    /// An NVIDIA card.
+    #[cfg(not(target_arch = "wasm32"))]
+    Cuda(Cuda),
 }
 
 impl Device {
@@ -19,6 +26,12 @@ impl Device {
     pub fn all_threads() -> Self {
         Device::Cpu(Cpu::all_threads())
     }
+
+    /// An NVIDIA card, counted from zero.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn cuda(ordinal: usize) -> Result<Self, EngineError> {
+        Ok(Device::Cuda(Cuda::open(ordinal)?))
+    }
 }
 
 /// The memory of a tensor, on its device.
@@ -26,4 +39,7 @@ impl Device {
 pub(crate) enum Buffer {
     /// In main memory.
     Cpu(Memory),
+    /// On a card.
+    #[cfg(not(target_arch = "wasm32"))]
+    Cuda(cuda::Memory),
 }

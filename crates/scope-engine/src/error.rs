@@ -32,8 +32,37 @@ pub enum EngineError {
         got: Dtype,
     },
     /// Gradients were asked for in a precision that has none.
-    #[error("gradients on the CPU are computed in f32 or f64, not in {0}: record in one of those")]
+    #[error("gradients are computed in f32 or f64 on the CPU and in f32 or bf16 on a card, not in {0} here")]
     NoGradients(Dtype),
+    /// A card cannot be used, because something is missing or too old.
+    #[error("CUDA cannot be used: {what}; {advice}")]
+    Unavailable {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        advice: String,
+    },
+    /// A card has too little memory.
+    #[error(
+        "the card has {} MiB of {} MiB free, and {} MiB more are needed: use a smaller batch or model",
+        free >> 20, total >> 20, wanted.div_ceil(1 << 20)
+    )]
+    CardMemory {
+        /// Bytes asked for.
+        wanted: usize,
+        /// Bytes free.
+        free: usize,
+        /// Bytes of the card.
+        total: usize,
+    },
+    /// A call to CUDA failed.
+    #[error("CUDA: {call} failed: {reason}")]
+    Cuda {
+        /// Which one.
+        call: &'static str,
+        /// What it said.
+        reason: String,
+    },
     /// A gradient was asked of a tape that records nothing.
     #[error("this tape records nothing, so it has no gradients: make it with Tape::recording")]
     NotRecording,

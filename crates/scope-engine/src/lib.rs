@@ -5,19 +5,25 @@
 //! backward passes over one forward pass, each into [`Gradients`] of its own.
 //!
 //! No operation assumes where memory is: each dispatches on the device, and kernels live under the device's
-//! name (`cpu/`).
+//! name (`cpu/`, `cuda/`).
 
 mod cpu;
+#[cfg(not(target_arch = "wasm32"))]
+mod cuda;
 mod device;
 mod dtype;
 mod error;
 mod flat;
 mod ops;
 mod params;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod selftest;
 mod tape;
 mod tensor;
 
 pub use cpu::{Cpu, Isa};
+#[cfg(not(target_arch = "wasm32"))]
+pub use cuda::{Cuda, Graph};
 pub use device::Device;
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;

@@ -61,10 +61,25 @@ pub struct Tape<'p> {
 }
 
 impl<'p> Tape<'p> {
-    /// A tape for gradients, in the parameters' own precision.
+    /// A tape for gradients, in the precision its device trains in: the parameters' own on the processor, bf16 on
+    /// a card.
     pub fn recording(params: &'p Params) -> Result<Self, EngineError> {
-        let compute = params.dtype();
-        if compute == Dtype::Bf16 {
+        let compute = match params.device() {
+            Device::Cpu(_) => params.dtype(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => Dtype::Bf16,
+        };
+        Self::recording_in(params, compute)
+    }
+
+    /// A tape for gradients whose products are computed in a precision.
+    pub fn recording_in(params: &'p Params, compute: Dtype) -> Result<Self, EngineError> {
+        let possible = match params.device() {
+            Device::Cpu(_) => compute == params.dtype(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => compute != Dtype::F64,
+        };
+        if !possible {
             return Err(EngineError::NoGradients(compute));
         }
         Ok(Self { params, compute, records: Some(RefCell::default()) })
@@ -105,10 +120,7 @@ impl<'p> Tape<'p> {
     pub fn backward(&self, losses: &[(&Var, f64)], into: &mut Gradients) -> Result<(), EngineError> {
         let seed = |(loss, weight): &(&Var, f64)| {
             require_shape("backward", "a loss", loss.shape(), &[1])?;
-            match loss.value().dtype() {
-                Dtype::F64 => Tensor::from_slice(self.device(), &[1], &[*weight]),
-                _ => Tensor::from_slice(self.device(), &[1], &[*weight as f32]),
-            }
+            Tensor::full(self.device(), loss.value().dtype(), &[1], *weight)
         };
         let seeds: Vec<(&Var, Tensor)> =
             losses.iter().map(|pair| Ok((pair.0, seed(pair)?))).collect::<Result<_, EngineError>>()?;
@@ -122,7 +134,13 @@ impl<'p> Tape<'p> {
         if expected != got {
             return Err(EngineError::Layout { expected, got });
         }
-        let mut flow = Flow { pending: vec![None; records.len()], params: self.params, into };
+        let mut flow = Flow {
+            pending: vec![None; records.len()],
+            params: self.params,
+            into,
+            #[cfg(not(target_arch = "wasm32"))]
+            sums: None,
+        };
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
         }
@@ -130,6 +148,11 @@ impl<'p> Tape<'p> {
             if let Some(gradient) = flow.pending[node].take() {
                 records[node].backward(gradient, &mut flow)?;
             }
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Device::Cuda(cuda) = self.device() {
+            cuda.rejoin()?;
+            into.settle()?;
         }
         Ok(())
     }
@@ -156,9 +179,25 @@ pub(crate) struct Flow<'a> {
     pending: Vec<Option<Tensor>>,
     params: &'a Params,
     into: &'a mut Gradients,
+    /// The latest gradient whose column sums a kernel has left, and what it left.
+    #[cfg(not(target_arch = "wasm32"))]
+    sums: Option<(Tensor, Tensor)>,
 }
 
 impl<'a> Flow<'a> {
+    /// Remembers that the column sums of a gradient are among `sums`.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn note_sums(&mut self, gradient: Tensor, sums: Tensor) {
+        self.sums = Some((gradient, sums));
+    }
+
+    /// What was left for a gradient, if it is the latest noted.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn sums_of(&self, gradient: &Tensor) -> Option<Tensor> {
+        let (noted, sums) = self.sums.as_ref()?;
+        (noted.address() == gradient.address()).then(|| sums.clone())
+    }
+
     /// The parameters.
     pub(crate) fn params(&self) -> &'a Params {
         self.params

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda::{self, Cuda};
 use crate::{
     cpu::Cpu,
     device::{Buffer, Device},
@@ -33,7 +35,66 @@ impl Tensor {
         }
         match device {
             Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                if T::DTYPE == Dtype::F64 {
+                    let (operation, what) = ("a tensor on a card", "it");
+                    let (expected, got) = (Dtype::F32, T::DTYPE);
+                    return Err(EngineError::Kind { operation, what, expected, got });
+                }
+                let buffer = Arc::new(Buffer::Cuda(cuda.upload(values)?));
+                Ok(Self { buffer, shape: shape.to_vec(), dtype: T::DTYPE, device: device.clone() })
+            }
         }
+    }
+
+    /// A tensor whose elements are all one value.
+    pub(crate) fn full(
+        device: &Device,
+        dtype: Dtype,
+        shape: &[usize],
+        value: f64,
+    ) -> Result<Self, EngineError> {
+        let count = shape.iter().product();
+        match (device, dtype) {
+            #[cfg(not(target_arch = "wasm32"))]
+            (Device::Cuda(cuda), _) => cuda::elementwise::full(cuda, shape, value as f32),
+            (Device::Cpu(_), Dtype::F64) => Self::from_slice(device, shape, &vec![value; count]),
+            (Device::Cpu(_), _) => Self::from_slice(device, shape, &vec![value as f32; count]),
+        }
+    }
+
+    /// A tensor on a card, of arbitrary content: the next kernel must write every element.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn on_cuda(cuda: &Cuda, shape: &[usize], dtype: Dtype) -> Result<Self, EngineError> {
+        let memory = cuda.memory(shape.iter().product::<usize>() * dtype.size())?;
+        let (buffer, shape) = (Arc::new(Buffer::Cuda(memory)), shape.to_vec());
+        Ok(Self { buffer, shape, dtype, device: Device::Cuda(cuda.clone()) })
+    }
+
+    /// Where it lies on its card, for kernels that know it is on one.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn address(&self) -> u64 {
+        match &*self.buffer {
+            Buffer::Cuda(memory) => memory.address(),
+            Buffer::Cpu(_) => unreachable!("a kernel must be given tensors of its own device"),
+        }
+    }
+
+    /// Puts other numbers in the place of these: how a recorded step gets its next inputs. On a card the memory stays
+    /// the same, and clones see the new numbers; on the processor clones keep the old ones.
+    pub fn overwrite<T: Element>(&mut self, values: &[T]) -> Result<(), EngineError> {
+        require_shape("overwrite", "the new values", &[values.len()], &[self.len()])?;
+        if T::DTYPE != self.dtype {
+            let (operation, what) = ("overwriting a tensor", "the new values");
+            return Err(EngineError::Kind { operation, what, expected: self.dtype, got: T::DTYPE });
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let (Buffer::Cuda(memory), Device::Cuda(cuda)) = (&*self.buffer, &self.device) {
+            return cuda.write(memory, values);
+        }
+        *self = Self::from_slice(&self.device, &self.shape, values)?;
+        Ok(())
     }
 
     /// A tensor in main memory, filled by `fill`, which must write every element.
@@ -56,6 +117,11 @@ impl Tensor {
         }
         match &*self.buffer {
             Buffer::Cpu(memory) => Ok(memory.slice().to_vec()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Buffer::Cuda(memory) => match &self.device {
+                Device::Cuda(cuda) => cuda.download(memory),
+                Device::Cpu(_) => Ok(Vec::new()),
+            },
         }
     }
 
@@ -95,6 +161,8 @@ impl Tensor {
         assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
         match &*self.buffer {
             Buffer::Cpu(memory) => memory.slice(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Buffer::Cuda(_) => &[],
         }
     }
 
@@ -103,6 +171,8 @@ impl Tensor {
         assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
         match Arc::get_mut(&mut self.buffer)? {
             Buffer::Cpu(memory) => Some(memory.slice_mut()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Buffer::Cuda(_) => None,
         }
     }
 

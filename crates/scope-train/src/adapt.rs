@@ -147,7 +147,7 @@ impl HeadTrainer {
         let tape = Tape::recording(&self.params)?;
         let fields = self.decoder.forward(&tape, &tape.input(latents))?;
         let loss = tape.mean_distance(&fields, &examples.fields, &examples.weights)?;
-        self.gradients.clear()?;
+        self.gradients.restart()?;
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let loss = loss.value().clone();
         drop(tape);

@@ -10,6 +10,8 @@ mod losses;
 mod objective;
 mod pace;
 mod recipe;
+#[cfg(not(target_arch = "wasm32"))]
+mod recorded;
 mod run;
 mod step;
 
@@ -20,6 +22,8 @@ pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use pace::StagePace;
 pub use recipe::{Recipe, StageRecipe};
+#[cfg(not(target_arch = "wasm32"))]
+pub use recorded::RecordedTrainer;
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Ending, Feed, Learner, Length, Line,
     MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,

@@ -95,43 +95,72 @@ impl Trainer {
     /// One step with a learning rate, and a momentum for the teacher. If a gradient is not finite, the report says
     /// so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        let Differentiated { losses, cap, spread } = self.differentiate(examples)?;
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, momentum)?;
-        let update = Update { pace: &pace, longest: LONGEST, paths: self.objective.paths() };
-        let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
-        if let Some(teacher) = &mut self.teacher {
-            teacher.follow(&self.params, &pace, &norm)?;
+        let Differentiated { losses, cap, spread } = self.differentiate(examples, Passes::AsNeeded)?;
+        if let Some((_, alpha)) = &cap {
+            self.alpha = scalar(alpha)?;
         }
+        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, momentum)?;
+        let norm = self.update(&pace)?;
         self.steps += 1;
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
     }
 
+    /// One step at the pace of the next, without waiting for the device. Without the variance term's backward pass the
+    /// step is void unless that term is exactly zero; its report then has a norm that is not finite.
+    pub(crate) fn step_unread(
+        &mut self,
+        examples: &Examples,
+        pace: &Pace,
+        variance: bool,
+    ) -> Result<StepReport, TrainError> {
+        let passes = if variance { Passes::All } else { Passes::AllButVariance };
+        let Differentiated { losses, cap, spread } = self.differentiate(examples, passes)?;
+        let norm = self.update(pace)?;
+        Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
+    }
+
+    /// Applies the combined gradient; gives back its norm.
+    fn update(&mut self, pace: &Pace) -> Result<Tensor, TrainError> {
+        let update = Update { pace, longest: LONGEST, paths: self.objective.paths() };
+        let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
+        if let Some(teacher) = &mut self.teacher {
+            teacher.follow(&self.params, pace, &norm)?;
+        }
+        Ok(norm)
+    }
+
     /// Forward and backward; the combined gradient is left in the first buffer.
-    fn differentiate(&mut self, examples: &Examples) -> Result<Differentiated, TrainError> {
+    fn differentiate(&mut self, examples: &Examples, passes: Passes) -> Result<Differentiated, TrainError> {
         let tape = Tape::recording(&self.params)?;
         let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
         let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
         let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));
+        let spread = spread.transpose()?;
         let several = self.objective.capped && losses.len() > 1;
-        let measures = several && self.steps.is_multiple_of(self.cap_every);
-        let buffers = if measures { losses.len() } else { 1 };
+        let measures = several && (passes != Passes::AsNeeded || self.steps.is_multiple_of(self.cap_every));
+        let goes_back = |(component, _): &&(Component, Var)| {
+            passes != Passes::AllButVariance || *component != Component::Variance
+        };
+        let seen: Vec<&(Component, Var)> = losses.iter().filter(goes_back).collect();
+        let buffers = if measures { seen.len() } else { 1 };
         while self.gradients.len() < buffers {
             self.gradients.push(Gradients::zeros(&self.params)?);
         }
         for gradients in &mut self.gradients[..buffers] {
-            gradients.clear()?;
+            gradients.restart()?;
         }
         let mut cap = None;
         if measures {
-            for ((component, loss), gradients) in losses.iter().zip(&mut self.gradients) {
-                if !is_zero(*component, loss.value())? {
+            for ((component, loss), gradients) in seen.iter().zip(&mut self.gradients) {
+                if passes == Passes::AsNeeded && is_zero(*component, loss.value())? {
+                    gradients.clear()?;
+                } else {
                     tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
                 }
             }
             let (field, others) = self.gradients.split_at_mut(1);
-            let others: Vec<&Gradients> = others.iter().take(losses.len() - 1).collect();
+            let others: Vec<&Gradients> = others.iter().take(seen.len() - 1).collect();
             let capped = field[0].add_capped(&others, &CAP_SETS)?;
-            self.alpha = scalar(&capped.alpha)?;
             cap = Some((capped.norms, capped.alpha));
         } else {
             let factor = |component: Component| match component {
@@ -139,12 +168,26 @@ impl Trainer {
                 _ if several => self.alpha * self.objective.weight(component),
                 _ => self.objective.weight(component),
             };
-            let seeds: Vec<(&Var, f64)> = losses.iter().map(|(c, loss)| (loss, factor(*c))).collect();
+            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, factor(*c))).collect();
             tape.backward(&seeds, &mut self.gradients[0])?;
+        }
+        for (_, loss) in losses.iter().filter(|loss| !goes_back(loss)) {
+            self.gradients[0].void_unless_zero(loss.value())?;
         }
         let losses = losses.iter().map(|(component, loss)| (*component, loss.value().clone())).collect();
         Ok(Differentiated { losses, cap, spread })
     }
+}
+
+/// Which components' gradients a step computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passes {
+    /// All but those that are exactly zero, which the device is asked for.
+    AsNeeded,
+    /// All.
+    All,
+    /// All but the variance term's; if that was not zero after all, the step is void.
+    AllButVariance,
 }
 
 /// A teacher like the encoder, if the objective wants one.
@@ -225,6 +268,12 @@ impl StepReport {
     /// A report of one loss without a cap.
     pub(crate) fn plain(component: Component, loss: Tensor, norm: Tensor) -> Self {
         Self { losses: vec![(component, loss)], cap: None, alpha: 1.0, norm, spread: None }
+    }
+
+    /// One component's loss, brought back from the device; zero if it took no part.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn loss(&self, component: Component) -> Result<f64, TrainError> {
+        self.losses.iter().find(|(named, _)| *named == component).map_or(Ok(0.0), |(_, loss)| scalar(loss))
     }
 
     /// Brings the numbers back from the device.

@@ -1,5 +1,7 @@
 //! AdamW with clipping, over all parameters at once.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -68,10 +70,25 @@ impl Pace {
         rate: f64,
         momentum: f64,
     ) -> Result<Self, EngineError> {
+        let numbers = Self::numbers(settings, number, rate, momentum);
+        Ok(Self { numbers: Tensor::from_slice(device, &[numbers.len()], &numbers)? })
+    }
+
+    /// Becomes the pace of another step, for work that was recorded with it.
+    pub fn change(
+        &mut self,
+        settings: &AdamW,
+        number: u64,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<(), EngineError> {
+        self.numbers.overwrite(&Self::numbers(settings, number, rate, momentum))
+    }
+
+    fn numbers(settings: &AdamW, number: u64, rate: f64, momentum: f64) -> [f32; 4] {
         let correction = |beta: f64| 1.0 - beta.powf(number as f64);
         let [first, second] = settings.betas.map(correction);
-        let numbers = [rate, first, second, momentum].map(|x| x as f32);
-        Ok(Self { numbers: Tensor::from_slice(device, &[numbers.len()], &numbers)? })
+        [rate, first, second, momentum].map(|x| x as f32)
     }
 }
 
@@ -107,6 +124,8 @@ impl AdamW {
         }
         match params.device().clone() {
             Device::Cpu(cpu) => cpu::flat::adamw(&cpu, self, params, gradients, moments, update),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::adamw(&cuda, self, params, gradients, moments, update),
         }
     }
 }

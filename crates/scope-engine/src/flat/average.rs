@@ -1,6 +1,8 @@
 //! A running average of parameters: the teacher.
 
 use super::Pace;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{cpu, device::Device, error::EngineError, params::Params, tensor::Tensor};
 
 impl Params {
@@ -13,6 +15,8 @@ impl Params {
         }
         match self.device().clone() {
             Device::Cpu(cpu) => cpu::flat::follow(&cpu, self, online, pace, guard),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::follow(&cuda, self, online, pace, guard),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Adding gradients that may not outweigh the one they are added to.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -32,6 +34,24 @@ impl Gradients {
         }
         match self.flat().device().clone() {
             Device::Cpu(cpu) => cpu::flat::add_capped(&cpu, self, auxiliaries, paths),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::add_capped(&cuda, self, auxiliaries, paths),
+        }
+    }
+
+    /// Makes these gradients not a number unless a loss is exactly zero: a step with them then changes nothing. So a
+    /// step may be recorded without a component whose loss is expected to be zero, and repeated with it if not.
+    pub fn void_unless_zero(&mut self, loss: &Tensor) -> Result<(), EngineError> {
+        require_shape("a check of a loss", "the loss", loss.shape(), &[1])?;
+        match self.flat().device().clone() {
+            Device::Cpu(_) => {
+                if loss.cpu::<f32>()[0] != 0.0 {
+                    self.all_cpu_mut::<f32>()?[0] = f32::NAN;
+                }
+                Ok(())
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::flat::void_unless_zero(&cuda, self, loss),
         }
     }
 
@@ -39,6 +59,8 @@ impl Gradients {
     pub fn norm(&self, path: &str) -> Result<f64, EngineError> {
         match self.flat().device() {
             Device::Cpu(cpu) => Ok(cpu::flat::norm(cpu, self.flat(), self.layout().range(path))),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => Ok(f64::from(cuda::flat::norm(cuda, self, path)?.to_vec::<f32>()?[0])),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Sums, and changes of precision.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -18,7 +20,8 @@ impl Tape<'_> {
     /// z = x + y, of equal shapes, in the wider precision.
     pub fn add(&self, x: &Var, y: &Var) -> Result<Var, EngineError> {
         require_shape("add", "the second term", y.shape(), x.shape())?;
-        let value = sum(x.value().clone(), y.value())?;
+        let wide = x.value().dtype().wide();
+        let value = sum(convert(x.value().clone(), wide)?, y.value())?;
         let record = AddRecord { first: x.clone(), second: y.clone() };
         Ok(self.push(value, x.node().or(y.node()).is_some(), || Box::new(record)))
     }
@@ -32,35 +35,53 @@ impl Record for AddRecord {
     }
 }
 
-/// x + y of equally many numbers, in place where nobody else holds x.
+/// x + y of equally many numbers, in bf16 if both are, else in the wider precision; in place where nobody else
+/// holds x.
 pub(crate) fn sum(x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
     require_shape("add", "the number of elements", &[y.len()], &[x.len()])?;
-    let wide = x.dtype().wide();
-    let (x, y) = (convert(x, wide), convert(y.clone(), wide));
-    Ok(match x.device().clone() {
-        Device::Cpu(cpu) => cpu::elementwise::add(&cpu, x, &y),
-    })
+    let dtype = if x.dtype() == y.dtype() { x.dtype() } else { x.dtype().wide() };
+    let (x, y) = (convert(x, dtype)?, convert(y.clone(), dtype)?);
+    match x.device().clone() {
+        Device::Cpu(cpu) => Ok(cpu::elementwise::add(&cpu, x, &y)),
+        #[cfg(not(target_arch = "wasm32"))]
+        Device::Cuda(cuda) => cuda::elementwise::add(&cuda, &x, &y),
+    }
 }
 
-/// A value in the precision of a tape's products. Only inference changes precision, so nothing is recorded.
+struct ConvertRecord {
+    x: Var,
+}
+
+/// A gradient may come back in either precision.
+impl Record for ConvertRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        flow.give(&self.x, gradient)
+    }
+}
+
+/// A value in the precision of a tape's products.
 pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     if x.value().dtype() == tape.compute() {
         return Ok(x.clone());
     }
-    if tape.is_recording() {
+    if tape.is_recording() && matches!(tape.device(), Device::Cpu(_)) {
+        // On the processor a recording tape has one precision.
         let (operation, what) = ("a recorded operation", "its input");
         let (expected, got) = (tape.compute(), x.value().dtype());
         return Err(EngineError::Kind { operation, what, expected, got });
     }
-    Ok(tape.input(convert(x.value().clone(), tape.compute())))
+    let value = convert(x.value().clone(), tape.compute())?;
+    Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))
 }
 
 /// A tensor in another precision.
-pub(crate) fn convert(x: Tensor, dtype: Dtype) -> Tensor {
+pub(crate) fn convert(x: Tensor, dtype: Dtype) -> Result<Tensor, EngineError> {
     if x.dtype() == dtype {
-        return x;
+        return Ok(x);
     }
     match x.device().clone() {
-        Device::Cpu(cpu) => cpu::elementwise::convert(&cpu, &x, dtype),
+        Device::Cpu(cpu) => Ok(cpu::elementwise::convert(&cpu, &x, dtype)),
+        #[cfg(not(target_arch = "wasm32"))]
+        Device::Cuda(cuda) => cuda::elementwise::convert(&cuda, &x, dtype),
     }
 }

@@ -1,5 +1,7 @@
 //! Self-attention over all tokens.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -37,6 +39,8 @@ impl Tape<'_> {
         let qkv = add::converted(self, qkv)?;
         let (out, log_sums) = match self.device() {
             Device::Cpu(cpu) => cpu::attention::forward(cpu, qkv.value(), heads, shape),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::attention::forward(cuda, qkv.value(), heads, shape)?,
         };
         let record = AttentionRecord { heads, qkv: qkv.clone(), out: out.clone(), log_sums };
         Ok(self.push(out, qkv.node().is_some(), || Box::new(record)))
@@ -50,6 +54,8 @@ impl Record for AttentionRecord {
         let saved = [self.qkv.value(), &self.out, &self.log_sums];
         let dqkv = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::attention::backward(&cpu, saved, &gradient, self.heads),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::attention::backward(&cuda, saved, &gradient, self.heads)?,
         };
         flow.give(&self.qkv, dqkv)
     }

@@ -1,5 +1,7 @@
 //! Channels last to channels first.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -26,6 +28,10 @@ impl Tape<'_> {
         let shape = [batch, channels, height, width];
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::transpose(cpu, x.value(), [height * width, channels], &shape),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::layout::transpose(cuda, x.value(), [height * width, channels], &shape)?
+            }
         };
         let record = ChannelsRecord { x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
@@ -39,6 +45,8 @@ impl Record for ChannelsRecord {
         let (pixels, channels) = (shape[1] * shape[2], shape[3]);
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::transpose(&cpu, &gradient, [channels, pixels], shape),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::layout::transpose(&cuda, &gradient, [channels, pixels], shape)?,
         };
         flow.give(&self.x, dx)
     }

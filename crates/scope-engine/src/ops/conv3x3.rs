@@ -1,5 +1,7 @@
 //! 3x3 convolution with a border of zeros, channels last.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -68,6 +70,8 @@ impl Tape<'_> {
         let window = Window { batch, height, width, c, o };
         let (value, before) = match self.device() {
             Device::Cpu(cpu) => cpu::conv3x3::forward(cpu, self, layer, window, x.value(), epilogue),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::conv3x3::forward(cuda, self, layer, window, x.value(), epilogue)?,
         };
         let record = ConvRecord { layer, window, x, before, residual };
         Ok(self.push(value, true, || Box::new(record)))
@@ -87,6 +91,18 @@ impl Record for ConvRecord {
                 cpu::conv3x3::weight_gradient(&cpu, self, &h, flow)?;
                 if flow.wants(&self.x) {
                     let dx = cpu::conv3x3::input_gradient(&cpu, self, &h, flow.params());
+                    flow.give(&self.x, dx)?;
+                }
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                let h = cuda::conv3x3::bias_gradient(&cuda, self, &gradient, flow)?;
+                if let Some(residual) = &self.residual {
+                    flow.give(residual, gradient)?;
+                }
+                cuda::conv3x3::weight_gradient(&cuda, self, &h, flow)?;
+                if flow.wants(&self.x) {
+                    let dx = cuda::conv3x3::input_gradient(&cuda, self, &h, flow.params())?;
                     flow.give(&self.x, dx)?;
                 }
             }

@@ -1,6 +1,8 @@
 //! y = x W^T + b, with what usually follows it.
 
 use super::{rows_of, with_last};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -82,6 +84,8 @@ impl Tape<'_> {
         let x = add::converted(self, x)?;
         let (value, before) = match self.device() {
             Device::Cpu(cpu) => cpu::linear::forward(cpu, self, layer, &x, epilogue, &shape),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::linear::forward(cuda, self, layer, x.value(), epilogue, &shape)?,
         };
         let record = LinearRecord { layer, x, before, residual, positions };
         Ok(self.push(value, true, || Box::new(record)))
@@ -104,6 +108,21 @@ impl Record for LinearRecord {
                 cpu::linear::weight_gradient(&cpu, self, &h, flow)?;
                 if flow.wants(&self.x) {
                     let dx = cpu::linear::input_gradient(&cpu, self, &h, flow.params());
+                    flow.give(&self.x, dx)?;
+                }
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                if let Some(positions) = self.positions {
+                    cuda::linear::position_gradient(&cuda, positions, &gradient, flow)?;
+                }
+                let h = cuda::linear::bias_gradient(&cuda, self, &gradient, flow)?;
+                if let Some(residual) = &self.residual {
+                    flow.give(residual, gradient)?;
+                }
+                cuda::linear::weight_gradient(&cuda, self, &h, flow)?;
+                if flow.wants(&self.x) {
+                    let dx = cuda::linear::input_gradient(&cuda, self, &h, flow.params())?;
                     flow.give(&self.x, dx)?;
                 }
             }

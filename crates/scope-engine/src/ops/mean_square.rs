@@ -1,5 +1,7 @@
 //! The mean of squared differences.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -22,6 +24,8 @@ impl Tape<'_> {
         require_shape("mean square", "the target", target.shape(), x.shape())?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::losses::mean_square(cpu, x.value(), target),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::losses::mean_square(cuda, x.value(), target)?,
         };
         let record = MeanSquareRecord { x: x.clone(), target: target.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
@@ -33,6 +37,10 @@ impl Record for MeanSquareRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::losses::mean_square_back(&cpu, self.x.value(), &self.target, &gradient),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::losses::mean_square_back(&cuda, self.x.value(), &self.target, &gradient)?
+            }
         };
         flow.give(&self.x, dx)
     }

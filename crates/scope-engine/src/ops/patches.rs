@@ -1,5 +1,7 @@
 //! Images cut into square patches, one a token.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -60,6 +62,8 @@ impl Tape<'_> {
         let patches = Patches::of("patches", x.shape(), patch)?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::patches(cpu, patches, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::layout::patches(cuda, patches, x.value(), self.compute())?,
         };
         let record = PatchesRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
@@ -71,6 +75,8 @@ impl Record for PatchesRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::patches_back(&cpu, self.patches, &gradient),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::layout::patches_back(&cuda, self.patches, &gradient)?,
         };
         flow.give(&self.x, dx)
     }

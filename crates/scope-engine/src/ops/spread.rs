@@ -1,5 +1,7 @@
 //! A floor under the spread of every coordinate over the batch.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -24,15 +26,19 @@ impl Tape<'_> {
     pub fn spread_floor(&self, z: &Var, floor: f64) -> Result<Var, EngineError> {
         let (value, moments) = match self.device() {
             Device::Cpu(cpu) => cpu::losses::spread(cpu, z.value(), floor),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::losses::spread(cuda, z.value(), floor)?,
         };
         let record = SpreadRecord { z: z.clone(), floor, moments };
         Ok(self.push(value, z.node().is_some(), || Box::new(record)))
     }
 
     /// The mean over coordinates of s_j, \[1\]: how much latents differ from sample to sample. Nothing flows back.
-    pub fn mean_spread(&self, z: &Var) -> Tensor {
+    pub fn mean_spread(&self, z: &Var) -> Result<Tensor, EngineError> {
         match self.device() {
-            Device::Cpu(cpu) => cpu::losses::mean_spread(cpu, z.value()),
+            Device::Cpu(cpu) => Ok(cpu::losses::mean_spread(cpu, z.value())),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::losses::mean_spread(cuda, z.value()),
         }
     }
 }
@@ -43,6 +49,10 @@ impl Record for SpreadRecord {
         let dz = match gradient.device().clone() {
             Device::Cpu(cpu) => {
                 cpu::losses::spread_back(&cpu, self.z.value(), &self.moments, self.floor, &gradient)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::losses::spread_back(&cuda, self.z.value(), &self.moments, self.floor, &gradient)?
             }
         };
         flow.give(&self.z, dz)

@@ -17,6 +17,9 @@ pub struct Gradients {
     layout: Arc<Layout>,
     flat: Tensor,
     inputs: HashMap<usize, Tensor>,
+    /// On a card, parameters whose gradients are to be replaced when they are next added to; empty if none are.
+    #[cfg(not(target_arch = "wasm32"))]
+    stale: Vec<bool>,
 }
 
 impl Gradients {
@@ -28,7 +31,13 @@ impl Gradients {
             Dtype::F64 => Tensor::from_slice(device, &shape, &vec![0.0_f64; layout.len()])?,
             _ => Tensor::from_slice(device, &shape, &vec![0.0_f32; layout.len()])?,
         };
-        Ok(Self { layout, flat, inputs: HashMap::new() })
+        Ok(Self {
+            layout,
+            flat,
+            inputs: HashMap::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            stale: Vec::new(),
+        })
     }
 
     /// Gradients that are known, in f32.
@@ -37,8 +46,9 @@ impl Gradients {
         if values.len() != layout.len() {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
         }
-        let flat = Tensor::from_slice(params.device(), &[values.len()], values)?;
-        Ok(Self { layout, flat, inputs: HashMap::new() })
+        let mut gradients = Self::zeros(params)?;
+        gradients.flat = Tensor::from_slice(params.device(), &[values.len()], values)?;
+        Ok(gradients)
     }
 
     /// Names and places.
@@ -56,18 +66,79 @@ impl Gradients {
         self.inputs.get(&var.node()?)
     }
 
+    /// Replaces all of them.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
+        self.flat.overwrite(values)
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) -> Result<(), EngineError> {
         self.inputs.clear();
+        #[cfg(not(target_arch = "wasm32"))]
+        self.stale.clear();
         match (self.flat.device().clone(), self.flat.dtype()) {
+            #[cfg(not(target_arch = "wasm32"))]
+            (Device::Cuda(cuda), _) => cuda.clear(self.flat.address(), self.flat.len() * size_of::<f32>())?,
             (Device::Cpu(_), Dtype::F64) => self.all_cpu_mut::<f64>()?.fill(0.0),
             (Device::Cpu(_), _) => self.all_cpu_mut::<f32>()?.fill(0.0),
         }
         Ok(())
     }
 
+    /// The next backward pass replaces these gradients instead of adding to them, which saves a card from writing
+    /// zeros first. They are not to be read before.
+    pub fn restart(&mut self) -> Result<(), EngineError> {
+        match self.flat.device() {
+            Device::Cpu(_) => self.clear(),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => {
+                self.inputs.clear();
+                self.stale = vec![true; self.layout.params().len()];
+                Ok(())
+            }
+        }
+    }
+
+    /// Zeros what a backward pass after a restart did not reach.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
+        let stale = std::mem::take(&mut self.stale);
+        let Device::Cuda(cuda) = self.flat.device() else { return Ok(()) };
+        let ranges = self.layout.params().iter().zip(&stale).filter(|(_, stale)| **stale);
+        let mut pending = 0..0_usize;
+        for range in ranges.map(|(param, _)| param.range.clone()) {
+            // Numbers between neighbours are padding, zero already.
+            let follows = range.start == pending.end.next_multiple_of(super::layout::ALIGNMENT);
+            if !follows || pending.is_empty() {
+                self.zero(cuda, pending)?;
+                pending = range;
+            } else {
+                pending.end = range.end;
+            }
+        }
+        self.zero(cuda, pending)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn zero(&self, cuda: &crate::cuda::Cuda, range: std::ops::Range<usize>) -> Result<(), EngineError> {
+        let number = size_of::<f32>();
+        if range.is_empty() {
+            return Ok(());
+        }
+        cuda.clear(self.flat.address() + (range.start * number) as u64, range.len() * number)
+    }
+
     pub(crate) fn set_input(&mut self, node: usize, gradient: Tensor) {
         self.inputs.insert(node, gradient);
+    }
+
+    /// Where one parameter's gradient begins on the card, and whether the caller must add to what is there.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn address(&mut self, id: ParamId) -> (u64, bool) {
+        let address = self.flat.address() + (self.layout.param(id).range.start * size_of::<f32>()) as u64;
+        let stale = self.stale.get_mut(id.0).is_some_and(std::mem::take);
+        (address, !stale)
     }
 
     /// One parameter's gradient in main memory, to be added to.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 /// Ranges begin at multiples of this many numbers: 256 bytes of f32.
-const ALIGNMENT: usize = 64;
+pub(super) const ALIGNMENT: usize = 64;
 
 /// Names one parameter of a [`Layout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -33,6 +33,12 @@ pub(crate) enum Packing {
 pub struct Params {
     layout: Arc<Layout>,
     values: Tensor,
+    /// On a card, the same numbers in bf16, for products.
+    #[cfg(not(target_arch = "wasm32"))]
+    halves: Option<Tensor>,
+    /// On a card, which blocks of numbers are trained and which decay, for the paths of the latest step.
+    #[cfg(not(target_arch = "wasm32"))]
+    marks: Mutex<Option<(Vec<String>, Tensor)>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
 }
@@ -64,7 +70,15 @@ impl Params {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
         }
         let values = Tensor::from_slice(device, &[layout.len()], values)?;
-        Ok(Self { layout, values, packed: Mutex::default() })
+        Ok(Self {
+            layout,
+            #[cfg(not(target_arch = "wasm32"))]
+            halves: rounded(&values)?,
+            #[cfg(not(target_arch = "wasm32"))]
+            marks: Mutex::default(),
+            values,
+            packed: Mutex::default(),
+        })
     }
 
     /// Names and places.
@@ -93,6 +107,10 @@ impl Params {
             return Err(EngineError::Layout { expected: self.layout.len(), got: values.len() });
         }
         self.forget_packed();
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            self.halves = rounded(&values)?;
+        }
         self.values = values;
         Ok(())
     }
@@ -127,5 +145,50 @@ impl Params {
 
     fn forget_packed(&mut self) {
         self.packed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Params {
+    /// Where one parameter begins on the card, in f32 or in the bf16 copy.
+    pub(crate) fn address(&self, id: ParamId, dtype: Dtype) -> u64 {
+        let flat = if dtype == Dtype::Bf16 { self.halves() } else { &self.values };
+        flat.address() + (self.layout.param(id).range.start * flat.dtype().size()) as u64
+    }
+
+    /// The bf16 copy that a card has.
+    pub(crate) fn halves(&self) -> &Tensor {
+        self.halves.as_ref().unwrap_or(&self.values)
+    }
+
+    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2).
+    pub(crate) fn marks(&self, paths: &[&str]) -> Result<Tensor, EngineError> {
+        let mut kept = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, marks)) = kept.as_ref().filter(|(kept, _)| kept == paths) {
+            return Ok(marks.clone());
+        }
+        let mut marks = vec![0_u8; (self.layout.len() / layout::ALIGNMENT).next_multiple_of(4)];
+        for range in paths.iter().map(|path| self.layout.range(path)) {
+            for param in self.layout.params().iter().filter(|param| range.contains(&param.range.start)) {
+                let blocks =
+                    param.range.start / layout::ALIGNMENT..param.range.end.div_ceil(layout::ALIGNMENT);
+                marks[blocks].fill(if param.decay { 2 } else { 1 });
+            }
+        }
+        // A tensor holds floats: four marks make one.
+        let word = |marks: &[u8]| f32::from_le_bytes(std::array::from_fn(|k| marks[k]));
+        let words: Vec<f32> = marks.chunks_exact(4).map(word).collect();
+        let marks = Tensor::from_slice(self.device(), &[words.len()], &words)?;
+        *kept = Some((paths.iter().map(|path| (*path).to_owned()).collect(), marks.clone()));
+        Ok(marks)
+    }
+}
+
+/// The bf16 copy of parameters on a card.
+#[cfg(not(target_arch = "wasm32"))]
+fn rounded(values: &Tensor) -> Result<Option<Tensor>, EngineError> {
+    match values.device() {
+        Device::Cpu(_) => Ok(None),
+        Device::Cuda(cuda) => crate::cuda::elementwise::convert(cuda, values, Dtype::Bf16).map(Some),
     }
 }

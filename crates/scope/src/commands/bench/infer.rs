@@ -82,6 +82,7 @@ impl BenchInfer {
         let device = model.params.device();
         let threads = match device {
             Device::Cpu(cpu) => cpu.threads(),
+            Device::Cuda(_) => 0,
         };
         let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
         let contexts = vec![0.25_f32; shape.iter().product()];

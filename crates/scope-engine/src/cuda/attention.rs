@@ -1,0 +1,148 @@
+//! Attention: tensor cores where all of a head's keys and values fit in shared memory, a plain kernel elsewhere.
+
+use super::{
+    Cuda,
+    kernels::{ATTENTION, ATTENTION_ANY, Grid},
+    kind,
+};
+use crate::{dtype::Dtype, error::EngineError, ops::add, tensor::Tensor};
+
+/// The sizes of one attention.
+struct Sizes {
+    pairs: usize,
+    tokens: usize,
+    heads: usize,
+    head: usize,
+}
+
+impl Sizes {
+    fn of(qkv: &Tensor, heads: usize) -> Self {
+        let shape = qkv.shape();
+        Self { pairs: shape[0] * heads, tokens: shape[1], heads, head: shape[2] / 3 / heads.max(1) }
+    }
+
+    fn scale(&self) -> f32 {
+        1.0 / (self.head as f32).sqrt()
+    }
+
+    /// Whether the kernels on tensor cores take it.
+    fn fits(&self, dtype: Dtype) -> bool {
+        let tokens = self.tokens.is_multiple_of(64) && (64..=256).contains(&self.tokens);
+        dtype == Dtype::Bf16 && tokens && matches!(self.head, 32 | 64)
+    }
+
+    fn constants(&self) -> String {
+        format!("TOKENS={} HEAD={}", self.tokens, self.head)
+    }
+
+    /// Queries that a block, or a round of one, has at once.
+    fn round(&self) -> usize {
+        if self.tokens.is_multiple_of(128) { 128 } else { 64 }
+    }
+
+    /// A block for each row of each head, with room for two rows of scores.
+    fn plain(&self) -> Grid {
+        Grid { shared: 2 * self.tokens * size_of::<f32>(), ..Grid::of(self.pairs * self.tokens, 128) }
+    }
+}
+
+/// The output, and the logarithms of the sums of each row of scores.
+pub(crate) fn forward(
+    cuda: &Cuda,
+    qkv: &Tensor,
+    heads: usize,
+    shape: [usize; 3],
+) -> Result<(Tensor, Tensor), EngineError> {
+    let sizes = Sizes::of(qkv, heads);
+    let out = Tensor::on_cuda(cuda, &shape, qkv.dtype())?;
+    let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
+    let (scale, tokens) = (sizes.scale(), sizes.tokens);
+    if sizes.fits(qkv.dtype()) {
+        // Few heads: one tile of queries a warp, so that more processors have work.
+        let tiles = if sizes.pairs * tokens < 128 * cuda.processors() { 1 } else { 2 };
+        let queries = if tiles == 1 { 64 } else { sizes.round() };
+        let shared = (queries + 2 * tokens) * sizes.head * 2;
+        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads: queries / tiles * 2, shared };
+        let constants = format!("{} TILES={tiles}", sizes.constants());
+        let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
+        cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
+    } else {
+        let arguments = [
+            qkv.into(),
+            (&out).into(),
+            (&log_sums).into(),
+            tokens.into(),
+            heads.into(),
+            sizes.head.into(),
+            scale.into(),
+        ];
+        cuda.launch(ATTENTION_ANY, &format!("attention_{}", kind(qkv.dtype())), sizes.plain(), &arguments)?;
+    }
+    Ok((out, log_sums))
+}
+
+/// The gradient of queries, keys and values together.
+pub(crate) fn backward(
+    cuda: &Cuda,
+    [qkv, out, log_sums]: [&Tensor; 3],
+    gradient: &Tensor,
+    heads: usize,
+) -> Result<Tensor, EngineError> {
+    let sizes = Sizes::of(qkv, heads);
+    let g = add::convert(gradient.clone(), qkv.dtype())?;
+    let dqkv = Tensor::on_cuda(cuda, qkv.shape(), qkv.dtype())?;
+    if sizes.fits(qkv.dtype()) {
+        let tile = sizes.tokens * sizes.head * 2;
+        let shared = 4 * tile + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
+        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) };
+        let arguments = [
+            qkv.into(),
+            out.into(),
+            (&g).into(),
+            log_sums.into(),
+            (&dqkv).into(),
+            heads.into(),
+            sizes.scale().into(),
+        ];
+        cuda.launch_with(ATTENTION, &sizes.constants(), "attention_back", grid, &arguments)?;
+    } else {
+        plain_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
+    }
+    Ok(dqkv)
+}
+
+fn plain_backward(
+    cuda: &Cuda,
+    sizes: &Sizes,
+    [qkv, out, log_sums]: [&Tensor; 3],
+    g: &Tensor,
+    dqkv: &Tensor,
+) -> Result<(), EngineError> {
+    let deltas = Tensor::on_cuda(cuda, log_sums.shape(), Dtype::F32)?;
+    let (tokens, heads, head) = (sizes.tokens, sizes.heads, sizes.head);
+    let queries = [
+        qkv.into(),
+        out.into(),
+        g.into(),
+        log_sums.into(),
+        (&deltas).into(),
+        dqkv.into(),
+        tokens.into(),
+        heads.into(),
+        head.into(),
+        sizes.scale().into(),
+    ];
+    cuda.launch(ATTENTION_ANY, &format!("queries_{}", kind(qkv.dtype())), sizes.plain(), &queries)?;
+    let keys = [
+        qkv.into(),
+        g.into(),
+        log_sums.into(),
+        (&deltas).into(),
+        dqkv.into(),
+        tokens.into(),
+        heads.into(),
+        head.into(),
+        sizes.scale().into(),
+    ];
+    cuda.launch(ATTENTION_ANY, &format!("keys_{}", kind(qkv.dtype())), sizes.plain(), &keys)
+}

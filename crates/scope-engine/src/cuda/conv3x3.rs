@@ -1,0 +1,242 @@
+//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; a plain kernel in f32.
+
+use super::{
+    Cuda,
+    conv_narrow::Narrow,
+    convolution::{Pass, Shape},
+    kernels::{CONV3X3, Grid},
+    kind,
+    linear::{finish, through_gelu},
+};
+use crate::{
+    dtype::Dtype,
+    error::EngineError,
+    ops::{ConvRecord, Epilogue, Linear, Window, add},
+    params::{ParamId, Params},
+    tape::{Flow, Tape},
+    tensor::Tensor,
+};
+
+/// cuDNN's kernels on matrix units want channels in multiples of this.
+const CHANNELS: usize = 8;
+
+fn padded(channels: usize) -> usize {
+    channels.next_multiple_of(CHANNELS)
+}
+
+impl Window {
+    fn library(self, pass: Pass) -> Shape {
+        let Self { batch, height, width, c, o } = self;
+        Shape { pass, batch, height, width, c: padded(c), o: padded(o) }
+    }
+
+    fn image(self, channels: usize) -> [usize; 4] {
+        [self.batch, self.height, self.width, channels]
+    }
+}
+
+/// The convolution, and its value before bias and GELU if the tape wants it.
+pub(crate) fn forward(
+    cuda: &Cuda,
+    tape: &Tape<'_>,
+    layer: Linear,
+    window: Window,
+    x: &Tensor,
+    epilogue: Epilogue<'_>,
+) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    let (params, compute) = (tape.params(), tape.compute());
+    let bias = params.address(layer.bias, Dtype::F32);
+    let gelu = matches!(epilogue, Epilogue::Gelu);
+    let residual = match epilogue {
+        Epilogue::Add(value) => Some(add::convert(value.value().clone(), Dtype::F32)?),
+        _ => None,
+    };
+    let out = if gelu || matches!(epilogue, Epilogue::Plain) { compute } else { Dtype::F32 };
+    let image = |dtype| Tensor::on_cuda(cuda, &window.image(window.o), dtype);
+    let weight = params.address(layer.weight, Dtype::F32);
+    match Narrow::of(window, compute) {
+        Some(narrow) if narrow.narrows() && out == Dtype::F32 => {
+            let value = image(out)?;
+            narrow.narrow(cuda, x, weight, Some(bias), residual.as_ref(), &value)?;
+            return Ok((value, None));
+        }
+        Some(narrow) if !narrow.narrows() && gelu => {
+            let before = tape.is_recording().then(|| image(compute)).transpose()?;
+            let value = image(compute)?;
+            narrow.widen(cuda, x, weight, before.as_ref(), Some((bias, &value)))?;
+            return Ok((value, before));
+        }
+        _ => {}
+    }
+    let before = match compute {
+        Dtype::Bf16 => {
+            let before = Tensor::on_cuda(cuda, &window.image(padded(window.o)), compute)?;
+            let (x, weight) = (pad(cuda, x)?, pack(cuda, params, layer.weight, window)?);
+            let operands = [x.address(), weight.address(), before.address()];
+            cuda.convolve(window.library(Pass::Forward), operands)?;
+            before
+        }
+        _ => plain(cuda, params, layer.weight, window, x, false)?,
+    };
+    // Where nobody asks for the sums again, GELU takes their place.
+    let in_place = gelu && !tape.is_recording() && before.shape() == window.image(window.o);
+    let value = if in_place { before.clone() } else { image(out)? };
+    let added = residual.as_ref().map(|residual| (residual.address(), 0));
+    finish(cuda, &before, Some(bias), added, gelu, &value)?;
+    Ok((value, (gelu && tape.is_recording()).then_some(before)))
+}
+
+/// An image with its channels padded with zeros.
+fn pad(cuda: &Cuda, x: &Tensor) -> Result<Tensor, EngineError> {
+    let channels = x.shape().last().copied().unwrap_or(1);
+    let mut shape = x.shape().to_vec();
+    if padded(channels) == channels {
+        return Ok(x.clone());
+    }
+    if let Some(last) = shape.last_mut() {
+        *last = padded(channels);
+    }
+    resized(cuda, x, &shape)
+}
+
+/// The first channels of an image, or zeros where it has none.
+fn resized(cuda: &Cuda, x: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
+    let last = |shape: &[usize]| shape.last().copied().unwrap_or(1);
+    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
+    let arguments = [x.into(), (&out).into(), out.len().into(), last(x.shape()).into(), last(shape).into()];
+    cuda.launch(CONV3X3, "pad", Grid::over(out.len()), &arguments)?;
+    Ok(out)
+}
+
+/// A weight as cuDNN wants it: bf16 \[o, 3, 3, c\], padded.
+fn pack(cuda: &Cuda, params: &Params, weight: ParamId, window: Window) -> Result<Tensor, EngineError> {
+    let (outs, ins) = (padded(window.o), padded(window.c));
+    let packed = Tensor::on_cuda(cuda, &[outs, 3, 3, ins], Dtype::Bf16)?;
+    let from = params.address(weight, Dtype::F32);
+    let arguments =
+        [from.into(), (&packed).into(), window.o.into(), window.c.into(), outs.into(), ins.into()];
+    cuda.launch(CONV3X3, "pack_weight", Grid::over(packed.len()), &arguments)?;
+    Ok(packed)
+}
+
+/// The convolution without the library; turned round, the gradient of its input.
+fn plain(
+    cuda: &Cuda,
+    params: &Params,
+    weight: ParamId,
+    window: Window,
+    x: &Tensor,
+    turned: bool,
+) -> Result<Tensor, EngineError> {
+    let Window { height, width, c, o, .. } = window;
+    let out = Tensor::on_cuda(cuda, &window.image(if turned { c } else { o }), x.dtype())?;
+    let arguments = [
+        x.into(),
+        params.address(weight, Dtype::F32).into(),
+        (&out).into(),
+        out.len().into(),
+        height.into(),
+        width.into(),
+        c.into(),
+        o.into(),
+        usize::from(turned).into(),
+    ];
+    cuda.launch(CONV3X3, &format!("conv_{}", kind(x.dtype())), Grid::over(out.len()), &arguments)?;
+    Ok(out)
+}
+
+/// db += sums over pixels of h, where h = g or g gelu'(before + b); gives back h.
+pub(crate) fn bias_gradient(
+    cuda: &Cuda,
+    record: &ConvRecord,
+    gradient: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<Tensor, EngineError> {
+    through_gelu(cuda, record.layer, record.before.as_ref(), gradient, record.x.value().dtype(), flow)
+}
+
+/// dW += what h and x give, beside the main stream. cuDNN sums in f32 but hands over bf16.
+pub(crate) fn weight_gradient(
+    cuda: &Cuda,
+    record: &ConvRecord,
+    h: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<(), EngineError> {
+    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
+    let narrow = Narrow::of(record.window, h.dtype());
+    cuda.aside(&[h, x], || match (narrow, h.dtype()) {
+        (Some(narrow), _) => narrow.weight_gradient(cuda, h, x, into),
+        (None, Dtype::Bf16) => library_weight_gradient(cuda, record.window, h, x, into),
+        (None, _) => plain_weight_gradient(cuda, record.window, h, x, into),
+    })
+}
+
+fn library_weight_gradient(
+    cuda: &Cuda,
+    window: Window,
+    h: &Tensor,
+    x: &Tensor,
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let Window { c, o, .. } = window;
+    let (x, h) = (pad(cuda, x)?, pad(cuda, h)?);
+    let packed = Tensor::on_cuda(cuda, &[padded(o), 3, 3, padded(c)], Dtype::Bf16)?;
+    cuda.convolve(window.library(Pass::Weight), [x.address(), packed.address(), h.address()])?;
+    let arguments =
+        [(&packed).into(), into.into(), o.into(), c.into(), padded(c).into(), usize::from(accumulate).into()];
+    cuda.launch(CONV3X3, "unpack_gradient", Grid::over(9 * c * o), &arguments)
+}
+
+fn plain_weight_gradient(
+    cuda: &Cuda,
+    window: Window,
+    h: &Tensor,
+    x: &Tensor,
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let Window { batch, height, width, c, o } = window;
+    let arguments = [
+        h.into(),
+        x.into(),
+        into.into(),
+        (batch * height).into(),
+        height.into(),
+        width.into(),
+        c.into(),
+        o.into(),
+        usize::from(accumulate).into(),
+    ];
+    cuda.launch(CONV3X3, &format!("weight_{}", kind(h.dtype())), Grid::of(9 * c * o, 256), &arguments)
+}
+
+/// dx: the convolution of h with the weight turned round.
+pub(crate) fn input_gradient(
+    cuda: &Cuda,
+    record: &ConvRecord,
+    h: &Tensor,
+    params: &Params,
+) -> Result<Tensor, EngineError> {
+    let window = record.window;
+    if let Some(narrow) = Narrow::of(window, h.dtype()) {
+        let (dx, weight) = (
+            Tensor::on_cuda(cuda, &window.image(window.c), Dtype::Bf16)?,
+            params.address(record.layer.weight, Dtype::F32),
+        );
+        if narrow.narrows() {
+            narrow.widen(cuda, h, weight, Some(&dx), None)?;
+        } else {
+            narrow.narrow(cuda, h, weight, None, None, &dx)?;
+        }
+        return Ok(dx);
+    }
+    if h.dtype() != Dtype::Bf16 {
+        return plain(cuda, params, record.layer.weight, window, h, true);
+    }
+    let (h, weight) = (pad(cuda, h)?, pack(cuda, params, record.layer.weight, window)?);
+    let dx = Tensor::on_cuda(cuda, &window.image(padded(window.c)), Dtype::Bf16)?;
+    cuda.convolve(window.library(Pass::Input), [dx.address(), weight.address(), h.address()])?;
+    if padded(window.c) == window.c {
+        return Ok(dx);
+    }
+    resized(cuda, &dx, &window.image(window.c))
+}

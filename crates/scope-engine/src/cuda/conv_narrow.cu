@@ -1,0 +1,251 @@
+// 3x3 convolutions between two channels and BIG channels (a compile-time constant, a multiple of 32), which leave the
+// library's matrix kernels mostly idle. Images are [lines, width, channels] bf16, `lines` counting rows of all samples.
+// Tap k of nine looks at row k / 3 - 1 and column k % 3 - 1 from where it stands.
+
+#define GROUPS (BIG / 8)
+#define SEGMENT 128 // pixels of a row that a block has at once
+
+// Two channels to BIG: u = sum over taps and channels of w x, and y = gelu(u + b); either may be left out. Weights are
+// w[BIG, 2, 9], or turned round w[2, BIG, 9], for the gradient of an input with BIG channels. A thread has eight
+// channels of four pixels.
+extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, const float* w, const float* bias, bf16* u,
+                                                              bf16* y, int lines, int height, int width, int turned) {
+    __shared__ __align__(16) float weights[18][BIG];
+    __shared__ float2 rows[3][SEGMENT + 4];
+    for (int i = threadIdx.x; i < 18 * BIG; i += 256) {
+        int k = i / BIG, n = i % BIG;
+        weights[k][n] = turned ? w[((k & 1) * BIG + n) * 9 + 8 - (k >> 1)] : w[(n * 2 + (k & 1)) * 9 + (k >> 1)];
+    }
+    const int segments = (width + SEGMENT - 1) / SEGMENT;
+    for (int item = blockIdx.x; item < lines * segments; item += gridDim.x) {
+        const int line = item / segments, first = item % segments * SEGMENT, row = line % height;
+        __syncthreads();
+        for (int i = threadIdx.x; i < 3 * (SEGMENT + 2); i += 256) {
+            int r = i / (SEGMENT + 2), c = first + i % (SEGMENT + 2) - 1;
+            bool inside = row + r - 1 >= 0 && row + r - 1 < height && c >= 0 && c < width;
+            u32 v = inside ? x[(long long)(line + r - 1) * width + c] : 0;
+            rows[r][i % (SEGMENT + 2)] = make_float2(low_half(v), high_half(v));
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < SEGMENT / 4 * GROUPS; i += 256) {
+            const int channel = i % GROUPS * 8, quad = i / GROUPS * 4;
+            float sum[4][8];
+#pragma unroll
+            for (int p = 0; p < 32; p++) (&sum[0][0])[p] = 0.f;
+#pragma unroll
+            for (int r = 0; r < 3; r++) {
+                float2 v[6];
+#pragma unroll
+                for (int p = 0; p < 6; p++) v[p] = rows[r][quad + p];
+#pragma unroll
+                for (int k = 0; k < 6; k++) {
+                    Vector<8> tap;
+                    tap.load(&weights[r * 6 + k][channel]);
+#pragma unroll
+                    for (int p = 0; p < 4; p++) {
+                        float value = k & 1 ? v[p + k / 2].y : v[p + k / 2].x;
+#pragma unroll
+                        for (int n = 0; n < 8; n++) sum[p][n] = fmaf(value, tap.x[n], sum[p][n]);
+                    }
+                }
+            }
+            Vector<8> b;
+            if (y) b.load(bias + channel);
+#pragma unroll
+            for (int p = 0; p < 4; p++) {
+                if (first + quad + p >= width) break;
+                long long to = ((long long)line * width + first + quad + p) * BIG + channel;
+                Vector<8> v;
+#pragma unroll
+                for (int n = 0; n < 8; n++) v.x[n] = sum[p][n];
+                if (u) v.store(u + to);
+                if (!y) continue;
+#pragma unroll
+                for (int n = 0; n < 8; n++) v.x[n] = gelu(v.x[n] + b.x[n]);
+                v.store(y + to);
+            }
+        }
+    }
+}
+
+// BIG channels to two, for rows of at most SEGMENT pixels: first the nine taps of both results are the columns of one
+// product with the channels, then each result gathers its taps from its neighbours. A block has a strip of STRIP rows;
+// a warp sixteen pixels. Weights are w[2, BIG, 9], or turned round w[BIG, 2, 9].
+#define STRIP 8
+template <typename Out>
+__device__ __forceinline__ void narrow_in(const bf16* x, const float* w, const float* bias, const float* added, Out* out,
+                                          int height, int width, int turned) {
+    __shared__ uint2 columns[BIG / 16][3][32];
+    __shared__ float taps[SEGMENT][19];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+    // The order of channels in a product is free: lane t takes channels 8 t .. 8 t + 7 of each 32 at once.
+    for (int i = threadIdx.x; i < BIG / 16 * 96; i += 256) {
+        int step = i / 96, tile = i / 32 % 3, l = i % 32, column = tile * 8 + (l >> 2);
+        float v[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            int c = step / 2 * 32 + (l & 3) * 8 + step % 2 * 4 + k, tap = column >> 1, o = column & 1;
+            v[k] = column >= 18 ? 0.f : turned ? w[(c * 2 + o) * 9 + 8 - tap] : w[(o * BIG + c) * 9 + tap];
+        }
+        columns[step][tile][l] = make_uint2(pack(v[0], v[1]), pack(v[2], v[3]));
+    }
+    const int strips = (height + STRIP - 1) / STRIP, sample = blockIdx.x / strips;
+    const int top = blockIdx.x % strips * STRIP, bottom = min(top + STRIP, height);
+    const int pixel = threadIdx.x >> 1, o = threadIdx.x & 1;
+    float above = 0.f, here = 0.f;
+    for (int row = top - 1; row <= bottom; row++) {
+        const bool inside = row >= 0 && row < height;
+        __syncthreads();
+        if (inside) {
+            float sum[3][4];
+#pragma unroll
+            for (int k = 0; k < 12; k++) (&sum[0][0])[k] = 0.f;
+            const bf16* from = x + ((long long)sample * height + row) * width * BIG;
+            const int low = warp * 16 + g, high = low + 8;
+#pragma unroll
+            for (int block = 0; block < BIG / 32; block++) {
+                uint4 zero = make_uint4(0, 0, 0, 0);
+                uint4 a = low < width ? *(const uint4*)(from + (long long)low * BIG + block * 32 + t * 8) : zero;
+                uint4 b = high < width ? *(const uint4*)(from + (long long)high * BIG + block * 32 + t * 8) : zero;
+                u32 first[4] = {a.x, b.x, a.y, b.y}, second[4] = {a.z, b.z, a.w, b.w};
+#pragma unroll
+                for (int tile = 0; tile < 3; tile++) {
+                    uint2 c = columns[block * 2][tile][lane], d = columns[block * 2 + 1][tile][lane];
+                    multiply(sum[tile], first, c.x, c.y);
+                    multiply(sum[tile], second, d.x, d.y);
+                }
+            }
+#pragma unroll
+            for (int tile = 0; tile < 3; tile++)
+#pragma unroll
+                for (int k = 0; k < 2; k++) {
+                    int column = tile * 8 + 2 * t + k;
+                    if (column < 18) taps[low][column] = sum[tile][k], taps[high][column] = sum[tile][2 + k];
+                }
+        }
+        __syncthreads();
+        // This row is below the one above, level with itself, and above the next.
+        float gathered[3] = {0.f, 0.f, 0.f};
+        if (inside && pixel < width)
+#pragma unroll
+            for (int k = 0; k < 9; k++) {
+                int p = pixel + k % 3 - 1;
+                if (p >= 0 && p < width) gathered[k / 3] += taps[p][k * 2 + o];
+            }
+        if (row - 1 >= top && pixel < width) {
+            long long at = (((long long)sample * height + row - 1) * width + pixel) * 2 + o;
+            float v = above + gathered[2];
+            if (bias) v += bias[o];
+            if (added) v += added[at];
+            store(out + at, v);
+        }
+        above = here + gathered[1];
+        here = gathered[0];
+    }
+}
+extern "C" __global__ void __launch_bounds__(256) narrow_image_f32(const bf16* x, const float* w, const float* bias,
+                                                                   const float* added, float* out, int height,
+                                                                   int width, int turned) {
+    narrow_in(x, w, bias, added, out, height, width, turned);
+}
+extern "C" __global__ void __launch_bounds__(256) narrow_image_bf16(const bf16* x, const float* w, const float* bias,
+                                                                    const float* added, bf16* out, int height,
+                                                                    int width, int turned) {
+    narrow_in(x, w, bias, added, out, height, width, turned);
+}
+
+// The weight's gradient, for rows of at most SEGMENT pixels: with the shifted two channels as 18 rows and the BIG
+// channels as columns, a product over all pixels. A block adds up some rows of the images for CHANNELS channels, a warp
+// sixteen pixels of each, and leaves its sums for `weight_sums`. `sign` says which way the two channels shift.
+#define CHANNELS (BIG % 64 ? 32 : 64)
+#define ROW_BYTES (CHANNELS * 2)
+extern "C" __global__ void __launch_bounds__(256) weight_products(const bf16* big, const u32* two, float* partial,
+                                                                  int lines, int height, int width, int sign) {
+    __shared__ __align__(128) unsigned char pool[8 * 18 * CHANNELS * 4];
+    __shared__ u16 planes[2][3][SEGMENT + 4];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+    const u32 mine = (u32)__cvta_generic_to_shared(pool) + warp * 16 * ROW_BYTES;
+    float sum[2][CHANNELS / 8][4];
+#pragma unroll
+    for (int i = 0; i < CHANNELS; i++) (&sum[0][0][0])[i] = 0.f;
+    for (int line = blockIdx.x; line < lines; line += gridDim.x) {
+        const int row = line % height;
+        __syncthreads();
+        // Chunks change places from row to row, so that the rows of a matrix lie in different banks.
+        for (int i = lane; i < 16 * CHANNELS / 8; i += 32) {
+            int p = i / (CHANNELS / 8), c = i % (CHANNELS / 8), pixel = warp * 16 + p;
+            const bf16* from = big + ((long long)line * width + pixel) * BIG + blockIdx.y * CHANNELS + c * 8;
+            uint4 v = pixel < width ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
+            int place = c ^ (CHANNELS == 64 ? p & 7 : (p >> 1) & 3);
+            *(uint4*)(pool + (warp * 16 + p) * ROW_BYTES + place * 16) = v;
+        }
+        for (int i = threadIdx.x; i < 3 * (SEGMENT + 2); i += 256) {
+            int r = i / (SEGMENT + 2), c = i % (SEGMENT + 2) - 1;
+            bool inside = row + r - 1 >= 0 && row + r - 1 < height && c >= 0 && c < width;
+            u32 v = inside ? two[(long long)(line + r - 1) * width + c] : 0;
+            planes[0][r][c + 1] = (u16)v, planes[1][r][c + 1] = (u16)(v >> 16);
+        }
+        __syncthreads();
+        u32 a[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int index = m * 16 + g + (k & 1) * 8, tap = index >> 1;
+                a[m][k] = 0;
+                if (index < 18) {
+                    const u16* plane = &planes[index & 1][1 + sign * (tap / 3 - 1)][warp * 16 + 2 * t + (k >> 1) * 8 + 1 + sign * (tap % 3 - 1)];
+                    a[m][k] = (u32)plane[0] | (u32)plane[1] << 16;
+                }
+            }
+#pragma unroll
+        for (int n = 0; n < CHANNELS / 16; n++) {
+            u32 b[4];
+            int p = lane & 15, c = n * 2 + (lane >> 4);
+            matrices_transposed(mine + p * ROW_BYTES + ((c ^ (CHANNELS == 64 ? p & 7 : (p >> 1) & 3)) << 4), b);
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                multiply(sum[m][2 * n], a[m], b[0], b[1]);
+                multiply(sum[m][2 * n + 1], a[m], b[2], b[3]);
+            }
+        }
+    }
+    __syncthreads();
+    float* all = (float*)pool;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int n = 0; n < CHANNELS / 8; n++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int index = m * 16 + g + (k >> 1) * 8;
+                if (index < 18) all[(warp * 18 + index) * CHANNELS + n * 8 + 2 * t + (k & 1)] = sum[m][n][k];
+            }
+    __syncthreads();
+    for (int i = threadIdx.x; i < 18 * CHANNELS; i += 256) {
+        float total = 0.f;
+#pragma unroll
+        for (int k = 0; k < 8; k++) total += all[k * 18 * CHANNELS + i];
+        int index = i / CHANNELS, channel = blockIdx.y * CHANNELS + i % CHANNELS;
+        partial[((long long)blockIdx.x * 18 + index) * BIG + channel] = total;
+    }
+}
+
+// Adds up the blocks' sums for w[BIG, 2, 9], or w[2, BIG, 9] if `turned`: 32 numbers a block, a warp every 32nd sum.
+extern "C" __global__ void __launch_bounds__(1024) weight_sums(const float* partial, float* into, int blocks, int turned,
+                                                               int accumulate) {
+    __shared__ float shared[32][32];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = blockIdx.x * 32 + lane;
+    float sum = 0.f;
+#pragma unroll 8
+    for (int b = warp; b < blocks; b += 32) sum += partial[(long long)b * 18 * BIG + i];
+    shared[warp][lane] = sum;
+    __syncthreads();
+    if (warp) return;
+    int index = i / BIG, channel = i % BIG, tap = index >> 1, s = index & 1;
+    float* to = into + (turned ? (s * BIG + channel) * 9 + tap : (channel * 2 + s) * 9 + tap);
+    sum = accumulate ? *to : 0.f;
+#pragma unroll
+    for (int k = 0; k < 32; k++) sum += shared[k][lane];
+    *to = sum;
+}

@@ -1,0 +1,137 @@
+//! 3x3 convolutions between two channels and many: the first and last of a decoder.
+
+use super::{
+    Cuda,
+    kernels::{CONV_NARROW, Grid},
+};
+use crate::{dtype::Dtype, error::EngineError, ops::Window, tensor::Tensor};
+
+/// Pixels of a row that a block has at once.
+const SEGMENT: usize = 128;
+/// Rows that a block of the narrowing kernel has.
+const STRIP: usize = 8;
+
+/// Such a convolution: which way it goes, and its many channels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Narrow {
+    window: Window,
+    /// How many channels the many are.
+    big: usize,
+    /// Whether the many come first, so that weights are \[2, many, 3, 3\].
+    narrows: bool,
+}
+
+impl Narrow {
+    /// A convolution in bf16 as one of these, if it is one.
+    pub(super) fn of(window: Window, compute: Dtype) -> Option<Self> {
+        let Window { width, c, o, .. } = window;
+        let (big, narrows) = match (c, o) {
+            (2, big) => (big, false),
+            (big, 2) => (big, true),
+            _ => return None,
+        };
+        let fits = compute == Dtype::Bf16 && big.is_multiple_of(32) && width <= SEGMENT;
+        fits.then_some(Self { window, big, narrows })
+    }
+
+    /// Whether it goes from many channels to two.
+    pub(super) fn narrows(self) -> bool {
+        self.narrows
+    }
+
+    fn constants(self) -> String {
+        format!("BIG={}", self.big)
+    }
+
+    fn lines(self) -> usize {
+        self.window.batch * self.window.height
+    }
+
+    /// From two channels to many: the sums, and GELU of them with a bias; either may be left out. For a convolution
+    /// that narrows, the gradient of its input.
+    pub(super) fn widen(
+        self,
+        cuda: &Cuda,
+        x: &Tensor,
+        weight: u64,
+        sums: Option<&Tensor>,
+        gelu: Option<(u64, &Tensor)>,
+    ) -> Result<(), EngineError> {
+        let (bias, y) = gelu.map_or((0, 0), |(bias, y)| (bias, y.address()));
+        let arguments = [
+            x.into(),
+            weight.into(),
+            bias.into(),
+            sums.map_or(0, Tensor::address).into(),
+            y.into(),
+            self.lines().into(),
+            self.window.height.into(),
+            self.window.width.into(),
+            usize::from(self.narrows).into(),
+        ];
+        let grid = Grid::of(self.lines().min(8 * cuda.processors()), 256);
+        cuda.launch_with(CONV_NARROW, &self.constants(), "widen_image", grid, &arguments)
+    }
+
+    /// From many channels to two, plus a bias and an image of f32 if there are. For a convolution that widens, the
+    /// gradient of its input.
+    pub(super) fn narrow(
+        self,
+        cuda: &Cuda,
+        x: &Tensor,
+        weight: u64,
+        bias: Option<u64>,
+        added: Option<&Tensor>,
+        out: &Tensor,
+    ) -> Result<(), EngineError> {
+        let arguments = [
+            x.into(),
+            weight.into(),
+            bias.unwrap_or(0).into(),
+            added.map_or(0, Tensor::address).into(),
+            out.into(),
+            self.window.height.into(),
+            self.window.width.into(),
+            usize::from(!self.narrows).into(),
+        ];
+        let name = format!("narrow_image_{}", super::kind(out.dtype()));
+        let grid = Grid::of(self.window.batch * self.window.height.div_ceil(STRIP), 256);
+        cuda.launch_with(CONV_NARROW, &self.constants(), &name, grid, &arguments)
+    }
+
+    /// The weight's gradient from the gradient h of the result and the input x.
+    pub(super) fn weight_gradient(
+        self,
+        cuda: &Cuda,
+        h: &Tensor,
+        x: &Tensor,
+        (into, accumulate): (u64, bool),
+    ) -> Result<(), EngineError> {
+        let (many, two) = if self.narrows { (x, h) } else { (h, x) };
+        // Against the many channels, an input shifts with its tap, a result the other way.
+        let sign = if self.narrows { u64::from(u32::MAX) } else { 1 };
+        let channels = if self.big.is_multiple_of(64) { 64 } else { 32 };
+        let blocks = self.lines().min(2 * cuda.processors());
+        let partial = cuda.memory(blocks * 18 * self.big * size_of::<f32>())?;
+        let arguments = [
+            many.into(),
+            two.into(),
+            (&partial).into(),
+            self.lines().into(),
+            self.window.height.into(),
+            self.window.width.into(),
+            sign.into(),
+        ];
+        let grid = Grid { blocks: [blocks, self.big / channels], ..Grid::of(1, 256) };
+        cuda.launch_with(CONV_NARROW, &self.constants(), "weight_products", grid, &arguments)?;
+        let arguments = [
+            (&partial).into(),
+            into.into(),
+            blocks.into(),
+            usize::from(self.narrows).into(),
+            usize::from(accumulate).into(),
+        ];
+        let grid = Grid::of(18 * self.big / 32, 1024);
+        cuda.launch_with(CONV_NARROW, &self.constants(), "weight_sums", grid, &arguments)
+    }
+}

@@ -1,0 +1,129 @@
+//! The two streams of a card: the main one, in order, and one beside it for work that nothing waits for until later.
+//!
+//! Weight gradients are such work: the pass back through a network only needs gradients of activations. Beside it,
+//! they fill the processors that the ends of its kernels leave idle.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use cudarc::driver::{CudaContext, CudaStream, result, sys};
+
+use super::{Cuda, Memory, failed, locked, memory::Store};
+use crate::{error::EngineError, tensor::Tensor};
+
+/// How many counters kernels may use at once.
+const COUNTERS: usize = 1 << 16;
+/// What products may use as scratch.
+pub(super) const WORKSPACE: usize = 64 << 20;
+
+/// A stream with what its kernels must not share with those of another.
+pub(super) struct Lane {
+    stream: Arc<CudaStream>,
+    /// Where new tensors come from: the lane's own store, or the arena of a graph that is being recorded.
+    store: Mutex<Arc<Store>>,
+    /// Zeros that kernels count arrivals in and leave at zero.
+    counters: Memory,
+    /// Scratch of products.
+    workspace: Memory,
+}
+
+/// The streams, and which one is asked now.
+pub(super) struct Lanes {
+    lanes: [Lane; 2],
+    current: AtomicUsize,
+    /// What the second stream still reads.
+    kept: Mutex<Vec<Tensor>>,
+}
+
+impl Lane {
+    fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
+        let store = Arc::new(Store::new(context.clone()));
+        let stream = context.new_stream().map_err(failed("making a stream"))?;
+        let bytes = COUNTERS * size_of::<u32>();
+        let (counters, workspace) = (store.take(bytes)?, store.take(WORKSPACE)?);
+        // SAFETY: just allocated, so long.
+        unsafe { result::memset_d8_async(counters.address(), 0, bytes, stream.cu_stream()) }
+            .map_err(failed("clearing memory"))?;
+        Ok(Self { stream, store: Mutex::new(store), counters, workspace })
+    }
+}
+
+impl Lanes {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
+        let lanes = [Lane::new(context)?, Lane::new(context)?];
+        Ok(Self { lanes, current: AtomicUsize::new(0), kept: Mutex::default() })
+    }
+
+    fn lane(&self) -> &Lane {
+        &self.lanes[self.current.load(Ordering::Relaxed) % 2]
+    }
+
+    pub(super) fn current(&self) -> &Arc<CudaStream> {
+        &self.lane().stream
+    }
+
+    /// Gives both lanes other stores; gives back those they had.
+    pub(super) fn exchange(&self, stores: [Arc<Store>; 2]) -> [Arc<Store>; 2] {
+        let mut stores = stores;
+        for (lane, store) in self.lanes.iter().zip(&mut stores) {
+            std::mem::swap(&mut *locked(&lane.store), store);
+        }
+        stores
+    }
+}
+
+impl Cuda {
+    /// Does work beside the main stream, after everything asked for so far. What it reads is kept until the streams
+    /// join; what it allocates is used by later work beside only.
+    pub(super) fn aside<T>(
+        &self,
+        reads: &[&Tensor],
+        work: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let lanes = &self.0.lanes;
+        let [main, side] = &lanes.lanes;
+        side.stream.join(&main.stream).map_err(failed("forking a stream"))?;
+        locked(&lanes.kept).extend(reads.iter().map(|tensor| (*tensor).clone()));
+        lanes.current.store(1, Ordering::Relaxed);
+        let done = work();
+        lanes.current.store(0, Ordering::Relaxed);
+        done
+    }
+
+    /// The main stream waits for the one beside it, if that has done anything.
+    pub(crate) fn rejoin(&self) -> Result<(), EngineError> {
+        let lanes = &self.0.lanes;
+        let kept = std::mem::take(&mut *locked(&lanes.kept));
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let [main, side] = &lanes.lanes;
+        main.stream.join(&side.stream).map_err(failed("joining a stream"))
+    }
+
+    /// Memory for `bytes` bytes, of arbitrary content.
+    pub(crate) fn memory(&self, bytes: usize) -> Result<Memory, EngineError> {
+        let store = locked(&self.0.lanes.lane().store).clone();
+        store.take(bytes)
+    }
+
+    pub(super) fn stream(&self) -> sys::CUstream {
+        self.0.lanes.current().cu_stream()
+    }
+
+    /// Scratch of products on the current stream.
+    pub(super) fn workspace(&self) -> u64 {
+        self.0.lanes.lane().workspace.address()
+    }
+
+    /// The address of counters that are zero.
+    pub(super) fn counters(&self, count: usize) -> Result<u64, EngineError> {
+        if count > COUNTERS {
+            let reason = format!("{count} groups of columns are more than {COUNTERS}");
+            return Err(EngineError::Cuda { call: "counting", reason });
+        }
+        Ok(self.0.lanes.lane().counters.address())
+    }
+}

@@ -1,0 +1,126 @@
+//! Finding CUDA's libraries when a program wants them.
+
+use std::{env, path::Path};
+
+use cudarc::{cublaslt, cudnn, driver, nvrtc};
+use libloading::Library;
+
+use crate::error::EngineError;
+
+/// Where installers put libraries that the loader may not know of.
+const FOLDERS: [&str; 4] = [
+    "/usr/local/cuda/lib64",
+    "/usr/local/cuda/targets/x86_64-linux/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/wsl/lib",
+];
+
+/// A library: what it is called, how to tell whether the loader finds it, its file, and where it comes from.
+struct Wanted {
+    name: &'static str,
+    present: unsafe fn() -> bool,
+    files: &'static [&'static str],
+    advice: &'static str,
+}
+
+const TOOLKIT: &str = "install the CUDA 13 toolkit, or add the folder of its libraries to LD_LIBRARY_PATH";
+const WANTED: [Wanted; 3] = [
+    Wanted {
+        name: "the NVIDIA driver (libcuda)",
+        present: driver::sys::is_culib_present,
+        files: &["libcuda.so.1"],
+        advice: "install NVIDIA's driver, version 580 or newer, or compute with --device cpu",
+    },
+    Wanted {
+        name: "NVRTC (libnvrtc)",
+        present: nvrtc::sys::is_culib_present,
+        files: &["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"],
+        advice: TOOLKIT,
+    },
+    Wanted {
+        name: "cuBLASLt (libcublasLt)",
+        present: cublaslt::sys::is_culib_present,
+        files: &["libcublasLt.so.13"],
+        advice: TOOLKIT,
+    },
+];
+
+/// Makes sure that everything but cuDNN can be loaded; without this, the first call would panic.
+pub(super) fn load() -> Result<(), EngineError> {
+    WANTED.iter().try_for_each(find)?;
+    driver::result::init().map_err(|_| no_card())
+}
+
+/// Makes sure that cuDNN can be loaded: only convolutions need it.
+pub(super) fn load_cudnn() -> Result<(), EngineError> {
+    find(&Wanted {
+        name: "cuDNN (libcudnn)",
+        present: cudnn::sys::is_culib_present,
+        files: &["libcudnn.so.9"],
+        advice: "install cuDNN 9 for CUDA 13, or add the folder of its libraries to LD_LIBRARY_PATH",
+    })
+}
+
+fn find(wanted: &Wanted) -> Result<(), EngineError> {
+    // SAFETY: opens the library, which runs its initialisers; NVIDIA's are made to be opened so.
+    if unsafe { (wanted.present)() } {
+        return Ok(());
+    }
+    let root = env::var("CUDA_PATH").or_else(|_| env::var("CUDA_HOME")).map(|root| format!("{root}/lib64"));
+    let opened = wanted.files.iter().all(|file| {
+        root.iter().map(String::as_str).chain(FOLDERS).any(|folder| keep_open(&Path::new(folder).join(file)))
+    });
+    // SAFETY: as above. A library that is open is found by its bare name.
+    if opened && unsafe { (wanted.present)() } {
+        return Ok(());
+    }
+    Err(EngineError::Unavailable {
+        what: format!("{} was not found", wanted.name),
+        advice: wanted.advice.into(),
+    })
+}
+
+/// Opens a library for as long as the program runs.
+fn keep_open(path: &Path) -> bool {
+    if !path.exists() {
+        return false;
+    }
+    // SAFETY: as in `find`.
+    match unsafe { Library::new(path) } {
+        Ok(library) => {
+            std::mem::forget(library);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// The driver's version, as in 13000.
+pub(super) fn driver_version() -> Result<i32, EngineError> {
+    let mut version = 0;
+    // SAFETY: writes one number.
+    let status = unsafe { driver::sys::cuDriverGetVersion(&mut version) };
+    status.result().map_err(super::failed("asking for the driver's version"))?;
+    if version < 13_000 {
+        let what = format!("the NVIDIA driver knows CUDA {}.{} only", version / 1000, version % 1000 / 10);
+        let advice = "install a driver of version 580 or newer, or compute with --device cpu".into();
+        return Err(EngineError::Unavailable { what, advice });
+    }
+    Ok(version)
+}
+
+pub(super) fn no_card() -> EngineError {
+    let what = "the NVIDIA driver finds no card".into();
+    let advice = "see that nvidia-smi lists one, or compute with --device cpu".into();
+    EngineError::Unavailable { what, advice }
+}
+
+pub(super) fn no_such_card(ordinal: usize, count: i32) -> EngineError {
+    let what = format!("there is no card {ordinal}: the driver lists {count}, counted from 0");
+    EngineError::Unavailable { what, advice: "name one of those, or compute with --device cpu".into() }
+}
+
+pub(super) fn too_old(name: &str, (major, minor): (i32, i32)) -> EngineError {
+    let what = format!("{name} has compute capability {major}.{minor}, too old for bf16 products");
+    EngineError::Unavailable { what, advice: "use a card of capability 8.0 or newer, or --device cpu".into() }
+}

@@ -1,0 +1,169 @@
+// What surrounds the products of linear layers and convolutions: biases, GELU, and sums over rows.
+
+// y[m, n] = f(u[m, stride] + b), f being nothing or GELU; optionally + r[m, n] or + table[m mod period, n].
+// A thread takes W neighbours of a row.
+template <int W, typename In, typename Out, bool GELU>
+__device__ __forceinline__ void bias_in(const In* u, const float* bias, const float* added, Out* out, long long count,
+                                        int n, int stride, long long period) {
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
+    if (i >= count) return;
+    long long row = i / n;
+    int column = (int)(i - row * n);
+    Vector<W> v, b;
+    v.load(u + row * stride + column);
+    if (bias) {
+        b.load(bias + column);
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] += b.x[k];
+    }
+    if (GELU) {
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] = gelu(v.x[k]);
+    }
+    if (added) {
+        b.load(added + (period ? i % period : i));
+#pragma unroll
+        for (int k = 0; k < W; k++) v.x[k] += b.x[k];
+    }
+    v.store(out + i);
+}
+
+#define BIAS(name, In, Out, GELU)                                                                                      \
+    extern "C" __global__ void __launch_bounds__(256) name##_8(const In* u, const float* b, const float* a, Out* out,  \
+                                                               long long count, int n, int stride, long long period) { \
+        bias_in<8, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(256) name##_1(const In* u, const float* b, const float* a, Out* out,  \
+                                                               long long count, int n, int stride, long long period) { \
+        bias_in<1, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+    }
+BIAS(bias_bf16_bf16, bf16, bf16, false)
+BIAS(bias_bf16_f32, bf16, float, false)
+BIAS(bias_f32_f32, float, float, false)
+BIAS(gelu_bf16_bf16, bf16, bf16, true)
+BIAS(gelu_f32_f32, float, float, true)
+
+// The sum of p[i n] for i from `first` below `end` in steps; sixteen are asked for before the first is used.
+__device__ __forceinline__ float strided_sum(const float* p, int first, int end, int step, long long n) {
+    float sum = 0.f;
+    for (int i = first; i < end; i += 16 * step) {
+        float x[16];
+#pragma unroll
+        for (int j = 0; j < 16; j++) x[j] = i + j * step < end ? __ldcg(p + (i + j * step) * n) : 0.f;
+#pragma unroll
+        for (int j = 0; j < 16; j++) sum += x[j];
+    }
+    return sum;
+}
+
+// sums[n] = the sum over rows of h, added to what is there if asked, where h[m, n] = g[m, n], or g gelu'(u[m, stride]
+// + b), then also written.
+//
+// A block takes `lanes` W columns (`lanes` a power of two up to 32) of some rows: a lane W columns, so that a warp has
+// 32 / lanes rows at once. The blocks of one group of columns leave partial sums, and the last of them to arrive adds
+// these up in a fixed order, so the result does not depend on who came when.
+template <int W, typename T, bool GELU>
+__device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* sums, float* partial,
+                                        u32* counters, long long m, int n, int stride, int lanes, int accumulate) {
+    __shared__ float shared[256 * W];
+    const int columns = lanes * W, rows = 256 / lanes, start = blockIdx.x * columns;
+    const int column = start + (threadIdx.x & (lanes - 1)) * W;
+    Vector<W> b, total;
+#pragma unroll
+    for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
+    if (column < n) {
+        if (GELU) b.load(bias + column);
+        // Some rows are asked for before the first is used.
+        constexpr int AHEAD = GELU ? 4 : 16;
+        const int step = gridDim.y * rows, end = (int)m;
+        for (int row = blockIdx.y * rows + threadIdx.x / lanes; row < end; row += AHEAD * step) {
+            Raw<W, T> gs[AHEAD], us[GELU ? AHEAD : 1];
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++)
+                if (row + j * step < end) {
+                    gs[j].load(g + (long long)(row + j * step) * n + column);
+                    if (GELU) us[j].load(u + (long long)(row + j * step) * stride + column);
+                }
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) {
+                if (row + j * step >= end) continue;
+                Vector<W> v = gs[j].wide();
+                if (GELU) {
+                    Vector<W> x = us[j].wide();
+#pragma unroll
+                    for (int k = 0; k < W; k++) v.x[k] *= gelu_slope(x.x[k] + b.x[k]);
+                    v.store(h + (long long)(row + j * step) * n + column);
+                }
+#pragma unroll
+                for (int k = 0; k < W; k++) total.x[k] += v.x[k];
+            }
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < W; k++) shared[threadIdx.x * W + k] = total.x[k];
+    __syncthreads();
+    for (int c = threadIdx.x; c < columns && start + c < n; c += 256) {
+        float sum = 0.f;
+#pragma unroll 8
+        for (int r = 0; r < rows; r++) sum += shared[r * columns + c];
+        partial[(long long)blockIdx.y * n + start + c] = sum;
+    }
+    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
+    // Threads that share a column each add up some of the partial sums.
+    const int c = threadIdx.x & (columns - 1), sharing = columns < 256 ? 256 / columns : 1;
+    float sum = 0.f;
+    if (start + c < n) sum = strided_sum(partial + start + c, threadIdx.x / columns, gridDim.y, sharing, n);
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x >= columns || start + c >= n) return;
+    sum = accumulate ? sums[start + c] : 0.f;
+    for (int k = 0; k < sharing; k++) sum += shared[k * columns + c];
+    sums[start + c] = sum;
+}
+
+#define SUMS(name, W, T, GELU)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(256, GELU ? 4 : 2) name(const T* g, const T* u, const float* bias, T* h, \
+                                                           float* sums, float* partial, u32* counters, long long m,    \
+                                                           int n, int stride, int lanes, int accumulate) {             \
+        sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride, lanes, accumulate);                  \
+    }
+SUMS(sums_bf16_8, 8, bf16, false)
+SUMS(sums_bf16_1, 1, bf16, false)
+SUMS(sums_f32_8, 8, float, false)
+SUMS(sums_f32_1, 1, float, false)
+SUMS(gelu_sums_bf16_8, 8, bf16, true)
+SUMS(gelu_sums_bf16_1, 1, bf16, true)
+SUMS(gelu_sums_f32_8, 8, float, true)
+SUMS(gelu_sums_f32_1, 1, float, true)
+
+// dW[n, k] = sum over rows of h[m, n] x[m, k] for k <= 8, added to what is there if asked: column sums with weights.
+template <typename T>
+__device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, float* partial, u32* counters,
+                                          long long m, int n, int k, int accumulate) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    float total[8] = {0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f};
+    if (column < n)
+#pragma unroll 4
+        for (int row = blockIdx.y; row < (int)m; row += gridDim.y) {
+            float v = load(h + (long long)row * n + column);
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                if (j < k) total[j] = fmaf(v, load(x + (long long)row * k + j), total[j]);
+        }
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        if (column < n && j < k) partial[((long long)blockIdx.y * n + column) * k + j] = total[j];
+    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
+    for (int j = 0; j < k && column < n; j++) {
+        float before = accumulate ? into[(long long)column * k + j] : 0.f;
+        into[(long long)column * k + j] = before + strided_sum(partial + (long long)column * k + j, 0, gridDim.y, 1, (long long)n * k);
+    }
+}
+extern "C" __global__ void narrow_gradient_bf16(const bf16* h, const bf16* x, float* into, float* partial,
+                                                u32* counters, long long m, int n, int k, int accumulate) {
+    narrow_in(h, x, into, partial, counters, m, n, k, accumulate);
+}
+extern "C" __global__ void narrow_gradient_f32(const float* h, const float* x, float* into, float* partial,
+                                               u32* counters, long long m, int n, int k, int accumulate) {
+    narrow_in(h, x, into, partial, counters, m, n, k, accumulate);
+}

@@ -1,0 +1,100 @@
+//! Memory on the card that is given back for reuse.
+//!
+//! One stream does everything in order, so a block may be handed out again as soon as its tensor is dropped, even
+//! while kernels that use it are still waiting: whatever its next user does comes after them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use cudarc::driver::{CudaContext, result};
+
+use super::locked;
+use crate::error::EngineError;
+
+/// Sizes are rounded to this.
+const GRAIN: usize = 512;
+
+/// Blocks that are free, by size.
+pub(crate) struct Store {
+    context: Arc<CudaContext>,
+    free: Mutex<BTreeMap<usize, Vec<u64>>>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "memory of card {}", self.context.ordinal())
+    }
+}
+
+impl Store {
+    pub(super) fn new(context: Arc<CudaContext>) -> Self {
+        Self { context, free: Mutex::default() }
+    }
+
+    /// Memory for `bytes` bytes: the smallest free block that does not waste a fifth of itself, or a fresh one.
+    pub(super) fn take(self: &Arc<Self>, bytes: usize) -> Result<Memory, EngineError> {
+        let size = bytes.max(1).next_multiple_of(GRAIN);
+        let found = {
+            let mut free = locked(&self.free);
+            let fits = free.range_mut(size..=size + size / 4).find(|(_, blocks)| !blocks.is_empty());
+            fits.and_then(|(size, blocks)| blocks.pop().map(|address| (*size, address)))
+        };
+        let (size, address) = match found {
+            Some(block) => block,
+            None => (size, self.fresh(size)?),
+        };
+        Ok(Memory { address, size, bytes, home: self.clone() })
+    }
+
+    fn fresh(&self, size: usize) -> Result<u64, EngineError> {
+        self.context.bind_to_thread().map_err(super::failed("using the card on this thread"))?;
+        // SAFETY: the address is freed once, when the store is dropped.
+        unsafe { result::malloc_sync(size) }.map_err(|error| match result::mem_get_info() {
+            Ok((free, total)) => EngineError::CardMemory { wanted: size, free, total },
+            Err(_) => super::failed("allocating memory")(error),
+        })
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        for address in locked(&self.free).values().flatten() {
+            // SAFETY: allocated in `fresh`; freeing waits for kernels that still use it. If it fails, the process
+            // is ending and the driver frees it.
+            let _ = unsafe { result::free_sync(*address) };
+        }
+    }
+}
+
+/// A piece of memory that returns to its store when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    address: u64,
+    /// What the store gave.
+    size: usize,
+    /// What was asked for.
+    bytes: usize,
+    home: Arc<Store>,
+}
+
+impl Memory {
+    /// Where it begins, on the card.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        locked(&self.home.free).entry(self.size).or_default().push(self.address);
+    }
+}

@@ -1,0 +1,135 @@
+//! The operations, each in the sizes that take different paths through the kernels.
+
+use super::Case;
+use crate::{
+    error::EngineError,
+    ops::{Epilogue, Linear, Norm},
+    params::Layout,
+    tape::{Tape, Var},
+};
+
+/// All cases.
+pub(super) fn all() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for [m, k, n] in [[96, 64, 128], [512, 256, 512], [30, 7, 5], [300, 2, 24]] {
+        cases.extend(linear(m, k, n));
+    }
+    cases.extend([512, 256, 33].map(layer_norm));
+    for [tokens, heads, size] in
+        [[256, 3, 64], [256, 2, 32], [192, 2, 64], [64, 2, 32], [16, 2, 8], [5, 1, 6]]
+    {
+        cases.push(attention(tokens, heads, size));
+    }
+    for [c, o] in [[2, 16], [16, 2], [24, 16], [2, 64], [64, 2], [2, 96], [96, 2]] {
+        cases.extend(conv3x3(c, o));
+    }
+    cases.extend(layouts());
+    cases.extend(losses());
+    cases
+}
+
+/// A case without parameters.
+fn plain(
+    name: &str,
+    inputs: &[&[usize]],
+    tracked: bool,
+    forward: fn(&Tape<'_>, &[Var]) -> Result<Var, EngineError>,
+) -> Case {
+    let inputs = inputs.iter().map(|shape| shape.to_vec()).collect();
+    Case { name: name.to_owned(), inputs, tracked, declare: Box::new(move |_| Box::new(forward)) }
+}
+
+/// Every epilogue of a linear layer.
+fn linear(m: usize, k: usize, n: usize) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for kind in ["plain", "wide", "gelu", "add", "add rows"] {
+        let declare = move |layout: &mut Layout| -> super::Forward {
+            let mut root = layout.root();
+            let layer = Linear::declare(root.scope("layer"), k, n);
+            let table = root.offset("table", &[m / 2, n]);
+            Box::new(move |tape, inputs| {
+                let epilogue = match kind {
+                    "plain" => Epilogue::Plain,
+                    "wide" => Epilogue::Wide,
+                    "gelu" => Epilogue::Gelu,
+                    "add" => Epilogue::Add(&inputs[1]),
+                    _ => Epilogue::AddRows(table),
+                };
+                tape.linear(&inputs[0], layer, epilogue)
+            })
+        };
+        let name = format!("linear {kind} {m}x{k}x{n}");
+        let inputs = vec![vec![2, m / 2, k], vec![2, m / 2, n]];
+        cases.push(Case { name, inputs, tracked: true, declare: Box::new(declare) });
+    }
+    cases
+}
+
+/// A normalisation on a branch beside the stream, so that its gradient meets another that has arrived; the layer
+/// before takes its bias's gradient from the sums the normalisation leaves.
+fn layer_norm(width: usize) -> Case {
+    let declare = move |layout: &mut Layout| -> super::Forward {
+        let mut root = layout.root();
+        let layer = Linear::declare(root.scope("layer"), 24, width);
+        let norm = Norm::declare(root.scope("norm"), width);
+        Box::new(move |tape, inputs| {
+            let x = tape.linear(&inputs[0], layer, Epilogue::Wide)?;
+            tape.add(&tape.layer_norm(&x, norm)?, &x)
+        })
+    };
+    let name = format!("layer norm {width}");
+    Case { name, inputs: vec![vec![2, 301, 24]], tracked: true, declare: Box::new(declare) }
+}
+
+fn attention(tokens: usize, heads: usize, size: usize) -> Case {
+    let declare = move |_: &mut Layout| -> super::Forward {
+        Box::new(move |tape, inputs| tape.attention(&inputs[0], heads))
+    };
+    let name = format!("attention {tokens} tokens, {heads} heads of {size}");
+    let inputs = vec![vec![2, tokens, 3 * heads * size]];
+    Case { name, inputs, tracked: true, declare: Box::new(declare) }
+}
+
+/// A convolution with GELU, and one with a residual.
+fn conv3x3(c: usize, o: usize) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for kind in ["gelu", "add", "wide"] {
+        let declare = move |layout: &mut Layout| -> super::Forward {
+            let layer = Linear::declare_conv3x3(layout.root().scope("layer"), c, o);
+            Box::new(move |tape, inputs| {
+                let epilogue = match kind {
+                    "gelu" => Epilogue::Gelu,
+                    "add" => Epilogue::Add(&inputs[1]),
+                    _ => Epilogue::Wide,
+                };
+                tape.conv3x3(&inputs[0], layer, epilogue)
+            })
+        };
+        let name = format!("convolution {kind} {c} to {o}");
+        let inputs = vec![vec![3, 20, 24, c], vec![3, 20, 24, o]];
+        cases.push(Case { name, inputs, tracked: true, declare: Box::new(declare) });
+    }
+    cases
+}
+
+fn layouts() -> Vec<Case> {
+    vec![
+        plain("patches", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patches(&inputs[0], 8)),
+        plain("tiles", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.tiles(&inputs[0], 8)),
+        plain("visibility", &[&[3, 4, 16, 24]], false, |tape, inputs| tape.visibility(&inputs[0], 8)),
+        plain("channels first", &[&[3, 10, 12, 2]], true, |tape, inputs| tape.channels_first(&inputs[0])),
+        plain("add", &[&[3, 77], &[3, 77]], true, |tape, inputs| tape.add(&inputs[0], &inputs[1])),
+    ]
+}
+
+fn losses() -> Vec<Case> {
+    vec![
+        plain("mean distance", &[&[5, 2, 33, 31], &[5, 2, 33, 31], &[5, 2]], true, |tape, inputs| {
+            tape.mean_distance(&inputs[0], inputs[1].value(), inputs[2].value())
+        }),
+        plain("mean square", &[&[5, 1000], &[5, 1000]], true, |tape, inputs| {
+            tape.mean_square(&inputs[0], inputs[1].value())
+        }),
+        plain("spread floor", &[&[6, 50, 11]], true, |tape, inputs| tape.spread_floor(&inputs[0], 0.6)),
+    ]
+}

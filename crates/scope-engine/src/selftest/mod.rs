@@ -1,0 +1,142 @@
+//! Checks every operation of a card against the processor, on random inputs.
+//!
+//! Each case runs forward and backward on both; what is compared are results, gradients of inputs and gradients of
+//! parameters, by |card - processor| / |processor|.
+
+mod cases;
+mod flat;
+
+use std::sync::Arc;
+
+use half::bf16;
+
+use crate::{
+    device::Device,
+    dtype::Dtype,
+    error::EngineError,
+    params::{Gradients, Layout, Params},
+    tape::{Tape, Var},
+    tensor::Tensor,
+};
+
+/// One comparison.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What was compared.
+    pub name: String,
+    /// |card - processor| / |processor|.
+    pub error: f64,
+    /// The largest error that rounding explains.
+    pub limit: f64,
+}
+
+impl Check {
+    /// Whether the error is within the limit. What is not a number is not.
+    pub fn passed(&self) -> bool {
+        self.error <= self.limit
+    }
+}
+
+/// Largest errors in bf16 and in f32.
+const LIMITS: [(Dtype, f64); 2] = [(Dtype::Bf16, 1.2e-2), (Dtype::F32, 2e-5)];
+
+/// Compares everything a card computes with the processor.
+pub fn run(card: &Device) -> Result<Vec<Check>, EngineError> {
+    let processor = Device::all_threads();
+    let mut checks = Vec::new();
+    for case in cases::all() {
+        let expected = case.run(&processor, Dtype::F32)?;
+        for (compute, limit) in LIMITS {
+            let got = case.run(card, compute)?;
+            checks.extend(expected.iter().zip(&got).map(|((part, expected), (_, got))| Check {
+                name: format!("{} {compute}: {part}", case.name),
+                error: relative_error(got, expected),
+                limit,
+            }));
+        }
+    }
+    checks.extend(flat::checks(&processor, card)?);
+    Ok(checks)
+}
+
+/// What a case computes with, once its parameters are declared.
+type Forward = Box<dyn Fn(&Tape<'_>, &[Var]) -> Result<Var, EngineError>>;
+
+/// One operation with its sizes.
+struct Case {
+    name: String,
+    inputs: Vec<Vec<usize>>,
+    /// Whether gradients of the inputs are compared; masks and targets have none.
+    tracked: bool,
+    declare: Box<dyn Fn(&mut Layout) -> Forward>,
+}
+
+impl Case {
+    /// The result and all gradients, by name.
+    fn run(&self, device: &Device, compute: Dtype) -> Result<Vec<(String, Vec<f32>)>, EngineError> {
+        let mut layout = Layout::new();
+        let forward = (self.declare)(&mut layout);
+        let values: Vec<f32> = numbers(1, layout.len()).iter().map(|x| 0.3 * x).collect();
+        let params = Params::from_flat(device, Arc::new(layout), &values)?;
+        let tape = Tape::recording_in(&params, compute)?;
+        let inputs = self.inputs.iter().zip(2..).map(|(shape, seed)| {
+            let tensor = Tensor::from_slice(device, shape, &numbers(seed, shape.iter().product()))?;
+            Ok(if self.tracked { tape.tracked(tensor) } else { tape.input(tensor) })
+        });
+        let inputs: Vec<Var> = inputs.collect::<Result<_, EngineError>>()?;
+        let out = forward(&tape, &inputs)?;
+        let mut parts = vec![("result".to_owned(), wide(out.value())?)];
+        if out.node().is_none() {
+            return Ok(parts);
+        }
+        let seed = numbers(99, out.value().len());
+        let seed = match out.value().dtype() {
+            Dtype::Bf16 => {
+                let halves: Vec<bf16> = seed.iter().map(|x| bf16::from_f32(*x)).collect();
+                Tensor::from_slice(device, out.shape(), &halves)?
+            }
+            _ => Tensor::from_slice(device, out.shape(), &seed)?,
+        };
+        let mut gradients = Gradients::zeros(&params)?;
+        tape.backward_from(&[(&out, seed)], &mut gradients)?;
+        for (k, input) in inputs.iter().enumerate() {
+            if let Some(gradient) = gradients.input(input) {
+                parts.push((format!("gradient of input {k}"), wide(gradient)?));
+            }
+        }
+        let flat = wide(gradients.flat())?;
+        for param in params.layout().params() {
+            parts.push((format!("gradient of {}", param.name), flat[param.range.clone()].to_vec()));
+        }
+        Ok(parts)
+    }
+}
+
+/// A tensor's numbers in f32.
+fn wide(tensor: &Tensor) -> Result<Vec<f32>, EngineError> {
+    match tensor.dtype() {
+        Dtype::Bf16 => Ok(tensor.to_vec::<bf16>()?.iter().map(|x| x.to_f32()).collect()),
+        _ => tensor.to_vec::<f32>(),
+    }
+}
+
+/// Numbers between -1 and 1 that look random.
+fn numbers(seed: u32, count: usize) -> Vec<f32> {
+    let mix = |k: u32| {
+        let mut h = k.wrapping_mul(2_654_435_761) ^ seed.wrapping_mul(40_503);
+        h = (h ^ (h >> 15)).wrapping_mul(2_246_822_519);
+        h = (h ^ (h >> 13)).wrapping_mul(3_266_489_917);
+        (h ^ (h >> 16)) as f32 / 2_147_483_648.0 - 1.0
+    };
+    (0..count as u32).map(mix).collect()
+}
+
+fn relative_error(got: &[f32], expected: &[f32]) -> f64 {
+    if got.len() != expected.len() {
+        return f64::NAN;
+    }
+    let square = |x: f64| x * x;
+    let difference: f64 = got.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+    let size: f64 = expected.iter().map(|b| square(f64::from(*b))).sum();
+    (difference / size.max(1e-30)).sqrt()
+}
