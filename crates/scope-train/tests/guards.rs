@@ -5,13 +5,13 @@ mod small_set;
 
 use std::{fs, path::Path, time::Duration};
 
-use scope_data::Dataset;
+use scope_data::{Dataset, schedule::Batch};
 use scope_engine::{Device, Tensor};
 use scope_model::{Model, ModelConfig, Preset};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conduct, Counters, Ending, Examples, Learner, Length, Line, Objective, Observer, Recipe, RunConfig,
-    RunFolder, StepReport, TrainError, Trainer,
+    Ask, Conditions, Conduct, Counters, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe,
+    RunConfig, RunFolder, StepReport, TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 
@@ -21,13 +21,19 @@ const CONDUCT: Conduct = Conduct { threads: 1, save_every: Duration::from_secs(6
 struct Poisoned(Trainer, u64);
 
 impl Learner for Poisoned {
-    fn learn(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        let mut examples = examples.clone();
+    fn learn(
+        &mut self,
+        feed: &Feed<'_>,
+        batch: &Batch,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<StepReport, TrainError> {
+        let mut examples = feed.examples(batch, self.device())?;
         if self.0.steps + 1 == self.1 {
             let weights = vec![f32::NAN; examples.weights.len()];
             examples.weights = Tensor::from_slice(self.device(), examples.weights.shape(), &weights)?;
         }
-        self.0.learn(&examples, rate, momentum)
+        self.0.step(&examples, rate, momentum)
     }
     fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
         self.0.begin_stage(objective)
@@ -87,11 +93,10 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     // The state that was kept is the one after six steps.
     let mut plain = trainer(&config);
     let pace = config.pace(&config.stages[0]);
-    let mut feed = scope_train::Feed::new(&data, scope_train::Conditions::Mixed, 3, 4, 0, 1).unwrap();
+    let mut feed = Feed::new(&data, &Device::cpu(1), Conditions::Mixed, 3, 4, 0, 1).unwrap();
     for step in 0..6 {
         let batch = feed.next_batch().unwrap();
-        let examples = feed.examples(&batch, plain.device()).unwrap();
-        plain.learn(&examples, pace.rate(4 * step), pace.momentum(4 * step)).unwrap();
+        plain.learn(&feed, &batch, pace.rate(4 * step), pace.momentum(4 * step)).unwrap();
     }
     let kept =
         safetensors::SafeTensors::deserialize(Box::leak(newest_state(&bad).into_boxed_slice())).unwrap();

@@ -96,7 +96,7 @@ fn every_recipe_trains_and_heads_are_trained_on_it() {
     for (view, out) in [("sparse", "sp"), ("complete", "dp")] {
         let adapt = [
             "adapt", "--base", "full", "--data", "data", "--head", "1m", "--view", view, "--set", "batch=4",
-            "--draws", "16", "--out", out,
+            "--draws", "16", "--device", "cpu", "--out", out,
         ];
         place.succeed(&adapt);
         let info = place.succeed(&["model", "info", "--model", &format!("{out}/model.safetensors")]);

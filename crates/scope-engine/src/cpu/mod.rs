@@ -20,6 +20,7 @@ pub(crate) mod losses;
 mod memory;
 mod pool;
 mod produce;
+pub(crate) mod table;
 
 use std::sync::Arc;
 

@@ -120,7 +120,8 @@ impl Session<'_> {
         };
         let (seed, size) = (self.config.seed, self.config.recipe.batch);
         let first = self.position.draws / batch;
-        let mut feed = Feed::new(self.data, conditions, seed, size, first, self.conduct.threads)?;
+        let mut feed =
+            Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
         while self.position.draws < self.config.total() {
             if observer.stop() {
                 self.save(learner, false)?;
@@ -159,9 +160,8 @@ impl Session<'_> {
         let within = self.position.draws - before;
         let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
         let batch = feed.next_batch()?;
-        let examples = feed.examples(&batch, learner.device())?;
         self.position.counters = learner.counters();
-        let measured = learner.learn(&examples, rate, momentum)?.read()?;
+        let measured = learner.learn(feed, &batch, rate, momentum)?.read()?;
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = not_finite(&measured) {
             // The step left the learner's buffers alone; only its counter went on, and that is not saved.
