@@ -7,6 +7,11 @@ use super::{
 };
 use crate::{dtype::Dtype, error::EngineError, ops::add, tensor::Tensor};
 
+/// Tiles of sixteen queries that a warp has in the pass forward.
+const TILES: usize = 2;
+/// Tiles of sixteen keys that a warp has in the pass back.
+const KEYS: usize = 1;
+
 /// The sizes of one attention.
 struct Sizes {
     pairs: usize,
@@ -58,12 +63,12 @@ pub(crate) fn forward(
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
     let (scale, tokens) = (sizes.scale(), sizes.tokens);
     if sizes.fits(qkv.dtype()) {
-        // Few heads: one tile of queries a warp, so that more processors have work.
-        let tiles = if sizes.pairs * tokens < 128 * cuda.processors() { 1 } else { 2 };
-        let queries = if tiles == 1 { 64 } else { sizes.round() };
+        // Few heads: fewer queries a block, so that more processors have work.
+        let queries = if sizes.pairs * tokens < 128 * cuda.processors() { 64 } else { sizes.round() };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
-        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads: queries / tiles * 2, shared };
-        let constants = format!("{} TILES={tiles}", sizes.constants());
+        let threads = queries / TILES * 2;
+        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads, shared };
+        let constants = format!("{} TILES={TILES} QUERIES={queries}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
         cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
     } else {
@@ -94,7 +99,8 @@ pub(crate) fn backward(
     if sizes.fits(qkv.dtype()) {
         let tile = sizes.tokens * sizes.head * 2;
         let shared = 4 * tile + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
-        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) };
+        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens / KEYS * 2) };
+        let constants = format!("{} KEYS={KEYS}", sizes.constants());
         let arguments = [
             qkv.into(),
             out.into(),
@@ -104,7 +110,7 @@ pub(crate) fn backward(
             heads.into(),
             sizes.scale().into(),
         ];
-        cuda.launch_with(ATTENTION, &sizes.constants(), "attention_back", grid, &arguments)?;
+        cuda.launch_with(ATTENTION, &constants, "attention_back", grid, &arguments)?;
     } else {
         plain_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
     }

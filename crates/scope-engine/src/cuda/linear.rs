@@ -210,7 +210,7 @@ fn column_sums(
     let groups = n.div_ceil(lanes * width);
     let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
     let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
-    let partial = cuda.memory(pieces * n * size_of::<f32>())?;
+    let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
     let name = if gelu.is_some() { "gelu_sums" } else { "sums" };
     let name = format!("{name}_{}_{width}", kind(g.dtype()));
     let (before, bias, h) = gelu.map_or((0, 0, 0), |(u, bias, h)| (u.address(), bias, h.address()));
@@ -219,16 +219,17 @@ fn column_sums(
         before.into(),
         bias.into(),
         h.into(),
-        sums.into(),
         (&partial).into(),
-        cuda.counters(groups)?.into(),
         m.into(),
         n.into(),
         stride.into(),
         lanes.into(),
-        usize::from(accumulate).into(),
     ];
-    cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)
+    cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)?;
+    let arguments =
+        [(&partial).into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
+    let grid = Grid::of(n.div_ceil(32), 32 * pieces.min(32));
+    cuda.aside(&[&partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
 }
 
 /// The table of positions gets the sum over the batch.
