@@ -58,7 +58,7 @@ __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile
 #define QUERIES (TOKENS % 128 ? 64 : 128)
 #endif
 #define THREADS (QUERIES / TILES * 2)
-extern "C" __global__ void __launch_bounds__(THREADS, THREADS == 256 ? 2 : 1) attention(const u16* __restrict__ qkv, u16* __restrict__ out,
+extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __restrict__ qkv, u16* __restrict__ out,
                                                                 float* __restrict__ log_sums, int heads, float scale) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, pair = blockIdx.y, first = blockIdx.x * QUERIES;
     const size_t width = (size_t)heads * HEAD, stride = 3 * width;
@@ -166,22 +166,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS == 256 ? 2 : 1) at
     }
 }
 
-// grid batch heads, each warp KEYS tiles of sixteen keys. Shared memory: queries | keys | values | gradient of out |
+// grid batch heads, TOKENS threads, each warp two tiles of sixteen keys. Shared memory: queries | keys | values | gradient of out |
 // the transposed gradients of ROUND queries' scores | log sums | D = rowsum(do o).
 //
 // Rounds of ROUND queries: each warp finds P^T and dS^T of its keys, adds to its dV and dK, and leaves dS^T in shared
 // memory; then the warps share out the rows of dQ = dS K.
-#ifndef KEYS
-#define KEYS 1
-#endif
-#define BACK_THREADS (TOKENS / KEYS * 2)
 #define ROUND (TOKENS < 128 ? TOKENS : TOKENS % 128 ? 64 : 128)
 #define SCORE_BYTES (ROUND * 2)
 __device__ __forceinline__ u32 at_score(int key, int chunk) {
     return (u32)(key * SCORE_BYTES + ((chunk ^ (key & 7)) << 4));
 }
 
-extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
+extern "C" __global__ void __launch_bounds__(TOKENS, 1)
     attention_back(const u16* __restrict__ qkv, const u16* __restrict__ out, const u16* __restrict__ dout,
                    const float* __restrict__ log_sums, u16* __restrict__ dqkv, int heads, float scale) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, pair = blockIdx.x;
@@ -192,20 +188,20 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
     const u32 scores = q + 4 * TILE_BYTES;
     float* logs = (float*)(memory + 4 * TILE_BYTES + TOKENS * SCORE_BYTES);
     float* deltas = logs + TOKENS;
-    load_rows<TOKENS>(k, 0, qkv + start + width, stride, BACK_THREADS);
-    load_rows<TOKENS>(v, 0, qkv + start + 2 * width, stride, BACK_THREADS);
+    load_rows<TOKENS>(k, 0, qkv + start + width, stride, TOKENS);
+    load_rows<TOKENS>(v, 0, qkv + start + 2 * width, stride, TOKENS);
     for (int round = 0; round < TOKENS / ROUND; round++) {
-        load_rows<ROUND>(q, round * ROUND, qkv + start, stride, BACK_THREADS);
-        load_rows<ROUND>(g, round * ROUND, dout + start_out, width, BACK_THREADS);
+        load_rows<ROUND>(q, round * ROUND, qkv + start, stride, TOKENS);
+        load_rows<ROUND>(g, round * ROUND, dout + start_out, width, TOKENS);
         commit_copies();
     }
-    if (threadIdx.x < TOKENS) logs[threadIdx.x] = log_sums[(size_t)pair * TOKENS + threadIdx.x] * LOG2E;
+    logs[threadIdx.x] = log_sums[(size_t)pair * TOKENS + threadIdx.x] * LOG2E;
     const float sharpness = scale * LOG2E;
     const Lane l(lane);
-    u32 kf[KEYS][STEPS][4];
-    float dk[KEYS][CHUNKS][4], dv[KEYS][CHUNKS][4];
+    u32 kf[2][STEPS][4];
+    float dk[2][CHUNKS][4], dv[2][CHUNKS][4];
 #pragma unroll
-    for (int i = 0; i < KEYS * CHUNKS * 4; i++) (&dk[0][0][0])[i] = (&dv[0][0][0])[i] = 0.f;
+    for (int i = 0; i < 2 * CHUNKS * 4; i++) (&dk[0][0][0])[i] = (&dv[0][0][0])[i] = 0.f;
     for (int round = 0; round < TOKENS / ROUND; round++) {
         if (round + 1 < TOKENS / ROUND)
             await_copies<1>();
@@ -214,11 +210,11 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
         __syncthreads();
         if (round == 0)
 #pragma unroll
-            for (int m = 0; m < KEYS; m++)
+            for (int m = 0; m < 2; m++)
 #pragma unroll
                 for (int s = 0; s < STEPS; s++)
-                    matrices(k + at((warp * KEYS + m) * 16 + l.left_row, s * 2 + l.left_chunk), kf[m][s]);
-        for (int i = threadIdx.x; i < ROUND * CHUNKS; i += BACK_THREADS) {
+                    matrices(k + at(warp * 32 + m * 16 + l.left_row, s * 2 + l.left_chunk), kf[m][s]);
+        for (int i = threadIdx.x; i < ROUND * CHUNKS; i += TOKENS) {
             int row = round * ROUND + i / CHUNKS, c = i % CHUNKS;
             uint4 a = *(const uint4*)(memory + 3 * TILE_BYTES + at(row, c));
             uint4 b = *(const uint4*)(out + start_out + row * width + c * 8);
@@ -232,31 +228,31 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
         __syncthreads();
         for (int tile = 0; tile < ROUND / 16; tile++) {
             const int row = round * ROUND + tile * 16;
-            float s[KEYS][2][4], dp[KEYS][2][4];
+            float s[2][2][4], dp[2][2][4];
 #pragma unroll
-            for (int i = 0; i < 8 * KEYS; i++) (&s[0][0][0])[i] = (&dp[0][0][0])[i] = 0.f;
+            for (int i = 0; i < 16; i++) (&s[0][0][0])[i] = (&dp[0][0][0])[i] = 0.f;
 #pragma unroll
             for (int d = 0; d < STEPS; d++) {
                 u32 b[4], c[4];
                 matrices(q + at(row + l.right_row, d * 2 + l.right_chunk), b);
                 matrices(g + at(row + l.right_row, d * 2 + l.right_chunk), c);
 #pragma unroll
-                for (int m = 0; m < KEYS; m++) {
+                for (int m = 0; m < 2; m++) {
                     u32 vf[4];
-                    matrices(v + at((warp * KEYS + m) * 16 + l.left_row, d * 2 + l.left_chunk), vf);
+                    matrices(v + at(warp * 32 + m * 16 + l.left_row, d * 2 + l.left_chunk), vf);
                     multiply(s[m][0], kf[m][d], b[0], b[1]);
                     multiply(s[m][1], kf[m][d], b[2], b[3]);
                     multiply(dp[m][0], vf, c[0], c[1]);
                     multiply(dp[m][1], vf, c[2], c[3]);
                 }
             }
-            u32 p[KEYS][4], ds[KEYS][4];
+            u32 p[2][4], ds[2][4];
 #pragma unroll
             for (int n = 0; n < 2; n++) {
                 float2 log = *(const float2*)(logs + row + n * 8 + 2 * l.t);
                 float2 delta = *(const float2*)(deltas + row + n * 8 + 2 * l.t);
 #pragma unroll
-                for (int m = 0; m < KEYS; m++)
+                for (int m = 0; m < 2; m++)
 #pragma unroll
                     for (int half = 0; half < 2; half++) {
                         float p0 = exp2_fast(s[m][n][half * 2] * sharpness - log.x);
@@ -264,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
                         u32 d = pack(p0 * (dp[m][n][half * 2] - delta.x), p1 * (dp[m][n][half * 2 + 1] - delta.y));
                         p[m][n * 2 + half] = pack(p0, p1);
                         ds[m][n * 2 + half] = d;
-                        int key = (warp * KEYS + m) * 16 + half * 8 + l.g;
+                        int key = warp * 32 + m * 16 + half * 8 + l.g;
                         *(u32*)(memory + 4 * TILE_BYTES + at_score(key, tile * 2 + n) + l.t * 4) = d;
                     }
             }
@@ -273,20 +269,20 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
                 u32 b[4];
                 matrices_transposed(g + at(row + l.left_row, d * 2 + l.left_chunk), b);
 #pragma unroll
-                for (int m = 0; m < KEYS; m++) {
+                for (int m = 0; m < 2; m++) {
                     multiply(dv[m][2 * d], p[m], b[0], b[1]);
                     multiply(dv[m][2 * d + 1], p[m], b[2], b[3]);
                 }
                 matrices_transposed(q + at(row + l.left_row, d * 2 + l.left_chunk), b);
 #pragma unroll
-                for (int m = 0; m < KEYS; m++) {
+                for (int m = 0; m < 2; m++) {
                     multiply(dk[m][2 * d], ds[m], b[0], b[1]);
                     multiply(dk[m][2 * d + 1], ds[m], b[2], b[3]);
                 }
             }
         }
         __syncthreads();
-        for (int tile = warp; tile < ROUND / 16; tile += BACK_THREADS / 32) {
+        for (int tile = warp; tile < ROUND / 16; tile += TOKENS / 32) {
             float dq[CHUNKS][4];
 #pragma unroll
             for (int n = 0; n < CHUNKS; n++) dq[n][0] = dq[n][1] = dq[n][2] = dq[n][3] = 0.f;
@@ -308,8 +304,8 @@ extern "C" __global__ void __launch_bounds__(BACK_THREADS, 1)
     }
     __syncthreads();
 #pragma unroll
-    for (int m = 0; m < KEYS; m++) {
-        int row = (warp * KEYS + m) * 16;
+    for (int m = 0; m < 2; m++) {
+        int row = warp * 32 + m * 16;
         u16* to = dqkv + start + row * stride;
         store_rows(TILE_BYTES, row, dk[m], scale, scale, to + width, stride, lane);
         store_rows(2 * TILE_BYTES, row, dv[m], 1.f, 1.f, to + 2 * width, stride, lane);

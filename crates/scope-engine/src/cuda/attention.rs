@@ -7,11 +7,6 @@ use super::{
 };
 use crate::{dtype::Dtype, error::EngineError, ops::add, tensor::Tensor};
 
-/// Tiles of sixteen queries that a warp has in the pass forward.
-const TILES: usize = 2;
-/// Tiles of sixteen keys that a warp has in the pass back.
-const KEYS: usize = 1;
-
 /// The sizes of one attention.
 struct Sizes {
     pairs: usize,
@@ -63,12 +58,13 @@ pub(crate) fn forward(
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
     let (scale, tokens) = (sizes.scale(), sizes.tokens);
     if sizes.fits(qkv.dtype()) {
-        // Few heads: fewer queries a block, so that more processors have work.
-        let queries = if sizes.pairs * tokens < 128 * cuda.processors() { 64 } else { sizes.round() };
+        // Few heads: fewer queries a warp and a block, so that more processors have work.
+        let few = sizes.pairs * tokens < 128 * cuda.processors();
+        let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
-        let threads = queries / TILES * 2;
+        let threads = queries / tiles * 2;
         let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads, shared };
-        let constants = format!("{} TILES={TILES} QUERIES={queries}", sizes.constants());
+        let constants = format!("{} TILES={tiles} QUERIES={queries}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
         cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
     } else {
@@ -99,8 +95,7 @@ pub(crate) fn backward(
     if sizes.fits(qkv.dtype()) {
         let tile = sizes.tokens * sizes.head * 2;
         let shared = 4 * tile + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
-        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens / KEYS * 2) };
-        let constants = format!("{} KEYS={KEYS}", sizes.constants());
+        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) };
         let arguments = [
             qkv.into(),
             out.into(),
@@ -110,7 +105,7 @@ pub(crate) fn backward(
             heads.into(),
             sizes.scale().into(),
         ];
-        cuda.launch_with(ATTENTION, &constants, "attention_back", grid, &arguments)?;
+        cuda.launch_with(ATTENTION, &sizes.constants(), "attention_back", grid, &arguments)?;
     } else {
         plain_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
     }

@@ -136,6 +136,29 @@ extern "C" __global__ void finish_sums(const float* partial, float* sums, int n,
     sums[column] = sum;
 }
 
+// y[m, n] = x[m, k] w[n, k]^T + b, plus r[m, n] if there is one, for k <= 8: a thread a number.
+template <typename T, typename Out>
+__device__ __forceinline__ void narrow_product_in(const T* x, const T* w, const float* bias, const float* added, Out* out,
+                                                  long long count, int n, int k) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    long long row = i / n;
+    int column = (int)(i - row * n);
+    float sum = bias ? bias[column] : 0.f;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        if (j < k) sum = fmaf(load(x + row * k + j), load(w + column * k + j), sum);
+    store(out + i, added ? sum + added[i] : sum);
+}
+#define NARROW_PRODUCT(name, T, Out)                                                                                   \
+    extern "C" __global__ void name(const T* x, const T* w, const float* bias, const float* added, Out* out,           \
+                                    long long count, int n, int k) {                                                   \
+        narrow_product_in(x, w, bias, added, out, count, n, k);                                                        \
+    }
+NARROW_PRODUCT(narrow_product_bf16_bf16, bf16, bf16)
+NARROW_PRODUCT(narrow_product_bf16_f32, bf16, float)
+NARROW_PRODUCT(narrow_product_f32_f32, float, float)
+
 // dW[n, k] = sum over rows of h[m, n] x[m, k] for k <= 8, added to what is there if asked: column sums with weights.
 template <typename T>
 __device__ __forceinline__ void narrow_in(const T* h, const T* x, float* into, float* partial, u32* counters,
