@@ -15,10 +15,10 @@ for round in $(seq "$rounds"); do
     echo "round $round of $rounds" >&2
     (cd "$peer" && PYTHONDONTWRITEBYTECODE=1 python3 bench.py --device cpu --threads "$threads" --modes infer \
         --seconds 3 --json "$work/peer-infer-$round.json" >/dev/null)
-    "$scope" bench infer --threads "$threads" --seconds 3 --json >"$work/own-infer-$round.json"
+    "$scope" bench infer --device cpu --threads "$threads" --seconds 3 --json >"$work/own-infer-$round.json"
     (cd "$peer" && PYTHONDONTWRITEBYTECODE=1 python3 bench.py --device cpu --threads "$threads" --modes train-fo \
         --variants f32 --seconds 8 --json "$work/peer-train-$round.json" >/dev/null)
-    "$scope" bench train --threads "$threads" --seconds 8 --json >"$work/own-train-$round.json"
+    "$scope" bench train --device cpu --threads "$threads" --seconds 8 --json >"$work/own-train-$round.json"
 done
 
 python3 - "$work" "$rounds" <<'P'

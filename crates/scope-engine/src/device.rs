@@ -1,10 +1,13 @@
 //! Where tensors live.
 
-use crate::cpu::{Cpu, Memory};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::cuda::{self, Cuda};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::EngineError;
+use crate::{
+    cpu::{Cpu, Memory},
+    dtype::Dtype,
+};
 
 /// A device: something that holds tensors and computes with them.
 #[derive(Clone, Debug)]
@@ -25,6 +28,15 @@ impl Device {
     /// The processor with all its threads.
     pub fn all_threads() -> Self {
         Device::Cpu(Cpu::all_threads())
+    }
+
+    /// The precision that it trains in: f32 on the processor, bf16 products on a card.
+    pub fn training_precision(&self) -> Dtype {
+        match self {
+            Device::Cpu(_) => Dtype::F32,
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => Dtype::Bf16,
+        }
     }
 
     /// An NVIDIA card, counted from zero.

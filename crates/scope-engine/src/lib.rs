@@ -18,6 +18,7 @@ mod ops;
 mod params;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod selftest;
+mod table;
 mod tape;
 mod tensor;
 
@@ -30,5 +31,6 @@ pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Pace, Update};
 pub use ops::{Epilogue, Linear, Norm};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
+pub use table::{Gathered, Selection, Table};
 pub use tape::{Tape, Var};
 pub use tensor::Tensor;

@@ -49,21 +49,16 @@ fn base(device: &Device) -> Result<Model, TrainError> {
 
 fn steps(cuda: &Cuda, device: &Device, name: &str, objective: Objective) -> Result<(), TrainError> {
     let trainer = Trainer::new(base(device)?, objective)?;
-    let mut recorded = RecordedTrainer::new(cuda, trainer, examples(device, BATCH)?, 1e-4, 0.996)?;
+    let (mut recorded, batch) = (RecordedTrainer::new(cuda, trainer), examples(device, BATCH)?);
+    recorded.step_on(&batch, 1e-4, 0.996)?;
     let mut first = None;
     let mut times = Vec::new();
     for _ in 0..60 {
         let mut report = None;
         times.push(cuda.time(|| {
-            report = Some(
-                recorded
-                    .step(1e-4, 0.996)
-                    .map_err(|error| scope_engine::EngineError::Cuda {
-                        call: "a step",
-                        reason: error.to_string(),
-                    })?
-                    .clone(),
-            );
+            report = Some(recorded.step_on(&batch, 1e-4, 0.996).map_err(|error| {
+                scope_engine::EngineError::Cuda { call: "a step", reason: error.to_string() }
+            })?);
             Ok(())
         })?);
         if let Some(report) = report {
@@ -101,7 +96,7 @@ fn print(name: &str, batch: usize, times: &mut [f64]) {
 fn examples(device: &Device, batch: usize) -> Result<Examples, TrainError> {
     let pixels = SIZE * SIZE;
     let noise = |k: usize| ((k as u32).wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0;
-    let fields: Vec<f32> = (0..batch * 2 * pixels).map(|k| noise(k)).collect();
+    let fields: Vec<f32> = (0..batch * 2 * pixels).map(noise).collect();
     let contexts: Vec<f32> = fields
         .chunks(pixels)
         .flat_map(|field| {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
 use scope_model::{Decoder, DecoderConfig, Model, ModelConfig, initialise};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use crate::{
     error::TrainError,
     examples::Examples,
     objective::{Component, Objective},
-    run::{Counters, Learner},
+    run::{Counters, Feed, Learner},
     step::{LONGEST, StepReport},
 };
 
@@ -58,7 +59,7 @@ impl Adaptation {
 
     /// The frozen model's latents of a batch; nothing flows back through them.
     fn latents(&self, examples: &Examples) -> Result<Tensor, TrainError> {
-        let tape = Tape::inference(&self.base.params, Dtype::F32);
+        let tape = Tape::inference(&self.base.params, self.device().training_precision());
         let latents = match self.view {
             View::Sparse => self.base.network.predict(&tape, &tape.input(examples.contexts.clone()))?,
             View::Complete => {
@@ -70,8 +71,9 @@ impl Adaptation {
 }
 
 impl Learner for Adaptation {
-    fn learn(&mut self, examples: &Examples, rate: f64, _: f64) -> Result<StepReport, TrainError> {
-        self.head.step(self.latents(examples)?, examples, rate)
+    fn learn(&mut self, feed: &Feed<'_>, batch: &Batch, rate: f64, _: f64) -> Result<StepReport, TrainError> {
+        let examples = feed.examples(batch, self.device())?;
+        self.head.step(self.latents(&examples)?, &examples, rate)
     }
 
     fn begin_stage(&mut self, _: &Objective) -> Result<(), TrainError> {

@@ -1,7 +1,7 @@
 //! A batch as the losses want it.
 
 use scope_data::Constants;
-use scope_engine::{Device, Tensor};
+use scope_engine::{Device, Gathered, Tensor};
 
 use crate::error::TrainError;
 
@@ -27,15 +27,41 @@ impl Examples {
         contexts: &[f32],
         weights: &[f32],
     ) -> Result<Self, TrainError> {
-        let (pixels, batch) = (size * size, weights.len() / 2);
-        let ones = vec![1.0; pixels];
-        let complete: Vec<f32> = fields.chunks(pixels).flat_map(|field| [field, &ones].concat()).collect();
+        let batch = weights.len() / 2;
+        let complete = complete_view(size, fields);
         Ok(Self {
             fields: Tensor::from_slice(device, &[batch, 2, size, size], fields)?,
             contexts: Tensor::from_slice(device, &[batch, 4, size, size], contexts)?,
             complete: Tensor::from_slice(device, &[batch, 4, size, size], &complete)?,
             weights: Tensor::from_slice(device, &[batch, 2], weights)?,
         })
+    }
+
+    /// Puts another batch of the same size in the place of this one, in the same memory if it is on a card.
+    pub fn overwrite(
+        &mut self,
+        size: usize,
+        fields: &[f32],
+        contexts: &[f32],
+        weights: &[f32],
+    ) -> Result<(), TrainError> {
+        self.fields.overwrite(fields)?;
+        self.contexts.overwrite(contexts)?;
+        self.complete.overwrite(&complete_view(size, fields))?;
+        Ok(self.weights.overwrite(weights)?)
+    }
+}
+
+/// Fields with their masks of ones.
+fn complete_view(size: usize, fields: &[f32]) -> Vec<f32> {
+    let ones = vec![1.0; size * size];
+    fields.chunks(size * size).flat_map(|field| [field, &ones].concat()).collect()
+}
+
+impl From<Gathered> for Examples {
+    fn from(gathered: Gathered) -> Self {
+        let Gathered { images, seen, complete, weights } = gathered;
+        Self { fields: images, contexts: seen, complete, weights }
     }
 }
 

@@ -26,6 +26,6 @@ pub use recipe::{Recipe, StageRecipe};
 pub use recorded::RecordedTrainer;
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Ending, Feed, Learner, Length, Line,
-    Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,
+    MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,
 };
 pub use step::{Measured, StepReport, Trainer};

@@ -1,5 +1,6 @@
 //! A training step: forward, backward, update.
 
+use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
 use scope_model::{Model, ModelConfig, Network};
 
@@ -8,7 +9,7 @@ use crate::{
     examples::Examples,
     losses::{Pass, PassLosses},
     objective::{Component, Objective},
-    run::{Counters, Learner},
+    run::{Counters, Feed, Learner},
 };
 
 /// Combined gradients are shortened to this norm.
@@ -212,8 +213,15 @@ struct Differentiated {
 }
 
 impl Learner for Trainer {
-    fn learn(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        self.step(examples, rate, momentum)
+    fn learn(
+        &mut self,
+        feed: &Feed<'_>,
+        batch: &Batch,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<StepReport, TrainError> {
+        let examples = feed.examples(batch, self.params.device())?;
+        self.step(&examples, rate, momentum)
     }
 
     fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {

@@ -13,8 +13,9 @@ use parity::Case;
 fn oracle_cases_agree() {
     let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracle");
     let folder = std::env::var_os("SCOPE_ORACLE").map_or(kept, PathBuf::from);
+    assert!(folder.is_dir(), "{} is no folder", folder.display());
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
         .collect();

@@ -19,6 +19,7 @@ Examples:
   scope data generate poisson --count 2000 --out data/poisson
   scope data check data/poisson
   scope mask --gallery --out gallery.png
+  scope train --pde poisson --data data/poisson --model tiny --minutes 10 --out runs/poisson
 
 Exit codes: 0 success, 1 failure, 2 misuse, 75 interrupted with its state saved.";
 

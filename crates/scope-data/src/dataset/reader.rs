@@ -70,9 +70,13 @@ impl Dataset {
     pub fn pair(&self, index: usize) -> Pair<'_> {
         let size = self.meta.resolution;
         let length = 2 * size * size;
+        Pair::new(&self.fields()[index * length..][..length], size)
+    }
+
+    /// All records one after the other, \[N, 2, S, S\].
+    pub fn fields(&self) -> &[f32] {
         // Type and alignment were checked when the folder was opened.
-        let values = self.fields.as_f32().unwrap_or_default();
-        Pair::new(&values[index * length..][..length], size)
+        self.fields.as_f32().unwrap_or_default()
     }
 
     /// A record's obstacle; only the cylinder has one.

@@ -18,6 +18,7 @@ use super::{
     lanes::{Kernel, Lanes, Real},
     linear::through_gelu,
     memory::Memory,
+    produce::produce,
 };
 use crate::{
     dtype::{Dtype, Element},
@@ -67,33 +68,10 @@ where
         Convolution::<U> { cpu, params: tape.params(), window, layer, turned: false, units: PhantomData };
     let mut finish = Finish::plain(Out::Real(std::ptr::null_mut()), window.o);
     finish.bias = tape.params().cpu::<U::Real>(layer.bias).as_ptr();
-    finish.gelu = matches!(epilogue, Epilogue::Gelu);
     if let Epilogue::Add(value) = epilogue {
         finish.residual = value.value().cpu::<U::Real>().as_ptr();
     }
-    if finish.gelu && tape.is_recording() {
-        let mut after = None;
-        let before = Tensor::compute::<U::Real>(cpu, &shape, |before| {
-            finish.before = before.as_mut_ptr();
-            after = Some(Tensor::compute::<U::Real>(cpu, &shape, |out| {
-                convolution.run(x.cpu(), Finish { out: Out::Real(out.as_mut_ptr()), ..finish });
-            }));
-        });
-        if let Some(after) = after {
-            return (after, Some(before));
-        }
-    }
-    let half = U::ELEMENTS == 2 && matches!(epilogue, Epilogue::Plain | Epilogue::Gelu);
-    let value = if half {
-        Tensor::compute::<bf16>(cpu, &shape, |out| {
-            convolution.run(x.cpu(), Finish { out: Out::Half(out.as_mut_ptr()), ..finish });
-        })
-    } else {
-        Tensor::compute::<U::Real>(cpu, &shape, |out| {
-            convolution.run(x.cpu(), Finish { out: Out::Real(out.as_mut_ptr()), ..finish });
-        })
-    };
-    (value, None)
+    produce::<U>(cpu, tape, &shape, epilogue, finish, |finish| convolution.run(x.cpu(), finish))
 }
 
 /// One convolution with a layer's weight, or with it turned round, from outputs back to inputs.

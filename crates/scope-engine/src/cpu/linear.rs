@@ -7,6 +7,7 @@ use super::{
     activation::gelu_slope,
     gemm::{Finish, Left, Order, Out, Pair, PanelView, Panels, Unit, multiply, units},
     lanes::{Kernel, Lanes, Real, load_some, store_some},
+    produce::produce,
 };
 use crate::{
     dtype::{Dtype, Element},
@@ -50,39 +51,16 @@ where
     let mut finish = Finish::plain(Out::Real(std::ptr::null_mut()), n);
     finish.bias = tape.params().cpu::<U::Real>(layer.bias).as_ptr();
     match epilogue {
-        Epilogue::Gelu => finish.gelu = true,
         Epilogue::Add(value) => finish.residual = value.value().cpu::<U::Real>().as_ptr(),
         Epilogue::AddRows(rows) => {
             let table = tape.params().cpu::<U::Real>(rows);
             (finish.residual, finish.period) = (table.as_ptr(), table.len() / n);
         }
-        Epilogue::Plain | Epilogue::Wide => {}
+        Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => {}
     }
-    let product = |finish: Finish<U::Real>| multiply_left::<U>(cpu, m, x.value(), panels.view(), finish);
-    let keep = finish.gelu && tape.is_recording();
-    if keep {
-        let mut after = None;
-        let before = Tensor::compute::<U::Real>(cpu, shape, |before| {
-            finish.before = before.as_mut_ptr();
-            after = Some(Tensor::compute::<U::Real>(cpu, shape, |out| {
-                product(Finish { out: Out::Real(out.as_mut_ptr()), ..finish });
-            }));
-        });
-        if let Some(after) = after {
-            return (after, Some(before));
-        }
-    }
-    let half = U::ELEMENTS == 2 && matches!(epilogue, Epilogue::Plain | Epilogue::Gelu);
-    let value = if half {
-        Tensor::compute::<bf16>(cpu, shape, |out| {
-            product(Finish { out: Out::Half(out.as_mut_ptr()), ..finish });
-        })
-    } else {
-        Tensor::compute::<U::Real>(cpu, shape, |out| {
-            product(Finish { out: Out::Real(out.as_mut_ptr()), ..finish });
-        })
-    };
-    (value, None)
+    produce::<U>(cpu, tape, shape, epilogue, finish, |finish| {
+        multiply_left::<U>(cpu, m, x.value(), panels.view(), finish);
+    })
 }
 
 /// x times packed panels.

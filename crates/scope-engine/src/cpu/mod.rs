@@ -19,6 +19,8 @@ pub(crate) mod linear;
 pub(crate) mod losses;
 mod memory;
 mod pool;
+mod produce;
+pub(crate) mod table;
 
 use std::sync::Arc;
 

@@ -38,6 +38,7 @@ pub(super) const LAYER_NORM: Source =
 pub(super) const LAYOUT: Source = Source { name: "layout", parts: &[PRELUDE, include_str!("layout.cu")] };
 pub(super) const LINEAR: Source = Source { name: "linear", parts: &[PRELUDE, include_str!("linear.cu")] };
 pub(super) const LOSSES: Source = Source { name: "losses", parts: &[PRELUDE, include_str!("losses.cu")] };
+pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 
 /// One argument of a kernel: an address, an integer or a float, in the first bytes of eight.
 #[derive(Clone, Copy)]

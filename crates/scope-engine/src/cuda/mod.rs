@@ -26,6 +26,7 @@ mod libraries;
 pub(crate) mod linear;
 pub(crate) mod losses;
 mod memory;
+pub(crate) mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -119,6 +120,11 @@ impl Cuda {
     /// The card's name.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// Makes sure that convolutions will find their library.
+    pub fn require_convolutions(&self) -> Result<(), EngineError> {
+        libraries::load_cudnn()
     }
 
     /// Its compute capability, as in (9, 0).

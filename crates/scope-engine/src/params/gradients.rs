@@ -40,6 +40,17 @@ impl Gradients {
         })
     }
 
+    /// Gradients that are known, in f32.
+    pub fn from_flat(params: &Params, values: &[f32]) -> Result<Self, EngineError> {
+        let layout = params.layout().clone();
+        if values.len() != layout.len() {
+            return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
+        }
+        let mut gradients = Self::zeros(params)?;
+        gradients.flat = Tensor::from_slice(params.device(), &[values.len()], values)?;
+        Ok(gradients)
+    }
+
     /// Names and places.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout

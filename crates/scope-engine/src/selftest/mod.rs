@@ -5,6 +5,7 @@
 
 mod cases;
 mod flat;
+mod table;
 
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub fn run(card: &Device) -> Result<Vec<Check>, EngineError> {
         }
     }
     checks.extend(flat::checks(&processor, card)?);
+    checks.extend(table::checks(&processor, card)?);
     Ok(checks)
 }
 

@@ -20,9 +20,17 @@ const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00
 /// Points drawn per curve: more than a screen shows.
 const MOST_POINTS: usize = 600;
 
-/// A chart of curves with a logarithmic y axis; values that are not positive are left out.
+/// What is smaller is left out: it would only press everything else together.
+const LEAST: f64 = 1e-6;
+
+/// Whether a value is drawn.
+fn shown(y: f64) -> bool {
+    y >= LEAST && y.is_finite()
+}
+
+/// A chart of curves with a logarithmic y axis.
 pub fn curves_svg(title: &str, x_label: &str, curves: &[Curve]) -> String {
-    let points = || curves.iter().flat_map(|curve| &curve.points).filter(|(_, y)| *y > 0.0 && y.is_finite());
+    let points = || curves.iter().flat_map(|curve| &curve.points).filter(|(_, y)| shown(*y));
     let x_most = points().map(|(x, _)| *x).fold(0.0, f64::max).max(1.0);
     let low = points().map(|(_, y)| y.log10()).fold(f64::INFINITY, f64::min);
     let high = points().map(|(_, y)| y.log10()).fold(f64::NEG_INFINITY, f64::max);
@@ -74,7 +82,7 @@ pub fn curves_svg(title: &str, x_label: &str, curves: &[Curve]) -> String {
 
 fn path(curve: &Curve, x_at: &dyn Fn(f64) -> f64, y_at: &dyn Fn(f64) -> f64) -> String {
     let step = curve.points.len().div_ceil(MOST_POINTS).max(1);
-    let drawn = curve.points.iter().step_by(step).filter(|(_, y)| *y > 0.0 && y.is_finite());
+    let drawn = curve.points.iter().step_by(step).filter(|(_, y)| shown(*y));
     let mut path = String::new();
     for (k, (x, y)) in drawn.enumerate() {
         let _ = write!(path, "{}{:.1} {:.1}", if k == 0 { "M" } else { " L" }, x_at(*x), y_at(y.log10()));

@@ -98,6 +98,11 @@ fn serialise(learner: &dyn Learner) -> Result<Vec<u8>, String> {
     safetensors::serialize(views, None).map_err(|error| error.to_string())
 }
 
+/// Whether a path has the name of a checkpoint.
+fn is_numbered(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok())
+}
+
 /// The folders of complete checkpoints, oldest first.
 fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
     if !folder.exists() {
@@ -106,13 +111,26 @@ fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(TrainError::io("read", folder))? {
         let path = entry.map_err(TrainError::io("read", folder))?.path();
-        let numbered = path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok());
-        if numbered && path.join(MARKER).is_file() {
+        if is_numbered(&path) && path.join(MARKER).is_file() {
             found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Removes what a killed process left half written or half removed. The run's lock is ours, so nobody else is
+/// writing here.
+pub(crate) fn sweep(folder: &Path) -> Result<(), TrainError> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(TrainError::io("read", folder))?.path();
+        let whole = is_numbered(&path) && path.join(MARKER).is_file();
+        if !whole && is_numbered(&path.with_extension("")) {
+            fs::remove_dir_all(&path).map_err(TrainError::io("remove", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The newest checkpoint, if there is one; a damaged one is refused, not passed over.

@@ -1,11 +1,12 @@
 //! Batches of a training set, as examples on a device.
 
+use rayon::prelude::*;
 use scope_data::{
     Channel, Constants, Dataset, Origin,
     observation::{Condition, Family, MaskSampler, Task, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule},
 };
-use scope_engine::Device;
+use scope_engine::{Device, Selection, Table};
 use scope_pde::Pde;
 
 use crate::{
@@ -27,20 +28,41 @@ pub enum Conditions {
     Alternating,
 }
 
+/// The share of a card's free memory that the records may take.
+const TABLE_SHARE: f64 = 0.5;
+
 /// A training set that hands out batches in order.
 pub struct Feed<'a> {
     data: &'a Dataset,
+    producer: Producer,
+    weights: Weights,
+    /// All records, where they fit on the device.
+    table: Option<Table>,
+}
+
+/// The weights of records in the loss.
+struct Weights {
     constants: Constants,
     /// The records whose channel is zero, for each channel.
     zero: [Vec<bool>; 2],
     scale: [f64; 2],
-    producer: Producer,
+    /// Of all records, where they are wanted often.
+    known: Vec<[f32; 2]>,
+}
+
+/// A batch's numbers in main memory.
+struct Numbers {
+    fields: Vec<f32>,
+    contexts: Vec<f32>,
+    weights: Vec<f32>,
 }
 
 impl<'a> Feed<'a> {
-    /// Batches from number `first` on, made by `threads` threads ahead of their use.
+    /// Batches from number `first` on, made by `threads` threads ahead of their use. On a card the records are kept
+    /// there if they fit.
     pub fn new(
         data: &'a Dataset,
+        device: &Device,
         conditions: Conditions,
         seed: u64,
         batch: usize,
@@ -61,34 +83,58 @@ impl<'a> Feed<'a> {
         let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
         let disks = (0..data.len()).filter_map(|record| data.disk(record)).collect();
         let maker = BatchMaker { schedule, sampler, disks, size: meta.resolution };
-        let zero = Channel::BOTH.map(|channel| {
-            let mut flags = vec![false; data.len()];
-            meta.channel(channel).zero_records.iter().for_each(|record| flags[*record] = true);
-            flags
-        });
-        let released = meta.pde == Pde::Cylinder && matches!(meta.origin, Origin::Imported { .. });
-        let scale = if released { RELEASED_SCALE } else { [meta.a.rms, meta.u.rms] };
-        let producer = Producer::start(maker, first, threads, AHEAD);
-        Ok(Self { data, constants: meta.constants(), zero, scale, producer })
+        let mut weights = Weights::new(data);
+        let table = table_on(device, data)?;
+        if table.is_some() {
+            weights.known = (0..data.len()).into_par_iter().map(|record| weights.of(data, record)).collect();
+        }
+        Ok(Self { data, producer: Producer::start(maker, first, threads, AHEAD), weights, table })
     }
 
     /// The next batch.
-    pub fn next(&mut self) -> Result<Batch, TrainError> {
+    pub fn next_batch(&mut self) -> Result<Batch, TrainError> {
         let lost = || TrainError::Request("the threads that make batches have died".to_owned());
         self.producer.next().ok_or_else(lost)
     }
 
+    /// All records, if they are on the device.
+    pub fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
+    }
+
+    /// Makes a selection of the table name a batch.
+    pub fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
+        let weights: Vec<f32> =
+            batch.records.iter().flat_map(|record| self.weights.of(self.data, *record)).collect();
+        Ok(selection.change(&batch.records, &weights, &batch.bits)?)
+    }
+
     /// A batch on a device.
     pub fn examples(&self, batch: &Batch, device: &Device) -> Result<Examples, TrainError> {
+        if let Some(table) = &self.table {
+            let mut selection = Selection::new(table, batch.records.len())?;
+            self.select(batch, &mut selection)?;
+            return Ok(Examples::from(table.gather(&selection)?));
+        }
+        let Numbers { fields, contexts, weights } = self.numbers(batch);
+        Examples::new(device, self.data.meta().resolution, &fields, &contexts, &weights)
+    }
+
+    /// Puts a batch in the place of examples.
+    pub fn overwrite(&self, batch: &Batch, examples: &mut Examples) -> Result<(), TrainError> {
+        let Numbers { fields, contexts, weights } = self.numbers(batch);
+        examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
+    }
+
+    fn numbers(&self, batch: &Batch) -> Numbers {
         let size = self.data.meta().resolution;
-        let (pixels, words) = (size * size, words_for(size));
-        let mut fields = Vec::with_capacity(batch.records.len() * 2 * pixels);
-        let mut contexts = Vec::with_capacity(batch.records.len() * 4 * pixels);
-        let mut weights = Vec::with_capacity(batch.records.len() * 2);
+        let (pixels, words, count) = (size * size, words_for(size), batch.records.len());
+        let (mut fields, mut contexts) =
+            (Vec::with_capacity(count * 2 * pixels), Vec::with_capacity(count * 4 * pixels));
+        let mut weights = Vec::with_capacity(count * 2);
         for (record, bits) in batch.records.iter().zip(batch.bits.chunks(2 * words)) {
             let pair = self.data.pair(*record);
-            let zero = [self.zero[0][*record], self.zero[1][*record]];
-            weights.extend(loss_weights(&self.constants, [pair.a(), pair.u()], zero, self.scale));
+            weights.extend(self.weights.of(self.data, *record));
             for (field, bits) in [pair.a(), pair.u()].into_iter().zip(bits.chunks(words)) {
                 fields.extend_from_slice(field);
                 let seen = |k: usize| (bits[k / 64] >> (k % 64)) & 1 == 1;
@@ -96,6 +142,40 @@ impl<'a> Feed<'a> {
                 contexts.extend((0..pixels).map(|k| f32::from(u8::from(seen(k)))));
             }
         }
-        Examples::new(device, size, &fields, &contexts, &weights)
+        Numbers { fields, contexts, weights }
+    }
+}
+
+/// All records on a card, if they fit.
+fn table_on(device: &Device, data: &Dataset) -> Result<Option<Table>, TrainError> {
+    let Device::Cuda(cuda) = device else { return Ok(None) };
+    let size = data.meta().resolution;
+    let bytes = size_of_val(data.fields());
+    let (free, _) = cuda.memory_left()?;
+    let fits = (bytes as f64) < TABLE_SHARE * free as f64 && (size * size).is_multiple_of(64);
+    let table = fits.then(|| Table::new(device, [data.len(), 2, size, size], data.fields())).transpose();
+    Ok(table?)
+}
+
+impl Weights {
+    fn new(data: &Dataset) -> Self {
+        let meta = data.meta();
+        let zero = Channel::BOTH.map(|channel| {
+            let mut flags = vec![false; data.len()];
+            meta.channel(channel).zero_records.iter().for_each(|record| flags[*record] = true);
+            flags
+        });
+        let released = meta.pde == Pde::Cylinder && matches!(meta.origin, Origin::Imported { .. });
+        let scale = if released { RELEASED_SCALE } else { [meta.a.rms, meta.u.rms] };
+        Self { constants: meta.constants(), zero, scale, known: Vec::new() }
+    }
+
+    fn of(&self, data: &Dataset, record: usize) -> [f32; 2] {
+        if let Some(known) = self.known.get(record) {
+            return *known;
+        }
+        let pair = data.pair(record);
+        let zero = [self.zero[0][record], self.zero[1][record]];
+        loss_weights(&self.constants, [pair.a(), pair.u()], zero, self.scale)
     }
 }

@@ -1,9 +1,11 @@
 //! What a run needs of a thing that learns, whatever it is.
 
+use scope_data::schedule::Batch;
 use scope_engine::{Device, Tensor};
 use scope_model::{Model, ModelConfig};
 
-use crate::{error::TrainError, examples::Examples, objective::Objective, step::StepReport};
+use super::feed::Feed;
+use crate::{error::TrainError, objective::Objective, step::StepReport};
 
 /// The numbers of a learner's state that are not in its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -16,8 +18,14 @@ pub struct Counters {
 
 /// Something that learns from batches and can be put away and taken up again.
 pub trait Learner {
-    /// One step.
-    fn learn(&mut self, examples: &Examples, rate: f64, momentum: f64) -> Result<StepReport, TrainError>;
+    /// One step on a batch of a feed.
+    fn learn(
+        &mut self,
+        feed: &Feed<'_>,
+        batch: &Batch,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<StepReport, TrainError>;
 
     /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
     fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError>;

@@ -22,7 +22,7 @@ pub use folder::RunFolder;
 pub use learner::{Counters, Learner};
 pub use length::stages;
 pub use metrics::Line;
-pub use plan::{Ask, learner, plan};
+pub use plan::{Ask, MakeLearner, learner, plan};
 
 use crate::{adapt::View, error::TrainError, step::Measured};
 use metrics::Metrics;
@@ -93,6 +93,7 @@ pub fn run(
 ) -> Result<Ending, TrainError> {
     let mut position =
         Position { stage: 0, draws: 0, counters: learner.counters(), metrics_bytes: 0, milestone: false };
+    checkpoint::sweep(&folder.state())?;
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
         if position.draws >= config.total() {
@@ -119,7 +120,8 @@ impl Session<'_> {
         };
         let (seed, size) = (self.config.seed, self.config.recipe.batch);
         let first = self.position.draws / batch;
-        let mut feed = Feed::new(self.data, conditions, seed, size, first, self.conduct.threads)?;
+        let mut feed =
+            Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
         while self.position.draws < self.config.total() {
             if observer.stop() {
                 self.save(learner, false)?;
@@ -157,10 +159,9 @@ impl Session<'_> {
         let pace = self.config.pace(stage);
         let within = self.position.draws - before;
         let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
-        let batch = feed.next()?;
-        let examples = feed.examples(&batch, learner.device())?;
+        let batch = feed.next_batch()?;
         self.position.counters = learner.counters();
-        let measured = learner.learn(&examples, rate, momentum)?.read()?;
+        let measured = learner.learn(feed, &batch, rate, momentum)?.read()?;
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = not_finite(&measured) {
             // The step left the learner's buffers alone; only its counter went on, and that is not saved.

@@ -12,7 +12,7 @@ use super::{
     learner::Learner,
     length::stages,
 };
-use crate::{adapt::Adaptation, error::TrainError, recipe::Recipe, step::Trainer};
+use crate::{adapt::Adaptation, error::TrainError, recipe::Recipe, recorded::RecordedTrainer, step::Trainer};
 
 /// Steps that are not timed: memory is taken, weights are packed.
 const UNTIMED_STEPS: u64 = 2;
@@ -39,12 +39,15 @@ pub struct Ask {
     pub adapt: Option<AdaptConfig>,
 }
 
+/// Makes the learner of a configuration's first stage.
+pub type MakeLearner<'a> = dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError> + 'a;
+
 /// Resolves what was asked for. A length in minutes is measured by some steps of each stage on a learner that is
 /// thrown away; what that takes is counted.
 pub fn plan(
     ask: Ask,
     data: &Dataset,
-    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    make: &MakeLearner<'_>,
     threads: usize,
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
@@ -85,12 +88,12 @@ pub fn plan(
 fn time_stages(
     config: &RunConfig,
     data: &Dataset,
-    make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+    make: &MakeLearner<'_>,
     threads: usize,
 ) -> Result<Vec<f64>, TrainError> {
     let mut learner = make(config)?;
     let batch = config.recipe.batch;
-    let mut feed = Feed::new(data, Conditions::Mixed, config.seed, batch, 0, threads)?;
+    let mut feed = Feed::new(data, learner.device(), Conditions::Mixed, config.seed, batch, 0, threads)?;
     let mut seconds = Vec::new();
     for (k, stage) in config.stages.iter().enumerate() {
         if k > 0 {
@@ -101,9 +104,8 @@ fn time_stages(
             if steps == UNTIMED_STEPS {
                 begin = Instant::now();
             }
-            let batch = feed.next()?;
-            let examples = feed.examples(&batch, learner.device())?;
-            learner.learn(&examples, config.recipe.floor_rate, 1.0)?.read()?;
+            let next = feed.next_batch()?;
+            learner.learn(&feed, &next, config.recipe.floor_rate, 1.0)?.read()?;
             steps += 1;
         }
         let timed = (steps - UNTIMED_STEPS) * batch as u64;
@@ -129,5 +131,8 @@ pub fn learner(
     let mut trainer = Trainer::new(model, config.stages[0].objective)?;
     trainer.settings.decay = decay;
     trainer.cap_every = config.recipe.cap_every;
+    if let Device::Cuda(cuda) = device {
+        return Ok(Box::new(RecordedTrainer::new(cuda, trainer)));
+    }
     Ok(Box::new(trainer))
 }

@@ -222,7 +222,8 @@ fn objective_of(recipe: &str) -> Objective {
         ("fjvg", Objective::FJVG),
         ("pretrain", Objective::PRETRAIN),
     ]);
-    *known.get(recipe).unwrap_or_else(|| panic!("the recipe \"{recipe}\" is not known"))
+    assert!(known.contains_key(recipe), "the recipe \"{recipe}\" is not known");
+    known[recipe]
 }
 
 /// Stored coordinates \[batch, 2, pixels\] to physical units.

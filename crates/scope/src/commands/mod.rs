@@ -3,6 +3,9 @@
 mod bench;
 mod data;
 mod demo;
+mod device;
+mod doctor;
+mod made_up;
 mod mask;
 mod model;
 mod training;
@@ -63,6 +66,8 @@ pub(crate) enum Command {
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
+    /// Show what this machine has, and check a card against the processor
+    Doctor(doctor::Doctor),
     /// Measure this program on this machine
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -77,6 +82,7 @@ impl Command {
             Command::Train(train) => train.run(),
             Command::Adapt(adapt) => adapt.run(),
             Command::Model(model) => model.run(),
+            Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),
         }
     }

@@ -39,6 +39,11 @@ pub(crate) fn complain_of(fault: &str) {
     let _ = writeln!(io::stderr(), "fault: {fault}");
 }
 
+/// Tells of a choice that was made.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(io::stderr(), "note: {line}");
+}
+
 /// Tells of something that may be wrong.
 pub(crate) fn warn(line: &str) {
     let _ = writeln!(io::stderr(), "warning: {line}");

@@ -1,18 +1,19 @@
 //! `scope bench infer`: how fast a model recovers fields.
 
 use clap::Args;
-use scope_engine::{Device, Dtype, Tape, Tensor};
+use scope_engine::{Device, Dtype, EngineError, Graph, Tape, Tensor};
 use scope_model::{Model, Preset};
 use serde::Serialize;
 
-use super::median_time;
-use crate::commands::{Outcome, model_names};
+use super::{device_name, median_card_time, median_time};
+use crate::commands::{Outcome, device::DeviceArguments, model_names};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
-Example:
-  scope bench infer --model base --batch 1,8 --precision f32,bf16 --threads 2";
+Examples:
+  scope bench infer --model base --batch 1,8 --precision f32,bf16 --device cpu --threads 2
+  scope bench infer --model base --batch 1,32,256 --precision bf16 --device cuda";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -26,9 +27,8 @@ pub(crate) struct BenchInfer {
     /// What products are computed in
     #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = ["f32", "bf16"])]
     precision: Vec<String>,
-    /// Threads; all by default
-    #[arg(long, value_name = "T")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
     /// How long to measure each row
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     seconds: f64,
@@ -43,14 +43,14 @@ struct Row {
     model: &'static str,
     batch: usize,
     precision: String,
-    threads: usize,
+    device: String,
     median_ms: f64,
     fields_per_second: f64,
 }
 
 impl BenchInfer {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let device = self.threads.map_or_else(Device::all_threads, Device::cpu);
+        let device = self.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
         let mut rows = Vec::new();
         for precision in &self.precision {
@@ -62,13 +62,13 @@ impl BenchInfer {
             print_json(&rows)?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["model", "batch", "precision", "threads", "median ms", "fields/s"]);
+        let mut table = Table::new(&["model", "batch", "precision", "device", "median ms", "fields/s"]);
         for row in &rows {
             table.row([
                 row.model.into(),
                 row.batch.to_string(),
                 row.precision.clone(),
-                row.threads.to_string(),
+                row.device.clone(),
                 format!("{:.2}", row.median_ms),
                 format!("{:.1}", row.fields_per_second),
             ]);
@@ -80,23 +80,24 @@ impl BenchInfer {
     fn measure(&self, model: &Model, batch: usize, precision: &str) -> anyhow::Result<Row> {
         let compute = if precision == "bf16" { Dtype::Bf16 } else { Dtype::F32 };
         let device = model.params.device();
-        let threads = match device {
-            Device::Cpu(cpu) => cpu.threads(),
-            Device::Cuda(_) => 0,
-        };
         let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
-        let contexts = vec![0.25_f32; shape.iter().product()];
-        let contexts = Tensor::from_slice(device, &shape, &contexts)?;
-        let time = median_time(self.seconds, || {
+        let contexts = Tensor::from_slice(device, &shape, &vec![0.25_f32; shape.iter().product()])?;
+        let forward = || -> Result<Tensor, EngineError> {
             let tape = Tape::inference(&model.params, compute);
-            model.network.forward(&tape, &tape.input(contexts.clone()))?;
-            Ok(())
-        })?;
+            Ok(model.network.forward(&tape, &tape.input(contexts.clone()))?.value().clone())
+        };
+        let time = match device {
+            Device::Cpu(_) => median_time(self.seconds, || forward().map(drop).map_err(Into::into))?,
+            Device::Cuda(cuda) => {
+                let (graph, _fields) = Graph::record(cuda, forward)?;
+                median_card_time(self.seconds, || Ok(cuda.time(|| graph.replay())?))?
+            }
+        };
         Ok(Row {
             model: self.model.name(),
             batch,
             precision: precision.to_owned(),
-            threads,
+            device: device_name(device),
             median_ms: time.as_secs_f64() * 1e3,
             fields_per_second: batch as f64 / time.as_secs_f64(),
         })

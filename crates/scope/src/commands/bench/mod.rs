@@ -7,6 +7,7 @@ mod train;
 use std::time::{Duration, Instant};
 
 use clap::Subcommand;
+use scope_engine::Device;
 
 use super::Outcome;
 
@@ -44,4 +45,23 @@ fn median_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> an
     }
     times.sort_unstable();
     Ok(times[times.len() / 2])
+}
+
+/// The median of times that a card measures itself.
+fn median_card_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Duration> {
+    work()?;
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while times.len() < LEAST || begin.elapsed().as_secs_f64() < seconds {
+        times.push(work()?);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Duration::from_secs_f64(times[times.len() / 2]))
+}
+
+/// A device in a few words.
+fn device_name(device: &Device) -> String {
+    match device {
+        Device::Cpu(cpu) => format!("cpu, {} threads", cpu.threads()),
+        Device::Cuda(cuda) => cuda.name().to_owned(),
+    }
 }

@@ -3,17 +3,18 @@
 use clap::Args;
 use scope_engine::Device;
 use scope_model::{Model, Preset};
-use scope_train::{Examples, Objective, Trainer};
+use scope_train::{Objective, RecordedTrainer, Trainer};
 use serde::Serialize;
 
-use super::median_time;
-use crate::commands::{Outcome, model_names};
+use super::{device_name, median_card_time, median_time};
+use crate::commands::{Outcome, device::DeviceArguments, made_up, model_names};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
-Example:
-  scope bench train --model base --objective fo --batch 8 --threads 2";
+Examples:
+  scope bench train --model base --objective fo --batch 8 --device cpu --threads 2
+  scope bench train --model base --objective full --batch 32 --device cuda";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -27,9 +28,8 @@ pub(crate) struct BenchTrain {
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8)]
     batch: usize,
-    /// Threads; all by default
-    #[arg(long, value_name = "T")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     seconds: f64,
@@ -44,29 +44,46 @@ struct Row {
     model: &'static str,
     objective: String,
     batch: usize,
+    device: String,
     median_ms: f64,
     draws_per_second: f64,
 }
 
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let device = self.threads.map_or_else(Device::all_threads, Device::cpu);
+        let device = self.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
         let objective = match self.objective.as_str() {
             "full" => Objective::FULL,
             "fjv" => Objective::FJV,
             _ => Objective::FO,
         };
-        let examples = made_up(&device, self.batch)?;
+        let examples = made_up::examples(&device, 128, self.batch)?;
         let mut trainer = Trainer::new(model, objective)?;
-        let time = median_time(self.seconds, || {
-            trainer.step(&examples, 1e-6, 0.996)?;
-            Ok(())
-        })?;
+        let time = match &device {
+            Device::Cpu(_) => median_time(self.seconds, || {
+                trainer.step(&examples, 1e-6, 0.996)?;
+                Ok(())
+            })?,
+            Device::Cuda(cuda) => {
+                let mut recorded = RecordedTrainer::new(cuda, trainer);
+                recorded.step_on(&examples, 1e-6, 0.996)?;
+                median_card_time(self.seconds, || {
+                    let mut step = Ok(());
+                    let time = cuda.time(|| {
+                        step = recorded.step_on(&examples, 1e-6, 0.996).map(drop);
+                        Ok(())
+                    })?;
+                    step?;
+                    Ok(time)
+                })?
+            }
+        };
         let row = Row {
             model: self.model.name(),
             objective: self.objective,
             batch: self.batch,
+            device: device_name(&device),
             median_ms: time.as_secs_f64() * 1e3,
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
         };
@@ -74,30 +91,16 @@ impl BenchTrain {
             print_json(&row)?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["model", "objective", "batch", "median ms", "draws/s"]);
+        let mut table = Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s"]);
         table.row([
             row.model.into(),
             row.objective.clone(),
             row.batch.to_string(),
+            row.device.clone(),
             format!("{:.1}", row.median_ms),
             format!("{:.2}", row.draws_per_second),
         ]);
         say(&table.to_string());
         Ok(Outcome::Success)
     }
-}
-
-/// Smooth fields with one point in thirty seen: the time of a step does not depend on their values.
-fn made_up(device: &Device, batch: usize) -> anyhow::Result<Examples> {
-    let pixels = 128 * 128;
-    let fields: Vec<f32> = (0..batch * 2 * pixels).map(|k| (k as f32 * 0.01).sin()).collect();
-    let contexts: Vec<f32> = fields
-        .chunks(pixels)
-        .flat_map(|field| {
-            let seen = |k: usize| f32::from(u8::from(k.is_multiple_of(30)));
-            let values = field.iter().enumerate().map(move |(k, x)| x * seen(k));
-            values.chain((0..pixels).map(seen)).collect::<Vec<f32>>()
-        })
-        .collect();
-    Ok(Examples::new(device, 128, &fields, &contexts, &vec![0.01; 2 * batch])?)
 }

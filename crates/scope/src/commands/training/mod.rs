@@ -9,15 +9,16 @@ use std::{path::Path, time::Duration};
 use anyhow::Context;
 use clap::Args;
 use scope_data::{Dataset, write_whole};
-use scope_engine::Device;
 use scope_eval::figure::{Curve, curves_svg};
 use scope_model::Model;
-use scope_train::{Ask, Conduct, Ending, Learner, Length, Line, RunConfig, RunFolder, TrainError};
+use scope_train::{
+    Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
+};
 
 pub(crate) use adapt::AdaptCommand;
 pub(crate) use train::TrainCommand;
 
-use super::Outcome;
+use super::{Outcome, device::DeviceArguments};
 use crate::terminal::{grouped, say};
 use live::Live;
 
@@ -48,9 +49,8 @@ struct RunArguments {
     /// Of initial parameters, batches and masks
     #[arg(long, value_name = "S", default_value_t = 20_260_913)]
     seed: u64,
-    /// Threads; all by default
-    #[arg(long, value_name = "T")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0)]
     save_every: f64,
@@ -66,10 +66,6 @@ struct RunArguments {
 }
 
 impl RunArguments {
-    fn device(&self) -> Device {
-        self.threads.map_or_else(Device::all_threads, Device::cpu)
-    }
-
     fn length(&self) -> Option<Length> {
         self.epochs
             .map(Length::Epochs)
@@ -87,7 +83,7 @@ impl RunArguments {
     fn train(&self, ask: Ask, base: Option<&Path>) -> anyhow::Result<Outcome> {
         let data = Dataset::open(&self.data)?;
         let folder = RunFolder::open(&self.out, self.resume)?;
-        let device = self.device();
+        let device = self.device.open()?;
         let make = |config: &RunConfig| -> Result<Box<dyn Learner>, TrainError> {
             let base = base.map(|path| Model::load(path, &device)).transpose()?.map(|(model, _)| model);
             scope_train::learner(config, &device, base)
@@ -106,7 +102,7 @@ impl RunArguments {
         folder: &RunFolder,
         ask: Ask,
         data: &Dataset,
-        make: &dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError>,
+        make: &MakeLearner<'_>,
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
         if !path.exists() {

@@ -63,7 +63,8 @@ impl TrainCommand {
         };
         ask.model.validate()?;
         if self.dry_run {
-            let make = |config: &_| scope_train::learner(config, &self.run.device(), None);
+            let device = self.run.device.open()?;
+            let make = |config: &_| scope_train::learner(config, &device, None);
             let config = scope_train::plan(ask, &data, &make, 1)?;
             print_json(&config)?;
             return Ok(Outcome::Success);

@@ -1,0 +1,52 @@
+//! Batches gathered from a table of images.
+
+use super::Cpu;
+use crate::{
+    table::{Gathered, Selection},
+    tensor::Tensor,
+};
+
+/// The batch that a selection names.
+pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathered {
+    let Selection { batch, channels, pixels, .. } = *selection;
+    let words = selection.words.cpu::<f32>();
+    let (records, rest) = words.split_at(batch);
+    let (weights, bits) = rest.split_at(batch * channels);
+    let table = images.cpu::<f32>();
+    let image = |row: usize| {
+        let record = records[row / channels].to_bits() as usize;
+        &table[(record * channels + row % channels) * pixels..][..pixels]
+    };
+    let seen = |row: usize, pixel: usize| {
+        let word = bits[row * pixels / 32 + pixel / 32].to_bits();
+        f32::from(u8::from(word >> (pixel % 32) & 1 == 1))
+    };
+    let shape = |channels: usize| [batch, channels, images.shape()[2], images.shape()[3]];
+    let rows = |channels, fill: &(dyn Fn(usize, &mut [f32]) + Sync), each: usize| {
+        Tensor::compute::<f32>(cpu, &shape(channels), |out| cpu.for_pieces(out, each, fill))
+    };
+    Gathered {
+        images: rows(channels, &|row, out| out.copy_from_slice(image(row)), pixels),
+        seen: rows(
+            2 * channels,
+            &|row, out| {
+                let (values, mask) = out.split_at_mut(pixels);
+                for (pixel, (value, mask)) in values.iter_mut().zip(mask).enumerate() {
+                    *mask = seen(row, pixel);
+                    *value = *mask * image(row)[pixel];
+                }
+            },
+            2 * pixels,
+        ),
+        complete: rows(
+            2 * channels,
+            &|row, out| {
+                let (values, mask) = out.split_at_mut(pixels);
+                values.copy_from_slice(image(row));
+                mask.fill(1.0);
+            },
+            2 * pixels,
+        ),
+        weights: Tensor::compute::<f32>(cpu, &[batch, channels], |out| out.copy_from_slice(weights)),
+    }
+}

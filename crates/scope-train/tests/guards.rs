@@ -1,0 +1,164 @@
+//! What stops a run, and what only raises an alarm.
+#![allow(clippy::unwrap_used)]
+
+mod small_set;
+
+use std::{fs, path::Path, time::Duration};
+
+use scope_data::{Dataset, schedule::Batch};
+use scope_engine::{Device, Tensor};
+use scope_model::{Model, ModelConfig, Preset};
+use scope_pde::{Pde, Split};
+use scope_train::{
+    Ask, Conditions, Conduct, Counters, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe,
+    RunConfig, RunFolder, StepReport, TrainError, Trainer,
+};
+use small_set::{Quiet, make};
+
+const CONDUCT: Conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+
+/// A trainer that meets a number that is not finite at one of its steps.
+struct Poisoned(Trainer, u64);
+
+impl Learner for Poisoned {
+    fn learn(
+        &mut self,
+        feed: &Feed<'_>,
+        batch: &Batch,
+        rate: f64,
+        momentum: f64,
+    ) -> Result<StepReport, TrainError> {
+        let mut examples = feed.examples(batch, self.device())?;
+        if self.0.steps + 1 == self.1 {
+            let weights = vec![f32::NAN; examples.weights.len()];
+            examples.weights = Tensor::from_slice(self.device(), examples.weights.shape(), &weights)?;
+        }
+        self.0.step(&examples, rate, momentum)
+    }
+    fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
+        self.0.begin_stage(objective)
+    }
+    fn device(&self) -> &Device {
+        self.0.device()
+    }
+    fn buffers(&self) -> Vec<(&'static str, &Tensor)> {
+        self.0.buffers()
+    }
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+    fn restore(
+        &mut self,
+        buffers: &dyn Fn(&str) -> Option<Tensor>,
+        counters: Counters,
+    ) -> Result<(), TrainError> {
+        self.0.restore(buffers, counters)
+    }
+    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
+        self.0.deployable(config)
+    }
+}
+
+fn configuration(data: &Dataset, draws: u64) -> RunConfig {
+    let settings = ["batch=4".to_owned(), "peak_rate=1e-4".to_owned()];
+    let recipe = Recipe::resolve("fo", &settings).unwrap();
+    let (model, length) = (Preset::Tiny.config(32), Some(Length::Draws(draws)));
+    let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
+    scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
+}
+
+fn trainer(config: &RunConfig) -> Trainer {
+    let model = Model::initial(config.model.clone(), config.seed, &Device::cpu(2)).unwrap();
+    Trainer::new(model, config.stages[0].objective).unwrap()
+}
+
+fn newest_state(folder: &Path) -> Vec<u8> {
+    let mut states: Vec<_> =
+        fs::read_dir(folder.join("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    states.sort();
+    fs::read(states.pop().unwrap().join("state.safetensors")).unwrap()
+}
+
+#[test]
+fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let bad = root.path().join("bad");
+    let config = configuration(&data, 40);
+    let folder = RunFolder::open(&bad, false).unwrap();
+    let mut poisoned = Poisoned(trainer(&config), 7);
+    let error = scope_train::run(&folder, &config, &data, &mut poisoned, CONDUCT, &mut Quiet).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("the loss F is NaN at step 7 (after 24 draws) on records ["), "{message}");
+    // The state that was kept is the one after six steps.
+    let mut plain = trainer(&config);
+    let pace = config.pace(&config.stages[0]);
+    let mut feed = Feed::new(&data, &Device::cpu(1), Conditions::Mixed, 3, 4, 0, 1).unwrap();
+    for step in 0..6 {
+        let batch = feed.next_batch().unwrap();
+        plain.learn(&feed, &batch, pace.rate(4 * step), pace.momentum(4 * step)).unwrap();
+    }
+    let kept =
+        safetensors::SafeTensors::deserialize(Box::leak(newest_state(&bad).into_boxed_slice())).unwrap();
+    for (name, tensor) in plain.buffers() {
+        let bytes: Vec<u8> = tensor.to_vec::<f32>().unwrap().iter().flat_map(|x| x.to_le_bytes()).collect();
+        assert!(kept.tensor(name).unwrap().data() == bytes, "{name}");
+    }
+    assert_eq!(fs::read_to_string(bad.join("metrics.jsonl")).unwrap().lines().count(), 6);
+}
+
+/// Counts alarms.
+#[derive(Default)]
+struct Alarms(Vec<String>);
+
+impl Observer for Alarms {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn latents_that_are_all_the_same_raise_an_alarm_within_a_hundred_steps() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let config = configuration(&data, 400);
+    let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
+    let mut collapsed = trainer(&config);
+    let zeros = vec![0.0_f32; collapsed.params.layout().len()];
+    let zeros = Tensor::from_slice(collapsed.params.device(), &[zeros.len()], &zeros).unwrap();
+    collapsed.params.set_flat(zeros).unwrap();
+    let mut alarms = Alarms::default();
+    let ending = scope_train::run(&folder, &config, &data, &mut collapsed, CONDUCT, &mut alarms).unwrap();
+    assert_eq!((ending, alarms.0.len()), (Ending::Finished, 1));
+    assert!(alarms.0[0].contains("may have collapsed"));
+}
+
+#[test]
+fn milestones_stay_and_older_checkpoints_go() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let config = configuration(&data, 80);
+    let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
+    let conduct = Conduct { save_every: Duration::ZERO, keep: 2, ..CONDUCT };
+    scope_train::run(&folder, &config, &data, &mut trainer(&config), conduct, &mut Quiet).unwrap();
+    let mut kept: Vec<u64> = fs::read_dir(folder.state())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().parse().unwrap())
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(kept, [20, 40, 60, 76, 80]);
+}
+
+#[test]
+fn a_second_process_is_refused_by_the_first_ones_number() {
+    let root = tempfile::tempdir().unwrap();
+    let first = RunFolder::open(root.path(), false).unwrap();
+    let error = RunFolder::open(root.path(), true).unwrap_err().to_string();
+    assert!(error.contains(&format!("is being trained by process {}", std::process::id())), "{error}");
+    drop(first);
+    RunFolder::open(root.path(), true).unwrap();
+}

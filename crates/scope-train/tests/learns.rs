@@ -1,0 +1,64 @@
+//! It learns: a tiny model, a minute of CPU, and held-out fields are recovered.
+#![allow(clippy::unwrap_used)]
+
+mod small_set;
+
+use scope_data::{
+    Dataset,
+    observation::{Condition, Family, MaskSampler, Namespace, Task, gather_context},
+};
+use scope_engine::Device;
+use scope_model::{Precision, Preset, Reconstructor};
+use scope_pde::{Pde, Split};
+use scope_train::{Ask, Conduct, Ending, Length, Recipe, RunFolder};
+use small_set::{Quiet, make};
+
+/// The mean relative error of u, in percent, forward from uniform/4096: 256 of 1,024 points of a.
+fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
+    let condition = Condition::new(Task::Forward, Family::Uniform, 4096).unwrap();
+    let sampler = MaskSampler::new(data.meta().pde, 20_261_013, 32);
+    let scaling = data.meta().constants().u;
+    let errors = (0..data.len()).map(|record| {
+        let pair = data.pair(record);
+        let masks = sampler.masks(Namespace::Test, record as u64, condition, None);
+        let mut context = vec![0.0; 4 * 1024];
+        gather_context(&pair, &masks, &mut context);
+        let fields = model.recover(&context).unwrap().remove(0);
+        let exact = pair.u().iter().map(|x| scaling.physical(*x));
+        let (error, size) = fields.u.iter().zip(exact).fold((0.0, 0.0), |(error, size), (ours, exact)| {
+            (error + (f64::from(*ours) - exact).powi(2), size + exact * exact)
+        });
+        (error / size).sqrt()
+    });
+    100.0 * errors.sum::<f64>() / data.len() as f64
+}
+
+#[test]
+fn a_tiny_model_recovers_held_out_fields() {
+    let root = tempfile::tempdir().unwrap();
+    let train = make(root.path(), "train", Pde::Poisson, Split::Train, 4_000);
+    let test = make(root.path(), "test", Pde::Poisson, Split::Test, 100);
+    let settings = ["peak_rate=2e-3".to_owned(), "batch=8".to_owned()];
+    let recipe = Recipe::resolve("fo", &settings).unwrap();
+    let ask = Ask {
+        recipe,
+        model: Preset::Tiny.config(32),
+        length: Some(Length::Draws(20_000)),
+        seed: 1,
+        log_every: 100,
+        adapt: None,
+    };
+    let device = Device::all_threads();
+    let make_learner = |config: &_| scope_train::learner(config, &device, None);
+    let config = scope_train::plan(ask, &train, &make_learner, 1).unwrap();
+    let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
+    let mut learner = make_learner(&config).unwrap();
+    let conduct =
+        Conduct { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
+    let ending = scope_train::run(&folder, &config, &train, &mut *learner, conduct, &mut Quiet).unwrap();
+    assert_eq!(ending, Ending::Finished);
+    let model = Reconstructor::open(&folder.model(), &device, Precision::F32).unwrap();
+    let error = forward_error(&model, &test);
+    // Predicting the mean gives 100%.
+    assert!(error < 33.0, "held-out forward error {error:.1}%");
+}

@@ -1,0 +1,136 @@
+//! A run that was stopped and taken up again is the run that was never stopped, in every bit.
+#![allow(clippy::unwrap_used)]
+
+mod small_set;
+
+use std::{fs, path::Path, time::Duration};
+
+use scope_data::Dataset;
+use scope_engine::Device;
+use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer};
+use scope_pde::{Pde, Split};
+use scope_train::{
+    AdaptConfig, Ask, Conduct, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder, View,
+};
+use small_set::make;
+
+/// Asks to stop after some steps.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {
+        self.0 -= 1;
+    }
+    fn alarm(&mut self, _: &str) {}
+    fn stop(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+const CONDUCT: Conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
+
+fn sizes() -> ModelConfig {
+    ModelConfig {
+        latent: 16,
+        encoder: Transformer { width: 32, depth: 1, heads: 2 },
+        predictor: Transformer { width: 16, depth: 1, heads: 1 },
+        decoder: DecoderConfig { mlp: vec![24], conv: vec![8] },
+        ..Preset::Tiny.config(32)
+    }
+}
+
+fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
+    let mut all = vec!["batch=4".to_owned(), "peak_rate=1e-3".to_owned()];
+    all.extend(settings.iter().map(|setting| (*setting).to_owned()));
+    let recipe = Recipe::resolve(recipe, &all).unwrap();
+    let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
+    Ask { recipe, model: sizes(), length: Some(Length::Draws(160)), seed: 3, log_every: 1, adapt }
+}
+
+/// Trains until it is finished or has taken `steps` steps; a fresh process would do the same.
+fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
+    let device = Device::cpu(threads);
+    let base = || Model::initial(sizes(), 7, &device).unwrap();
+    let make =
+        |config: &RunConfig| scope_train::learner(config, &device, config.adapt.as_ref().map(|_| base()));
+    let folder = RunFolder::open(folder, true).unwrap();
+    let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
+    let mut learner = make(&config).unwrap();
+    scope_train::run(&folder, &config, data, &mut *learner, CONDUCT, &mut StopAfter(steps)).unwrap()
+}
+
+/// Everything a run leaves that must not depend on how it was run.
+fn left_behind(folder: &Path) -> Vec<Vec<u8>> {
+    let mut states: Vec<_> =
+        fs::read_dir(folder.join("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    states.sort();
+    let last = states.pop().unwrap();
+    let files =
+        [last.join("state.safetensors"), folder.join("metrics.jsonl"), folder.join("model.safetensors")];
+    files.iter().map(|file| fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn stopping_and_resuming_changes_no_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let head = |view| {
+        let head = DecoderConfig { mlp: vec![20; 3], conv: vec![6; 4] };
+        Some(AdaptConfig { base: "initial".to_owned(), view, head })
+    };
+    // Forty steps: twenty of pretraining and twenty of joint training in the first two.
+    let half = ["pretrain.epochs=1", "main.epochs=1"];
+    let cases = [
+        ("joint", ask("full", &half, None)),
+        ("fjvg", ask("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
+        ("field", ask("fo", &[], None)),
+        ("sparse", ask("fo", &[], head(View::Sparse))),
+        ("complete", ask("fo", &[], head(View::Complete))),
+    ];
+    for (name, ask) in cases {
+        let [straight, stopped] =
+            ["straight", "stopped"].map(|kind| root.path().join(format!("{name}-{kind}")));
+        assert_eq!(session(&straight, &data, &ask, 2, u64::MAX), Ending::Finished);
+        assert_eq!(session(&stopped, &data, &ask, 1, 13), Ending::Interrupted);
+        assert_eq!(session(&stopped, &data, &ask, 3, 20), Ending::Interrupted);
+        assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::Finished);
+        assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
+        assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::WasFinished);
+    }
+}
+
+#[test]
+fn damaged_checkpoints_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    session(&folder, &data, &ask, 2, 5);
+    let state = folder.join("state").join(format!("{:015}", 20));
+    let refused = |what: String| {
+        let open = RunFolder::open(&folder, true).unwrap();
+        let device = Device::cpu(1);
+        let make = |config: &RunConfig| scope_train::learner(config, &device, None);
+        let config = scope_train::plan(ask.clone(), &data, &make, 1).unwrap();
+        let mut learner = make(&config).unwrap();
+        let outcome = scope_train::run(&open, &config, &data, &mut *learner, CONDUCT, &mut StopAfter(1));
+        let message = outcome.expect_err(&what).to_string();
+        assert!(message.contains("state/000000000000020"), "{what}: {message}");
+    };
+    for name in ["state.safetensors", "checkpoint.json"] {
+        let path = state.join(name);
+        let whole = fs::read(&path).unwrap();
+        for k in 0..500_usize {
+            let mut damaged = whole.clone();
+            let at = k * 7_919 % whole.len();
+            damaged[at] ^= 1 << (k % 8);
+            fs::write(&path, &damaged).unwrap();
+            refused(format!("{name}, byte {at}"));
+        }
+        for k in 0..50 {
+            fs::write(&path, &whole[..whole.len() * k / 50]).unwrap();
+            refused(format!("{name}, cut at {k}/50"));
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+}

@@ -1,0 +1,29 @@
+//! Small data sets and a silent observer, for tests of whole runs.
+#![allow(dead_code)] // each test uses its part
+
+use std::path::Path;
+
+use scope_data::{Dataset, Request, generate};
+use scope_pde::{Identity, Pde, Split};
+use scope_train::{Line, Observer};
+
+/// A set of fresh records at resolution 32.
+pub(crate) fn make(root: &Path, name: &str, pde: Pde, split: Split, count: usize) -> Dataset {
+    let out = root.join(name);
+    let identity = Identity { pde, seed: 5, split, resolution: 32 };
+    generate(&Request { identity, count, shard: None }, &out, |_| true).unwrap();
+    Dataset::open(&out).unwrap()
+}
+
+/// Watches nothing and never asks to stop.
+pub(crate) struct Quiet;
+
+impl Observer for Quiet {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, text: &str) {
+        assert!(text.is_empty(), "an alarm: {text}");
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+}

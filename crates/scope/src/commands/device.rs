@@ -1,0 +1,82 @@
+//! `--device` and `--threads`: where to compute.
+
+use std::str::FromStr;
+
+use anyhow::Context;
+use clap::Args;
+use scope_engine::{Device, EngineError};
+
+use crate::terminal::note;
+
+/// What `--device` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceChoice {
+    /// A card if there is one, else the processor.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// A card, counted from zero.
+    Cuda(usize),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => {
+                let number = text.strip_prefix("cuda:").and_then(|number| number.parse().ok());
+                number.map(Self::Cuda).ok_or_else(|| "expected auto, cpu, cuda or cuda:N".to_owned())
+            }
+        }
+    }
+}
+
+/// Where to compute.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArguments {
+    /// Where to compute: auto, cpu, cuda or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads of the processor; all by default
+    #[arg(long, value_name = "T")]
+    threads: Option<usize>,
+}
+
+impl DeviceArguments {
+    /// Opens the device. `auto` takes the processor, with a note, when no card can be used.
+    pub(crate) fn open(&self) -> anyhow::Result<Device> {
+        let processor = || self.threads.map_or_else(Device::all_threads, Device::cpu);
+        match self.device {
+            DeviceChoice::Cpu => Ok(processor()),
+            DeviceChoice::Cuda(number) => Device::cuda(number).context("--device cuda"),
+            DeviceChoice::Auto => match Device::cuda(0) {
+                Ok(card) => Ok(card),
+                Err(EngineError::Unavailable { what, .. }) => {
+                    note(&format!("computing on the processor: {what}"));
+                    Ok(processor())
+                }
+                Err(error) => Err(error).context("--device auto found a card that cannot be used"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_have_names() {
+        let read = |text: &str| text.parse::<DeviceChoice>();
+        assert_eq!(read("auto"), Ok(DeviceChoice::Auto));
+        assert_eq!(read("cuda"), Ok(DeviceChoice::Cuda(0)));
+        assert_eq!(read("cuda:3"), Ok(DeviceChoice::Cuda(3)));
+        for wrong in ["gpu", "cuda:", "cuda:-1", "CPU", ""] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `scope doctor`: what this machine has, and whether a card computes what the processor computes.
+
+use clap::Args;
+use scope_engine::{Cpu, Cuda, Device, selftest};
+use scope_model::{Model, Preset};
+use scope_train::{Measured, Objective, Trainer};
+use serde::Serialize;
+
+use super::{Outcome, made_up};
+use crate::terminal::{complain_of, print_json, say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope doctor
+  scope doctor --selftest";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {
+    /// Check every operation and one training step of the card against the processor
+    #[arg(long)]
+    selftest: bool,
+    /// Which card
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    card: usize,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    version: &'static str,
+    instructions: String,
+    threads: usize,
+    card: Option<Card>,
+    /// Why there is no card, and what to do.
+    without_card: Option<String>,
+    checks: Vec<Checked>,
+}
+
+#[derive(Debug, Serialize)]
+struct Card {
+    name: String,
+    capability: String,
+    memory_gib: f64,
+    free_gib: f64,
+    /// Why convolutions cannot be computed, if they cannot.
+    without_convolutions: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Checked {
+    name: String,
+    error: f64,
+    limit: f64,
+    passed: bool,
+}
+
+/// The training step that is compared: relative errors of losses and norms in bf16.
+const STEP_LIMIT: f64 = 2e-2;
+
+impl Doctor {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let processor = Cpu::all_threads();
+        let opened = Device::cuda(self.card);
+        let mut findings = Findings {
+            version: env!("CARGO_PKG_VERSION"),
+            instructions: format!("{:?}", processor.isa()),
+            threads: processor.threads(),
+            card: None,
+            without_card: opened.as_ref().err().map(ToString::to_string),
+            checks: Vec::new(),
+        };
+        if let Ok(Device::Cuda(cuda)) = &opened {
+            findings.card = Some(describe(cuda)?);
+        }
+        if self.selftest {
+            let card = opened?;
+            findings.checks = check(&card)?;
+        }
+        if self.json {
+            print_json(&findings)?;
+        } else {
+            findings.print(self.selftest);
+        }
+        let failed = findings.checks.iter().any(|check| !check.passed);
+        Ok(if failed { Outcome::Faults } else { Outcome::Success })
+    }
+}
+
+fn describe(cuda: &Cuda) -> anyhow::Result<Card> {
+    let (major, minor) = cuda.capability();
+    let (free, total) = cuda.memory_left()?;
+    let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
+    Ok(Card {
+        name: cuda.name().to_owned(),
+        capability: format!("{major}.{minor}"),
+        memory_gib: gib(total),
+        free_gib: gib(free),
+        without_convolutions: cuda.require_convolutions().err().map(|error| error.to_string()),
+    })
+}
+
+/// Every operation, then one training step.
+fn check(card: &Device) -> anyhow::Result<Vec<Checked>> {
+    let operations = selftest::run(card)?.into_iter().map(|check| {
+        let passed = check.passed();
+        Checked { name: check.name, error: check.error, limit: check.limit, passed }
+    });
+    let mut checks: Vec<Checked> = operations.collect();
+    let (expected, got) = (step(&Device::all_threads())?, step(card)?);
+    let numbers = |measured: &Measured| {
+        let losses = measured.losses.iter().map(|(c, loss)| (format!("loss {}", c.letter()), *loss));
+        let norms = measured.norms.iter().map(|(c, norms)| (format!("norm {}", c.letter()), norms[0]));
+        losses.chain(norms).collect::<Vec<(String, f64)>>()
+    };
+    for ((name, expected), (_, got)) in numbers(&expected).into_iter().zip(numbers(&got)) {
+        let error = ((got - expected) / expected).abs();
+        let passed = error <= STEP_LIMIT;
+        checks.push(Checked { name: format!("training step: {name}"), error, limit: STEP_LIMIT, passed });
+    }
+    Ok(checks)
+}
+
+/// A Full step of a tiny model on made-up fields.
+fn step(device: &Device) -> anyhow::Result<Measured> {
+    let size = 64;
+    let examples = made_up::examples(device, size, 4)?;
+    let model = Model::initial(Preset::Tiny.config(size), 1, device)?;
+    Ok(Trainer::new(model, Objective::FULL)?.step(&examples, 1e-4, 0.996)?.read()?)
+}
+
+impl Findings {
+    fn print(&self, checked: bool) {
+        say(&format!("scope {}", self.version));
+        say(&format!("processor: {} threads, {} kernels", self.threads, self.instructions));
+        if let Some(card) = &self.card {
+            let Card { name, capability, memory_gib, free_gib, .. } = card;
+            say(&format!(
+                "card: {name}, compute capability {capability}, {memory_gib:.0} GiB of memory, {free_gib:.0} GiB free"
+            ));
+            if let Some(problem) = &card.without_convolutions {
+                complain_of(problem);
+            }
+        }
+        if let Some(reason) = &self.without_card {
+            say(&format!("card: none; {reason}"));
+        }
+        for check in self.checks.iter().filter(|check| !check.passed) {
+            complain_of(&format!(
+                "{}: relative error {:.1e}, at most {:.0e}",
+                check.name, check.error, check.limit
+            ));
+        }
+        if checked {
+            let passed = self.checks.iter().filter(|check| check.passed).count();
+            say(&format!("{passed} of {} checks passed", self.checks.len()));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! `scope train` and `scope adapt`, as a user types them.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The program in a folder of its own, with a small training set.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(records: usize) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let count = records.to_string();
+        let make = ["data", "generate", "poisson", "--resolution", "32", "--count", &count, "--out", "data"];
+        place.succeed(&make);
+        place
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scope"));
+        command.args(arguments).current_dir(self.0.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs to the end; exit code, output and complaints.
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    }
+
+    fn succeed(&self, arguments: &[&str]) -> String {
+        let (code, out, complaints) = self.run(arguments);
+        assert_eq!(code, 0, "{arguments:?}: {complaints}");
+        out
+    }
+
+    fn refuse(&self, arguments: &[&str], code: i32, message: &str) {
+        let (got, _, complaints) = self.run(arguments);
+        assert_eq!(got, code, "{arguments:?}: {complaints}");
+        assert!(complaints.contains(message), "{arguments:?}: {complaints}");
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// The arguments of a short training run, and more of them.
+fn train<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let plain = [
+        "train",
+        "--pde",
+        "poisson",
+        "--data",
+        "data",
+        "--model",
+        "tiny",
+        "--set",
+        "batch=4",
+        "--log-every",
+        "1",
+        "--threads",
+        "2",
+        "--out",
+        out,
+    ];
+    [&plain[..], more].concat()
+}
+
+/// What two equal runs have in common.
+fn results(run: &Path) -> Vec<Vec<u8>> {
+    let states = fs::read_dir(run.join("state")).unwrap().map(|entry| entry.unwrap().path());
+    let last = states.max().unwrap().join("state.safetensors");
+    [last, run.join("metrics.jsonl"), run.join("model.safetensors")]
+        .iter()
+        .map(|f| fs::read(f).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_recipe_trains_and_heads_are_trained_on_it() {
+    let place = Place::new(60);
+    for recipe in ["full", "fjv", "fo", "fg", "fjvg"] {
+        let out = place.succeed(&train(recipe, &["--recipe", recipe, "--draws", "48"]));
+        assert!(out.contains("draws; the model is"), "{out}");
+        for file in ["config.toml", "model.safetensors", "metrics.jsonl", "curves.svg"] {
+            assert!(place.path(recipe).join(file).is_file(), "{recipe}/{file}");
+        }
+    }
+    let base = fs::read(place.path("full/model.safetensors")).unwrap();
+    for (view, out) in [("sparse", "sp"), ("complete", "dp")] {
+        let adapt = [
+            "adapt", "--base", "full", "--data", "data", "--head", "1m", "--view", view, "--set", "batch=4",
+            "--draws", "16", "--device", "cpu", "--out", out,
+        ];
+        place.succeed(&adapt);
+        let info = place.succeed(&["model", "info", "--model", &format!("{out}/model.safetensors")]);
+        assert!(info.contains("32 x 32 grid"), "{info}");
+    }
+    assert!(fs::read(place.path("full/model.safetensors")).unwrap() == base, "the base is unchanged");
+}
+
+#[test]
+fn a_length_in_minutes_is_a_whole_schedule() {
+    let place = Place::new(60);
+    place.succeed(&train("run", &["--recipe", "fo", "--minutes", "0.12"]));
+    let metrics = fs::read_to_string(place.path("run/metrics.jsonl")).unwrap();
+    let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    assert!((last["rate"].as_f64().unwrap() - 1e-6).abs() < 1e-9, "annealed to the floor: {last}");
+    // Taken up again, it is finished, though the time would be measured differently now.
+    let again = place.succeed(&train("run", &["--recipe", "fo", "--minutes", "0.12", "--resume"]));
+    assert!(again.contains("is finished"), "{again}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_termination_signal_saves_and_says_so() {
+    let place = Place::new(60);
+    let arguments = ["--recipe", "full", "--draws", "100000"];
+    let child = place.command(&train("run", &arguments)).spawn().unwrap();
+    wait_for_lines(&place.path("run/metrics.jsonl"), 0);
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(75));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("go on with --resume"));
+    assert_eq!(fs::read_dir(place.path("run/state")).unwrap().count(), 1);
+}
+
+/// Waits until a file exists and has more than some lines.
+fn wait_for_lines(path: &Path, lines: usize) {
+    let begin = Instant::now();
+    while fs::read_to_string(path).map_or(0, |text| text.lines().count()) <= lines
+        && begin.elapsed().as_secs() < 60
+    {
+        if path.exists() && lines == 0 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_bit_for_bit() {
+    let place = Place::new(60);
+    let arguments = ["--recipe", "full", "--draws", "160", "--save-every", "0"];
+    place.succeed(&train("straight", &arguments));
+    let mut child = place.command(&train("killed", &arguments)).spawn().unwrap();
+    wait_for_lines(&place.path("killed/metrics.jsonl"), 13);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.succeed(&train("killed", &[&arguments[..], &["--resume"]].concat()));
+    assert!(results(&place.path("straight")) == results(&place.path("killed")));
+}
+
+#[test]
+fn two_hundred_kills_at_random_moments_lose_nothing() {
+    let place = Place::new(60);
+    let arguments = train("run", &["--recipe", "fo", "--draws", "4000000", "--save-every", "0", "--resume"]);
+    let mut farthest = 0;
+    for kill in 0..200_u64 {
+        let mut child: Child = place.command(&arguments).spawn().unwrap();
+        // The moment is what this test is about: spread over starting, stepping and saving, by a number that
+        // looks random. What must hold, holds at every moment.
+        std::thread::sleep(Duration::from_micros(20_000 + kill * 2_654_435_761 % 130_000));
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
+        let reached = newest(&place.path("run/state"));
+        assert!(reached >= farthest, "kill {kill}: {reached} after {farthest}");
+        farthest = reached;
+    }
+    assert!(farthest > 400, "{farthest} draws");
+}
+
+/// The draws of the newest checkpoint.
+fn newest(state: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(state) else { return 0 };
+    let whole =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("checkpoint.json").is_file());
+    whole.filter_map(|path| path.file_name()?.to_str()?.parse().ok()).max().unwrap_or(0)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_that_fails_leaves_the_last_checkpoint() {
+    let place = Place::new(60);
+    let arguments = ["--recipe", "fo", "--draws", "40", "--save-every", "0"];
+    place.succeed(&train("run", &arguments));
+    let before = results(&place.path("run"));
+    let longer = train("longer", &["--recipe", "fo", "--draws", "40", "--save-every", "0"]);
+    // Files may have half the size of a checkpoint: as on a disk that is full.
+    let script = format!("trap '' XFSZ; ulimit -f 2000; exec \"$0\" {}", longer.join(" "));
+    let output = Command::new("bash")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_scope")])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("cannot write") && complaint.contains("state.safetensors"), "{complaint}");
+    assert_eq!(newest(&place.path("longer/state")), 0, "nothing half is left");
+    assert!(results(&place.path("run")) == before);
+}
+
+#[test]
+fn bad_requests_are_refused_with_the_remedy() {
+    let place = Place::new(60);
+    let plain = ["--recipe", "fo", "--draws", "16"];
+    place.succeed(&train("run", &plain));
+    place.refuse(&train("run", &plain), 1, "continue it with --resume");
+    place.refuse(&train("x", &["--recipe", "foo", "--draws", "16"]), 1, "full, fjv, fo, fg, fjvg");
+    let unknown = ["--recipe", "fo", "--draws", "16", "--set", "peak_rte=1"];
+    place.refuse(&train("x", &unknown), 1, "did you mean \"peak_rate\"?");
+    place.refuse(&train("x", &["--recipe", "fo", "--draws", "2"]), 1, "shorter than one batch");
+    let changed = ["--recipe", "fo", "--draws", "16", "--resume", "--seed", "5"];
+    place.refuse(&train("run", &changed), 1, "was begun with seed = 20260913");
+    let both = ["--recipe", "fo", "--draws", "16", "--minutes", "1"];
+    place.refuse(&train("x", &both), 2, "cannot be used with");
+    let elsewhere = ["train", "--pde", "darcy", "--data", "data", "--out", "x"];
+    place.refuse(&elsewhere, 1, "data holds poisson and --pde says darcy");
+    let absent = ["train", "--pde", "darcy", "--data", "nowhere", "--out", "x"];
+    place.refuse(&absent, 1, "nowhere");
+    let headless = ["adapt", "--base", "nowhere", "--data", "data", "--head", "1m", "--out", "x"];
+    place.refuse(&headless, 1, "nowhere");
+    assert!(!place.path("x").join("config.toml").exists());
+}
