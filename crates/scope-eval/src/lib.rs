@@ -1,3 +1,11 @@
-//! Pictures of masks. Metrics, tables and further figures will live here.
+//! How well a model recovers held-out fields, and pictures. Tables, paired statistics and further figures will
+//! live here.
 
+mod evaluate;
 pub mod figure;
+mod metrics;
+mod protocol;
+
+pub use evaluate::{Errors, Summary, evaluate};
+pub use metrics::{bit_error_rate, relative_error};
+pub use protocol::Protocol;

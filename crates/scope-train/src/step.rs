@@ -1,7 +1,7 @@
 //! A training step: forward, backward, update.
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Device, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
+use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
 use scope_model::{Model, ModelConfig, Network};
 
 use crate::{
@@ -32,6 +32,8 @@ pub struct Trainer {
     pub settings: AdamW,
     /// What is minimised.
     pub objective: Objective,
+    /// What products are computed in: the device's own choice, unless it is changed.
+    pub precision: Dtype,
     /// Steps between two measurements of the cap. In between, one backward pass carries all components, with
     /// the factor measured last.
     pub cap_every: u64,
@@ -79,6 +81,7 @@ impl Trainer {
         let moments = Moments::zeros(&params)?;
         let (settings, gradients) = (AdamW::default(), Vec::new());
         let (cap_every, steps, alpha) = (1, 0, 1.0);
+        let precision = params.device().training_precision();
         Ok(Self {
             network,
             params,
@@ -86,6 +89,7 @@ impl Trainer {
             moments,
             settings,
             objective,
+            precision,
             cap_every,
             steps,
             alpha,
@@ -132,7 +136,7 @@ impl Trainer {
 
     /// Forward and backward; the combined gradient is left in the first buffer.
     fn differentiate(&mut self, examples: &Examples, passes: Passes) -> Result<Differentiated, TrainError> {
-        let tape = Tape::recording(&self.params)?;
+        let tape = Tape::recording_in(&self.params, self.precision)?;
         let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
         let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
         let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));

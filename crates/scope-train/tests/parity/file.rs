@@ -1,6 +1,6 @@
 //! A case's file, and comparisons with what it holds.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use safetensors::{Dtype, SafeTensors};
 use scope_data::Constants;
@@ -16,8 +16,23 @@ pub(crate) struct Case {
     pub(crate) scalars: Value,
 }
 
+/// Every case of the folder in use.
+pub(crate) fn cases() -> Vec<Case> {
+    let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracle");
+    let folder = std::env::var_os("SCOPE_ORACLE").map_or(kept, PathBuf::from);
+    assert!(folder.is_dir(), "{} is no folder", folder.display());
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} holds no cases", folder.display());
+    files.iter().map(|file| Case::read(file)).collect()
+}
+
 impl Case {
-    pub(crate) fn read(path: &Path) -> Self {
+    fn read(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap();
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
         let scalars = serde_json::from_str(&header.metadata().as_ref().unwrap()["scope"]).unwrap();

@@ -10,15 +10,23 @@ use scope_engine::{Device, Dtype, Gradients, Layout, Tape, Tensor};
 use scope_model::{DecoderConfig, Model, ModelConfig};
 use scope_train::{Component, Examples, HeadTrainer, Measured, Objective, Pass, Trainer, loss_weights};
 
-pub(crate) use file::Case;
+pub(crate) use file::{Case, cases};
 
-/// Relative L2 error of activations, and relative error of losses.
-const VALUES: f64 = 1e-5;
-/// Relative L2 error of a tensor's gradient, relative error of norms and factors.
-const GRADIENTS: f64 = 1e-4;
+/// Where a case is run, and how closely it must agree.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) device: Device,
+    pub(crate) precision: Dtype,
+    /// Relative L2 error of activations, and relative error of losses.
+    pub(crate) values: f64,
+    /// Relative L2 error of a tensor's gradient, relative error of norms and factors.
+    pub(crate) gradients: f64,
+}
+
 /// Some gradients vanish in theory (a bias that every sample shares does not change their spread), and only
-/// rounding is left of them: what is apart by less than this share of the whole gradient agrees.
-const ROUNDING: f64 = 1e-6;
+/// rounding is left of them: what is apart by less than this share of the limit, measured against the whole
+/// gradient, agrees.
+const ROUNDING: f64 = 1e-2;
 /// The first steps of AdamW are nearly sign steps: an update is compared, to this share of the learning rate,
 /// where the gradient is above [`DECIDED`].
 const UPDATES: f64 = 0.05;
@@ -28,50 +36,60 @@ const ZERO_SCALE: [f64; 2] = [2.070_225_306_780_491, 3.349_598_784_012_081_3];
 
 impl Case {
     /// Compares everything the case holds.
-    pub(crate) fn check(&self) {
-        let device = Device::cpu(2);
-        let mut model = Model::zeros(self.config(), &device).unwrap();
+    pub(crate) fn check(&self, setting: &Setting) {
+        let device = &setting.device;
+        let mut model = Model::zeros(self.config(), device).unwrap();
         let flat = self.parameters(model.params.layout(), "");
-        model.params.set_flat(Tensor::from_slice(&device, &[flat.len()], &flat).unwrap()).unwrap();
-        let examples = self.examples(&device, &model.config);
+        model.params.set_flat(Tensor::from_slice(device, &[flat.len()], &flat).unwrap()).unwrap();
+        let examples = self.examples(device, &model.config);
         match self.text("recipe") {
-            "sp" => self.check_head(model, &examples),
-            recipe => self.check_stage(model, &examples, objective_of(recipe)),
+            "sp" => self.check_head(model, &examples, setting),
+            recipe => self.check_stage(model, &examples, objective_of(recipe), setting),
         }
     }
 
-    fn check_stage(&self, model: Model, examples: &Examples, objective: Objective) {
+    fn check_stage(&self, model: Model, examples: &Examples, objective: Objective, setting: &Setting) {
         let pixels = model.config.resolution.pow(2);
         let mut trainer = Trainer::new(model, objective).unwrap();
+        trainer.precision = setting.precision;
         if let Some(teacher) = &mut trainer.teacher {
             let flat = self.parameters(teacher.layout(), "teacher");
             teacher.set_flat(Tensor::from_slice(teacher.device(), &[flat.len()], &flat).unwrap()).unwrap();
         }
-        let components = self.check_pass(&trainer, examples, pixels);
+        let components = self.check_pass(&trainer, examples, pixels, setting);
         let (mut measured, rate) = (None, self.number("lr").unwrap());
         for step in 1..=self.number("steps").unwrap_or(1.0) as u64 {
             let momentum = self.number("tau").unwrap_or(1.0);
             let now = trainer.step(examples, rate, momentum).unwrap().read().unwrap();
             if step > 1 {
-                self.compare_number(&format!("L_F_step{step}"), now.losses[0].1, GRADIENTS);
+                self.compare_number(&format!("L_F_step{step}"), now.losses[0].1, setting.gradients);
             }
             measured.get_or_insert(now);
         }
         let measured = measured.unwrap();
-        self.compare_measured(&measured);
+        self.compare_measured(&measured, setting.gradients);
         let combined = components.combined(measured.alpha as f32);
         let clip = (1.0 / (measured.norm + 1e-6)).min(1.0) as f32;
         let clipped: Vec<f32> = combined.iter().map(|x| clip * x).collect();
-        self.compare_gradients(trainer.params.layout(), "grad", &clipped);
-        self.compare_after(trainer.params.layout(), trainer.params.flat(), &combined, rate);
+        self.compare_gradients(trainer.params.layout(), "grad", &clipped, setting.gradients);
+        // With coarser products the sign of a small gradient, and so a first update, may be another.
+        if setting.precision == Dtype::F32 && matches!(setting.device, Device::Cpu(_)) {
+            self.compare_after(trainer.params.layout(), trainer.params.flat(), &combined, rate);
+        }
         if let Some(teacher) = &trainer.teacher {
-            self.compare_teacher(teacher.layout(), teacher.flat());
+            self.compare_teacher(teacher.layout(), teacher.flat(), setting.values);
         }
     }
 
     /// Activations, losses and each component's gradient.
-    fn check_pass(&self, trainer: &Trainer, examples: &Examples, pixels: usize) -> Components {
-        let tape = Tape::recording(&trainer.params).unwrap();
+    fn check_pass(
+        &self,
+        trainer: &Trainer,
+        examples: &Examples,
+        pixels: usize,
+        setting: &Setting,
+    ) -> Components {
+        let tape = Tape::recording_in(&trainer.params, setting.precision).unwrap();
         let objective = &trainer.objective;
         let pass = Pass::run(&tape, &trainer.network, trainer.teacher.as_ref(), examples, objective).unwrap();
         let value = |var: &Option<scope_engine::Var>| var.as_ref().map(|var| var.value().to_vec().unwrap());
@@ -87,18 +105,23 @@ impl Case {
         ];
         for (name, ours) in named {
             if let Some(ours) = ours {
-                self.compare_tensor(name, &ours, VALUES);
+                self.compare_tensor(name, &ours, setting.values);
             }
         }
         let mut components = Components { field: Vec::new(), others: Vec::new() };
         for (component, loss) in pass.losses(&tape, examples, objective).unwrap().0 {
             let letter = component.letter();
             let value = f64::from(loss.value().to_vec::<f32>().unwrap()[0]);
-            self.compare_number(&format!("L_{letter}"), value, VALUES);
+            self.compare_number(&format!("L_{letter}"), value, setting.values);
             let mut gradients = Gradients::zeros(&trainer.params).unwrap();
             tape.backward(&[(&loss, objective.weight(component))], &mut gradients).unwrap();
             let flat = gradients.flat().to_vec::<f32>().unwrap();
-            self.compare_gradients(trainer.params.layout(), &format!("grad_{letter}"), &flat);
+            self.compare_gradients(
+                trainer.params.layout(),
+                &format!("grad_{letter}"),
+                &flat,
+                setting.gradients,
+            );
             match component {
                 Component::Field => components.field = flat,
                 _ => components.others.push(flat),
@@ -107,19 +130,19 @@ impl Case {
         components
     }
 
-    fn compare_measured(&self, measured: &Measured) {
+    fn compare_measured(&self, measured: &Measured, limit: f64) {
         for (component, [all, encoder]) in &measured.norms {
             let letter = component.letter();
-            self.compare_number(&format!("n_{letter}_all"), *all, GRADIENTS);
-            self.compare_number(&format!("n_{letter}_enc"), *encoder, GRADIENTS);
+            self.compare_number(&format!("n_{letter}_all"), *all, limit);
+            self.compare_number(&format!("n_{letter}_enc"), *encoder, limit);
         }
-        self.compare_number("alpha", measured.alpha, GRADIENTS);
-        self.compare_number("combined_norm_before_clip", measured.norm, GRADIENTS);
-        self.compare_number("g_norm", measured.norm, GRADIENTS);
+        self.compare_number("alpha", measured.alpha, limit);
+        self.compare_number("combined_norm_before_clip", measured.norm, limit);
+        self.compare_number("g_norm", measured.norm, limit);
     }
 
     /// SP adaptation: the context path is frozen, a new head learns.
-    fn check_head(&self, backbone: Model, examples: &Examples) {
+    fn check_head(&self, backbone: Model, examples: &Examples, setting: &Setting) {
         let sizes: Vec<usize> = serde_json::from_value(self.scalars["sp"].clone()).unwrap();
         let widths = DecoderConfig { mlp: vec![sizes[0]; 3], conv: vec![sizes[1]; 4] };
         let mut head = HeadTrainer::new(&backbone, &widths, 1).unwrap();
@@ -127,17 +150,20 @@ impl Case {
         head.params
             .set_flat(Tensor::from_slice(head.params.device(), &[flat.len()], &flat).unwrap())
             .unwrap();
-        let tape = Tape::inference(&backbone.params, Dtype::F32);
+        let tape = Tape::inference(&backbone.params, setting.precision);
         let latents = backbone.network.predict(&tape, &tape.input(examples.contexts.clone())).unwrap();
         let latents = latents.value().clone();
-        self.compare_tensor("z_M", &latents.to_vec::<f32>().unwrap(), VALUES);
+        self.compare_tensor("z_M", &latents.to_vec::<f32>().unwrap(), setting.values);
         let fields = head.decode(latents.clone()).unwrap();
-        self.compare_tensor("x_M", &fields.to_vec::<f32>().unwrap(), VALUES);
+        self.compare_tensor("x_M", &fields.to_vec::<f32>().unwrap(), setting.values);
         let rate = self.number("lr").unwrap();
         let measured = head.step(latents, examples, rate).unwrap().read().unwrap();
-        self.compare_number("L_F", measured.losses[0].1, VALUES);
-        self.compare_measured(&measured);
+        self.compare_number("L_F", measured.losses[0].1, setting.values);
+        self.compare_measured(&measured, setting.gradients);
         let gradient = head.moments.first.to_vec::<f32>().unwrap();
+        if matches!(setting.device, Device::Cuda(_)) {
+            return;
+        }
         self.compare_after(head.params.layout(), head.params.flat(), &gradient, rate);
     }
 
@@ -157,12 +183,13 @@ impl Case {
         Examples::new(device, size, &fields, &contexts, &weights).unwrap()
     }
 
-    fn compare_gradients(&self, layout: &Layout, kind: &str, flat: &[f32]) {
+    fn compare_gradients(&self, layout: &Layout, kind: &str, flat: &[f32], limit: f64) {
         let whole = flat.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         for param in layout.params() {
             let name = format!("{kind}/{}", param.name);
-            if self.distance(&name, &flat[param.range.clone()]).is_some_and(|d| d > ROUNDING * whole) {
-                self.compare_tensor(&name, &flat[param.range.clone()], GRADIENTS);
+            if self.distance(&name, &flat[param.range.clone()]).is_some_and(|d| d > ROUNDING * limit * whole)
+            {
+                self.compare_tensor(&name, &flat[param.range.clone()], limit);
             }
         }
     }
@@ -187,11 +214,11 @@ impl Case {
     }
 
     /// The teacher's names carry no prefix.
-    fn compare_teacher(&self, layout: &Layout, flat: &Tensor) {
+    fn compare_teacher(&self, layout: &Layout, flat: &Tensor, limit: f64) {
         let flat = flat.to_vec::<f32>().unwrap();
         for param in layout.params() {
             let short = param.name.strip_prefix("encoder.").unwrap();
-            self.compare_tensor(&format!("after/teacher.{short}"), &flat[param.range.clone()], VALUES);
+            self.compare_tensor(&format!("after/teacher.{short}"), &flat[param.range.clone()], limit);
         }
     }
 }

@@ -5,10 +5,13 @@ mod data;
 mod demo;
 mod device;
 mod doctor;
+mod evaluate;
 mod made_up;
 mod mask;
 mod model;
 mod training;
+
+use std::path::{Path, PathBuf};
 
 use clap::{
     Subcommand,
@@ -50,6 +53,11 @@ fn resolution(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(valid).ok_or_else(expected)
 }
 
+/// A run's weight file, or the file itself.
+fn weight_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// See the program at work: make a small set and check it
@@ -63,6 +71,8 @@ pub(crate) enum Command {
     Train(training::TrainCommand),
     /// Train a replacement decoder on a trained model
     Adapt(training::AdaptCommand),
+    /// Measure a model's errors on held-out records
+    Evaluate(evaluate::EvaluateCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -81,6 +91,7 @@ impl Command {
             Command::Mask(mask) => mask.run(),
             Command::Train(train) => train.run(),
             Command::Adapt(adapt) => adapt.run(),
+            Command::Evaluate(evaluate) => evaluate.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),

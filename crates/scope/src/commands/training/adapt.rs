@@ -1,6 +1,6 @@
 //! `scope adapt`: a larger decoder on a trained model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -8,7 +8,7 @@ use scope_model::{Head, WeightFile};
 use scope_train::{AdaptConfig, Ask, Recipe, View};
 
 use super::RunArguments;
-use crate::commands::{Outcome, head_names};
+use crate::commands::{Outcome, head_names, weight_file};
 use crate::terminal::say;
 
 /// What `--help` ends with.
@@ -77,9 +77,4 @@ impl AdaptCommand {
         anyhow::ensure!(after == bytes, "{} has changed while its head was trained", path.display());
         Ok(outcome)
     }
-}
-
-/// A run's weight file, or the file itself.
-fn weight_file(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
 }

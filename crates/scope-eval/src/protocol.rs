@@ -1,0 +1,82 @@
+//! Under which conditions a model is evaluated.
+
+use std::str::FromStr;
+
+use scope_data::observation::{Condition, Layout, Task};
+use scope_pde::Pde;
+
+/// A named set of conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Forward and inverse from 500 uniform points: the paper's primary rows.
+    Uniform500,
+    /// The cylinder's known disk with 1% of the fluid.
+    Benchmark,
+    /// All 75 conditions, 77 for the cylinder.
+    All,
+    /// Both fields wholly seen, through the context path.
+    FullObservation,
+}
+
+impl Protocol {
+    /// All protocols.
+    pub const ALL: [Self; 4] =
+        [Protocol::Uniform500, Protocol::Benchmark, Protocol::All, Protocol::FullObservation];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Uniform500 => "uniform500",
+            Protocol::Benchmark => "benchmark",
+            Protocol::All => "all",
+            Protocol::FullObservation => "full-observation",
+        }
+    }
+
+    /// Its conditions for a problem; the benchmark has none but for the cylinder.
+    pub fn conditions(self, pde: Pde) -> Vec<Condition> {
+        let primary = |condition: &Condition| {
+            condition.layout_name() == "uniform"
+                && condition.budget() == 500
+                && condition.task() != Task::Joint
+        };
+        let benchmark = |condition: &Condition| matches!(condition.layout(), Layout::BenchmarkUniform);
+        match self {
+            Protocol::Uniform500 => Condition::all(pde).into_iter().filter(primary).collect(),
+            Protocol::Benchmark => Condition::all(pde).into_iter().filter(benchmark).collect(),
+            Protocol::All => Condition::all(pde),
+            Protocol::FullObservation => vec![Condition::full_observation()],
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|protocol| protocol.name() == name);
+        found.ok_or_else(|| format!("no protocol is called \"{name}\"; there are {}", known()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_have_their_conditions() {
+        let names = |protocol: Protocol, pde| -> Vec<String> {
+            protocol.conditions(pde).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(names(Protocol::Uniform500, Pde::Darcy), ["forward/uniform/500", "inverse/uniform/500"]);
+        assert_eq!(names(Protocol::All, Pde::Darcy).len(), 75);
+        assert_eq!(names(Protocol::All, Pde::Cylinder).len(), 77);
+        assert_eq!(
+            names(Protocol::Benchmark, Pde::Cylinder),
+            ["forward/benchmark_uniform/100", "inverse/benchmark_uniform/100"]
+        );
+        assert!(names(Protocol::Benchmark, Pde::Poisson).is_empty());
+        assert_eq!(names(Protocol::FullObservation, Pde::Poisson), ["joint/full/16384"]);
+    }
+}
