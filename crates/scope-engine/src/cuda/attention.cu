@@ -54,7 +54,9 @@ __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile
 #ifndef TILES
 #define TILES 2
 #endif
-#define QUERIES (TILES == 1 || TOKENS % 128 ? 64 : 128)
+#ifndef QUERIES
+#define QUERIES (TOKENS % 128 ? 64 : 128)
+#endif
 #define THREADS (QUERIES / TILES * 2)
 extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __restrict__ qkv, u16* __restrict__ out,
                                                                 float* __restrict__ log_sums, int heads, float scale) {
@@ -164,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
     }
 }
 
-// grid batch heads, TOKENS threads, each warp 32 keys. Shared memory: queries | keys | values | gradient of out |
+// grid batch heads, TOKENS threads, each warp two tiles of sixteen keys. Shared memory: queries | keys | values | gradient of out |
 // the transposed gradients of ROUND queries' scores | log sums | D = rowsum(do o).
 //
 // Rounds of ROUND queries: each warp finds P^T and dS^T of its keys, adds to its dV and dK, and leaves dS^T in shared

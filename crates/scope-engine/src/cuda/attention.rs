@@ -58,12 +58,13 @@ pub(crate) fn forward(
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
     let (scale, tokens) = (sizes.scale(), sizes.tokens);
     if sizes.fits(qkv.dtype()) {
-        // Few heads: one tile of queries a warp, so that more processors have work.
-        let tiles = if sizes.pairs * tokens < 128 * cuda.processors() { 1 } else { 2 };
-        let queries = if tiles == 1 { 64 } else { sizes.round() };
+        // Few heads: fewer queries a warp and a block, so that more processors have work.
+        let few = sizes.pairs * tokens < 128 * cuda.processors();
+        let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
-        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads: queries / tiles * 2, shared };
-        let constants = format!("{} TILES={tiles}", sizes.constants());
+        let threads = queries / tiles * 2;
+        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads, shared };
+        let constants = format!("{} TILES={tiles} QUERIES={queries}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
         cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
     } else {

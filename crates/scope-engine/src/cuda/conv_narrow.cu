@@ -2,19 +2,25 @@
 // library's matrix kernels mostly idle. Images are [lines, width, channels] bf16, `lines` counting rows of all samples.
 // Tap k of nine looks at row k / 3 - 1 and column k % 3 - 1 from where it stands.
 
-#define GROUPS (BIG / 8)
 #define SEGMENT 128 // pixels of a row that a block has at once
 
 // Two channels to BIG: u = sum over taps and channels of w x, and y = gelu(u + b); either may be left out. Weights are
-// w[BIG, 2, 9], or turned round w[2, BIG, 9], for the gradient of an input with BIG channels. A thread has eight
-// channels of four pixels.
+// w[BIG, 2, 9], or turned round w[2, BIG, 9], for the gradient of an input with BIG channels.
+//
+// A product of pixels, a warp sixteen, with the 18 numbers of their windows: both channels of tap t are one word of a
+// lane's factor. The order of columns is free: of each 32 channels, lane t gets 8 t .. 8 t + 7 of its pixels.
 extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, const float* w, const float* bias, bf16* u,
                                                               bf16* y, int lines, int height, int width, int turned) {
-    __shared__ __align__(16) float weights[18][BIG];
-    __shared__ float2 rows[3][SEGMENT + 4];
-    for (int i = threadIdx.x; i < 18 * BIG; i += 256) {
-        int k = i / BIG, n = i % BIG;
-        weights[k][n] = turned ? w[((k & 1) * BIG + n) * 9 + 8 - (k >> 1)] : w[(n * 2 + (k & 1)) * 9 + (k >> 1)];
+    __shared__ u32 factors[BIG / 8][3][32];
+    __shared__ u32 rows[3][SEGMENT + 4];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
+    for (int i = threadIdx.x; i < BIG / 8 * 96; i += 256) {
+        int tile = i / 96, part = i / 32 % 3, column = i % 32 >> 2, tap = (i & 3) + part * 4;
+        int c = tile / 4 * 32 + (column >> 1) * 8 + tile % 4 * 2 + (column & 1);
+        float v[2];
+        for (int s = 0; s < 2; s++)
+            v[s] = tap > 8 ? 0.f : turned ? w[(s * BIG + c) * 9 + 8 - tap] : w[(c * 2 + s) * 9 + tap];
+        factors[tile][part][i % 32] = pack(v[0], v[1]);
     }
     const int segments = (width + SEGMENT - 1) / SEGMENT;
     for (int item = blockIdx.x; item < lines * segments; item += gridDim.x) {
@@ -23,45 +29,38 @@ extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, cons
         for (int i = threadIdx.x; i < 3 * (SEGMENT + 2); i += 256) {
             int r = i / (SEGMENT + 2), c = first + i % (SEGMENT + 2) - 1;
             bool inside = row + r - 1 >= 0 && row + r - 1 < height && c >= 0 && c < width;
-            u32 v = inside ? x[(long long)(line + r - 1) * width + c] : 0;
-            rows[r][i % (SEGMENT + 2)] = make_float2(low_half(v), high_half(v));
+            rows[r][i % (SEGMENT + 2)] = inside ? x[(long long)(line + r - 1) * width + c] : 0;
         }
         __syncthreads();
-        for (int i = threadIdx.x; i < SEGMENT / 4 * GROUPS; i += 256) {
-            const int channel = i % GROUPS * 8, quad = i / GROUPS * 4;
-            float sum[4][8];
+        const int low = warp * 16 + g, near = t + 4;
+        const u32 window[4] = {rows[t / 3][low + t % 3], rows[t / 3][low + 8 + t % 3], rows[near / 3][low + near % 3],
+                               rows[near / 3][low + 8 + near % 3]};
+        const u32 corner[4] = {t ? 0 : rows[2][low + 2], t ? 0 : rows[2][low + 10], 0, 0};
+#pragma unroll 2
+        for (int block = 0; block < BIG / 32; block++) {
+            float sum[4][4];
 #pragma unroll
-            for (int p = 0; p < 32; p++) (&sum[0][0])[p] = 0.f;
+            for (int k = 0; k < 16; k++) (&sum[0][0])[k] = 0.f;
 #pragma unroll
-            for (int r = 0; r < 3; r++) {
-                float2 v[6];
-#pragma unroll
-                for (int p = 0; p < 6; p++) v[p] = rows[r][quad + p];
-#pragma unroll
-                for (int k = 0; k < 6; k++) {
-                    Vector<8> tap;
-                    tap.load(&weights[r * 6 + k][channel]);
-#pragma unroll
-                    for (int p = 0; p < 4; p++) {
-                        float value = k & 1 ? v[p + k / 2].y : v[p + k / 2].x;
-#pragma unroll
-                        for (int n = 0; n < 8; n++) sum[p][n] = fmaf(value, tap.x[n], sum[p][n]);
-                    }
-                }
+            for (int j = 0; j < 4; j++) {
+                const u32(*f)[32] = factors[block * 4 + j];
+                multiply(sum[j], window, f[0][lane], f[1][lane]);
+                multiply(sum[j], corner, f[2][lane], 0);
             }
             Vector<8> b;
-            if (y) b.load(bias + channel);
+            if (y) b.load(bias + block * 32 + t * 8);
 #pragma unroll
-            for (int p = 0; p < 4; p++) {
-                if (first + quad + p >= width) break;
-                long long to = ((long long)line * width + first + quad + p) * BIG + channel;
+            for (int half = 0; half < 2; half++) {
+                const int pixel = first + low + half * 8;
+                if (pixel >= width) continue;
+                long long to = ((long long)line * width + pixel) * BIG + block * 32 + t * 8;
                 Vector<8> v;
 #pragma unroll
-                for (int n = 0; n < 8; n++) v.x[n] = sum[p][n];
+                for (int k = 0; k < 8; k++) v.x[k] = sum[k / 2][half * 2 + k % 2];
                 if (u) v.store(u + to);
                 if (!y) continue;
 #pragma unroll
-                for (int n = 0; n < 8; n++) v.x[n] = gelu(v.x[n] + b.x[n]);
+                for (int k = 0; k < 8; k++) v.x[k] = gelu(v.x[k] + b.x[k]);
                 v.store(y + to);
             }
         }

@@ -15,6 +15,8 @@ use crate::{error::EngineError, tensor::Tensor};
 
 /// How many counters kernels may use at once.
 const COUNTERS: usize = 1 << 16;
+/// The main stream waits for the other when that keeps more bytes than this from reuse.
+const KEPT: usize = 1 << 29;
 /// What products may use as scratch.
 pub(super) const WORKSPACE: usize = 64 << 20;
 
@@ -83,7 +85,14 @@ impl Cuda {
         work: impl FnOnce() -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let lanes = &self.0.lanes;
+        if lanes.current.load(Ordering::Relaxed) == 1 {
+            return work();
+        }
         let [main, side] = &lanes.lanes;
+        let bytes = |tensor: &Tensor| tensor.len() * tensor.dtype().size();
+        if locked(&lanes.kept).iter().map(bytes).sum::<usize>() > KEPT {
+            self.rejoin()?;
+        }
         side.stream.join(&main.stream).map_err(failed("forking a stream"))?;
         locked(&lanes.kept).extend(reads.iter().map(|tensor| (*tensor).clone()));
         lanes.current.store(1, Ordering::Relaxed);

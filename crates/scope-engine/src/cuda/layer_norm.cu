@@ -5,6 +5,10 @@
 #define EACH (WIDTH % 4 ? 1 : 4)
 #define PARTS ((WIDTH + 32 * EACH - 1) / (32 * EACH))
 #define WARPS 8
+// Whether gain and bias are asked for before the row's moments are known: with few rows, waiting costs more than room.
+#ifndef EARLY
+#define EARLY 0
+#endif
 
 struct Row {
     float x[PARTS][EACH];
@@ -48,19 +52,24 @@ __device__ __forceinline__ void forward(const float* x, const float* gain, const
     int lane = threadIdx.x & 31;
     long long row = blockIdx.x * (long long)WARPS + (threadIdx.x >> 5);
     if (row >= rows) return;
-    Row r;
+    Row r, g, b;
     load_row(r, x + row * WIDTH, lane);
+    if (EARLY) {
+        load_row(g, gain, lane);
+        load_row(b, bias, lane);
+    }
     float2 s = moments(r, lane, epsilon);
+    if (!EARLY) {
+        load_row(g, gain, lane);
+        load_row(b, bias, lane);
+    }
 #pragma unroll
     for (int j = 0; j < PARTS; j++) {
         if (!inside(lane, j)) continue;
-        int at = EACH * (lane + 32 * j);
-        Vector<EACH> g, b;
-        g.load(gain + at);
-        b.load(bias + at);
+        Vector<EACH> v;
 #pragma unroll
-        for (int k = 0; k < EACH; k++) g.x[k] = fmaf((r.x[j][k] - s.x) * s.y, g.x[k], b.x[k]);
-        g.store(out + row * WIDTH + at);
+        for (int k = 0; k < EACH; k++) v.x[k] = fmaf((r.x[j][k] - s.x) * s.y, g.x[j][k], b.x[j][k]);
+        v.store(out + row * WIDTH + EACH * (lane + 32 * j));
     }
 }
 extern "C" __global__ void __launch_bounds__(256) norm_bf16(const float* x, const float* gain, const float* bias,

@@ -33,7 +33,8 @@ pub(crate) fn forward(cuda: &Cuda, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> R
     ];
     let name = format!("norm_{}", kind(out.dtype()));
     let grid = Grid::of(rows.div_ceil(WARPS), 32 * WARPS);
-    cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, grid, &arguments)?;
+    let early = usize::from(rows < WARPS * cuda.processors());
+    cuda.launch_with(LAYER_NORM, &format!("WIDTH={width} EARLY={early}"), &name, grid, &arguments)?;
     Ok(out)
 }
 

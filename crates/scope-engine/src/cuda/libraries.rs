@@ -23,7 +23,7 @@ struct Wanted {
     advice: &'static str,
 }
 
-const TOOLKIT: &str = "install the CUDA 13 toolkit, or add the folder of its libraries to LD_LIBRARY_PATH";
+const TOOLKIT: &str = "install the CUDA 13 toolkit or add the folder of its libraries to LD_LIBRARY_PATH, or compute with --device cpu";
 const WANTED: [Wanted; 3] = [
     Wanted {
         name: "the NVIDIA driver (libcuda)",
@@ -57,7 +57,7 @@ pub(super) fn load_cudnn() -> Result<(), EngineError> {
         name: "cuDNN (libcudnn)",
         present: cudnn::sys::is_culib_present,
         files: &["libcudnn.so.9"],
-        advice: "install cuDNN 9 for CUDA 13, or add the folder of its libraries to LD_LIBRARY_PATH",
+        advice: "install cuDNN 9 for CUDA 13 or add the folder of its libraries to LD_LIBRARY_PATH, or compute with --device cpu",
     })
 }
 

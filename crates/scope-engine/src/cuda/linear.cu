@@ -56,15 +56,13 @@ __device__ __forceinline__ float strided_sum(const float* p, int first, int end,
     return sum;
 }
 
-// sums[n] = the sum over rows of h, added to what is there if asked, where h[m, n] = g[m, n], or g gelu'(u[m, stride]
-// + b), then also written.
+// partial[y, n] = the sum over some rows of h, where h[m, n] = g[m, n], or g gelu'(u[m, stride] + b), then also written.
 //
 // A block takes `lanes` W columns (`lanes` a power of two up to 32) of some rows: a lane W columns, so that a warp has
-// 32 / lanes rows at once. The blocks of one group of columns leave partial sums, and the last of them to arrive adds
-// these up in a fixed order, so the result does not depend on who came when.
+// 32 / lanes rows at once. `finish_sums` adds up what the blocks leave.
 template <int W, typename T, bool GELU>
-__device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* sums, float* partial,
-                                        u32* counters, long long m, int n, int stride, int lanes, int accumulate) {
+__device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* partial,
+                                        long long m, int n, int stride, int lanes) {
     __shared__ float shared[256 * W];
     const int columns = lanes * W, rows = 256 / lanes, start = blockIdx.x * columns;
     const int column = start + (threadIdx.x & (lanes - 1)) * W;
@@ -108,24 +106,13 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
         for (int r = 0; r < rows; r++) sum += shared[r * columns + c];
         partial[(long long)blockIdx.y * n + start + c] = sum;
     }
-    if (!last_to_arrive(counters + blockIdx.x, gridDim.y)) return;
-    // Threads that share a column each add up some of the partial sums.
-    const int c = threadIdx.x & (columns - 1), sharing = columns < 256 ? 256 / columns : 1;
-    float sum = 0.f;
-    if (start + c < n) sum = strided_sum(partial + start + c, threadIdx.x / columns, gridDim.y, sharing, n);
-    shared[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x >= columns || start + c >= n) return;
-    sum = accumulate ? sums[start + c] : 0.f;
-    for (int k = 0; k < sharing; k++) sum += shared[k * columns + c];
-    sums[start + c] = sum;
 }
 
 #define SUMS(name, W, T, GELU)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(256, GELU ? 4 : 2) name(const T* g, const T* u, const float* bias, T* h, \
-                                                           float* sums, float* partial, u32* counters, long long m,    \
-                                                           int n, int stride, int lanes, int accumulate) {             \
-        sums_in<W, T, GELU>(g, u, bias, h, sums, partial, counters, m, n, stride, lanes, accumulate);                  \
+    extern "C" __global__ void __launch_bounds__(256, GELU ? 4 : 2)                                                    \
+        name(const T* g, const T* u, const float* bias, T* h, float* partial, long long m, int n, int stride,          \
+             int lanes) {                                                                                              \
+        sums_in<W, T, GELU>(g, u, bias, h, partial, m, n, stride, lanes);                                              \
     }
 SUMS(sums_bf16_8, 8, bf16, false)
 SUMS(sums_bf16_1, 1, bf16, false)
@@ -135,6 +122,42 @@ SUMS(gelu_sums_bf16_8, 8, bf16, true)
 SUMS(gelu_sums_bf16_1, 1, bf16, true)
 SUMS(gelu_sums_f32_8, 8, float, true)
 SUMS(gelu_sums_f32_1, 1, float, true)
+
+// sums[n] = the sum of partial[pieces, n], on top of what is there if asked: 32 columns a block, its warps sharing the
+// pieces.
+extern "C" __global__ void finish_sums(const float* partial, float* sums, int n, int pieces, int accumulate) {
+    __shared__ float shared[32][32];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5, column = blockIdx.x * 32 + lane;
+    shared[warp][lane] = column < n ? strided_sum(partial + column, warp, pieces, warps, n) : 0.f;
+    __syncthreads();
+    if (warp || column >= n) return;
+    float sum = accumulate ? sums[column] : 0.f;
+    for (int w = 0; w < warps; w++) sum += shared[w][lane];
+    sums[column] = sum;
+}
+
+// y[m, n] = x[m, k] w[n, k]^T + b, plus r[m, n] if there is one, for k <= 8: a thread a number.
+template <typename T, typename Out>
+__device__ __forceinline__ void narrow_product_in(const T* x, const T* w, const float* bias, const float* added, Out* out,
+                                                  long long count, int n, int k) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    long long row = i / n;
+    int column = (int)(i - row * n);
+    float sum = bias ? bias[column] : 0.f;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        if (j < k) sum = fmaf(load(x + row * k + j), load(w + column * k + j), sum);
+    store(out + i, added ? sum + added[i] : sum);
+}
+#define NARROW_PRODUCT(name, T, Out)                                                                                   \
+    extern "C" __global__ void name(const T* x, const T* w, const float* bias, const float* added, Out* out,           \
+                                    long long count, int n, int k) {                                                   \
+        narrow_product_in(x, w, bias, added, out, count, n, k);                                                        \
+    }
+NARROW_PRODUCT(narrow_product_bf16_bf16, bf16, bf16)
+NARROW_PRODUCT(narrow_product_bf16_f32, bf16, float)
+NARROW_PRODUCT(narrow_product_f32_f32, float, float)
 
 // dW[n, k] = sum over rows of h[m, n] x[m, k] for k <= 8, added to what is there if asked: column sums with weights.
 template <typename T>

@@ -18,6 +18,8 @@ use crate::{
 
 /// A thread adds up at most about this many partial sums of a column.
 const PIECES: usize = 64;
+/// Rows of at most this many numbers have kernels of their own.
+const NARROW: usize = 8;
 
 /// The layer's value, and the product before bias and GELU if the tape wants it.
 pub(crate) fn forward(
@@ -86,17 +88,18 @@ fn multiply(
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
     let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
-    any_product(
-        cuda,
-        [m, n, k],
-        (x.address(), [k, 1]),
-        (right, [k, 1]),
-        bias,
-        (input, y.address(), out),
-        false,
-    )?;
+    let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
+    let added = residual.as_ref().map_or(0, Tensor::address);
+    if k <= NARROW {
+        let name = format!("narrow_product_{}_{}", kind(input), kind(out));
+        let arguments =
+            [x.into(), right.into(), bias.into(), added.into(), y.into(), y.len().into(), n.into(), k.into()];
+        return cuda.launch(LINEAR, &name, Grid::over(y.len()), &arguments);
+    }
+    let (left, right) = ((x.address(), [k, 1]), (right, [k, 1]));
+    any_product(cuda, [m, n, k], left, right, bias, (input, y.address(), out), false)?;
     match residual {
-        Some(residual) => finish(cuda, y, None, Some((residual.address(), 0)), false, y),
+        Some(_) => finish(cuda, y, None, Some((added, 0)), false, y),
         None => Ok(()),
     }
 }
@@ -210,7 +213,7 @@ fn column_sums(
     let groups = n.div_ceil(lanes * width);
     let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
     let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
-    let partial = cuda.memory(pieces * n * size_of::<f32>())?;
+    let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
     let name = if gelu.is_some() { "gelu_sums" } else { "sums" };
     let name = format!("{name}_{}_{width}", kind(g.dtype()));
     let (before, bias, h) = gelu.map_or((0, 0, 0), |(u, bias, h)| (u.address(), bias, h.address()));
@@ -219,16 +222,16 @@ fn column_sums(
         before.into(),
         bias.into(),
         h.into(),
-        sums.into(),
         (&partial).into(),
-        cuda.counters(groups)?.into(),
         m.into(),
         n.into(),
         stride.into(),
         lanes.into(),
-        usize::from(accumulate).into(),
     ];
-    cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)
+    cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)?;
+    let arguments = [(&partial).into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
+    let grid = Grid::of(n.div_ceil(32), 32 * pieces.min(32));
+    cuda.aside(&[&partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
 }
 
 /// The table of positions gets the sum over the batch.
@@ -270,7 +273,7 @@ fn outer_product(
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
-    if k <= 8 {
+    if k <= NARROW {
         return narrow_gradient(cuda, h, x, (out, accumulate), [rows, n, k]);
     }
     let (left, right) = ((h.address(), [1, n]), (x.address(), [1, k]));
