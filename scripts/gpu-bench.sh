@@ -4,32 +4,38 @@
 #
 #     scripts/gpu-bench.sh [FOLDER OF THE PEER]
 #
-# Builds first where cargo is at hand; elsewhere BIN names the folder that holds the two programs.
+# Builds first where cargo is at hand; elsewhere SCOPE names the program.
 set -euo pipefail
 peer=${1:-}
 out=${OUT:-$(mktemp -d)}
-bin=${BIN:-}
-if [ -z "$bin" ]; then
-    cargo build --release --package scope-engine --package scope-train --examples
-    bin=target/release/examples
+scope=${SCOPE:-}
+if [ -z "$scope" ]; then
+    cargo build --release
+    scope=target/release/scope
 fi
-"$bin/selftest"
-"$bin/card" fo full skip infer | tee "$out/ours.txt"
-[ -n "$peer" ] || exit 0
-python3 "$peer/bench.py" --device cuda --variants bf16+compile+graph --modes train-full,train-fo,infer \
-    --budget "${BUDGET:-200}" --json "$out/peer.json" > "$out/peer.txt"
+"$scope" doctor --selftest
+for objective in fo full full-idle; do
+    "$scope" bench train --model base --objective "$objective" --batch 32 --device cuda --json >"$out/$objective.json"
+done
+"$scope" bench infer --model base --batch 1,32,256 --precision bf16 --device cuda --json >"$out/infer.json"
+if [ -n "$peer" ]; then
+    python3 "$peer/bench.py" --device cuda --variants bf16+compile+graph --modes train-full,train-fo,infer \
+        --budget "${BUDGET:-200}" --json "$out/peer.json" >"$out/peer.txt"
+fi
 python3 - "$out" <<'PYTHON'
-import json, re, sys
+import json, os, sys
 
 out = sys.argv[1]
-names = {"fo": "train-fo", "full": "train-full", "skip": "train-full-skipv", "infer": "infer"}
+read = lambda name: json.load(open(f"{out}/{name}.json"))
+names = {"fo": "train-fo", "full": "train-full", "full-idle": "train-full-skipv"}
+ours = [(names[name], 32, read(name)["median_ms"]) for name in names]
+ours += [("infer", row["batch"], row["median_ms"]) for row in read("infer")]
 best = {}
-for row in json.load(open(f"{out}/peer.json"))["rows"]:
+for row in read("peer")["rows"] if os.path.exists(f"{out}/peer.json") else []:
     key = (row["mode"], row["batch"])
     best[key] = min(best.get(key, row["ms"]), row["ms"])
 print(f"{'work':<18}{'batch':>6}{'ours ms':>10}{'peer ms':>10}{'ratio':>8}")
-for name, batch, ms in re.findall(r"^(\w+) batch (\d+): median ([\d.]+)", open(f"{out}/ours.txt").read(), re.M):
-    theirs = best.get((names[name], int(batch)))
-    if theirs:
-        print(f"{names[name]:<18}{batch:>6}{float(ms):>10.3f}{theirs:>10.3f}{float(ms) / theirs:>8.2f}")
+for name, batch, ms in ours:
+    theirs = best.get((name, batch))
+    print(f"{name:<18}{batch:>6}{ms:>10.3f}" + (f"{theirs:>10.3f}{ms / theirs:>8.2f}" if theirs else ""))
 PYTHON

@@ -22,8 +22,8 @@ pub(crate) struct BenchTrain {
     /// How large a model
     #[arg(long, default_value = "base", value_parser = model_names())]
     model: Preset,
-    /// What is minimised
-    #[arg(long, default_value = "fo", value_parser = ["full", "fjv", "fo"])]
+    /// What is minimised; full-idle is full while its variance term is zero
+    #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo"])]
     objective: String,
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -55,6 +55,7 @@ impl BenchTrain {
         let model = Model::initial(self.model.config(128), 1, &device)?;
         let objective = match self.objective.as_str() {
             "full" => Objective::FULL,
+            "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
             "fjv" => Objective::FJV,
             _ => Objective::FO,
         };
