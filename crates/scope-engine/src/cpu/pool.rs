@@ -7,7 +7,7 @@
 use std::{
     cell::{Cell, UnsafeCell},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, TryLockError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
@@ -95,8 +95,13 @@ impl Pool {
 
     /// Runs `work(0)` to `work(tasks - 1)`, in any order, on any thread.
     pub(crate) fn run(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
-        let turn = self.turn.try_lock();
-        if tasks <= 1 || self.workers.is_empty() || INSIDE.get() || turn.is_err() {
+        let turn = match self.turn.try_lock() {
+            Ok(turn) => Some(turn),
+            // A region that panicked has left the gate closed and empty, as any other.
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        if tasks <= 1 || self.workers.is_empty() || INSIDE.get() || turn.is_none() {
             return (0..tasks).for_each(work);
         }
         let shared = &*self.shared;
@@ -106,6 +111,7 @@ impl Pool {
         // SAFETY: the gate is closed and empty, so nobody reads.
         unsafe { *shared.region.get() = Some(region) };
         shared.next.store(0, Ordering::Relaxed);
+        shared.failed.store(false, Ordering::Relaxed);
         let before = shared.gate.load(Ordering::Relaxed);
         shared.gate.store((before & !(REGION - 1)).wrapping_add(REGION) | OPEN, Ordering::SeqCst);
         for (worker, asleep) in self.workers.iter().zip(&shared.asleep) {
@@ -273,8 +279,10 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_caller_and_the_pool_lives_on() {
         let pool = Pool::new(2);
-        let fail = || pool.run(16, &|task| assert!(task != 7));
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fail)).is_err());
+        for failing in [7, 0, 15] {
+            let fail = || pool.run(16, &|task| assert!(task != failing && task != failing + 1));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fail)).is_err());
+        }
         let sum = AtomicUsize::new(0);
         pool.run(10, &|task| {
             sum.fetch_add(task, Ordering::Relaxed);
