@@ -5,8 +5,8 @@ use scope_engine::{Device, Dtype, EngineError, Graph, Tape, Tensor};
 use scope_model::{Model, Preset};
 use serde::Serialize;
 
-use super::{device_name, median_card_time, median_time};
-use crate::commands::{Outcome, device::DeviceArguments, model_names};
+use super::{Measuring, device_name, median_card_time, median_time};
+use crate::commands::{Outcome, model_names};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -28,13 +28,7 @@ pub(crate) struct BenchInfer {
     #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = ["f32", "bf16"])]
     precision: Vec<String>,
     #[command(flatten)]
-    device: DeviceArguments,
-    /// How long to measure each row
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
-    seconds: f64,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    measuring: Measuring,
 }
 
 /// One row of figures.
@@ -50,7 +44,7 @@ struct Row {
 
 impl BenchInfer {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let device = self.device.open()?;
+        let device = self.measuring.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
         let mut rows = Vec::new();
         for precision in &self.precision {
@@ -58,7 +52,7 @@ impl BenchInfer {
                 rows.push(self.measure(&model, *batch, precision)?);
             }
         }
-        if self.json {
+        if self.measuring.json {
             print_json(&rows)?;
             return Ok(Outcome::Success);
         }
@@ -87,10 +81,12 @@ impl BenchInfer {
             Ok(model.network.forward(&tape, &tape.input(contexts.clone()))?.value().clone())
         };
         let time = match device {
-            Device::Cpu(_) => median_time(self.seconds, || forward().map(drop).map_err(Into::into))?,
+            Device::Cpu(_) => {
+                median_time(self.measuring.seconds, || forward().map(drop).map_err(Into::into))?
+            }
             Device::Cuda(cuda) => {
                 let (graph, _fields) = Graph::record(cuda, forward)?;
-                median_card_time(self.seconds, || Ok(cuda.time(|| graph.replay())?))?
+                median_card_time(self.measuring.seconds, || Ok(cuda.time(|| graph.replay())?))?
             }
         };
         Ok(Row {

@@ -6,10 +6,10 @@ mod train;
 
 use std::time::{Duration, Instant};
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use scope_engine::Device;
 
-use super::Outcome;
+use super::{Outcome, device::DeviceArguments};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -29,6 +29,19 @@ impl BenchCommand {
             BenchCommand::Train(train) => train.run(),
         }
     }
+}
+
+/// What measurements of networks have in common.
+#[derive(Debug, Args)]
+struct Measuring {
+    #[command(flatten)]
+    device: DeviceArguments,
+    /// How long to measure each row
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// The fewest times that a measurement repeats its work.

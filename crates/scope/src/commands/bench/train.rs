@@ -6,8 +6,8 @@ use scope_model::{Model, Preset};
 use scope_train::{Objective, RecordedTrainer, Trainer};
 use serde::Serialize;
 
-use super::{device_name, median_card_time, median_time};
-use crate::commands::{Outcome, device::DeviceArguments, made_up, model_names};
+use super::{Measuring, device_name, median_card_time, median_time};
+use crate::commands::{Outcome, made_up, model_names};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -29,13 +29,7 @@ pub(crate) struct BenchTrain {
     #[arg(long, value_name = "N", default_value_t = 8)]
     batch: usize,
     #[command(flatten)]
-    device: DeviceArguments,
-    /// How long to measure
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
-    seconds: f64,
-    /// Print the figures as JSON
-    #[arg(long)]
-    json: bool,
+    measuring: Measuring,
 }
 
 /// The figures.
@@ -51,7 +45,7 @@ struct Row {
 
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let device = self.device.open()?;
+        let device = self.measuring.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
         let objective = match self.objective.as_str() {
             "full" => Objective::FULL,
@@ -62,14 +56,14 @@ impl BenchTrain {
         let examples = made_up::examples(&device, 128, self.batch)?;
         let mut trainer = Trainer::new(model, objective)?;
         let time = match &device {
-            Device::Cpu(_) => median_time(self.seconds, || {
+            Device::Cpu(_) => median_time(self.measuring.seconds, || {
                 trainer.step(&examples, 1e-6, 0.996)?;
                 Ok(())
             })?,
             Device::Cuda(cuda) => {
                 let mut recorded = RecordedTrainer::new(cuda, trainer);
                 recorded.step_on(&examples, 1e-6, 0.996)?;
-                median_card_time(self.seconds, || {
+                median_card_time(self.measuring.seconds, || {
                     let mut step = Ok(());
                     let time = cuda.time(|| {
                         step = recorded.step_on(&examples, 1e-6, 0.996).map(drop);
@@ -88,7 +82,7 @@ impl BenchTrain {
             median_ms: time.as_secs_f64() * 1e3,
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
         };
-        if self.json {
+        if self.measuring.json {
             print_json(&row)?;
             return Ok(Outcome::Success);
         }
