@@ -210,7 +210,7 @@ impl Case {
                 );
             }
         }
-        self.compare_checks(layout, &flat, rate);
+        self.compare_checks(layout, &flat, gradient, rate);
     }
 
     /// The teacher's names carry no prefix.
