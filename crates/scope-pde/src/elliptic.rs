@@ -38,6 +38,16 @@ impl Elliptic {
         Self { size, wave_number_squared, zero_edge, source: NeumannField::new(size), solver }
     }
 
+    /// The random source, before its edge is cleared.
+    pub fn source(&self) -> &NeumannField {
+        &self.source
+    }
+
+    /// Whether a is zero on the edge.
+    pub fn zero_edge(&self) -> bool {
+        self.zero_edge
+    }
+
     /// The solution \[S, S\] for a source \[S, S\], of which only the interior is read.
     pub fn solve(&self, a: &[f64]) -> Vec<f64> {
         let size = self.size;
@@ -50,20 +60,42 @@ impl Elliptic {
         matrix::with_zero_edge(&field, size)
     }
 
-    /// max |Lap_h u + k^2 u - a| over the interior, relative to max |a|.
-    pub fn residual(&self, a: &[f64], u: &[f64]) -> f64 {
+    /// Makes a drawn source \[S, S\] the field a: zero on the edge where the problem says so.
+    pub fn clear_edge(&self, source: &mut [f64]) {
+        let size = self.size;
+        if !self.zero_edge {
+            return;
+        }
+        source[..size].fill(0.0);
+        source[size * (size - 1)..].fill(0.0);
+        for row in source.chunks_exact_mut(size) {
+            row[0] = 0.0;
+            row[size - 1] = 0.0;
+        }
+    }
+
+    /// Lap_h u + k^2 u in the interior of \[S, S\], zero on the edge: what [`Self::solve`] inverts.
+    pub fn apply(&self, u: &[f64]) -> Vec<f64> {
         let size = self.size;
         let scale = 1.0 / (spacing(size) * spacing(size));
-        let mut worst: f64 = 0.0;
+        let mut image = vec![0.0; size * size];
         for i in 1..size - 1 {
             for j in 1..size - 1 {
                 let at = i * size + j;
                 let neighbours = u[at - size] + u[at + size] + u[at - 1] + u[at + 1];
-                let applied = scale * (neighbours - 4.0 * u[at]) + self.wave_number_squared * u[at];
-                worst = worst.max((applied - a[at]).abs());
+                image[at] = scale * (neighbours - 4.0 * u[at]) + self.wave_number_squared * u[at];
             }
         }
-        worst / a.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()))
+        image
+    }
+
+    /// max |Lap_h u + k^2 u - a| over the interior, relative to max |a|.
+    pub fn residual(&self, a: &[f64], u: &[f64]) -> f64 {
+        let size = self.size;
+        let inside = |at: usize| [at / size, at % size].iter().all(|k| (1..size - 1).contains(k));
+        let image = self.apply(u);
+        let apart = (0..size * size).filter(|at| inside(*at)).map(|at| (image[at] - a[at]).abs());
+        apart.fold(0.0, f64::max) / a.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()))
     }
 
     /// The exact root mean squares of a and u over all S^2 pixels, by the expansion of the source: no
@@ -111,9 +143,7 @@ impl Elliptic {
 impl Problem for Elliptic {
     fn draw(&self, stream: &mut Stream) -> Result<Record, PdeError> {
         let mut a = self.source.draw(stream);
-        if self.zero_edge {
-            clear_edge(&mut a, self.size);
-        }
+        self.clear_edge(&mut a);
         let u = self.solve(&a);
         Ok(Record { a, u, disk: None })
     }
@@ -122,15 +152,6 @@ impl Problem for Elliptic {
 /// The distance of two nodes when `size` of them span the unit interval.
 fn spacing(size: usize) -> f64 {
     1.0 / (size - 1) as f64
-}
-
-fn clear_edge(field: &mut [f64], size: usize) {
-    field[..size].fill(0.0);
-    field[size * (size - 1)..].fill(0.0);
-    for row in field.chunks_exact_mut(size) {
-        row[0] = 0.0;
-        row[size - 1] = 0.0;
-    }
 }
 
 #[cfg(test)]

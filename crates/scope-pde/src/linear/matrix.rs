@@ -2,22 +2,27 @@
 
 /// A matrix seen through a slice: entry (i, j) is `data[i * row_stride + j * column_stride]`.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) data: &'a [f64],
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) row_stride: usize,
-    pub(crate) column_stride: usize,
+pub struct View<'a> {
+    /// Where the entries lie; the first is entry (0, 0).
+    pub data: &'a [f64],
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub columns: usize,
+    /// From one row to the next.
+    pub row_stride: usize,
+    /// From one column to the next.
+    pub column_stride: usize,
 }
 
 impl<'a> View<'a> {
     /// A whole row-major matrix.
-    pub(crate) fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
+    pub fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
         Self { data, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
     /// The same entries with rows and columns exchanged.
-    pub(crate) fn transposed(self) -> Self {
+    pub fn transposed(self) -> Self {
         Self {
             data: self.data,
             rows: self.columns,
@@ -34,14 +39,26 @@ impl<'a> View<'a> {
 }
 
 /// The destination of a product: rows of contiguous entries, `row_stride` apart.
-pub(crate) struct ViewMut<'a> {
-    pub(crate) data: &'a mut [f64],
-    pub(crate) row_stride: usize,
+pub struct ViewMut<'a> {
+    /// Where the entries lie; the first is entry (0, 0).
+    pub data: &'a mut [f64],
+    /// From one row to the next.
+    pub row_stride: usize,
 }
 
 /// C = A B.
+pub fn multiply(a: View, b: View, c: ViewMut) {
+    general_product(1.0, a, b, 0.0, c);
+}
+
+/// C = C - A B.
+pub fn subtract_product(a: View, b: View, c: ViewMut) {
+    general_product(-1.0, a, b, 1.0, c);
+}
+
+/// C = beta C + alpha A B.
 #[allow(unsafe_code)]
-pub(crate) fn multiply(a: View, b: View, c: ViewMut) {
+fn general_product(alpha: f64, a: View, b: View, beta: f64, c: ViewMut) {
     assert_eq!(a.columns, b.rows, "inner dimensions of a product");
     assert!(a.fits() && b.fits(), "operands lie inside their slices");
     assert!(b.columns <= c.row_stride, "rows of a product do not overlap");
@@ -56,14 +73,14 @@ pub(crate) fn multiply(a: View, b: View, c: ViewMut) {
             a.rows,
             a.columns,
             b.columns,
-            1.0,
+            alpha,
             a.data.as_ptr(),
             a.row_stride as isize,
             a.column_stride as isize,
             b.data.as_ptr(),
             b.row_stride as isize,
             b.column_stride as isize,
-            0.0,
+            beta,
             c.data.as_mut_ptr(),
             c.row_stride as isize,
             1,
@@ -72,7 +89,7 @@ pub(crate) fn multiply(a: View, b: View, c: ViewMut) {
 }
 
 /// M X M^T for square matrices of one size: a linear map applied along both axes of a field.
-pub(crate) fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
+pub fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
     let mut half = vec![0.0; size * size];
     let mut out = vec![0.0; size * size];
     let map = View::new(map, size, size);
@@ -82,7 +99,7 @@ pub(crate) fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f6
 }
 
 /// A field \[S, S\] with the given interior \[S - 2, S - 2\] and zero on its edge.
-pub(crate) fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
+pub fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
     let inner = size - 2;
     let mut field = vec![0.0; size * size];
     for (row, inside) in field.chunks_exact_mut(size).skip(1).zip(interior.chunks_exact(inner)) {
@@ -92,7 +109,7 @@ pub(crate) fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
 }
 
 /// Writes the transpose of the square matrix `from` into `to`, in blocks that stay in the cache.
-pub(crate) fn transpose<T: Copy>(from: &[T], to: &mut [T], size: usize) {
+pub fn transpose<T: Copy>(from: &[T], to: &mut [T], size: usize) {
     const BLOCK: usize = 8;
     assert!(from.len() == size * size && to.len() == size * size, "a square matrix");
     for rows in (0..size).step_by(BLOCK) {

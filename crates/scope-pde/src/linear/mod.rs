@@ -1,6 +1,6 @@
 //! Linear algebra on square fields: small products, orthonormal bases, fast direct solvers.
 
-pub(crate) mod matrix;
+pub mod matrix;
 mod minres;
 mod parity_basis;
 mod separable;

@@ -108,6 +108,15 @@ impl ParityBasis {
         }
     }
 
+    /// [`Self::analyse`] along both axes of a square field.
+    pub fn analyse_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
+        for _axis in 0..2 {
+            self.analyse(field, scratch);
+            transpose(field, scratch, self.points);
+            std::mem::swap(field, scratch);
+        }
+    }
+
     /// [`Self::synthesise`] along both axes of a square field.
     pub fn synthesise_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
         for _axis in 0..2 {

@@ -36,6 +36,24 @@ impl NavierStokes {
         Self { size, initial: PeriodicField::new(size), equation: Vorticity::forced(size), steps }
     }
 
+    /// The random vorticity at t = 0.
+    pub fn initial(&self) -> &PeriodicField {
+        &self.initial
+    }
+
+    /// A draw of the vorticity at t = 0 alone, without the solve that makes a record of it.
+    pub fn draw_initial(&self, stream: &mut Stream) -> Vec<f64> {
+        self.equation.field(&self.draw_spectrum(stream))
+    }
+
+    /// Transposed, as [`Vorticity`] has it.
+    fn draw_spectrum(&self, stream: &mut Stream) -> Vec<Complex<f64>> {
+        let drawn = self.initial.draw(stream);
+        let mut spectrum = drawn.clone();
+        transpose(&drawn, &mut spectrum, self.size);
+        spectrum
+    }
+
     /// The vorticity at t = 1 for a vorticity at t = 0.
     pub fn solve(&self, a: &[f64]) -> Result<Vec<f64>, PdeError> {
         let spectrum = self.equation.spectrum(a);
@@ -54,9 +72,7 @@ impl NavierStokes {
 
 impl Problem for NavierStokes {
     fn draw(&self, stream: &mut Stream) -> Result<Record, PdeError> {
-        let drawn = self.initial.draw(stream);
-        let mut spectrum = drawn.clone();
-        transpose(&drawn, &mut spectrum, self.size);
+        let spectrum = self.draw_spectrum(stream);
         let a = self.equation.field(&spectrum);
         let u = self.advance(&spectrum)?;
         Ok(Record { a, u, disk: None })

@@ -33,6 +33,16 @@ impl NeumannField {
         Self { basis: ParityBasis::cosine(size), deviations }
     }
 
+    /// The cosine basis phi of the expansion, along one axis.
+    pub fn basis(&self) -> &ParityBasis {
+        &self.basis
+    }
+
+    /// \[S, S\]: the standard deviation of each coefficient.
+    pub fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+
     /// One draw, \[S, S\]. Coefficients take normals by growing max(k1, k2), so that the same
     /// stream gives the same low modes at every resolution.
     pub fn draw(&self, stream: &mut Stream) -> Vec<f64> {

@@ -28,7 +28,7 @@ impl PeriodicField {
     }
 
     /// The standard deviation of the unnormalised coefficient of wave number (k1, k2).
-    fn deviation(&self, k1: i64, k2: i64) -> f64 {
+    pub fn deviation(&self, k1: i64, k2: i64) -> f64 {
         let square = 4.0 * PI * PI * (k1 * k1 + k2 * k2) as f64 + TAU * TAU;
         (self.size * self.size) as f64 * SQRT_2 * TAU.powf(1.5) * square.powf(-1.25)
     }
