@@ -1,0 +1,120 @@
+//! The limits that docs/exact.md states: errors and calibration of the exact posterior on fresh test records.
+//!
+//!     cargo run --release -p scope-exact --example limits -- poisson 1000 forward/uniform/500 inverse/uniform/500
+//!
+//! Coverage is over all pixels that the prior leaves uncertain. `--errors-only` leaves it out.
+
+#![allow(clippy::print_stdout)]
+
+use std::{error::Error, time::Instant};
+
+use rayon::prelude::*;
+use scope_data::{
+    Channel, Constants, Scaling,
+    observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED},
+};
+use scope_exact::{Noise, Prior, readings};
+use scope_pde::{Generator, Identity, Pde, Split};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Of one record: its error in percent, and the shares of pixels within one and two standard deviations.
+#[derive(Clone, Copy, Default)]
+struct Score {
+    error: f64,
+    within: [f64; 2],
+}
+
+struct Task {
+    prior: Prior,
+    generator: Generator,
+    condition: Condition,
+    calibrate: bool,
+}
+
+fn main() -> Outcome<()> {
+    let (flags, words): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|word| word.starts_with("--"));
+    let [pde, count, conditions @ ..] = &words[..] else {
+        return Err("usage: limits PDE COUNT CONDITION... [--errors-only]".into());
+    };
+    let (pde, count): (Pde, u64) = (pde.parse()?, count.parse()?);
+    println!(
+        "{:22} {:>7} {:>3} {:>16} {:>16} {:>16}",
+        "condition", "records", "", "error %", "within 1 sd %", "2 sd %"
+    );
+    for condition in conditions {
+        let identity = Identity { pde, seed: 1, split: Split::Test, resolution: 128 };
+        let task = Task {
+            prior: Prior::new(pde, 128)?,
+            generator: Generator::new(identity)?,
+            condition: condition.parse()?,
+            calibrate: !flags.contains(&"--errors-only".to_owned()),
+        };
+        let begun = Instant::now();
+        let scores: Vec<[Score; 2]> =
+            (0..count).into_par_iter().map(|record| task.score(record)).collect::<Outcome<_>>()?;
+        for channel in Channel::BOTH {
+            let of = |pick: &dyn Fn(&Score) -> f64| {
+                let values: Vec<f64> = scores.iter().map(|score| pick(&score[channel as usize])).collect();
+                mean_and_error(&values)
+            };
+            println!(
+                "{condition:22} {count:>7} {:>3} {:>16} {:>16} {:>16}",
+                channel.name(),
+                of(&|score| score.error),
+                of(&|score| 100.0 * score.within[0]),
+                of(&|score| 100.0 * score.within[1]),
+            );
+        }
+        println!("{:22} {:.3} s a record", "", begun.elapsed().as_secs_f64() / count as f64);
+    }
+    Ok(())
+}
+
+impl Task {
+    fn score(&self, index: u64) -> Outcome<[Score; 2]> {
+        let pde = self.prior.pde();
+        let record = self.generator.record(index)?;
+        let constants = Constants::generated(pde);
+        let stored =
+            |field: &[f64], scaling: Scaling| field.iter().map(|x| scaling.store(*x)).collect::<Vec<f32>>();
+        let (a, u) = (stored(&record.a, constants.a), stored(&record.u, constants.u));
+        let sampler = MaskSampler::new(pde, TEST_MASK_SEED, 128);
+        let masks = sampler.masks(Namespace::Test, index, self.condition, None);
+        let posterior = self.prior.given(&readings(&masks, [&a, &u], &constants), Noise::rounding(pde))?;
+        let mean = posterior.mean()?;
+        let (mut scores, mut deviations) = ([Score::default(); 2], None);
+        if self.calibrate {
+            deviations = Some(posterior.deviations(index)?.fields);
+        }
+        let truths = [(&mean.a, &record.a), (&mean.u, &record.u)];
+        for (score, (mean, truth)) in scores.iter_mut().zip(truths) {
+            score.error = relative_error(mean, truth);
+        }
+        if let Some(sd) = deviations {
+            scores[0].within = [1.0, 2.0].map(|width| coverage(&mean.a, &record.a, &sd.a, width));
+            scores[1].within = [1.0, 2.0].map(|width| coverage(&mean.u, &record.u, &sd.u, width));
+        }
+        Ok(scores)
+    }
+}
+
+fn relative_error(mean: &[f64], truth: &[f64]) -> f64 {
+    let apart: f64 = mean.iter().zip(truth).map(|(x, y)| (x - y).powi(2)).sum();
+    100.0 * (apart / truth.iter().map(|y| y * y).sum::<f64>()).sqrt()
+}
+
+/// The share of uncertain pixels whose truth lies within so many standard deviations.
+fn coverage(mean: &[f64], truth: &[f64], sd: &[f64], width: f64) -> f64 {
+    let uncertain = || mean.iter().zip(truth).zip(sd).filter(|(_, sd)| **sd > 0.0);
+    let inside = uncertain().filter(|((x, y), sd)| (*x - *y).abs() <= width * **sd).count();
+    inside as f64 / uncertain().count().max(1) as f64
+}
+
+fn mean_and_error(values: &[f64]) -> String {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    format!("{mean:.4} +- {:.4}", (spread / count).sqrt())
+}

@@ -1,0 +1,50 @@
+//! What can go wrong.
+
+use scope_pde::{Pde, PdeError};
+use thiserror::Error;
+
+/// An error of this crate.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ExactError {
+    /// A problem that is not linear with a Gaussian prior.
+    #[error(
+        "{pde} has no exact posterior: {why}; use a trained network, or one of poisson, helmholtz and ns"
+    )]
+    NoPosterior {
+        /// The problem.
+        pde: Pde,
+        /// What stands in the way.
+        why: &'static str,
+    },
+    /// Sensors of a response that is not linear.
+    #[error(
+        "sensors of u have no exact posterior for {0}, whose u is not a linear function of a: give sensors of a only, \
+         or use a trained network"
+    )]
+    NonlinearSensors(Pde),
+    /// A grid that the fields do not exist on.
+    #[error("resolution {0} is not supported: expected an even number from 8 to 4096")]
+    Resolution(usize),
+    /// A reading that is not on the grid.
+    #[error("reading {reading} lies at point {point}, outside the {size} x {size} grid")]
+    Outside {
+        /// Which reading, from 0.
+        reading: usize,
+        /// Its place, i S + j.
+        point: usize,
+        /// Points along each axis.
+        size: usize,
+    },
+    /// A reading that is NaN or infinite.
+    #[error("reading {0} has a value that is not finite")]
+    NotFinite(usize),
+    /// A noise that is no standard deviation.
+    #[error("a noise of {0} makes no sense: expected a standard deviation, zero or positive and finite")]
+    Noise(f64),
+    /// Sensors whose covariance no noise floor makes definite.
+    #[error("the covariance of {0} sensors could not be factored: are their values of very different size?")]
+    NotDefinite(usize),
+    /// The solver of Navier-Stokes failed.
+    #[error(transparent)]
+    Solver(#[from] PdeError),
+}

@@ -1,0 +1,48 @@
+//! The exact posterior, where the problem is linear and Gaussian.
+//!
+//! Poisson and Helmholtz are linear, and their source is a Gaussian random field whose covariance is known. So the
+//! distribution of both fields given any sensors of either is Gaussian too, and its mean and standard deviation can
+//! be computed: no method does better in mean square. The initial vorticity of Navier-Stokes has the same
+//! exact posterior from sensors of itself; the final one follows by the solver.
+//!
+//! The latent field f is the random source (before Helmholtz clears its edge) or the initial vorticity, with covariance
+//! C. A sensor is a linear functional of f: a value of f itself, or of u = G f, with G the solver. With K the covariance
+//! of the sensors, s their noise and y their values,
+//!
+//! ```text
+//! mean     = cov(f, y) (K + s^2)^-1 y
+//! variance = C(x, x) - cov(f(x), y) (K + s^2)^-1 cov(y, f(x))
+//! ```
+//!
+//! ```
+//! use scope_data::Channel;
+//! use scope_exact::{Noise, Prior, Reading};
+//! use scope_pde::Pde;
+//!
+//! let prior = Prior::new(Pde::Poisson, 32)?;
+//! let reading = Reading { channel: Channel::U, point: 16 * 32 + 16, value: 0.01 };
+//! let posterior = prior.given(&[reading], Noise::rounding(Pde::Poisson))?;
+//! assert!((posterior.mean()?.u[reading.point] - 0.01).abs() < 1e-8);
+//! # Ok::<(), scope_exact::ExactError>(())
+//! ```
+
+mod cholesky;
+mod conjugate_gradients;
+mod covariance;
+mod deviations;
+mod error;
+mod fields;
+mod noise;
+mod posterior;
+mod prior;
+mod reading;
+mod sensors;
+
+pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
+pub use deviations::{Deviations, How, SPREAD_SAMPLES};
+pub use error::ExactError;
+pub use fields::Fields;
+pub use noise::Noise;
+pub use posterior::{DENSE_LIMIT, Method, Posterior};
+pub use prior::Prior;
+pub use reading::{Reading, readings};

@@ -1,0 +1,140 @@
+//! The posterior from its definition: every matrix written out, every sum a loop, elimination with pivoting.
+
+use std::f64::consts::PI;
+
+use scope_data::Channel;
+use scope_exact::{Fields, Noise, Reading};
+use scope_pde::Pde;
+
+/// The joint covariance of a and u (2 N x 2 N, N = S^2) of Poisson or Helmholtz.
+pub(crate) struct Dense {
+    pixels: usize,
+    covariance: Vec<Vec<f64>>,
+}
+
+impl Dense {
+    pub(crate) fn new(pde: Pde, size: usize) -> Self {
+        let pixels = size * size;
+        let source = source_factor(size);
+        let helmholtz = pde == Pde::Helmholtz;
+        let solution = solve(operator(size, f64::from(u8::from(helmholtz))), interior_rows(&source, size));
+        let mut factor = source;
+        if helmholtz {
+            for (p, row) in factor.iter_mut().enumerate().filter(|(p, _)| on_edge(*p, size)) {
+                assert!(on_edge(p, size));
+                row.fill(0.0);
+            }
+        }
+        let mut inside = solution.into_iter();
+        for p in 0..pixels {
+            factor.push(if on_edge(p, size) { vec![0.0; pixels] } else { inside.next().unwrap() });
+        }
+        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+        let covariance = factor.iter().map(|x| factor.iter().map(|y| dot(x, y)).collect()).collect();
+        Self { pixels, covariance }
+    }
+
+    /// The covariance of a pixel of one channel with a pixel of another, given the readings.
+    pub(crate) fn posterior_covariance(&self, readings: &[Reading], noise: Noise, x: usize, y: usize) -> f64 {
+        let weights = solve(self.gram(readings, noise), self.columns(readings, &[y]));
+        let known: f64 = readings
+            .iter()
+            .zip(&weights)
+            .map(|(reading, weight)| self.covariance[self.index(reading)][x] * weight[0])
+            .sum();
+        self.covariance[x][y] - known
+    }
+
+    /// The mean and the variance of every pixel.
+    pub(crate) fn posterior(&self, readings: &[Reading], noise: Noise) -> (Fields, Fields) {
+        let all: Vec<usize> = (0..2 * self.pixels).collect();
+        let weights = solve(self.gram(readings, noise), self.columns(readings, &all));
+        let mean = |x: usize| readings.iter().zip(&weights).map(|(r, w)| r.value * w[x]).sum::<f64>();
+        let known = |x: usize| {
+            readings.iter().zip(&weights).map(|(r, w)| self.covariance[self.index(r)][x] * w[x]).sum::<f64>()
+        };
+        let fields = |of: &dyn Fn(usize) -> f64| Fields {
+            a: (0..self.pixels).map(of).collect(),
+            u: (self.pixels..2 * self.pixels).map(of).collect(),
+        };
+        (fields(&mean), fields(&|x| self.covariance[x][x] - known(x)))
+    }
+
+    fn index(&self, reading: &Reading) -> usize {
+        reading.point + if reading.channel == Channel::U { self.pixels } else { 0 }
+    }
+
+    fn gram(&self, readings: &[Reading], noise: Noise) -> Vec<Vec<f64>> {
+        let entry = |i: usize, j: usize| {
+            let own = if i == j { noise.of(readings[i].channel).powi(2) } else { 0.0 };
+            self.covariance[self.index(&readings[i])][self.index(&readings[j])] + own
+        };
+        (0..readings.len()).map(|i| (0..readings.len()).map(|j| entry(i, j)).collect()).collect()
+    }
+
+    fn columns(&self, readings: &[Reading], pixels: &[usize]) -> Vec<Vec<f64>> {
+        let row = |reading| pixels.iter().map(|x| self.covariance[self.index(reading)][*x]).collect();
+        readings.iter().map(row).collect()
+    }
+}
+
+pub(crate) fn on_edge(p: usize, size: usize) -> bool {
+    [p / size, p % size].iter().any(|k| *k == 0 || *k == size - 1)
+}
+
+/// \[N, N\]: c_k phi_k(x), rows x.
+fn source_factor(size: usize) -> Vec<Vec<f64>> {
+    let n = size as f64;
+    let phi = |k: usize, i: usize| {
+        let scale = if k == 0 { (1.0 / n).sqrt() } else { (2.0 / n).sqrt() };
+        scale * (PI * k as f64 * (i as f64 + 0.5) / n).cos()
+    };
+    let deviation = |k1: usize, k2: usize| match (k1, k2) {
+        (0, 0) => 0.0,
+        _ => n * 3.0 / (PI * PI * (k1 * k1 + k2 * k2) as f64 + 9.0),
+    };
+    let entry = |x: usize, k: usize| {
+        let (k1, k2) = (k / size, k % size);
+        deviation(k1, k2) * phi(k1, x / size) * phi(k2, x % size)
+    };
+    (0..size * size).map(|x| (0..size * size).map(|k| entry(x, k)).collect()).collect()
+}
+
+/// Lap_h + shift on the interior points.
+fn operator(size: usize, shift: f64) -> Vec<Vec<f64>> {
+    let scale = ((size - 1) * (size - 1)) as f64;
+    let inside: Vec<usize> = (0..size * size).filter(|p| !on_edge(*p, size)).collect();
+    let entry =
+        |p: usize, q: usize| match (p == q, (p / size).abs_diff(q / size) + (p % size).abs_diff(q % size)) {
+            (true, _) => -4.0 * scale + shift,
+            (_, 1) => scale,
+            _ => 0.0,
+        };
+    inside.iter().map(|p| inside.iter().map(|q| entry(*p, *q)).collect()).collect()
+}
+
+fn interior_rows(rows: &[Vec<f64>], size: usize) -> Vec<Vec<f64>> {
+    (0..size * size).filter(|p| !on_edge(*p, size)).map(|p| rows[p].clone()).collect()
+}
+
+/// A^-1 B by Gaussian elimination with partial pivoting.
+fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let n = a.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|i, j| a[*i][k].abs().total_cmp(&a[*j][k].abs())).unwrap();
+        a.swap(k, pivot);
+        b.swap(k, pivot);
+        for i in 0..n {
+            let factor = a[i][k] / a[k][k];
+            if i != k && factor != 0.0 {
+                let (row, right) = (a[k].clone(), b[k].clone());
+                a[i].iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
+                b[i].iter_mut().zip(&right).for_each(|(x, y)| *x -= factor * y);
+            }
+        }
+    }
+    for k in 0..n {
+        b[k].iter_mut().for_each(|x| *x /= a[k][k]);
+    }
+    b
+}

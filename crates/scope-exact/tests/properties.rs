@@ -1,0 +1,215 @@
+//! What must hold of every posterior.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use proptest::prelude::*;
+use scope_data::Channel;
+use scope_exact::{ExactError, Fields, Method, Noise, Posterior, Prior, Reading};
+use scope_pde::{Generator, Identity, Pde, Split, elliptic::Elliptic, random::PeriodicField};
+
+const EXACT: [Pde; 3] = [Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes];
+
+fn on_edge(point: usize, size: usize) -> bool {
+    [point / size, point % size].iter().any(|k| *k == 0 || *k == size - 1)
+}
+
+/// A record, seen at the given points.
+fn seen(pde: Pde, size: usize, points: &[(Channel, usize)]) -> Vec<Reading> {
+    let identity = Identity { pde, seed: 5, split: Split::Test, resolution: size };
+    let record = Generator::new(identity).unwrap().record(2).unwrap();
+    let value = |channel, point: usize| match channel {
+        Channel::A => record.a[point],
+        Channel::U => record.u[point],
+    };
+    points.iter().map(|&(channel, point)| Reading { channel, point, value: value(channel, point) }).collect()
+}
+
+/// Every `step`-th point of both channels, or of a alone where u is not linear.
+fn scattered(pde: Pde, size: usize, step: usize) -> Vec<(Channel, usize)> {
+    let points = (0..size * size).step_by(step);
+    let a = points.clone().map(|point| (Channel::A, point));
+    let u = points.map(|point| (Channel::U, (point + 7) % (size * size)));
+    a.chain(u.filter(|_| pde != Pde::NavierStokes)).collect()
+}
+
+#[test]
+fn without_noise_the_sensors_are_interpolated() {
+    for pde in EXACT {
+        let prior = Prior::new(pde, 32).unwrap();
+        let readings = seen(pde, 32, &scattered(pde, 32, 37));
+        let posterior = prior.given(&readings, Noise::NONE).unwrap();
+        assert_eq!(posterior.method(), Method::Factor { noise_floor: None });
+        let mean = posterior.mean().unwrap();
+        for reading in &readings {
+            let (got, scale) = match reading.channel {
+                Channel::A => (mean.a[reading.point], 0.3),
+                Channel::U => (mean.u[reading.point], 0.004),
+            };
+            assert!((got - reading.value).abs() < 1e-9 * scale, "{pde} {reading:?}: {got}");
+        }
+    }
+}
+
+#[test]
+fn without_sensors_the_prior_comes_back() {
+    let root_mean_square = |x: &[f64]| (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt();
+    for pde in EXACT {
+        let prior = Prior::new(pde, 32).unwrap();
+        let posterior = prior.given(&[], Noise::rounding(pde)).unwrap();
+        let mean = posterior.mean().unwrap();
+        assert!(mean.a.iter().all(|x| *x == 0.0));
+        let deviations = posterior.deviations(0).unwrap().fields;
+        let (a, u) = match pde {
+            Pde::Poisson => Elliptic::poisson(32).exact_deviations(),
+            Pde::Helmholtz => Elliptic::helmholtz(32).exact_deviations(),
+            _ => {
+                let exact = PeriodicField::new(32).variance().sqrt();
+                assert!(deviations.a.iter().all(|sd| (sd - exact).abs() < 1e-13));
+                continue;
+            }
+        };
+        assert!(mean.u.iter().all(|x| *x == 0.0));
+        assert!((root_mean_square(&deviations.a) / a - 1.0).abs() < 1e-12);
+        assert!((root_mean_square(&deviations.u) / u - 1.0).abs() < 1e-12);
+    }
+}
+
+fn require_less(less: &Fields, more: &Fields) -> Result<(), TestCaseError> {
+    for (less, more) in [(&less.a, &more.a), (&less.u, &more.u)] {
+        for (less, more) in less.iter().zip(more) {
+            prop_assert!(*less <= more * (1.0 + 1e-9), "{less} {more}");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Another sensor never makes anything less certain, and neither does less noise.
+    #[test]
+    fn variances_shrink_with_sensors_and_grow_with_noise(
+        helmholtz: bool,
+        points in proptest::collection::vec((any::<bool>(), 0usize..256), 2..30),
+        kept in 1usize..29,
+        noise in 1e-3f64..1e-1,
+    ) {
+        let pde = if helmholtz { Pde::Helmholtz } else { Pde::Poisson };
+        let prior = Prior::new(pde, 16).unwrap();
+        let channel = |of_u| if of_u { Channel::U } else { Channel::A };
+        let readings: Vec<Reading> =
+            points.iter().map(|&(of_u, point)| Reading { channel: channel(of_u), point, value: 0.1 }).collect();
+        let deviations = |readings: &[Reading], noise: f64| {
+            prior.given(readings, Noise { a: noise, u: noise / 70.0 }).unwrap().deviations(0).unwrap().fields
+        };
+        let all = deviations(&readings, noise);
+        require_less(&all, &deviations(&readings[..kept.min(readings.len())], noise))?;
+        require_less(&all, &deviations(&readings, 2.0 * noise))?;
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    for pde in EXACT {
+        let readings = seen(pde, 32, &scattered(pde, 32, 9));
+        let everything = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let prior = Prior::new(pde, 32).unwrap();
+                let posterior = prior.given(&readings, Noise::rounding(pde)).unwrap();
+                let all = (posterior.mean(), posterior.deviations(4), posterior.samples(4, 3));
+                (all.0.unwrap(), all.1.unwrap(), all.2.unwrap())
+            })
+        };
+        assert_eq!(everything(1), everything(3));
+    }
+}
+
+#[test]
+fn a_sample_depends_on_its_index_alone() {
+    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let reading = Reading { channel: Channel::A, point: 100, value: 0.2 };
+    let posterior = prior.given(&[reading], Noise::NONE).unwrap();
+    let samples = posterior.samples(9, 3).unwrap();
+    assert_eq!(posterior.sample(9, 2).unwrap(), samples[2]);
+    assert_ne!(samples[1], samples[2]);
+    assert_ne!(posterior.sample(10, 2).unwrap(), samples[2]);
+    assert!(samples.iter().all(|sample| (sample.a[100] - 0.2).abs() < 1e-12));
+}
+
+/// u is zero on the edge whatever happens, and so is Helmholtz's a: measuring them says nothing.
+#[test]
+fn sensors_of_what_is_zero_by_definition_are_left_out() {
+    for pde in [Pde::Poisson, Pde::Helmholtz] {
+        let prior = Prior::new(pde, 16).unwrap();
+        let at = |channel, point| Reading { channel, point, value: 0.0 };
+        let corner = [at(Channel::U, 0), at(Channel::U, 255), at(Channel::A, 15)];
+        let counted = |posterior: Posterior| posterior.sensors();
+        let expected = if pde == Pde::Poisson { 1 } else { 0 };
+        assert_eq!(counted(prior.given(&corner, Noise::NONE).unwrap()), expected);
+        let posterior = prior.given(&corner, Noise::NONE).unwrap();
+        let (mean, sd) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
+        for point in (0..256).filter(|point| on_edge(*point, 16)) {
+            assert_eq!((mean.u[point], sd.u[point]), (0.0, 0.0));
+            assert!(pde == Pde::Poisson || (mean.a[point], sd.a[point]) == (0.0, 0.0));
+        }
+    }
+}
+
+/// Two noisy readings of one place are one reading of their mean with less noise.
+#[test]
+fn repeated_measurements_are_averaged() {
+    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let reading = |value| Reading { channel: Channel::U, point: 100, value };
+    let noise = |sd| Noise { a: 0.0, u: sd };
+    let twice = prior.given(&[reading(0.002), reading(0.004)], noise(1e-4)).unwrap();
+    let once = prior.given(&[reading(0.003)], noise(1e-4 / 2f64.sqrt())).unwrap();
+    let pairs = |x: &Fields, y: &Fields| {
+        let all = x.u.iter().zip(&y.u).chain(x.a.iter().zip(&y.a));
+        all.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+    };
+    assert!(pairs(&twice.mean().unwrap(), &once.mean().unwrap()) < 1e-12);
+    let (twice, once) = (twice.deviations(0).unwrap(), once.deviations(0).unwrap());
+    assert!(pairs(&twice.fields, &once.fields) < 1e-12);
+}
+
+/// A perfect sensor read twice has a singular covariance: a floor of noise takes its place, and is told.
+#[test]
+fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
+    let prior = Prior::new(Pde::Helmholtz, 16).unwrap();
+    let reading = Reading { channel: Channel::A, point: 100, value: 0.2 };
+    let posterior = prior.given(&[reading, reading], Noise::NONE).unwrap();
+    let Method::Factor { noise_floor: Some(floor) } = posterior.method() else {
+        panic!("no noise floor");
+    };
+    assert!(floor > 0.0 && floor < 1e-6, "{floor}");
+    assert!((posterior.mean().unwrap().a[100] - 0.2).abs() < 1e-7);
+}
+
+#[test]
+fn what_has_no_posterior_is_refused_with_advice() {
+    for pde in [Pde::Darcy, Pde::Cylinder] {
+        let refusal = Prior::new(pde, 32).err().unwrap().to_string();
+        assert!(refusal.contains("use a trained network"), "{refusal}");
+    }
+    let flow = Prior::new(Pde::NavierStokes, 32).unwrap();
+    let of_u = Reading { channel: Channel::U, point: 3, value: 0.1 };
+    assert_eq!(flow.given(&[of_u], Noise::NONE).err(), Some(ExactError::NonlinearSensors(Pde::NavierStokes)));
+    for size in [0, 6, 33, 4098] {
+        assert_eq!(Prior::new(Pde::Poisson, size).err(), Some(ExactError::Resolution(size)));
+    }
+}
+
+#[test]
+fn bad_readings_and_noise_are_refused() {
+    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let reading = |point, value| Reading { channel: Channel::A, point, value };
+    let refusal = |reading, noise| prior.given(&[reading], noise).err().unwrap();
+    assert_eq!(
+        refusal(reading(256, 0.1), Noise::NONE),
+        ExactError::Outside { reading: 0, point: 256, size: 16 }
+    );
+    assert_eq!(refusal(reading(3, f64::NAN), Noise::NONE), ExactError::NotFinite(0));
+    assert_eq!(refusal(reading(3, 0.1), Noise { a: -1.0, u: 0.0 }), ExactError::Noise(-1.0));
+    assert!(matches!(refusal(reading(3, 0.1), Noise { a: 0.0, u: f64::NAN }), ExactError::Noise(_)));
+}
