@@ -9,6 +9,7 @@ mod paired;
 mod protocol;
 mod recovery;
 mod regions;
+pub mod report;
 mod results;
 mod summary;
 
