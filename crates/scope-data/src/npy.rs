@@ -49,6 +49,21 @@ impl Dtype {
             Dtype::Bool => 1,
         }
     }
+
+    /// The element at a place in bytes, as f64. Panics beyond the end, as slices do.
+    pub(crate) fn value(self, bytes: &[u8], index: usize) -> f64 {
+        let size = self.size();
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&bytes[index * size..][..size]);
+        let [b0, b1, b2, b3, ..] = word;
+        match self {
+            Dtype::F32 => f32::from_le_bytes([b0, b1, b2, b3]).into(),
+            Dtype::F64 => f64::from_le_bytes(word),
+            Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
+            Dtype::I64 => i64::from_le_bytes(word) as f64,
+            Dtype::Bool => f64::from(u8::from(b0 != 0)),
+        }
+    }
 }
 
 /// What a header says.
@@ -193,18 +208,7 @@ impl MappedArray {
 
     /// The element at a place in file order, as f64. Panics beyond the end, as slices do.
     pub fn value(&self, index: usize) -> f64 {
-        let size = self.header.dtype.size();
-        let bytes = &self.map[self.data + index * size..][..size];
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes);
-        let [b0, b1, b2, b3, ..] = word;
-        match self.header.dtype {
-            Dtype::F32 => f32::from_le_bytes([b0, b1, b2, b3]).into(),
-            Dtype::F64 => f64::from_le_bytes(word),
-            Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
-            Dtype::I64 => i64::from_le_bytes(word) as f64,
-            Dtype::Bool => f64::from(u8::from(b0 != 0)),
-        }
+        self.header.dtype.value(&self.map[self.data..], index)
     }
 }
 
