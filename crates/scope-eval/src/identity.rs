@@ -150,6 +150,7 @@ impl MethodIdentity {
         let mut label = match self.recipe.as_deref() {
             Some("full") => "Full".to_owned(),
             Some(recipe) => recipe.to_uppercase(),
+            None if self.name == "exact" => "Exact posterior".to_owned(),
             None => self.name.clone(),
         };
         if let Some(decoder) = self.decoder.as_deref().filter(|decoder| *decoder != "native") {

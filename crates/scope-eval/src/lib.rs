@@ -2,6 +2,7 @@
 
 mod error;
 mod evaluate;
+mod exact;
 pub mod figure;
 mod identity;
 mod metrics;
@@ -15,6 +16,7 @@ mod summary;
 
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
+pub use exact::ExactRecovery;
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use metrics::Recovered;
 pub use paired::{Paired, compare};

@@ -4,7 +4,7 @@
 
 use divan::Bencher;
 use scope_data::{
-    Channel,
+    Channel, Constants,
     observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED},
 };
 use scope_exact::{Noise, Prior, Reading};
@@ -36,7 +36,7 @@ fn one_thread() -> rayon::ThreadPool {
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500", "joint/uniform/500"], max_time = 2)]
 fn mean(bencher: Bencher, condition: &str) {
     let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let (noise, pool) = (Noise::rounding(Pde::Poisson), one_thread());
+    let (noise, pool) = (Noise::rounding(&Constants::generated(Pde::Poisson)), one_thread());
     let mean = || prior.given(&readings, noise).unwrap().mean().unwrap();
     bencher.bench_local(|| pool.install(mean));
 }
@@ -44,7 +44,7 @@ fn mean(bencher: Bencher, condition: &str) {
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500"], max_time = 4)]
 fn deviations(bencher: Bencher, condition: &str) {
     let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let posterior = prior.given(&readings, Noise::rounding(Pde::Poisson)).unwrap();
+    let posterior = prior.given(&readings, Noise::rounding(&Constants::generated(Pde::Poisson))).unwrap();
     let pool = one_thread();
     bencher.bench_local(|| pool.install(|| posterior.deviations(0).unwrap()));
 }

@@ -11,7 +11,7 @@ use std::{error::Error, time::Instant};
 use rayon::prelude::*;
 use scope_data::{
     Channel, Constants, Scaling,
-    observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED},
+    observation::{Condition, Mask, MaskSampler, Namespace, TEST_MASK_SEED},
 };
 use scope_exact::{Noise, Prior, readings};
 use scope_pde::{Generator, Identity, Pde, Split};
@@ -77,12 +77,13 @@ impl Task {
         let pde = self.prior.pde();
         let record = self.generator.record(index)?;
         let constants = Constants::generated(pde);
-        let stored =
-            |field: &[f64], scaling: Scaling| field.iter().map(|x| scaling.store(*x)).collect::<Vec<f32>>();
-        let (a, u) = (stored(&record.a, constants.a), stored(&record.u, constants.u));
         let sampler = MaskSampler::new(pde, TEST_MASK_SEED, 128);
         let masks = sampler.masks(Namespace::Test, index, self.condition, None);
-        let posterior = self.prior.given(&readings(&masks, [&a, &u], &constants), Noise::rounding(pde))?;
+        let mut context = vec![0.0; 4 * record.a.len()];
+        let (a, u) = context.split_at_mut(2 * record.a.len());
+        see(a, &record.a, &masks.a, constants.a);
+        see(u, &record.u, &masks.u, constants.u);
+        let posterior = self.prior.given(&readings(&context, &constants), Noise::rounding(&constants))?;
         let mean = posterior.mean()?;
         let (mut scores, mut deviations) = ([Score::default(); 2], None);
         if self.calibrate {
@@ -97,6 +98,14 @@ impl Task {
             scores[1].within = [1.0, 2.0].map(|width| coverage(&mean.u, &record.u, &sd.u, width));
         }
         Ok(scores)
+    }
+}
+
+/// Writes the seen values and where they are.
+fn see(out: &mut [f32], field: &[f64], mask: &Mask, scaling: Scaling) {
+    for point in mask.points() {
+        out[point] = scaling.store(field[point]);
+        out[field.len() + point] = 1.0;
     }
 }
 

@@ -15,13 +15,13 @@
 //! ```
 //!
 //! ```
-//! use scope_data::Channel;
+//! use scope_data::{Channel, Constants};
 //! use scope_exact::{Noise, Prior, Reading};
 //! use scope_pde::Pde;
 //!
 //! let prior = Prior::new(Pde::Poisson, 32)?;
 //! let reading = Reading { channel: Channel::U, point: 16 * 32 + 16, value: 0.01 };
-//! let posterior = prior.given(&[reading], Noise::rounding(Pde::Poisson))?;
+//! let posterior = prior.given(&[reading], Noise::rounding(&Constants::generated(Pde::Poisson)))?;
 //! assert!((posterior.mean()?.u[reading.point] - 0.01).abs() < 1e-8);
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```

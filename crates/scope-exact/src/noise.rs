@@ -1,7 +1,6 @@
 //! How exact measurements are.
 
 use scope_data::{Channel, Constants, Scaling};
-use scope_pde::Pde;
 
 use crate::error::ExactError;
 
@@ -20,9 +19,8 @@ impl Noise {
 
     /// Sensors that are exact but for being stored as float32, in the coordinates x / (2 sigma) of data sets: half a
     /// unit in the last place of a stored value near 1/2, that is sigma 2^-24.
-    pub fn rounding(pde: Pde) -> Self {
+    pub fn rounding(constants: &Constants) -> Self {
         let half_unit = |scaling: Scaling| scaling.sigma * f64::from(f32::EPSILON) / 2.0;
-        let constants = Constants::generated(pde);
         Self { a: half_unit(constants.a), u: half_unit(constants.u) }
     }
 

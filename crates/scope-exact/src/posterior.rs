@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::{Noise, Reading};
     use scope_data::{
-        Channel,
+        Channel, Constants,
         observation::{Condition, MaskSampler, Namespace},
     };
     use scope_pde::{Generator, Identity, Pde, Split};
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn conjugate_gradients_find_what_the_factor_finds() {
         let cases = [
-            (Pde::Poisson, "forward/uniform/12288", Noise::rounding(Pde::Poisson)),
+            (Pde::Poisson, "forward/uniform/12288", Noise::rounding(&Constants::generated(Pde::Poisson))),
             (Pde::NavierStokes, "forward/lines/4915", Noise::NONE),
             (Pde::Helmholtz, "inverse/block/9830", Noise { a: 0.0, u: 4e-5 }),
             (Pde::Helmholtz, "joint/uniform/2048", Noise { a: 3e-3, u: 4e-5 }),

@@ -1,6 +1,6 @@
 //! What sensors say.
 
-use scope_data::{Channel, Constants, observation::ContextMasks};
+use scope_data::{Channel, Constants};
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,14 +13,15 @@ pub struct Reading {
     pub value: f64,
 }
 
-/// The readings of masked fields in stored coordinates, such as a record's or
-/// [`UserContext`](scope_data::observation::UserContext)'s.
-pub fn readings(masks: &ContextMasks, stored: [&[f32]; 2], constants: &Constants) -> Vec<Reading> {
-    let mut all = Vec::with_capacity(masks.a.count() + masks.u.count());
-    for (channel, mask, values) in [(Channel::A, &masks.a, stored[0]), (Channel::U, &masks.u, stored[1])] {
+/// The readings of a context \[4, S, S\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
+pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
+    let pixels = context.len() / 4;
+    let mut all = Vec::new();
+    for (channel, seen) in Channel::BOTH.into_iter().zip(context.chunks_exact(2 * pixels)) {
+        let (values, mask) = seen.split_at(pixels);
         let scaling = constants.of(channel);
-        let reading = |point| Reading { channel, point, value: scaling.physical(values[point]) };
-        all.extend(mask.points().map(reading));
+        let points = (0..pixels).filter(|point| mask[*point] != 0.0);
+        all.extend(points.map(|point| Reading { channel, point, value: scaling.physical(values[point]) }));
     }
     all
 }
@@ -33,20 +34,19 @@ mod tests {
     #[test]
     fn readings_are_the_seen_values_in_physical_units() {
         let constants = Constants::released(Pde::Poisson);
-        let mut masks = ContextMasks::empty(32);
-        masks.a.insert(40);
-        masks.u.insert(7);
-        masks.u.insert(900);
-        let (a, u) = (vec![0.5; 1024], vec![-0.25; 1024]);
-        let got = readings(&masks, [&a, &u], &constants);
-        let value = |scaling: scope_data::Scaling, stored| scaling.physical(stored);
+        let mut context = vec![0.0; 4 * 1024];
+        for (channel, point, value) in [(0, 40, 0.5), (1, 7, -0.25), (1, 900, 0.0)] {
+            context[2 * channel * 1024 + point] = value;
+            context[(2 * channel + 1) * 1024 + point] = 1.0;
+        }
+        let reading = |channel, point, stored| Reading {
+            channel,
+            point,
+            value: constants.of(channel).physical(stored),
+        };
         assert_eq!(
-            got,
-            [
-                Reading { channel: Channel::A, point: 40, value: value(constants.a, 0.5) },
-                Reading { channel: Channel::U, point: 7, value: value(constants.u, -0.25) },
-                Reading { channel: Channel::U, point: 900, value: value(constants.u, -0.25) },
-            ]
+            readings(&context, &constants),
+            [reading(Channel::A, 40, 0.5), reading(Channel::U, 7, -0.25), reading(Channel::U, 900, 0.0)]
         );
     }
 }

@@ -6,7 +6,7 @@ mod dense;
 
 use dense::Dense;
 use rand::RngExt;
-use scope_data::Channel;
+use scope_data::{Channel, Constants};
 use scope_exact::{Fields, How, Noise, Prior, Reading};
 use scope_pde::{
     Pde,
@@ -69,7 +69,7 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
 fn the_default_noise_agrees_too() {
     for pde in LINEAR {
         let (dense, prior) = (Dense::new(pde, SIZE), Prior::new(pde, SIZE).unwrap());
-        let noise = Noise::rounding(pde);
+        let noise = Noise::rounding(&Constants::generated(pde));
         for kind in KINDS {
             // Few enough for a smooth field to be told apart at all of them.
             let readings = readings(kind, 25, &mut Coordinates::new("rounding").stream());

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
-use scope_data::Channel;
+use scope_data::{Channel, Constants};
 use scope_exact::{ExactError, Fields, Method, Noise, Posterior, Prior, Reading};
 use scope_pde::{Generator, Identity, Pde, Split, elliptic::Elliptic, random::PeriodicField};
 
@@ -55,7 +55,7 @@ fn without_sensors_the_prior_comes_back() {
     let root_mean_square = |x: &[f64]| (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt();
     for pde in EXACT {
         let prior = Prior::new(pde, 32).unwrap();
-        let posterior = prior.given(&[], Noise::rounding(pde)).unwrap();
+        let posterior = prior.given(&[], Noise::rounding(&Constants::generated(pde))).unwrap();
         let mean = posterior.mean().unwrap();
         assert!(mean.a.iter().all(|x| *x == 0.0));
         let deviations = posterior.deviations(0).unwrap().fields;
@@ -116,7 +116,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let prior = Prior::new(pde, 32).unwrap();
-                let posterior = prior.given(&readings, Noise::rounding(pde)).unwrap();
+                let posterior = prior.given(&readings, Noise::rounding(&Constants::generated(pde))).unwrap();
                 let all = (posterior.mean(), posterior.deviations(4), posterior.samples(4, 3));
                 (all.0.unwrap(), all.1.unwrap(), all.2.unwrap())
             })

@@ -47,6 +47,12 @@ pub(crate) struct DeviceArguments {
 }
 
 impl DeviceArguments {
+    /// Threads for work that has no use for a device.
+    pub(crate) fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
+        pool.context("cannot start threads")
+    }
+
     /// Opens the device. `auto` takes the processor, with a note, when no card can be used.
     pub(crate) fn open(&self) -> anyhow::Result<Device> {
         let processor = || self.threads.map_or_else(Device::all_threads, Device::cpu);

@@ -1,4 +1,4 @@
-//! `scope evaluate`: a model's errors on held-out records.
+//! `scope evaluate`: a method's errors on held-out records.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,23 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::{Dataset, observation::TEST_MASK_SEED, write_whole};
+use scope_data::{
+    Dataset,
+    observation::{Condition, TEST_MASK_SEED},
+    write_whole,
+};
 use scope_engine::{Device, Dtype};
 use scope_eval::{
-    DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Results,
+    DataIdentity, Evaluation, ExactRecovery, Identity, MaskIdentity, MethodIdentity, Protocol, Record,
+    Recovery, Results,
 };
+use scope_exact::DENSE_LIMIT;
 use scope_model::{Accounting, Precision, Reconstructor};
+use scope_pde::Pde;
 
 use crate::{
-    commands::{Outcome, device::DeviceArguments, weight_file},
-    terminal::{Progress, Table, number, print_json, say, warn},
+    commands::{Outcome, device::DeviceArguments, pde_names, weight_file},
+    terminal::{Progress, Table, note, number, print_json, say, warn},
 };
 
 /// What `--help` ends with.
@@ -24,7 +31,8 @@ const EXAMPLES: &str = "\
 Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
-  scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -";
+  scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
+  scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson";
 
 /// Contexts recovered together.
 const BATCH: usize = 64;
@@ -33,8 +41,14 @@ const BATCH: usize = 64;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvaluateCommand {
     /// A run folder or a weight file
-    #[arg(long, value_name = "RUN|FILE")]
-    run: PathBuf,
+    #[arg(long, value_name = "RUN|FILE", required_unless_present = "method", conflicts_with = "method")]
+    run: Option<PathBuf>,
+    /// A method that needs no model: the exact posterior of poisson, helmholtz or ns
+    #[arg(long, requires = "pde", value_parser = ["exact"])]
+    method: Option<String>,
+    /// The problem that --method is for
+    #[arg(long, requires = "method", value_parser = pde_names())]
+    pde: Option<Pde>,
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
@@ -66,19 +80,24 @@ fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
 
 impl EvaluateCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let path = weight_file(&self.run);
+        let data = Dataset::open(&self.data)?;
+        match (&self.run, self.pde) {
+            (Some(run), _) => self.evaluate_network(run, &data),
+            (None, Some(pde)) => self.evaluate_exact(pde, &data),
+            (None, None) => anyhow::bail!("name a model with --run, or a method with --method and --pde"),
+        }
+    }
+
+    fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
+        let path = weight_file(run);
         let device = self.device.open()?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,
             _ => Precision::F32,
         };
         let model = Reconstructor::open(&path, &device, precision)?;
-        let data = Dataset::open(&self.data)?;
-        let records = self.limit.min(data.len());
-        let evaluation = Evaluation { data: &data, mask_seed: self.seed, records, batch: self.batch };
+        let evaluation = self.evaluation(data);
         evaluation.require_fit(&model)?;
-        let conditions = self.protocol.conditions(data.meta().pde);
-        anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
         let method = network_identity(&path, &model)?;
         if data.meta().split.name() == "train" {
             warn(&format!(
@@ -86,40 +105,83 @@ impl EvaluateCommand {
                 self.data.display()
             ));
         }
-        let progress = Progress::new("evaluating", records * conditions.len());
-        let mut record = Record::new(self.identity(&device, precision, method, &data, records));
-        for (k, condition) in conditions.into_iter().enumerate() {
-            let report = &mut |done| progress.at(k * records + done);
-            record.add(condition.to_string(), evaluation.condition(&model, condition, report)?);
-        }
-        progress.finish();
+        let identity = self.identity(computed(&device, precision), method, data);
+        let record =
+            self.measure(&evaluation, &model, identity, self.protocol.conditions(data.meta().pde))?;
         self.report(&record)
     }
 
-    fn identity(
+    /// The exact posterior, on the conditions that have one.
+    fn evaluate_exact(&self, pde: Pde, data: &Dataset) -> anyhow::Result<Outcome> {
+        let meta = data.meta();
+        anyhow::ensure!(
+            pde == meta.pde,
+            "{} holds {}, and --pde is {pde}: they must be the same",
+            self.data.display(),
+            meta.pde
+        );
+        let method = ExactRecovery::new(pde, meta.constants(), meta.resolution)?;
+        let (conditions, without): (Vec<Condition>, Vec<Condition>) =
+            self.protocol.conditions(pde).into_iter().partition(|condition| method.supports(*condition));
+        if !without.is_empty() {
+            note(&format!(
+                "{} of {} conditions observe u, which is not linear in a for {pde}: they have no exact posterior and are left out",
+                without.len(),
+                without.len() + conditions.len()
+            ));
+        }
+        anyhow::ensure!(
+            without.is_empty() || !conditions.is_empty(),
+            "no condition of {} has an exact posterior for {pde}: take uniform500 or all",
+            self.protocol.name()
+        );
+        let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
+        let pool = self.device.pool()?;
+        let record = pool.install(|| self.measure(&self.evaluation(data), &method, identity, conditions))?;
+        if method.approximate() > 0 {
+            warn(&format!(
+                "{} recoveries from more than {} sensors are approximations: their errors lie above the limit",
+                number(method.approximate() as f64, 4),
+                number(DENSE_LIMIT as f64, 4)
+            ));
+        }
+        self.report(&record)
+    }
+
+    fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
+        let records = self.limit.min(data.len());
+        Evaluation { data, mask_seed: self.seed, records, batch: self.batch }
+    }
+
+    /// Evaluates a method under each condition.
+    fn measure(
         &self,
-        device: &Device,
-        precision: Precision,
-        method: MethodIdentity,
-        data: &Dataset,
-        records: usize,
-    ) -> Identity {
-        let place = match device {
-            Device::Cpu(_) => "cpu",
-            Device::Cuda(_) => "cuda",
-        };
-        let precision = match precision {
-            Precision::F32 => "f32",
-            Precision::Bf16 => "bf16",
-        };
+        evaluation: &Evaluation,
+        method: &dyn Recovery,
+        identity: Identity,
+        conditions: Vec<Condition>,
+    ) -> anyhow::Result<Record> {
+        anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
+        let records = evaluation.records;
+        let progress = Progress::new("evaluating", records * conditions.len());
+        let mut record = Record::new(identity);
+        for (k, condition) in conditions.into_iter().enumerate() {
+            let report = &mut |done| progress.at(k * records + done);
+            record.add(condition.to_string(), evaluation.condition(method, condition, report)?);
+        }
+        progress.finish();
+        Ok(record)
+    }
+
+    fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Identity {
         Identity {
             pde: data.meta().pde.name().to_owned(),
             protocol: self.protocol.name().to_owned(),
-            records,
+            records: self.limit.min(data.len()),
             method,
             data: DataIdentity::of(data),
             masks: MaskIdentity { seed: self.seed, ..MaskIdentity::default() },
-            computed: format!("{place} {precision}"),
+            computed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -137,7 +199,8 @@ impl EvaluateCommand {
             write_whole(path, &serde_json::to_vec_pretty(results)?)?;
             say(&format!("wrote {}", path.display()));
         }
-        let folder = self.out.clone().or_else(|| self.run.is_dir().then(|| self.run.join("eval")));
+        let own = self.run.as_ref().filter(|run| run.is_dir()).map(|run| run.join("eval"));
+        let folder = self.out.clone().or(own);
         if let Some(folder) = folder {
             std::fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot create {}", folder.display()))?;
@@ -149,6 +212,19 @@ impl EvaluateCommand {
         }
         Ok(Outcome::Success)
     }
+}
+
+/// Where and in which precision a network is computed.
+fn computed(device: &Device, precision: Precision) -> String {
+    let place = match device {
+        Device::Cpu(_) => "cpu",
+        Device::Cuda(_) => "cuda",
+    };
+    let precision = match precision {
+        Precision::F32 => "f32",
+        Precision::Bf16 => "bf16",
+    };
+    format!("{place} {precision}")
 }
 
 /// Who a network in a weight file is.
@@ -188,7 +264,17 @@ fn origin(identity: &Identity) -> String {
             number(training.draws as f64, 4),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
+        None if identity.method.name == "exact" => exact_origin(&identity.pde),
         None => format!("model: {}, untrained", identity.method.label()),
     });
     lines.join("\n")
+}
+
+/// What the exact posterior's figures mean.
+fn exact_origin(pde: &str) -> String {
+    let meaning = match pde {
+        "ns" => "of a no method does better in mean square; u is the solver's answer to it, not a limit",
+        _ => "no method does better in mean square",
+    };
+    format!("method: the exact posterior's mean: {meaning}")
 }
