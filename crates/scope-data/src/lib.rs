@@ -17,6 +17,7 @@ mod generate;
 mod geometry;
 mod import;
 pub mod npy;
+pub mod npz;
 pub mod observation;
 mod pair;
 pub mod schedule;

@@ -52,6 +52,22 @@ impl Dtype {
             Dtype::U8 | Dtype::Bool => 1,
         }
     }
+
+    /// The element at a place in bytes, as f64. Panics beyond the end, as slices do.
+    pub(crate) fn value(self, bytes: &[u8], index: usize) -> f64 {
+        let size = self.size();
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&bytes[index * size..][..size]);
+        let [b0, b1, b2, b3, ..] = word;
+        match self {
+            Dtype::F32 => f32::from_le_bytes([b0, b1, b2, b3]).into(),
+            Dtype::F64 => f64::from_le_bytes(word),
+            Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
+            Dtype::I64 => i64::from_le_bytes(word) as f64,
+            Dtype::U8 => b0.into(),
+            Dtype::Bool => f64::from(u8::from(b0 != 0)),
+        }
+    }
 }
 
 /// What a header says.
@@ -149,14 +165,14 @@ fn read_le(bytes: &[u8], at: usize, width: usize) -> Result<usize, String> {
 
 /// An array with its header, in memory or mapped into it.
 #[derive(Debug)]
-pub struct Array<B = Vec<u8>> {
+pub struct NpyArray<B = Vec<u8>> {
     header: Header,
     bytes: B,
     data: usize,
 }
 
 /// An array on disk, mapped into memory: pages are read when they are used.
-pub type MappedArray = Array<Mmap>;
+pub type MappedArray = NpyArray<Mmap>;
 
 impl MappedArray {
     /// Maps a file and checks that it holds just what its header says.
@@ -165,7 +181,7 @@ impl MappedArray {
     }
 }
 
-impl<B: Deref<Target = [u8]>> Array<B> {
+impl<B: Deref<Target = [u8]>> NpyArray<B> {
     /// Reads a header and checks that the bytes are just what it says.
     pub fn parse(bytes: B) -> Result<Self, String> {
         let (header, data) = Header::parse(&bytes)?;
@@ -203,19 +219,7 @@ impl<B: Deref<Target = [u8]>> Array<B> {
 
     /// The element at a place in file order, as f64. Panics beyond the end, as slices do.
     pub fn value(&self, index: usize) -> f64 {
-        let size = self.header.dtype.size();
-        let bytes = &self.bytes[self.data + index * size..][..size];
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes);
-        let [b0, b1, b2, b3, ..] = word;
-        match self.header.dtype {
-            Dtype::F32 => f32::from_le_bytes([b0, b1, b2, b3]).into(),
-            Dtype::F64 => f64::from_le_bytes(word),
-            Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
-            Dtype::I64 => i64::from_le_bytes(word) as f64,
-            Dtype::U8 => b0.into(),
-            Dtype::Bool => f64::from(u8::from(b0 != 0)),
-        }
+        self.header.dtype.value(&self.bytes[self.data..], index)
     }
 
     /// The element at an index, whichever axis is contiguous.

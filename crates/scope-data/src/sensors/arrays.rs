@@ -9,27 +9,32 @@
 //!
 //! One more axis in front makes a stack of problems. An .npz may hold `geometry` \[3\] or \[N, 3\] (cx, cy, r).
 
+use std::io::Cursor;
+
 use scope_pde::cylinder::Disk;
 
 use super::{
     error::Fault,
     set::{Labels, SensorSet},
-    zip,
 };
 use crate::{
-    npy::Array,
+    npy::NpyArray,
+    npz,
     observation::{Place, Sensor},
     pair::Channel,
 };
 
 const SHAPES: &str = "[2, S, S] (a and u, NaN where nothing was measured), [4, S, S] (a, mask of a, u, mask of u), or a stack of either";
 
+/// How an .npz file begins.
+pub(super) const ARCHIVE: &[u8] = b"PK\x03\x04";
+
 /// Problems stacked in arrays.
 #[derive(Debug)]
 pub(super) struct Stack {
-    values: Array,
-    mask: Option<Array>,
-    geometry: Option<Array>,
+    values: NpyArray,
+    mask: Option<NpyArray>,
+    geometry: Option<NpyArray>,
     /// Whether the first axis counts problems.
     stacked: bool,
     /// 2, or 4 with masks among the values.
@@ -41,36 +46,33 @@ pub(super) struct Stack {
 impl Stack {
     /// Reads an .npy or an .npz file.
     pub(super) fn parse(bytes: Vec<u8>) -> Result<Self, Fault> {
-        match bytes.starts_with(zip::MAGIC) {
-            true => Self::from_archive(&bytes),
-            false => Self::new(Array::parse(bytes).map_err(Fault::Array)?, None, None),
+        match bytes.starts_with(ARCHIVE) {
+            true => Self::from_archive(bytes),
+            false => Self::new(NpyArray::parse(bytes).map_err(Fault::Array)?, None, None),
         }
     }
 
-    fn from_archive(archive: &[u8]) -> Result<Self, Fault> {
-        let entries = zip::entries(archive).map_err(Fault::Array)?;
-        if entries.iter().any(|entry| entry.name == "[Content_Types].xml") {
+    fn from_archive(archive: Vec<u8>) -> Result<Self, Fault> {
+        let mut files = npz::unpack(Cursor::new(archive)).map_err(Fault::Array)?;
+        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        if names.iter().any(|name| name == "[Content_Types].xml") {
             return Err(Fault::Array("this is an Excel workbook: save the sheet as CSV".to_owned()));
         }
-        let find = |name: &str| {
-            let entry = entries.iter().find(|entry| entry.name.strip_suffix(".npy") == Some(name));
-            let array = entry.map(|entry| {
-                let array = entry.unpack(archive).and_then(Array::parse);
-                array.map_err(|problem| Fault::Array(format!("{name}: {problem}")))
-            });
-            array.transpose()
+        let mut take = |name: &str| {
+            let found = files.iter().position(|(file, _)| file.strip_suffix(".npy") == Some(name));
+            let array = found.map(|index| NpyArray::parse(files.swap_remove(index).1));
+            array.transpose().map_err(|problem| Fault::Array(format!("{name}: {problem}")))
         };
-        let values = find("values")?.ok_or_else(|| {
-            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let values = take("values")?.ok_or_else(|| {
+            let held = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
             Fault::Array(format!(
-                "the archive holds {}, expected an array called values, and one called mask where values are not NaN",
-                if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+                "the archive holds {held}, expected an array called values, and one called mask where values are not NaN"
             ))
         })?;
-        Self::new(values, find("mask")?, find("geometry")?)
+        Self::new(values, take("mask")?, take("geometry")?)
     }
 
-    fn new(values: Array, mask: Option<Array>, geometry: Option<Array>) -> Result<Self, Fault> {
+    fn new(values: NpyArray, mask: Option<NpyArray>, geometry: Option<NpyArray>) -> Result<Self, Fault> {
         let shape = values.header().shape.clone();
         let (stacked, count, inner) = match shape.as_slice() {
             [count, inner @ ..] if inner.len() == 3 => (true, *count, inner.to_vec()),
@@ -85,7 +87,9 @@ impl Stack {
         }
         if let Some(mask) = mask.as_ref().filter(|mask| channels == 4 || mask.header().shape != shape) {
             let got = &mask.header().shape;
-            return Err(Fault::Array(format!("values are {shape:?} and mask is {got:?}, expected [2, S, S] or [N, 2, S, S], both the same")));
+            return Err(Fault::Array(format!(
+                "values are {shape:?} and mask is {got:?}, expected [2, S, S] or [N, 2, S, S], both the same"
+            )));
         }
         let disks = [vec![3], vec![count, 3]];
         if let Some(geometry) = geometry.as_ref().filter(|disk| !disks.contains(&disk.header().shape)) {
@@ -120,7 +124,7 @@ impl Stack {
 
     /// The value of a pixel, if it was measured.
     fn value(&self, problem: usize, channel: Channel, i: usize, j: usize) -> Result<Option<f64>, Fault> {
-        let at = |array: &Array, layer: usize| match self.stacked {
+        let at = |array: &NpyArray, layer: usize| match self.stacked {
             true => array.at(&[problem, layer, i, j]),
             false => array.at(&[layer, i, j]),
         };

@@ -97,7 +97,9 @@ pub enum Fault {
         second: String,
     },
     /// A table whose columns have no names and cannot be guessed.
-    #[error(": {columns} columns without a header: add a first line that names them, as in x,y,channel,value")]
+    #[error(
+        ": {columns} columns without a header: add a first line that names them, as in x,y,channel,value"
+    )]
     NoHeader {
         /// How many columns it has.
         columns: usize,
@@ -144,7 +146,9 @@ pub enum Fault {
         remedy: &'static str,
     },
     /// A pixel that is no whole number.
-    #[error(": {column} is {value}, expected a whole number from 0; for points of the unit square name the columns x and y")]
+    #[error(
+        ": {column} is {value}, expected a whole number from 0; for points of the unit square name the columns x and y"
+    )]
     NotAnIndex {
         /// The column.
         column: String,

@@ -83,16 +83,18 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
         let place = format!(" at line {} column {}", error.line(), error.column());
         let problem = problem.strip_suffix(&place).unwrap_or(&problem).to_owned();
         let nan = problem.starts_with("expected value") || problem.starts_with("expected ident");
-        let hint = if nan { "; JSON has no NaN or infinity: leave out sensors that gave no value" } else { "" };
+        let hint =
+            if nan { "; JSON has no NaN or infinity: leave out sensors that gave no value" } else { "" };
         Fault::Json { problem, hint }.on_line(error.line())
     })
 }
 
 impl Problem {
     fn into_set(self, index: usize) -> Result<SensorSet, Fault> {
-        let sensors = self.sensors.iter().enumerate().map(|(k, reading)| {
-            reading.sensor().map_err(|problem| Fault::Sensor { sensor: k + 1, problem })
-        });
+        let sensors =
+            self.sensors.iter().enumerate().map(|(k, reading)| {
+                reading.sensor().map_err(|problem| Fault::Sensor { sensor: k + 1, problem })
+            });
         Ok(SensorSet {
             name: self.name.unwrap_or_else(|| (index + 1).to_string()),
             sensors: sensors.collect::<Result<_, _>>()?,

@@ -9,7 +9,6 @@ mod error;
 mod json;
 mod set;
 mod table;
-mod zip;
 
 use std::{
     borrow::Cow,
@@ -70,7 +69,7 @@ impl SensorFile {
         if let Some((what, remedy)) = foreign(&bytes) {
             return Err(SensorFileError::Foreign { file: name, what, remedy });
         }
-        let (content, notes) = if bytes.starts_with(b"\x93NUMPY") || bytes.starts_with(zip::MAGIC) {
+        let (content, notes) = if bytes.starts_with(b"\x93NUMPY") || bytes.starts_with(arrays::ARCHIVE) {
             let stack = Stack::parse(bytes).map_err(|fault| fault.of(&name))?;
             (Content::Stack(stack), Vec::new())
         } else {
@@ -115,9 +114,7 @@ impl SensorFile {
     pub fn set(&self, index: usize) -> Result<Cow<'_, SensorSet>, SensorFileError> {
         match &self.content {
             Content::Sets(sets) => Ok(Cow::Borrowed(&sets[index])),
-            Content::Stack(stack) => {
-                stack.set(index).map(Cow::Owned).map_err(|fault| fault.of(&self.name))
-            }
+            Content::Stack(stack) => stack.set(index).map(Cow::Owned).map_err(|fault| fault.of(&self.name)),
         }
     }
 }
@@ -137,7 +134,11 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const KNOWN: [(&[u8], &str, &str); 8] = [
         (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
         (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
-        (b"\x1f\x8b", "compressed", "unpack it first, or pipe it: gunzip -c FILE | scope recover --sensors -"),
+        (
+            b"\x1f\x8b",
+            "compressed",
+            "unpack it first, or pipe it: gunzip -c FILE | scope recover --sensors -",
+        ),
         (b"\x89HDF", "an HDF5 or MATLAB file", "write the measurements as CSV or npy"),
         (b"MATLAB", "a MATLAB file", "write the measurements as CSV or npy"),
         (b"PAR1", "a Parquet file", "write the measurements as CSV or npy"),

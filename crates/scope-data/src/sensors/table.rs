@@ -142,7 +142,8 @@ impl Reader {
         let cells = cells.strip_suffix(&[""]).filter(|cells| cells.len() == expected).unwrap_or(cells);
         if cells.len() != expected {
             let commas = self.separator == Separator::Character(',') && cells.len() > expected;
-            let hint = if commas { "; if commas are decimal signs, separate columns by semicolons" } else { "" };
+            let hint =
+                if commas { "; if commas are decimal signs, separate columns by semicolons" } else { "" };
             return Err(Fault::Cells { got: cells.len(), expected, hint });
         }
         let [first, second] = self.columns.place;
@@ -267,6 +268,11 @@ impl Rows {
         };
         let sensors = self.places.into_iter().zip(self.values);
         let sensors = sensors.map(|(at, (channel, value))| Sensor { channel, place: place(at), value });
-        SensorSet { name: self.name, sensors: sensors.collect(), disk: None, labels: Labels::Lines(self.lines) }
+        SensorSet {
+            name: self.name,
+            sensors: sensors.collect(),
+            disk: None,
+            labels: Labels::Lines(self.lines),
+        }
     }
 }

@@ -1,9 +1,15 @@
-//! Figures: pictures drawn pixel by pixel and written as PNG, curves as SVG.
+//! Figures: drawings of rectangles, lines, letters and images, written as SVG or PNG.
 
+mod axes;
+mod bars;
 mod canvas;
 mod curves;
+mod drawing;
 mod masks;
 
-pub use canvas::{Canvas, Colour, FigureError};
-pub use curves::{Curve, curves_svg};
+pub use axes::Scale;
+pub use bars::{Bars, bar_chart};
+pub use canvas::{Colour, FigureError};
+pub use curves::{AxisLabel, Curve, curve_chart};
+pub use drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER, SERIES};
 pub use masks::{mask_gallery, mask_panels};

@@ -14,7 +14,7 @@ use scope_data::{
     },
     write_whole,
 };
-use scope_eval::figure::{Canvas, mask_gallery, mask_panels};
+use scope_eval::figure::{Drawing, mask_gallery, mask_panels};
 use scope_pde::{Pde, Split};
 
 use super::{Outcome, pde_names, resolution};
@@ -112,7 +112,7 @@ impl MaskCommand {
 }
 
 /// The observed channels side by side.
-fn picture(masks: &ContextMasks, condition: Condition) -> Canvas {
+fn picture(masks: &ContextMasks, condition: Condition) -> Drawing {
     let [a, u] = condition.task().observes();
     let mut panels = Vec::new();
     if a {
@@ -121,7 +121,7 @@ fn picture(masks: &ContextMasks, condition: Condition) -> Canvas {
     if u {
         panels.push((format!("u: {condition}"), &masks.u));
     }
-    mask_panels(&panels, (512 / masks.a.size()).max(1))
+    mask_panels(&panels, 256.0)
 }
 
 fn families() -> impl TypedValueParser<Value = Family> {

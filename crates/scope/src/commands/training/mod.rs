@@ -9,7 +9,7 @@ use std::{path::Path, time::Duration};
 use anyhow::Context;
 use clap::Args;
 use scope_data::{Dataset, write_whole};
-use scope_eval::figure::{Curve, curves_svg};
+use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_model::Model;
 use scope_train::{
     Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
@@ -159,7 +159,9 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
         .collect();
     curves.push(series("gradient norm".to_owned(), &|line| Some(line.norm)));
     curves.push(series("latent spread".to_owned(), &|line| line.spread));
-    let svg = curves_svg(&folder.path().display().to_string(), "draws", &curves);
-    write_whole(&folder.path().join("curves.svg"), svg.as_bytes())?;
+    let title = folder.path().display().to_string();
+    let draws = AxisLabel { name: "draws", scale: Scale::Linear };
+    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves);
+    write_whole(&folder.path().join("curves.svg"), chart.to_svg()?.as_bytes())?;
     Ok(())
 }

@@ -1,0 +1,96 @@
+//! Bar charts on logarithmic axes, as in the paper's comparison figure.
+
+use super::{
+    axes::{Area, Axis, Scale, short},
+    drawing::{Anchor, Drawing, INK, Letters, SERIES},
+};
+
+/// One method's bars.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// The method.
+    pub name: String,
+    /// Its mean and standard deviation in each group; none where it was not measured.
+    pub values: Vec<Option<(f64, f64)>>,
+}
+
+const BAR: f64 = 16.0;
+const GROUP_GAP: f64 = 26.0;
+const HEIGHT: f64 = 220.0;
+/// Room at the left for the axis, above for title and numbers, below for groups and legend.
+const MARGINS: [f64; 3] = [56.0, 40.0, 26.0];
+
+/// A chart with a group of bars for each name in `groups`, one bar a method, whiskers of one standard deviation. A lower
+/// whisker that would reach zero ends at the axis.
+pub fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) -> Drawing {
+    let values = || bars.iter().flat_map(|bars| bars.values.iter().flatten());
+    let reach = values().flat_map(|(mean, sd)| [0.6 * mean, mean + sd]);
+    let axis = Axis::over(Scale::Log, reach);
+    let [left, top, bottom] = MARGINS;
+    let group = bars.len() as f64 * BAR + GROUP_GAP;
+    let width = (groups.len() as f64 * group + GROUP_GAP).max(Letters::Normal.width(title));
+    let area = Area { at: (left, top), size: (width, HEIGHT) };
+    let legend_height = 16.0 * bars.len() as f64 + 8.0;
+    let mut drawing = Drawing::new(left + width + 12.0, top + HEIGHT + bottom + legend_height);
+    drawing.text((left, top - 20.0), title, Letters::Normal, Anchor::Start, INK);
+    area.draw_vertical(&mut drawing, &axis, y_name);
+    drawing.frame(area.at, area.size, INK);
+    for (g, name) in groups.iter().enumerate() {
+        let start = left + GROUP_GAP + g as f64 * group;
+        for (k, bars) in bars.iter().enumerate() {
+            if let Some(Some(value)) = bars.values.get(g) {
+                draw_bar(&mut drawing, &area, &axis, start + k as f64 * BAR, *value, k);
+            }
+        }
+        let middle = start + bars.len() as f64 * BAR / 2.0;
+        drawing.text((middle, top + HEIGHT + 14.0), name, Letters::Small, Anchor::Middle, INK);
+    }
+    for (k, bars) in bars.iter().enumerate() {
+        let y = top + HEIGHT + bottom + 12.0 + 16.0 * k as f64;
+        drawing.rectangle((left, y - 9.0), (10.0, 10.0), SERIES[k % SERIES.len()]);
+        drawing.text((left + 16.0, y), &bars.name, Letters::Small, Anchor::Start, INK);
+    }
+    drawing
+}
+
+fn draw_bar(drawing: &mut Drawing, area: &Area, axis: &Axis, x: f64, (mean, sd): (f64, f64), series: usize) {
+    let (top, bottom) = (area.y(axis, mean), area.at.1 + area.size.1);
+    drawing.rectangle((x + 1.0, top), (BAR - 2.0, bottom - top), SERIES[series % SERIES.len()]);
+    let (low, high) = (area.y(axis, mean - sd), area.y(axis, mean + sd));
+    let middle = x + BAR / 2.0;
+    drawing.stroke(&[(middle, low), (middle, high)], 1.0, INK);
+    for end in [low, high] {
+        drawing.stroke(&[(middle - 2.5, end), (middle + 2.5, end)], 1.0, INK);
+    }
+    let number = short((mean * 100.0).round() / 100.0);
+    drawing.text_upwards(
+        (middle + 3.5, high - 4.0 - Letters::Small.width(&number) / 2.0),
+        &number,
+        Letters::Small,
+        INK,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_that_were_not_measured_are_left_out() {
+        let groups = ["Darcy".to_owned(), "Poisson".to_owned()];
+        let bars = |name: &str, values| Bars { name: name.to_owned(), values };
+        let drawing = bar_chart(
+            "forward u",
+            "error %",
+            &groups,
+            &[
+                bars("Full", vec![Some((2.17, 0.9)), Some((1.68, 2.0))]),
+                bars("SP-10M", vec![None, Some((1.67, 0.92))]),
+            ],
+        );
+        let svg = drawing.to_svg().unwrap();
+        // The paper, a bar for each of three values and two keys of the legend.
+        assert_eq!(svg.matches("<rect").count(), 1 + 3 + 2);
+        assert!([">2.17<", ">1.68<", ">1.67<", ">Darcy<", ">SP-10M<"].iter().all(|text| svg.contains(text)));
+    }
+}
