@@ -5,6 +5,7 @@ mod evaluate;
 pub mod figure;
 mod metrics;
 mod protocol;
+pub mod trust;
 
 pub use evaluate::{Errors, Summary, evaluate};
 pub use metrics::{bit_error_rate, relative_error};

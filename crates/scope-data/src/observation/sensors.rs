@@ -102,8 +102,10 @@ impl std::error::Error for SensorError {}
 /// A context made of sensors: which points are seen, and their values in stored coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserContext {
-    /// The observed points.
+    /// The observed points, those of a known disk among them.
     pub masks: ContextMasks,
+    /// The points that sensors measured.
+    pub measured: ContextMasks,
     /// \[S, S\] for a and for u, zero where nothing is seen.
     pub values: [Vec<f32>; 2],
     /// Sensors that share their pixel with an earlier one.
@@ -128,6 +130,8 @@ impl UserContext {
             let (i, j) = locate(pde, size, number, sensor.place)?;
             pixels[sensor.channel as usize].add(number, i * size + j, sensor.value)?;
         }
+        let [a, u] = pixels.each_ref().map(|pixels| pixels.mask.clone());
+        let measured = ContextMasks { a, u };
         if let Some(disk) = disk {
             check_disk(disk, size).map_err(SensorError::Disk)?;
             for point in disk.points(size) {
@@ -136,7 +140,8 @@ impl UserContext {
         }
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
         let [a, u] = pixels;
-        Ok(Self { values: [a.stored(), u.stored()], masks: ContextMasks { a: a.mask, u: u.mask }, shared })
+        let values = [a.stored(), u.stored()];
+        Ok(Self { masks: ContextMasks { a: a.mask, u: u.mask }, measured, values, shared })
     }
 
     /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).
@@ -361,6 +366,7 @@ mod tests {
         let sensors = [sensor(Place::Index(40, 60), 0.25)];
         let context = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
         assert_eq!(context.masks.a, context.masks.u);
+        assert_eq!((context.measured.a.count(), context.measured.u.count()), (0, 1));
         let centre = 40 * 128 + 60;
         assert_eq!(context.values[0][centre], constants.a.stored_zero());
         assert_eq!(context.values[1][centre], constants.u.store(0.25));
