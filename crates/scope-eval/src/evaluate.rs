@@ -1,116 +1,128 @@
-//! A model on held-out records, condition by condition.
+//! A method on held-out records, condition by condition.
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use scope_data::{
     Channel, Dataset,
-    observation::{Condition, MaskSampler, Namespace, gather_context},
+    observation::{Condition, ContextMasks, MaskSampler, Namespace, gather_context},
 };
-use scope_model::{ModelError, Reconstructor};
+use scope_model::Fields;
 use scope_pde::Pde;
-use serde::Serialize;
 
-use crate::metrics::{bit_error_rate, relative_error};
+use crate::{error::EvalError, metrics::Recovered, recovery::Recovery, regions::Regions};
 
-/// Contexts made and recovered at a time.
-const BATCH: usize = 32;
+/// One value a record; none where it is not defined.
+pub type PerRecord = Vec<Option<f64>>;
 
-/// A mean over the records that have a value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// Records scored.
-    pub count: usize,
-    /// Records without a value: zero targets have no relative error.
-    pub undefined: usize,
-    /// The mean of their values; none if nothing was scored.
-    pub mean: Option<f64>,
-    /// Their standard deviation, divided by one less than the count.
-    pub sd: Option<f64>,
-}
-
-impl Summary {
-    /// Of one value a record.
-    pub fn of(values: &[Option<f64>]) -> Self {
-        let scored: Vec<f64> = values.iter().flatten().copied().collect();
-        let count = scored.len();
-        let mean = (count > 0).then(|| scored.iter().sum::<f64>() / count as f64);
-        let sd = mean
-            .filter(|_| count > 1)
-            .map(|mean| (scored.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1) as f64).sqrt());
-        Self { count, undefined: values.len() - count, mean, sd }
-    }
-}
-
-/// What one condition gave, a value a record: errors in percent.
+/// What one condition gave. Measures by their names in files: `a` and `u` are relative L2 errors in percent, `a/rmse` and `u/rmse`
+/// absolute ones in physical units, `ber` Darcy's bit error rate of a in percent, `a/fluid` and its like the relative errors
+/// of the cylinder's regions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Errors {
-    /// Relative L2 errors of a and of u.
-    pub relative: [Vec<Option<f64>>; 2],
-    /// Darcy's bit error rates of a, else empty.
-    pub ber: Vec<Option<f64>>,
+pub struct Scores {
+    /// A value a record for each measure.
+    pub measures: BTreeMap<String, PerRecord>,
+    /// BLAKE3 of the masks, record after record, a before u.
+    pub masks: String,
 }
 
-impl Errors {
-    /// The summaries of its channels, by the names that files use.
-    pub fn summaries(&self) -> BTreeMap<&'static str, Summary> {
-        let [a, u] = &self.relative;
-        let mut all = BTreeMap::from([("a", Summary::of(a)), ("u", Summary::of(u))]);
-        if !self.ber.is_empty() {
-            all.insert("ber", Summary::of(&self.ber));
+/// Which records are evaluated, and under which masks.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluation<'a> {
+    /// The records.
+    pub data: &'a Dataset,
+    /// Of the test masks.
+    pub mask_seed: u64,
+    /// The first so many records.
+    pub records: usize,
+    /// Contexts recovered together; it changes speed and memory, never a result.
+    pub batch: usize,
+}
+
+impl Evaluation<'_> {
+    /// Refuses a method that is made for other records.
+    pub fn require_fit(&self, method: &dyn Recovery) -> Result<(), EvalError> {
+        let meta = self.data.meta();
+        let refuse = |problem: String| Err(EvalError::Mismatch(problem));
+        if method.pde() != meta.pde || method.constants() != meta.constants() {
+            return refuse(format!(
+                "{} holds {}, and the model was trained on {}: problem and normalisation must be the same",
+                self.data.folder().display(),
+                meta.pde.name(),
+                method.pde().name()
+            ));
         }
-        all
+        if method.resolution() != meta.resolution {
+            let (reads, has) = (method.resolution(), meta.resolution);
+            return refuse(format!(
+                "the model reads {reads} x {reads} grids and the records are on {has} x {has}"
+            ));
+        }
+        Ok(())
     }
-}
 
-/// Recovers the first `limit` records of a set under one condition, with the test masks of a seed. `progress` hears how many
-/// records are done.
-pub fn evaluate(
-    model: &Reconstructor,
-    data: &Dataset,
-    condition: Condition,
-    seed: u64,
-    limit: usize,
-    progress: &mut dyn FnMut(usize),
-) -> Result<Errors, ModelError> {
-    let (meta, size) = (data.meta(), data.meta().resolution);
-    let sampler = MaskSampler::new(meta.pde, seed, size);
-    let zero = |channel: Channel, record: usize| meta.channel(channel).zero_records.contains(&record);
-    let mut errors = Errors { relative: [Vec::new(), Vec::new()], ber: Vec::new() };
-    let count = limit.min(data.len());
-    for first in (0..count).step_by(BATCH) {
-        let records = first..(first + BATCH).min(count);
-        let mut contexts = vec![0.0; records.len() * 4 * size * size];
-        for (record, context) in records.clone().zip(contexts.chunks_mut(4 * size * size)) {
-            let disk = data.disk(record);
-            let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
-            gather_context(&data.pair(record), &masks, context);
-        }
-        for (record, fields) in records.clone().zip(model.recover(&contexts)?) {
-            let pair = data.pair(record);
-            let both = [(Channel::A, &fields.a, pair.a()), (Channel::U, &fields.u, pair.u())];
-            for (errors, (channel, recovered, stored)) in errors.relative.iter_mut().zip(both) {
-                let scaling = meta.channel(channel).scaling();
-                errors.push(relative_error(recovered, stored, scaling, zero(channel, record)));
+    /// Recovers the records under one condition and scores them. `progress` hears how many are done.
+    pub fn condition(
+        &self,
+        method: &dyn Recovery,
+        condition: Condition,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Scores, EvalError> {
+        let each = 4 * self.data.meta().resolution.pow(2);
+        let mut measures: BTreeMap<String, PerRecord> = BTreeMap::new();
+        let mut hasher = blake3::Hasher::new();
+        for first in (0..self.records).step_by(self.batch.max(1)) {
+            let records: Vec<usize> = (first..(first + self.batch.max(1)).min(self.records)).collect();
+            let mut contexts = vec![0.0; records.len() * each];
+            let masks: Vec<ContextMasks> = (records.par_iter().zip(contexts.par_chunks_mut(each)))
+                .map(|(record, context)| self.observe(*record, condition, context))
+                .collect();
+            for word in masks.iter().flat_map(|masks| masks.a.words().iter().chain(masks.u.words())) {
+                hasher.update(&word.to_le_bytes());
             }
-            if meta.pde == Pde::Darcy {
-                errors.ber.push(Some(bit_error_rate(&fields.a, pair.a(), meta.a.scaling())));
+            let fields = method.recover(&contexts).map_err(EvalError::Recovery)?;
+            let scored: Vec<_> = (records.par_iter().zip(&fields))
+                .map(|(record, fields)| self.score(*record, fields))
+                .collect();
+            for (measure, value) in scored.into_iter().flatten() {
+                measures.entry(measure).or_default().push(value);
             }
+            progress(first + records.len());
         }
-        progress(records.end);
+        Ok(Scores { measures, masks: hasher.finalize().to_string() })
     }
-    Ok(errors)
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// Writes what is seen of a record.
+    pub fn observe(&self, record: usize, condition: Condition, context: &mut [f32]) -> ContextMasks {
+        let meta = self.data.meta();
+        let sampler = MaskSampler::new(meta.pde, self.mask_seed, meta.resolution);
+        let disk = self.data.disk(record);
+        let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
+        gather_context(&self.data.pair(record), &masks, context);
+        masks
+    }
 
-    #[test]
-    fn undefined_records_are_counted_and_not_averaged() {
-        let summary = Summary::of(&[Some(1.0), None, Some(3.0)]);
-        assert_eq!((summary.count, summary.undefined), (2, 1));
-        assert_eq!((summary.mean, summary.sd), (Some(2.0), Some(2.0_f64.sqrt())));
-        let nothing = Summary::of(&[None]);
-        assert_eq!((nothing.count, nothing.undefined, nothing.mean, nothing.sd), (0, 1, None, None));
+    /// All measures of one record.
+    fn score(&self, record: usize, fields: &Fields) -> Vec<(String, Option<f64>)> {
+        let (meta, pair) = (self.data.meta(), self.data.pair(record));
+        let regions = self.data.disk(record).map(|disk| Regions::of(&disk, meta.resolution));
+        let mut values = Vec::new();
+        for (channel, name, field, stored) in
+            [(Channel::A, "a", &fields.a, pair.a()), (Channel::U, "u", &fields.u, pair.u())]
+        {
+            let recovered = Recovered { field, stored, scaling: meta.channel(channel).scaling() };
+            values.push((name.to_owned(), recovered.relative_error(|_| true)));
+            values.push((format!("{name}/rmse"), Some(recovered.absolute_error())));
+            if let Some(regions) = &regions {
+                for (k, region) in Regions::NAMES.iter().enumerate() {
+                    let error = recovered.relative_error(|point| regions.contains(k, point));
+                    values.push((format!("{name}/{region}"), error));
+                }
+            }
+            if meta.pde == Pde::Darcy && channel == Channel::A {
+                values.push(("ber".to_owned(), Some(recovered.bit_error_rate())));
+            }
+        }
+        values
     }
 }

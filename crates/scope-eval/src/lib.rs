@@ -1,12 +1,25 @@
-//! How well a model recovers held-out fields, and pictures. Tables, paired statistics and further figures will
-//! live here.
+//! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
 
+mod error;
 mod evaluate;
 pub mod figure;
+mod identity;
 mod metrics;
+mod paired;
 mod protocol;
+mod recovery;
+mod regions;
+mod results;
+mod summary;
 pub mod trust;
 
-pub use evaluate::{Errors, Summary, evaluate};
-pub use metrics::{bit_error_rate, relative_error};
+pub use error::EvalError;
+pub use evaluate::{Evaluation, PerRecord, Scores};
+pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
+pub use metrics::Recovered;
+pub use paired::{Paired, compare};
 pub use protocol::Protocol;
+pub use recovery::{Recovery, RecoveryError};
+pub use regions::Regions;
+pub use results::{Record, Results, Summaries};
+pub use summary::Summary;

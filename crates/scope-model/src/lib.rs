@@ -12,6 +12,7 @@ mod initial;
 mod model;
 mod network;
 mod reconstruct;
+mod training;
 mod weights;
 
 pub use accounting::{Accounting, Component};
@@ -24,4 +25,5 @@ pub use initial::initialise;
 pub use model::Model;
 pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
-pub use weights::{About, Training, WeightFile, WeightKind};
+pub use training::{Adapted, Training, View};
+pub use weights::{About, WeightFile, WeightKind};

@@ -18,7 +18,7 @@ use scope_engine::{Params, Tensor};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
-use crate::{config::ModelConfig, error::ModelError};
+use crate::{config::ModelConfig, error::ModelError, training::Training};
 
 /// The key of our entry in the header's metadata.
 const KEY: &str = "scope";
@@ -52,20 +52,6 @@ pub struct About {
     pub config: ModelConfig,
     /// How it was trained, if it was.
     pub training: Option<Training>,
-}
-
-/// How a model came to be, for whoever reads its figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Training {
-    /// The recipe's name.
-    pub recipe: String,
-    /// Examples seen.
-    pub draws: u64,
-    /// Examples that were planned: with fewer seen, training was cut short.
-    pub planned: u64,
-    /// Whether its data were made by our own solvers: fresh draws, not the released records.
-    pub generated: bool,
 }
 
 /// The entry as it is written.

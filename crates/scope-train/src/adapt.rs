@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
-use scope_model::{Decoder, DecoderConfig, Model, ModelConfig, initialise};
-use serde::{Deserialize, Serialize};
+use scope_model::{Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
 use crate::{
     error::TrainError,
@@ -14,16 +13,6 @@ use crate::{
     run::{Counters, Feed, Learner},
     step::{LONGEST, StepReport},
 };
-
-/// What a head sees of a record in training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum View {
-    /// z_M, the predicted latents of a sparse context: SP, what it will see when it is used.
-    Sparse,
-    /// z_F, the latents of the complete view: DP, the control.
-    Complete,
-}
 
 /// A replacement decoder in training. Its layout is its own: the backbone is not even in reach.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ mod recorded;
 mod run;
 mod step;
 
-pub use adapt::{Adaptation, HeadTrainer, View};
+pub use adapt::{Adaptation, HeadTrainer};
 pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};

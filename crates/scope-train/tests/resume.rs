@@ -7,11 +7,9 @@ use std::{fs, path::Path, time::Duration};
 
 use scope_data::Dataset;
 use scope_engine::Device;
-use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer};
+use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View};
 use scope_pde::{Pde, Split};
-use scope_train::{
-    AdaptConfig, Ask, Conduct, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder, View,
-};
+use scope_train::{AdaptConfig, Ask, Conduct, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder};
 use small_set::make;
 
 /// Asks to stop after some steps.
@@ -76,7 +74,7 @@ fn stopping_and_resuming_changes_no_bit() {
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let head = |view| {
         let head = DecoderConfig { mlp: vec![20; 3], conv: vec![6; 4] };
-        Some(AdaptConfig { base: "initial".to_owned(), view, head })
+        Some(AdaptConfig { base: "initial".to_owned(), trained: None, view, head })
     };
     // Forty steps: twenty of pretraining and twenty of joint training in the first two.
     let half = ["pretrain.epochs=1", "main.epochs=1"];

@@ -35,18 +35,20 @@ fn evaluated(folder: &Path, more: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn all_conditions_are_evaluated_whatever_the_threads() {
+fn all_conditions_are_evaluated_whatever_threads_and_batch() {
     let root = trained("poisson");
     let one = evaluated(root.path(), &["--protocol", "all", "--limit", "3", "--threads", "1"]);
-    let three = evaluated(root.path(), &["--protocol", "all", "--limit", "3", "--threads", "3"]);
+    let three = ["--protocol", "all", "--limit", "3", "--threads", "3", "--batch", "2"];
+    let three = evaluated(root.path(), &three);
     assert_eq!(one, three);
     assert_eq!(one["conditions"].as_object().unwrap().len(), 75);
     let primary = &one["conditions"]["forward/uniform/500"]["u"];
     assert_eq!((&primary["count"], &primary["undefined"]), (&3.into(), &0.into()));
     assert!(primary["mean"].as_f64().unwrap() > 0.0);
     let identity = &one["identity"];
-    assert_eq!((&identity["draws"], &identity["cut_short"]), (&16.into(), &false.into()));
-    assert!(identity["data_origin"].as_str().unwrap().starts_with("generated"));
+    let training = &identity["method"]["training"];
+    assert_eq!((&training["draws"], &training["cut_short"]), (&16.into(), &false.into()));
+    assert_eq!((&training["generated"], &identity["data"]["generated"]), (&true.into(), &true.into()));
 }
 
 #[test]
@@ -59,6 +61,35 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
     let benchmark = [&plain[..], &["--protocol", "benchmark"]].concat();
     let refused = scope(root.path(), &benchmark).assert().code(1).get_output().stderr.clone();
     assert!(String::from_utf8(refused).unwrap().contains("for the cylinder only"));
+}
+
+#[test]
+fn evaluations_are_compared_on_the_same_records_and_masks_only() {
+    let root = trained("poisson");
+    let adapt =
+        ["adapt", "--base", "run", "--data", "train", "--head", "1m", "--draws", "8", "--set", "batch=8"];
+    succeed(root.path(), &[&adapt[..], &["--device", "cpu", "--out", "head"]].concat());
+    for run in ["run", "head"] {
+        succeed(root.path(), &["evaluate", "--run", run, "--data", "test", "--device", "cpu"]);
+    }
+    let lines = succeed(root.path(), &["compare", "head", "run", "--json"]);
+    let lines: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(lines.as_array().unwrap().len(), 4);
+    assert_eq!((&lines[1]["condition"], &lines[1]["measure"]), (&"forward/uniform/500".into(), &"u".into()));
+    assert_eq!(lines[1]["count"], 10);
+    let mean = |run: &str| {
+        let text = std::fs::read_to_string(root.path().join(run).join("eval/uniform500.json")).unwrap();
+        let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+        results["conditions"]["forward/uniform/500"]["u"]["mean"].as_f64().unwrap()
+    };
+    assert!((lines[1]["difference"].as_f64().unwrap() - (mean("head") - mean("run"))).abs() < 1e-9);
+    let text = succeed(root.path(), &["compare", "head", "run", "--condition", "inverse/uniform/500"]);
+    assert!(text.contains("A = FO / SP-1M (tiny), B = FO (tiny)"), "{text}");
+    succeed(root.path(), &["evaluate", "--run", "run", "--data", "test", "--device", "cpu", "--seed", "7"]);
+    let refused =
+        scope(root.path(), &["compare", "head", "run"]).assert().code(1).get_output().stderr.clone();
+    let refused = String::from_utf8(refused).unwrap();
+    assert!(refused.contains("differ in their masks (seed 20261013 and seed 7)"), "{refused}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use scope_data::{
     Channel,
     observation::{NAMED_POINTS, UserContext},
 };
-use scope_model::About;
+use scope_model::{About, CardTraining};
 use serde::{Serialize, Serializer};
 
 use super::{Known, Trust, has_disk, mask_of};
@@ -153,8 +153,8 @@ pub(super) fn warnings(
     if let Some(training) = about.training.as_ref().filter(|training| training.draws < training.planned) {
         all.push(Warning::CutShort { draws: training.draws, planned: training.planned });
     }
-    let training = known.card.map(|card| &card.training);
-    if training.is_some_and(|training| !training.tasks.iter().any(|task| task == trust.task)) {
+    let (tasks, sensors) = CardTraining::covers(about.training.as_ref());
+    if !tasks.iter().any(|task| task.name() == trust.task) {
         all.push(Warning::Task(trust.task));
     }
     if trust.held_out_percent.is_none() {
@@ -163,7 +163,6 @@ pub(super) fn warnings(
     if has_disk(about.pde) && context.masks == context.measured {
         all.push(Warning::NoGeometry);
     }
-    let sensors = training.map_or([500, NAMED_POINTS], |training| training.sensors);
     for channel in Channel::BOTH {
         all.extend(outside_range(about, known, context, channel));
         all.extend(unusual_count(context, sensors, channel));

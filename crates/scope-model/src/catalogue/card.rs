@@ -2,12 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_data::{Channel, write_whole};
+use scope_data::{
+    Channel,
+    observation::{NAMED_POINTS, Task},
+    write_whole,
+};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
 use super::held_out::HeldOut;
-use crate::error::ModelError;
+use crate::{
+    error::ModelError,
+    training::{Training, View},
+};
 
 /// The version of the layout.
 const FORMAT: u32 = 1;
@@ -66,7 +73,8 @@ pub struct CardTraining {
     /// Examples that were planned: with fewer seen, training was cut short.
     pub planned: u64,
     /// Of initial parameters, batches and masks.
-    pub seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
@@ -77,6 +85,17 @@ pub struct CardTraining {
     pub tasks: Vec<String>,
     /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
     pub sensors: [usize; 2],
+}
+
+impl CardTraining {
+    /// The tasks that a training covers, and the fewest and the most sensors of a field on a grid of 128 x 128: all of
+    /// the protocol's, or what a replacement decoder saw.
+    pub fn covers(training: Option<&Training>) -> (&'static [Task], [usize; 2]) {
+        match training.and_then(|training| training.adapted.as_deref()) {
+            Some(adapted) if adapted.view == View::Sparse => (&[Task::Forward, Task::Inverse], [500, 500]),
+            _ => (&Task::ALL, [500, NAMED_POINTS]),
+        }
+    }
 }
 
 /// What a model was trained on.

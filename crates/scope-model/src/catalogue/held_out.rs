@@ -43,8 +43,18 @@ struct Evaluation {
 #[derive(Deserialize)]
 struct Identity {
     records: usize,
-    model: String,
-    data_origin: String,
+    method: Method,
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Method {
+    blake3: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    origin: String,
 }
 
 #[derive(Deserialize)]
@@ -59,19 +69,20 @@ impl HeldOut {
         let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
         let evaluation: Evaluation =
             serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
-        let Identity { records, model: evaluated, data_origin } = evaluation.identity;
+        let Identity { records, method, data } = evaluation.identity;
+        let evaluated = method.blake3.unwrap_or_else(|| "none".to_owned());
         if evaluated != model {
             return Err(refuse(format!(
                 "it is of a weight file with BLAKE3 {evaluated}, not {model}: evaluate this very file"
             )));
         }
-        if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data_origin) {
+        if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data.origin) {
             return Err(refuse(format!(
-                "it is of {records} records ({data_origin}), those before of {} ({})",
-                self.records, self.origin
+                "it is of {records} records ({}), those before of {} ({})",
+                data.origin, self.records, self.origin
             )));
         }
-        (self.records, self.origin) = (records, data_origin);
+        (self.records, self.origin) = (records, data.origin);
         for (condition, channels) in evaluation.conditions {
             let mean = |name: &str| channels.get(name).and_then(|channel| channel.mean);
             let errors = ConditionErrors { a: mean("a"), u: mean("u"), ber: mean("ber") };

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use scope_data::{Dataset, Origin, write_whole};
-use scope_model::{DecoderConfig, ModelConfig};
+use scope_model::{DecoderConfig, ModelConfig, Training, View};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::{adapt::View, error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
+use crate::{error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
 
 /// The resolved configuration of a run. Two runs with equal configurations are equal in every bit (on one kind
 /// of device), and a run is only continued under the configuration it began with.
@@ -79,6 +79,9 @@ pub struct DataIdentity {
 pub struct AdaptConfig {
     /// BLAKE3 of the base's weight file.
     pub base: String,
+    /// How the base was trained, as its weight file tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained: Option<Training>,
     /// What the head sees in training.
     pub view: View,
     /// The head's widths.

@@ -13,7 +13,7 @@ mod tensorboard;
 use std::time::{Duration, Instant};
 
 use scope_data::Dataset;
-use scope_model::{About, Training, WeightKind};
+use scope_model::{About, Adapted, Training, View, WeightKind};
 
 pub use checkpoint::Position;
 pub use config::{AdaptConfig, DataIdentity, Length, RunConfig, Stage};
@@ -24,7 +24,7 @@ pub use length::stages;
 pub use metrics::Line;
 pub use plan::{Ask, MakeLearner, learner, plan};
 
-use crate::{adapt::View, error::TrainError, step::Measured};
+use crate::{error::TrainError, step::Measured};
 use metrics::Metrics;
 use tensorboard::EventFile;
 
@@ -219,6 +219,16 @@ impl Session<'_> {
             draws: self.position.draws,
             planned: self.config.total(),
             generated: self.config.data.generated,
+            seed: Some(self.config.seed),
+            minutes: match self.config.length {
+                Length::Minutes(minutes) => Some(minutes),
+                Length::Epochs(_) | Length::Draws(_) => None,
+            },
+            adapted: self
+                .config
+                .adapt
+                .as_ref()
+                .map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
         };
         let meta = self.data.meta();
         let (pde, constants, config) = (meta.pde, meta.constants(), model.config.clone());

@@ -5,7 +5,7 @@ mod data;
 mod demo;
 mod device;
 mod doctor;
-mod evaluate;
+mod evaluation;
 mod made_up;
 mod mask;
 mod model;
@@ -72,7 +72,9 @@ pub(crate) enum Command {
     /// Train a replacement decoder on a trained model
     Adapt(training::AdaptCommand),
     /// Measure a model's errors on held-out records
-    Evaluate(evaluate::EvaluateCommand),
+    Evaluate(evaluation::EvaluateCommand),
+    /// Compare two evaluations record by record
+    Compare(evaluation::CompareCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -92,6 +94,7 @@ impl Command {
             Command::Train(train) => train.run(),
             Command::Adapt(adapt) => adapt.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
+            Command::Compare(compare) => compare.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use scope_model::{Head, WeightFile};
-use scope_train::{AdaptConfig, Ask, Recipe, View};
+use scope_model::{Head, View, WeightFile};
+use scope_train::{AdaptConfig, Ask, Recipe};
 
 use super::RunArguments;
 use crate::commands::{Outcome, head_names, weight_file};
@@ -61,7 +61,12 @@ impl AdaptCommand {
             length: self.run.length(),
             seed: self.run.seed,
             log_every: self.run.log_every,
-            adapt: Some(AdaptConfig { base, view, head: self.head.config() }),
+            adapt: Some(AdaptConfig {
+                base,
+                trained: about.training.clone(),
+                view,
+                head: self.head.config(),
+            }),
         };
         let data = scope_data::Dataset::open(&self.run.data)?;
         anyhow::ensure!(

@@ -1,0 +1,36 @@
+//! What can go wrong in an evaluation, said so that a user knows what to do.
+
+use std::path::{Path, PathBuf};
+
+use scope_data::DataError;
+use thiserror::Error;
+
+use crate::recovery::RecoveryError;
+
+/// An error of this crate.
+#[derive(Debug, Error)]
+pub enum EvalError {
+    /// Something about files or data.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A method gave no fields.
+    #[error("the method under test failed: {0}")]
+    Recovery(RecoveryError),
+    /// Method and records do not belong together.
+    #[error("{0}")]
+    Mismatch(String),
+    /// A file of results is not what it should be.
+    #[error("{} is not a usable evaluation: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl EvalError {
+    pub(crate) fn malformed(path: &Path, problem: impl ToString) -> Self {
+        Self::Malformed { path: path.to_owned(), problem: problem.to_string() }
+    }
+}

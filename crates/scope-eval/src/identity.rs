@@ -1,0 +1,163 @@
+//! What was evaluated on what: enough to tell whether two results may be compared.
+
+use std::collections::BTreeMap;
+
+use scope_data::{Dataset, Origin};
+use scope_model::{About, Head, Preset};
+use serde::{Deserialize, Serialize};
+
+/// The whole identity of an evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The problem.
+    pub pde: String,
+    /// The named set of conditions.
+    pub protocol: String,
+    /// Records evaluated: the first so many of the set.
+    pub records: usize,
+    /// What was tested.
+    pub method: MethodIdentity,
+    /// The records.
+    pub data: DataIdentity,
+    /// What was seen of them.
+    pub masks: MaskIdentity,
+    /// Where and in which precision it was computed.
+    pub computed: String,
+    /// The version of this program.
+    pub version: String,
+}
+
+/// A method and how it came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MethodIdentity {
+    /// The kind of method: `scope`, an operator, `exact`.
+    pub name: String,
+    /// The size of a network, if it is one of the known ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What trained the backbone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
+    /// `native`, or view and size of a replacement such as `sp-10m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<String>,
+    /// Parameters of what is deployed.
+    pub parameters: usize,
+    /// BLAKE3 of the weight file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+    /// How it was trained, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<Budget>,
+}
+
+/// What training cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Examples seen by the backbone, or by the whole network.
+    pub draws: u64,
+    /// Examples seen by a replacement decoder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_draws: Option<u64>,
+    /// Whether it ended before the draws that were planned.
+    pub cut_short: bool,
+    /// Whether its data were made by our own solvers: fresh draws, not the released records.
+    pub generated: bool,
+    /// Of initial parameters, batches and masks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The time it was given, if its length was a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+}
+
+/// The records of an evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataIdentity {
+    /// BLAKE3 of the fields.
+    pub blake3: String,
+    /// Train or test.
+    pub split: String,
+    /// Where they come from, in words.
+    pub origin: String,
+    /// Whether our own solvers made them: fresh draws, not the released records.
+    pub generated: bool,
+    /// Points along each axis.
+    pub resolution: usize,
+}
+
+/// The masks of an evaluation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MaskIdentity {
+    /// Their seed.
+    pub seed: u64,
+    /// BLAKE3 of all masks of a condition, by its name.
+    pub blake3: BTreeMap<String, String>,
+}
+
+impl DataIdentity {
+    /// Of a data set.
+    pub fn of(data: &Dataset) -> Self {
+        let meta = data.meta();
+        Self {
+            blake3: meta.blake3.get("fields.npy").cloned().unwrap_or_default(),
+            split: meta.split.name().to_owned(),
+            origin: meta.origin.describe(meta.pde),
+            generated: matches!(meta.origin, Origin::Generated { .. }),
+            resolution: meta.resolution,
+        }
+    }
+}
+
+impl MethodIdentity {
+    /// Of a network in a weight file.
+    pub fn of_network(about: &About, parameters: usize, blake3: String) -> Self {
+        let native = |preset: &Preset| {
+            let known = preset.config(about.config.resolution);
+            (known.encoder, known.predictor, known.latent)
+                == (about.config.encoder, about.config.predictor, about.config.latent)
+        };
+        let preset = Preset::ALL.into_iter().find(native);
+        let trained = about.training.as_ref();
+        let adapted = trained.and_then(|training| training.adapted.as_deref());
+        let head = Head::ALL.into_iter().find(|head| head.config() == about.config.decoder);
+        let size = head.map_or("head", Head::name);
+        let decoder =
+            adapted.map_or("native".to_owned(), |adapted| format!("{}-{size}", adapted.view.short()));
+        // An adapted model's figures are those of its backbone, and of its head on top.
+        let backbone = adapted.map_or(trained, |adapted| adapted.base.as_ref());
+        let training = trained.map(|training| Budget {
+            draws: backbone.map_or(0, |backbone| backbone.draws),
+            head_draws: adapted.map(|_| training.draws),
+            cut_short: [Some(training), backbone].into_iter().flatten().any(|t| t.draws < t.planned),
+            generated: training.generated,
+            seed: training.seed,
+            minutes: training.minutes,
+        });
+        Self {
+            name: "scope".to_owned(),
+            model: preset.map(|preset| preset.name().to_owned()),
+            recipe: backbone.map(|backbone| backbone.recipe.clone()),
+            decoder: Some(decoder),
+            parameters,
+            blake3: Some(blake3),
+            training,
+        }
+    }
+
+    /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`.
+    pub fn label(&self) -> String {
+        let mut label = match self.recipe.as_deref() {
+            Some("full") => "Full".to_owned(),
+            Some(recipe) => recipe.to_uppercase(),
+            None => self.name.clone(),
+        };
+        if let Some(decoder) = self.decoder.as_deref().filter(|decoder| *decoder != "native") {
+            label.push_str(&format!(" / {}", decoder.to_uppercase()));
+        }
+        if let Some(model) = &self.model {
+            label.push_str(&format!(" ({model})"));
+        }
+        label
+    }
+}

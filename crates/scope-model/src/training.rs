@@ -1,0 +1,57 @@
+//! How a model came to be, for whoever reads its figures.
+
+use serde::{Deserialize, Serialize};
+
+/// The training of a model, as its weight file tells it. It holds nothing that differs between two equal runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// The recipe's name.
+    pub recipe: String,
+    /// Examples seen.
+    pub draws: u64,
+    /// Examples that were planned: with fewer seen, training was cut short.
+    pub planned: u64,
+    /// Whether its data were made by our own solvers: fresh draws, not the released records.
+    pub generated: bool,
+    /// Of initial parameters, batches and masks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The time it was given, if its length was a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+    /// If only a replacement decoder was trained: on what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapted: Option<Box<Adapted>>,
+}
+
+/// What a replacement decoder was put on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adapted {
+    /// What the decoder saw in training.
+    pub view: View,
+    /// The training of the frozen backbone, if it was trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Training>,
+}
+
+/// What a replacement decoder sees of a record in training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// z_M, the predicted latents of a sparse context: SP, what it will see when it is used.
+    Sparse,
+    /// z_F, the latents of the complete view: DP, the control.
+    Complete,
+}
+
+impl View {
+    /// The paper's two letters.
+    pub fn short(self) -> &'static str {
+        match self {
+            View::Sparse => "sp",
+            View::Complete => "dp",
+        }
+    }
+}

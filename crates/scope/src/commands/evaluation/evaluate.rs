@@ -1,0 +1,194 @@
+//! `scope evaluate`: a model's errors on held-out records.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use scope_data::{Dataset, observation::TEST_MASK_SEED, write_whole};
+use scope_engine::{Device, Dtype};
+use scope_eval::{
+    DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Results,
+};
+use scope_model::{Accounting, Precision, Reconstructor};
+
+use crate::{
+    commands::{Outcome, device::DeviceArguments, weight_file},
+    terminal::{Progress, Table, number, print_json, say, warn},
+};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope evaluate --run runs/poisson --data data/poisson-test
+  scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
+  scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -";
+
+/// Contexts recovered together.
+const BATCH: usize = 64;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EvaluateCommand {
+    /// A run folder or a weight file
+    #[arg(long, value_name = "RUN|FILE")]
+    run: PathBuf,
+    /// The records, which training must not have seen
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// Under which conditions
+    #[arg(long, default_value = "uniform500", value_parser = protocol_names())]
+    protocol: Protocol,
+    /// The first N records only
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    limit: usize,
+    /// Of the test masks
+    #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
+    seed: u64,
+    /// Contexts recovered together; results do not depend on it
+    #[arg(long, value_name = "B", default_value_t = BATCH, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    batch: usize,
+    /// Write the summaries to this file too; "-" for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where PROTOCOL.json and the per-record PROTOCOL.npz go [default: RUN/eval, if RUN is a folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
+    PossibleValuesParser::new(Protocol::ALL.map(Protocol::name)).try_map(|name| name.parse::<Protocol>())
+}
+
+impl EvaluateCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let path = weight_file(&self.run);
+        let device = self.device.open()?;
+        let precision = match device.training_precision() {
+            Dtype::Bf16 => Precision::Bf16,
+            _ => Precision::F32,
+        };
+        let model = Reconstructor::open(&path, &device, precision)?;
+        let data = Dataset::open(&self.data)?;
+        let records = self.limit.min(data.len());
+        let evaluation = Evaluation { data: &data, mask_seed: self.seed, records, batch: self.batch };
+        evaluation.require_fit(&model)?;
+        let conditions = self.protocol.conditions(data.meta().pde);
+        anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
+        let method = network_identity(&path, &model)?;
+        if data.meta().split.name() == "train" {
+            warn(&format!(
+                "{} is a training set: errors on records a model has seen say little",
+                self.data.display()
+            ));
+        }
+        let progress = Progress::new("evaluating", records * conditions.len());
+        let mut record = Record::new(self.identity(&device, precision, method, &data, records));
+        for (k, condition) in conditions.into_iter().enumerate() {
+            let report = &mut |done| progress.at(k * records + done);
+            record.add(condition.to_string(), evaluation.condition(&model, condition, report)?);
+        }
+        progress.finish();
+        self.report(&record)
+    }
+
+    fn identity(
+        &self,
+        device: &Device,
+        precision: Precision,
+        method: MethodIdentity,
+        data: &Dataset,
+        records: usize,
+    ) -> Identity {
+        let place = match device {
+            Device::Cpu(_) => "cpu",
+            Device::Cuda(_) => "cuda",
+        };
+        let precision = match precision {
+            Precision::F32 => "f32",
+            Precision::Bf16 => "bf16",
+        };
+        Identity {
+            pde: data.meta().pde.name().to_owned(),
+            protocol: self.protocol.name().to_owned(),
+            records,
+            method,
+            data: DataIdentity::of(data),
+            masks: MaskIdentity { seed: self.seed, ..MaskIdentity::default() },
+            computed: format!("{place} {precision}"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    fn report(&self, record: &Record) -> anyhow::Result<Outcome> {
+        let results = &record.results;
+        let quiet = self.json.as_deref() == Some(Path::new("-"));
+        if quiet {
+            print_json(results)?;
+        } else {
+            say(&table(results).to_string());
+            say(&origin(&results.identity));
+        }
+        if let Some(path) = self.json.as_ref().filter(|_| !quiet) {
+            write_whole(path, &serde_json::to_vec_pretty(results)?)?;
+            say(&format!("wrote {}", path.display()));
+        }
+        let folder = self.out.clone().or_else(|| self.run.is_dir().then(|| self.run.join("eval")));
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+            let path = folder.join(format!("{}.json", self.protocol.name()));
+            record.write(&path)?;
+            if !quiet {
+                say(&format!("wrote {} and the errors of each record beside it", path.display()));
+            }
+        }
+        Ok(Outcome::Success)
+    }
+}
+
+/// Who a network in a weight file is.
+fn network_identity(path: &Path, model: &Reconstructor) -> anyhow::Result<MethodIdentity> {
+    let weights = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let parameters = Accounting::of(&model.about().config, None)?.online();
+    Ok(MethodIdentity::of_network(model.about(), parameters, blake3::hash(&weights).to_string()))
+}
+
+fn table(results: &Results) -> Table {
+    let mut table = Table::new(&["condition", "measure", "records", "undefined", "mean %", "sd"]);
+    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+    for (condition, measures) in &results.conditions {
+        for (measure, summary) in measures {
+            table.row([
+                condition.clone(),
+                measure.clone(),
+                summary.count.to_string(),
+                summary.undefined.to_string(),
+                shown(summary.mean),
+                shown(summary.sd),
+            ]);
+        }
+    }
+    table
+}
+
+/// Where the figures come from, in two or three lines.
+fn origin(identity: &Identity) -> String {
+    let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
+    let training = identity.method.training.as_ref();
+    let cut = training.is_some_and(|training| training.cut_short);
+    lines.push(match training {
+        Some(training) => format!(
+            "model: {}, {} draws{}",
+            identity.method.label(),
+            number(training.draws as f64, 4),
+            if cut { ", cut short: not the figures of a finished run" } else { "" }
+        ),
+        None => format!("model: {}, untrained", identity.method.label()),
+    });
+    lines.join("\n")
+}

@@ -1,0 +1,27 @@
+//! `scope evaluate`, `scope compare` and `scope report`.
+
+mod compare;
+mod evaluate;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use compare::CompareCommand;
+pub(crate) use evaluate::EvaluateCommand;
+
+/// The evaluations of a run folder, or the file itself.
+fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folder = if path.join("eval").is_dir() { path.join("eval") } else { path.to_owned() };
+    let entries = std::fs::read_dir(&folder);
+    let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    anyhow::ensure!(
+        !files.is_empty(),
+        "{} holds no evaluation: name a run folder, its eval folder or a .json file, and run `scope evaluate` first",
+        path.display()
+    );
+    Ok(files)
+}
