@@ -12,6 +12,7 @@ mod regions;
 pub mod report;
 mod results;
 mod summary;
+pub mod trust;
 
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
