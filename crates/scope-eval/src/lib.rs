@@ -6,6 +6,7 @@ pub mod figure;
 mod identity;
 mod metrics;
 mod paired;
+mod panels;
 mod protocol;
 mod recovery;
 mod regions;
