@@ -120,11 +120,11 @@ fn latex(table: &Table) -> String {
                 Cell::Text(text) => escaped(text),
                 Cell::Missing => "---".to_owned(),
                 Cell::Number(number) => {
-                    let digits = format!("${}$", digits(number, r"\,\pm\,"));
+                    let digits = digits(number, r"\,\pm\,");
                     match number.mark {
-                        Mark::Plain => digits,
-                        Mark::Best => format!("\\textbf{{{}}}", digits.trim_matches('$')),
-                        Mark::Second => format!("\\underline{{{digits}}}"),
+                        Mark::Plain => format!("${digits}$"),
+                        Mark::Best => format!("$\\mathbf{{{digits}}}$"),
+                        Mark::Second => format!("\\underline{{${digits}$}}"),
                     }
                 }
             });
@@ -230,7 +230,7 @@ mod tests {
     fn latex_is_escaped_and_marked() {
         let text = Format::Latex.write(&[table()]);
         assert!(
-            text.contains("A \\& B, \"C\" & \\textbf{1.23} & \\underline{$2.0\\,\\pm\\,0.5$} \\\\"),
+            text.contains("A \\& B, \"C\" & $\\mathbf{1.23}$ & \\underline{$2.0\\,\\pm\\,0.5$} \\\\"),
             "{text}"
         );
         assert!(text.contains("\\caption{Errors, \\%. A note.}") && text.contains("{@{}l*{2}{r}@{}}"));

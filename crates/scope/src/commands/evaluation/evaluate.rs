@@ -14,16 +14,15 @@ use scope_data::{
 };
 use scope_engine::{Device, Dtype};
 use scope_eval::{
-    DataIdentity, Evaluation, ExactRecovery, Identity, MaskIdentity, MethodIdentity, Protocol, Record,
-    Recovery, Results,
+    DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery, Results,
 };
-use scope_exact::DENSE_LIMIT;
 use scope_model::{Accounting, Precision, Reconstructor};
 use scope_pde::Pde;
 
+use super::exact;
 use crate::{
     commands::{Outcome, device::DeviceArguments, pde_names, weight_file},
-    terminal::{Progress, Table, note, number, print_json, say, warn},
+    terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
 /// What `--help` ends with.
@@ -31,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
+  scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
   scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson";
 
@@ -70,6 +70,9 @@ pub(crate) struct EvaluateCommand {
     /// Where PROTOCOL.json and the per-record PROTOCOL.npz go [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Draw the first N records under each condition into figures/ beside the results
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    figures: usize,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -96,56 +99,25 @@ impl EvaluateCommand {
             _ => Precision::F32,
         };
         let model = Reconstructor::open(&path, &device, precision)?;
-        let evaluation = self.evaluation(data);
-        evaluation.require_fit(&model)?;
-        let method = network_identity(&path, &model)?;
+        self.evaluation(data).require_fit(&model)?;
         if data.meta().split.name() == "train" {
             warn(&format!(
                 "{} is a training set: errors on records a model has seen say little",
                 self.data.display()
             ));
         }
-        let identity = self.identity(computed(&device, precision), method, data);
-        let record =
-            self.measure(&evaluation, &model, identity, self.protocol.conditions(data.meta().pde))?;
-        self.report(&record)
+        let identity = self.identity(computed(&device, precision), network_identity(&path, &model)?, data);
+        self.measure(data, &model, identity, &self.protocol.conditions(data.meta().pde))
     }
 
     /// The exact posterior, on the conditions that have one.
     fn evaluate_exact(&self, pde: Pde, data: &Dataset) -> anyhow::Result<Outcome> {
-        let meta = data.meta();
-        anyhow::ensure!(
-            pde == meta.pde,
-            "{} holds {}, and --pde is {pde}: they must be the same",
-            self.data.display(),
-            meta.pde
-        );
-        let method = ExactRecovery::new(pde, meta.constants(), meta.resolution)?;
-        let (conditions, without): (Vec<Condition>, Vec<Condition>) =
-            self.protocol.conditions(pde).into_iter().partition(|condition| method.supports(*condition));
-        if !without.is_empty() {
-            note(&format!(
-                "{} of {} conditions observe u, which is not linear in a for {pde}: they have no exact posterior and are left out",
-                without.len(),
-                without.len() + conditions.len()
-            ));
-        }
-        anyhow::ensure!(
-            without.is_empty() || !conditions.is_empty(),
-            "no condition of {} has an exact posterior for {pde}: take uniform500 or all",
-            self.protocol.name()
-        );
+        let method = exact::method(pde, data)?;
+        let conditions = exact::conditions(&method, self.protocol)?;
         let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
-        let pool = self.device.pool()?;
-        let record = pool.install(|| self.measure(&self.evaluation(data), &method, identity, conditions))?;
-        if method.approximate() > 0 {
-            warn(&format!(
-                "{} recoveries from more than {} sensors are approximations: their errors lie above the limit",
-                number(method.approximate() as f64, 4),
-                number(DENSE_LIMIT as f64, 4)
-            ));
-        }
-        self.report(&record)
+        let outcome = self.device.pool()?.install(|| self.measure(data, &method, identity, &conditions))?;
+        exact::warn_of_approximations(&method);
+        Ok(outcome)
     }
 
     fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
@@ -153,31 +125,79 @@ impl EvaluateCommand {
         Evaluation { data, mask_seed: self.seed, records, batch: self.batch }
     }
 
-    /// Evaluates a method under each condition.
+    /// Evaluates a method under each condition, reports it and draws what was asked for.
     fn measure(
         &self,
-        evaluation: &Evaluation,
+        data: &Dataset,
         method: &dyn Recovery,
         identity: Identity,
-        conditions: Vec<Condition>,
-    ) -> anyhow::Result<Record> {
+        conditions: &[Condition],
+    ) -> anyhow::Result<Outcome> {
         anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
+        let evaluation = self.evaluation(data);
         let records = evaluation.records;
+        self.spare_larger(records)?;
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(identity);
-        for (k, condition) in conditions.into_iter().enumerate() {
+        for (k, condition) in conditions.iter().enumerate() {
             let report = &mut |done| progress.at(k * records + done);
-            record.add(condition.to_string(), evaluation.condition(method, condition, report)?);
+            record.add(condition.to_string(), evaluation.condition(method, *condition, report)?);
         }
         progress.finish();
-        Ok(record)
+        let outcome = self.report(&record)?;
+        self.draw(&evaluation, method, conditions)?;
+        Ok(outcome)
+    }
+
+    /// Refuses to put an evaluation of few records in the place of one of more.
+    fn spare_larger(&self, records: usize) -> anyhow::Result<()> {
+        let Some(path) = self.folder().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
+        else {
+            return Ok(());
+        };
+        let before = Results::read(&path).map_or(0, |results| results.identity.records);
+        anyhow::ensure!(
+            before <= records,
+            "{} holds an evaluation of {before} records, and this one would have {records}: keep both with --out DIR, or remove it first",
+            path.display()
+        );
+        Ok(())
+    }
+
+    /// Where results go, if anywhere.
+    fn folder(&self) -> Option<PathBuf> {
+        let own = self.run.as_ref().filter(|run| run.is_dir()).map(|run| run.join("eval"));
+        self.out.clone().or(own)
+    }
+
+    fn draw(
+        &self,
+        evaluation: &Evaluation<'_>,
+        method: &dyn Recovery,
+        conditions: &[Condition],
+    ) -> anyhow::Result<()> {
+        if self.figures == 0 {
+            return Ok(());
+        }
+        let folder = self.folder().context("--figures needs a folder: name one with --out")?.join("figures");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for condition in conditions {
+            for record in 0..self.figures.min(evaluation.records) {
+                let drawing = evaluation.draw(method, *condition, record)?;
+                let name = format!("{}-record-{record}", condition.to_string().replace('/', "-"));
+                write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+                write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+            }
+        }
+        note(&format!("drew figures in {}", folder.display()));
+        Ok(())
     }
 
     fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Identity {
         Identity {
             pde: data.meta().pde.name().to_owned(),
             protocol: self.protocol.name().to_owned(),
-            records: self.limit.min(data.len()),
+            records: self.evaluation(data).records,
             method,
             data: DataIdentity::of(data),
             masks: MaskIdentity { seed: self.seed, ..MaskIdentity::default() },
@@ -199,9 +219,7 @@ impl EvaluateCommand {
             write_whole(path, &serde_json::to_vec_pretty(results)?)?;
             say(&format!("wrote {}", path.display()));
         }
-        let own = self.run.as_ref().filter(|run| run.is_dir()).map(|run| run.join("eval"));
-        let folder = self.out.clone().or(own);
-        if let Some(folder) = folder {
+        if let Some(folder) = self.folder() {
             std::fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot create {}", folder.display()))?;
             let path = folder.join(format!("{}.json", self.protocol.name()));
@@ -261,20 +279,11 @@ fn origin(identity: &Identity) -> String {
         Some(training) => format!(
             "model: {}, {} draws{}",
             identity.method.label(),
-            number(training.draws as f64, 4),
+            grouped(training.draws as usize),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
-        None if identity.method.name == "exact" => exact_origin(&identity.pde),
+        None if identity.method.name == "exact" => exact::meaning(&identity.pde),
         None => format!("model: {}, untrained", identity.method.label()),
     });
     lines.join("\n")
-}
-
-/// What the exact posterior's figures mean.
-fn exact_origin(pde: &str) -> String {
-    let meaning = match pde {
-        "ns" => "of a no method does better in mean square; u is the solver's answer to it, not a limit",
-        _ => "no method does better in mean square",
-    };
-    format!("method: the exact posterior's mean: {meaning}")
 }

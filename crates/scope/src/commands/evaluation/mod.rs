@@ -2,6 +2,7 @@
 
 mod compare;
 mod evaluate;
+mod exact;
 mod report;
 
 use std::path::{Path, PathBuf};

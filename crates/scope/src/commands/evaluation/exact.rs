@@ -1,0 +1,60 @@
+//! What `scope evaluate --method exact` says of the exact posterior.
+
+use scope_data::{Dataset, observation::Condition};
+use scope_eval::{ExactRecovery, Protocol, Recovery};
+use scope_exact::DENSE_LIMIT;
+use scope_pde::Pde;
+
+use crate::terminal::{grouped, note, warn};
+
+/// The method for a set's records.
+pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactRecovery> {
+    let meta = data.meta();
+    let folder = data.folder().display();
+    anyhow::ensure!(
+        pde == meta.pde,
+        "{folder} holds {}, and --pde is {pde}: they must be the same",
+        meta.pde
+    );
+    Ok(ExactRecovery::new(pde, meta.constants(), meta.resolution)?)
+}
+
+/// A protocol's conditions that have an exact posterior.
+pub(super) fn conditions(method: &ExactRecovery, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
+    let pde = method.pde();
+    let all = protocol.conditions(pde);
+    let with: Vec<Condition> = all.iter().copied().filter(|condition| method.supports(*condition)).collect();
+    let without = all.len() - with.len();
+    if without > 0 {
+        anyhow::ensure!(
+            !with.is_empty(),
+            "no condition of {} has an exact posterior for {pde}: take uniform500 or all",
+            protocol.name()
+        );
+        note(&format!(
+            "{without} of {} conditions observe u, which is not linear in a for {pde}: they have no exact posterior and are left out",
+            all.len()
+        ));
+    }
+    Ok(with)
+}
+
+/// Tells of recoveries that fall short of the limit.
+pub(super) fn warn_of_approximations(method: &ExactRecovery) {
+    if method.approximate() > 0 {
+        warn(&format!(
+            "{} recoveries from more than {} sensors are approximations: their errors lie above the limit",
+            grouped(method.approximate()),
+            grouped(DENSE_LIMIT)
+        ));
+    }
+}
+
+/// What its figures mean.
+pub(super) fn meaning(pde: &str) -> String {
+    let meaning = match pde {
+        "ns" => "of a no method does better in mean square; u is the solver's answer to it, not a limit",
+        _ => "no method does better in mean square",
+    };
+    format!("method: the exact posterior's mean: {meaning}")
+}
