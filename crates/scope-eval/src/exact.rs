@@ -7,7 +7,7 @@ use scope_data::{
     Constants,
     observation::{Condition, Task},
 };
-use scope_exact::{ExactError, Method, Noise, Prior, readings};
+use scope_exact::{ExactError, Noise, Prior, readings};
 use scope_model::Fields;
 use scope_pde::Pde;
 
@@ -34,7 +34,7 @@ impl ExactRecovery {
         self.prior.is_linear() || condition.task() == Task::Forward
     }
 
-    /// How many answers so far were approximations: too many sensors to factor, and too clear to iterate to the end.
+    /// How many answers so far were approximations, for having too many sensors.
     pub fn approximate(&self) -> usize {
         self.approximate.load(Ordering::Relaxed)
     }
@@ -55,7 +55,7 @@ impl ExactRecovery {
     fn mean(&self, context: &[f32]) -> Result<Fields, ExactError> {
         let readings = readings(context, &self.constants);
         let posterior = self.prior.given(&readings, Noise::rounding(&self.constants))?;
-        if matches!(posterior.method(), Method::ConjugateGradients { converged: false, .. }) {
+        if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
         }
         let mean = posterior.mean()?;

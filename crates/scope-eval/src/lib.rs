@@ -1,5 +1,6 @@
 //! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
 
+pub mod calibration;
 mod error;
 mod evaluate;
 mod exact;

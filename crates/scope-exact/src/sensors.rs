@@ -66,6 +66,25 @@ impl Sensors {
         of_a.iter().map(|p| variances.a[*p]).chain(of_u.iter().map(|p| variances.u[*p])).collect()
     }
 
+    /// As many of them, evenly spread over their order.
+    pub(crate) fn thinned(&self, count: usize) -> Self {
+        let kept: Vec<usize> = (0..count).map(|k| k * self.len() / count).collect();
+        let of = |values: &[f64]| kept.iter().map(|k| values[*k]).collect();
+        Self {
+            points: kept.iter().map(|k| self.points[*k]).collect(),
+            of_a: kept.iter().filter(|k| **k < self.of_a).count(),
+            values: of(&self.values),
+            noise: of(&self.noise),
+        }
+    }
+
+    /// sum_k (y_k - (H f)_k)^2 / s_k^2, or without the noise where there is none.
+    pub(crate) fn misfit(&self, prior: &Prior, latent: &[f64]) -> f64 {
+        let expected = self.observe(prior, latent);
+        let apart = self.values.iter().zip(expected).map(|(value, expected)| (value - expected).powi(2));
+        apart.zip(&self.noise).map(|(square, noise)| if *noise > 0.0 { square / noise } else { square }).sum()
+    }
+
     /// Takes at least this share of each sensor's variance under the prior for its noise's.
     pub(crate) fn raise_noise(&mut self, share: f64, variances: &[f64]) {
         for (variance, noise) in variances.iter().zip(&mut self.noise) {

@@ -38,7 +38,7 @@ fn without_noise_the_sensors_are_interpolated() {
         let prior = Prior::new(pde, 32).unwrap();
         let readings = seen(pde, 32, &scattered(pde, 32, 37));
         let posterior = prior.given(&readings, Noise::NONE).unwrap();
-        assert_eq!(posterior.method(), Method::Factor { noise_floor: None });
+        assert_eq!(posterior.method(), Method::Factor { noise_floor: None, left_out: 0 });
         let mean = posterior.mean().unwrap();
         for reading in &readings {
             let (got, scale) = match reading.channel {
@@ -179,7 +179,7 @@ fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
     let prior = Prior::new(Pde::Helmholtz, 16).unwrap();
     let reading = Reading { channel: Channel::A, point: 100, value: 0.2 };
     let posterior = prior.given(&[reading, reading], Noise::NONE).unwrap();
-    let Method::Factor { noise_floor: Some(floor) } = posterior.method() else {
+    let Method::Factor { noise_floor: Some(floor), .. } = posterior.method() else {
         panic!("no noise floor");
     };
     assert!(floor > 0.0 && floor < 1e-6, "{floor}");
