@@ -1,6 +1,7 @@
-//! How well a model recovers held-out fields, and pictures. Tables, paired statistics and further figures will
-//! live here.
+//! How well a model recovers held-out fields, what its latents hold, and pictures. Tables, paired statistics and
+//! further figures will live here.
 
+pub mod diagnose;
 mod eigen;
 mod evaluate;
 pub mod figure;
