@@ -4,6 +4,7 @@ mod bench;
 mod data;
 mod demo;
 mod device;
+mod diagnose;
 mod doctor;
 mod evaluate;
 mod made_up;
@@ -73,6 +74,8 @@ pub(crate) enum Command {
     Adapt(training::AdaptCommand),
     /// Measure a model's errors on held-out records
     Evaluate(evaluate::EvaluateCommand),
+    /// Look into a model: its latents, its decoder, the paper's transfer inequalities
+    Diagnose(diagnose::DiagnoseCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -92,6 +95,7 @@ impl Command {
             Command::Train(train) => train.run(),
             Command::Adapt(adapt) => adapt.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
+            Command::Diagnose(diagnose) => diagnose.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),
