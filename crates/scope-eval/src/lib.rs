@@ -1,6 +1,8 @@
 //! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
 
 pub mod calibration;
+pub mod diagnose;
+mod eigen;
 mod error;
 mod evaluate;
 mod exact;
@@ -17,6 +19,7 @@ mod results;
 mod summary;
 pub mod trust;
 
+pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::ExactRecovery;
