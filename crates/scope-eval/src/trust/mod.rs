@@ -6,10 +6,10 @@ mod nearest;
 mod warning;
 
 use scope_data::{
-    Channel,
+    Channel, Constants,
     observation::{ContextMasks, Mask, Task, UserContext},
 };
-use scope_model::{About, Card, ConditionErrors, Fields, HeldOut};
+use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub use warning::Warning;
 /// What is known of a model besides its weights.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
+    /// How it was trained.
+    pub training: Option<&'a Training>,
     /// Its card.
     pub card: Option<&'a Card>,
     /// Its errors on held-out records.
@@ -79,14 +81,20 @@ pub fn task_of(measured: &ContextMasks) -> Option<Task> {
 
 impl Trust {
     /// Weighs a recovery. None if nothing was measured.
-    pub fn of(about: &About, known: Known<'_>, context: &UserContext, fields: &Fields) -> Option<Self> {
+    pub fn of(
+        pde: Pde,
+        constants: &Constants,
+        known: Known<'_>,
+        context: &UserContext,
+        fields: &Fields,
+    ) -> Option<Self> {
         let task = task_of(&context.measured)?;
         let mask = |channel| mask_of(&context.measured, channel);
         let coverage = Channels::from_fn(|channel| Coverage::of(mask(channel)));
-        let nearest = Nearest::find(about.pde, &context.measured, task, known.held_out);
+        let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
         let errors = nearest.as_ref().zip(known.held_out);
         let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
-        let misfit_percent = Channels::from_fn(|channel| misfit(about, context, fields, channel));
+        let misfit_percent = Channels::from_fn(|channel| misfit(constants, context, fields, channel));
         let mut trust = Self {
             task: task.name(),
             coverage,
@@ -95,7 +103,7 @@ impl Trust {
             misfit_percent,
             warnings: Vec::new(),
         };
-        trust.warnings = warning::warnings(about, known, context, &trust);
+        trust.warnings = warning::warnings(pde, constants, known, context, &trust);
         Some(trust)
     }
 }
@@ -108,8 +116,8 @@ fn mask_of(masks: &ContextMasks, channel: Channel) -> &Mask {
 }
 
 /// 100 |recovered - measured| / |measured| over the sensors of a channel; none without sensors or for zeros.
-fn misfit(about: &About, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let scaling = about.constants.of(channel);
+fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
+    let scaling = constants.of(channel);
     let recovered = if channel == Channel::A { &fields.a } else { &fields.u };
     let (mut apart, mut size) = (0.0, 0.0);
     for point in mask_of(&context.measured, channel).points() {
@@ -118,9 +126,4 @@ fn misfit(about: &About, context: &UserContext, fields: &Fields, channel: Channe
         size += measured * measured;
     }
     (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
-}
-
-/// Whether a problem has a disk.
-fn has_disk(pde: Pde) -> bool {
-    pde == Pde::Cylinder
 }
