@@ -110,7 +110,7 @@ impl fmt::Display for Warning {
                 )
             }
             Warning::More { channel, sensors, trained } => {
-                write!(f, "{sensors} sensors of {channel} are more than the {trained} that training ended at")
+                write!(f, "{channel} has more sensors ({sensors}) than any example of training ({trained})")
             }
             Warning::Gaps { ratio, condition, largest } => write!(
                 f,
@@ -130,7 +130,10 @@ impl fmt::Display for Warning {
                 "the recovery misses the measurements of {channel} by {percent:.1}%: they may not obey this problem"
             ),
             Warning::Shared(count) => {
-                write!(f, "{count} sensors share a pixel with another one: their values are averaged")
+                write!(
+                    f,
+                    "several sensors fell on one pixel ({count} beyond the first): their values are averaged"
+                )
             }
             Warning::CutShort { draws, planned } => {
                 write!(f, "training was cut short: {draws} of {planned} draws")

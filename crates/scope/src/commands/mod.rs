@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Evaluate(evaluation::EvaluateCommand),
     /// Compare two evaluations record by record
     Compare(evaluation::CompareCommand),
+    /// Write the paper's tables from runs
+    Report(evaluation::ReportCommand),
     /// List, describe and pack models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -96,6 +98,7 @@ impl Command {
             Command::Adapt(adapt) => adapt.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Compare(compare) => compare.run(),
+            Command::Report(report) => report.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),

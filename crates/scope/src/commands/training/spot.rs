@@ -13,6 +13,8 @@ use crate::terminal::Progress;
 
 /// Of the records and the training.
 const SEED: u64 = 20_260_913;
+/// Coarse, so that a minute of a laptop teaches something.
+const RESOLUTION: usize = 32;
 /// Written at the end only.
 const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
@@ -23,7 +25,7 @@ pub(crate) fn train_on_the_spot(
     minutes: f64,
     folder: &Path,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let (set, resolution) = (folder.join("data"), 128);
+    let (set, resolution) = (folder.join("data"), RESOLUTION);
     let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
     let count = records(pde);
     let progress = Progress::new(&format!("generate {pde}"), count);
