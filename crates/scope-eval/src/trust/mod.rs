@@ -127,3 +127,70 @@ fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel
     }
     (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scope_data::observation::{Place, Sensor};
+    use scope_model::{Adapted, View};
+
+    const SIZE: usize = 32;
+
+    /// What is said of measurements of u that are `value` everywhere and recovered as `recovered`.
+    fn weighed(count: usize, value: f64, recovered: f32, known: Known<'_>) -> Trust {
+        let sensor = |k: usize| Sensor {
+            channel: Channel::U,
+            place: Place::Index(k * 11 % SIZE, (k * 7 + k / SIZE) % SIZE),
+            value,
+        };
+        let sensors: Vec<Sensor> = (0..count).map(sensor).collect();
+        let constants = Constants::released(Pde::Poisson);
+        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let fields = Fields { a: vec![0.0; SIZE * SIZE], u: vec![recovered; SIZE * SIZE] };
+        Trust::of(Pde::Poisson, &constants, known, &context, &fields).unwrap()
+    }
+
+    fn training(draws: u64, adapted: Option<View>) -> Training {
+        Training {
+            recipe: "full".into(),
+            draws,
+            planned: 100,
+            generated: true,
+            seed: None,
+            minutes: None,
+            adapted: adapted.map(|view| Box::new(Adapted { view, base: None })),
+        }
+    }
+
+    fn held_out(percent: f64) -> HeldOut {
+        let errors = ConditionErrors { a: Some(percent), u: Some(percent), ber: None };
+        let conditions = [("inverse/uniform/500".to_owned(), errors)].into();
+        HeldOut { records: 10, origin: "test".into(), conditions }
+    }
+
+    #[test]
+    fn a_good_recovery_under_a_known_condition_raises_no_warning() {
+        let (training, held_out) = (training(100, None), held_out(10.0));
+        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let trust = weighed(31, 0.004, 0.0041, known);
+        assert_eq!(trust.warnings, []);
+        assert_eq!((trust.task, trust.held_out_percent.unwrap().a), ("inverse", Some(10.0)));
+        assert!((trust.misfit_percent.u.unwrap() - 2.5).abs() < 0.01);
+        assert_eq!(trust.misfit_percent.a, None);
+    }
+
+    #[test]
+    fn what_speaks_against_a_recovery_is_said() {
+        let (cut, head, held_out) = (training(40, None), training(100, Some(View::Sparse)), held_out(1.0));
+        let known = |training| Known { training: Some(training), card: None, held_out: Some(&held_out) };
+        let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
+        assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
+        assert!(
+            matches!(poor[1], Warning::PoorFit { channel: "u", percent } if (percent - 25.0).abs() < 0.1)
+        );
+        let many = weighed(400, 0.004, 0.004, known(&head)).warnings;
+        assert_eq!(many, [Warning::More { channel: "u", sensors: 400, trained: 31 }]);
+        let none = weighed(31, 0.004, 0.004, Known::default()).warnings;
+        assert_eq!(none, [Warning::NoHeldOut("inverse")]);
+    }
+}

@@ -104,10 +104,7 @@ impl fmt::Display for Warning {
                 )
             }
             Warning::Fewer { channel, sensors, trained } => {
-                write!(
-                    f,
-                    "{sensors} sensors of {channel} are fewer than the {trained} that training began at"
-                )
+                write!(f, "{channel} has fewer sensors ({sensors}) than any example of training ({trained})")
             }
             Warning::More { channel, sensors, trained } => {
                 write!(f, "{channel} has more sensors ({sensors}) than any example of training ({trained})")

@@ -14,7 +14,7 @@ use crate::terminal::Progress;
 /// Of the records and the training.
 const SEED: u64 = 20_260_913;
 /// Coarse, so that a minute of a laptop teaches something.
-const RESOLUTION: usize = 32;
+const RESOLUTION: usize = 64;
 /// Written at the end only.
 const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
