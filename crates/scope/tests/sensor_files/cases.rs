@@ -15,14 +15,14 @@ fn table(more: &str) -> Vec<u8> {
     let mut text = String::from("x,y,channel,value\n");
     for k in 0..40 {
         let (x, y) = (f64::from(k % 8) / 8.0, f64::from(k / 8) / 5.0);
-        writeln!(text, "{x},{y},u,{}", 0.004 * (6.0 * x).sin() * y).expect("a string");
+        writeln!(text, "{x},{y},u,{}", 0.004 * (6.0 * x).sin() * y).unwrap();
     }
     text.push_str(more);
     text.into_bytes()
 }
 
 fn replaced(from: &str, to: &str) -> Vec<u8> {
-    String::from_utf8(table("")).expect("text").replace(from, to).into_bytes()
+    String::from_utf8(table("")).unwrap().replace(from, to).into_bytes()
 }
 
 /// A numpy array of zeros.
@@ -38,7 +38,7 @@ fn npy(descr: &str, shape: &str, bytes: usize) -> Vec<u8> {
 fn million_rows() -> Vec<u8> {
     let mut text = String::from("i,j,u\n");
     for k in 0..1_000_000 {
-        writeln!(text, "{},{},0.00{}", k % 32, k / 32 % 32, 1 + k % 2).expect("a string");
+        writeln!(text, "{},{},0.00{}", k % 32, k / 32 % 32, 1 + k % 2).unwrap();
     }
     text.into_bytes()
 }
@@ -47,7 +47,7 @@ fn million_rows() -> Vec<u8> {
 pub(crate) fn all() -> Vec<Case> {
     let case = |what, file, content| Case { what, file, content: Some(content) };
     let text = |what, text: &str| Case { what, file: "sensors.csv", content: Some(text.as_bytes().to_vec()) };
-    let good = String::from_utf8(table("")).expect("text");
+    let good = String::from_utf8(table("")).unwrap();
     vec![
         case("a plain table", "plain.csv", table("")),
         case("a byte-order mark", "bom.csv", [b"\xef\xbb\xbf", good.as_bytes()].concat()),
