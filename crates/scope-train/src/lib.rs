@@ -26,6 +26,7 @@ pub use recipe::{Recipe, StageRecipe};
 pub use recorded::RecordedTrainer;
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Ending, Feed, Learner, Length, Line,
-    MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,
+    MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run, saved_teacher,
+    stages,
 };
 pub use step::{Measured, StepReport, Trainer};

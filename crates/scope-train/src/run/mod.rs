@@ -8,6 +8,7 @@ mod learner;
 mod length;
 mod metrics;
 mod plan;
+mod teacher;
 mod tensorboard;
 
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ pub use learner::{Counters, Learner};
 pub use length::stages;
 pub use metrics::Line;
 pub use plan::{Ask, MakeLearner, learner, plan};
+pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, step::Measured};
 use metrics::Metrics;
