@@ -18,11 +18,11 @@ use scope_pde::{Generator, Identity, Pde, Split};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Of one record: its error in percent, and the shares of pixels within one and two standard deviations.
-#[derive(Clone, Copy, Default)]
+/// Of one field: its error, and the shares of pixels within one and two standard deviations, in percent.
+#[derive(Clone, Copy)]
 struct Score {
     error: f64,
-    within: [f64; 2],
+    within: Option<[f64; 2]>,
 }
 
 struct Task {
@@ -39,10 +39,7 @@ fn main() -> Outcome<()> {
         return Err("usage: limits PDE COUNT CONDITION... [--errors-only]".into());
     };
     let (pde, count): (Pde, u64) = (pde.parse()?, count.parse()?);
-    println!(
-        "{:22} {:>7} {:>3} {:>16} {:>16} {:>16}",
-        "condition", "records", "", "error %", "within 1 sd %", "2 sd %"
-    );
+    println!("condition, records, field, error %, within one and two standard deviations %");
     for condition in conditions {
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: 128 };
         let task = Task {
@@ -51,28 +48,33 @@ fn main() -> Outcome<()> {
             condition: condition.parse()?,
             calibrate: !flags.contains(&"--errors-only".to_owned()),
         };
-        let begun = Instant::now();
-        let scores: Vec<[Score; 2]> =
-            (0..count).into_par_iter().map(|record| task.score(record)).collect::<Outcome<_>>()?;
-        for channel in Channel::BOTH {
-            let of = |pick: &dyn Fn(&Score) -> f64| {
-                let values: Vec<f64> = scores.iter().map(|score| pick(&score[channel as usize])).collect();
-                mean_and_error(&values)
-            };
-            println!(
-                "{condition:22} {count:>7} {:>3} {:>16} {:>16} {:>16}",
-                channel.name(),
-                of(&|score| score.error),
-                of(&|score| 100.0 * score.within[0]),
-                of(&|score| 100.0 * score.within[1]),
-            );
-        }
-        println!("{:22} {:.3} s a record", "", begun.elapsed().as_secs_f64() / count as f64);
+        task.report(count)?;
     }
     Ok(())
 }
 
 impl Task {
+    fn report(&self, count: u64) -> Outcome<()> {
+        let begun = Instant::now();
+        let scores: Vec<[Score; 2]> =
+            (0..count).into_par_iter().map(|record| self.score(record)).collect::<Outcome<_>>()?;
+        for channel in Channel::BOTH {
+            let of = |pick: &dyn Fn(&Score) -> Option<f64>| {
+                let values: Vec<f64> =
+                    scores.iter().filter_map(|score| pick(&score[channel as usize])).collect();
+                mean_and_error(&values)
+            };
+            let (error, one, two) = (
+                of(&|score| Some(score.error)),
+                of(&|score| score.within.map(|within| within[0])),
+                of(&|score| score.within.map(|within| within[1])),
+            );
+            println!("{}, {count}, {}, {error}, {one}, {two}", self.condition, channel.name());
+        }
+        println!("{:.3} s a record", begun.elapsed().as_secs_f64() / count as f64);
+        Ok(())
+    }
+
     fn score(&self, index: u64) -> Outcome<[Score; 2]> {
         let pde = self.prior.pde();
         let record = self.generator.record(index)?;
@@ -85,19 +87,15 @@ impl Task {
         see(u, &record.u, &masks.u, constants.u);
         let posterior = self.prior.given(&readings(&context, &constants), Noise::rounding(&constants))?;
         let mean = posterior.mean()?;
-        let (mut scores, mut deviations) = ([Score::default(); 2], None);
-        if self.calibrate {
-            deviations = Some(posterior.deviations(index)?.fields);
-        }
-        let truths = [(&mean.a, &record.a), (&mean.u, &record.u)];
-        for (score, (mean, truth)) in scores.iter_mut().zip(truths) {
-            score.error = relative_error(mean, truth);
-        }
-        if let Some(sd) = deviations {
-            scores[0].within = [1.0, 2.0].map(|width| coverage(&mean.a, &record.a, &sd.a, width));
-            scores[1].within = [1.0, 2.0].map(|width| coverage(&mean.u, &record.u, &sd.u, width));
-        }
-        Ok(scores)
+        let sd = if self.calibrate { Some(posterior.deviations(index)?.fields) } else { None };
+        let score = |mean: &[f64], truth: &[f64], sd: Option<&[f64]>| Score {
+            error: relative_error(mean, truth),
+            within: sd.map(|sd| [1.0, 2.0].map(|width| coverage(mean, truth, sd, width))),
+        };
+        Ok([
+            score(&mean.a, &record.a, sd.as_ref().map(|sd| &sd.a[..])),
+            score(&mean.u, &record.u, sd.as_ref().map(|sd| &sd.u[..])),
+        ])
     }
 }
 
@@ -114,14 +112,17 @@ fn relative_error(mean: &[f64], truth: &[f64]) -> f64 {
     100.0 * (apart / truth.iter().map(|y| y * y).sum::<f64>()).sqrt()
 }
 
-/// The share of uncertain pixels whose truth lies within so many standard deviations.
+/// The share in percent of uncertain pixels whose truth lies within so many standard deviations.
 fn coverage(mean: &[f64], truth: &[f64], sd: &[f64], width: f64) -> f64 {
     let uncertain = || mean.iter().zip(truth).zip(sd).filter(|(_, sd)| **sd > 0.0);
     let inside = uncertain().filter(|((x, y), sd)| (*x - *y).abs() <= width * **sd).count();
-    inside as f64 / uncertain().count().max(1) as f64
+    100.0 * inside as f64 / uncertain().count().max(1) as f64
 }
 
 fn mean_and_error(values: &[f64]) -> String {
+    if values.is_empty() {
+        return "-".to_owned();
+    }
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let spread = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use scope_pde::random::Coordinates;
 
 use crate::{
-    cholesky::Cholesky,
+    cholesky::{Cholesky, dot},
     conjugate_gradients::{self, TOLERANCE},
     error::ExactError,
     fields::Fields,
@@ -51,6 +51,7 @@ pub struct Posterior<'a> {
     method: Method,
     /// The posterior mean of the latent field.
     latent: Vec<f64>,
+    surprise: Option<f64>,
 }
 
 impl<'a> Posterior<'a> {
@@ -76,9 +77,12 @@ impl<'a> Posterior<'a> {
     fn factored(prior: &'a Prior, mut sensors: Sensors, left_out: usize) -> Result<Self, ExactError> {
         let (factor, noise_floor) = factorise(prior, &mut sensors)?;
         let method = Method::Factor { noise_floor, left_out };
-        let mut posterior = Self { prior, sensors, factor: Some(factor), method, latent: Vec::new() };
-        posterior.latent = posterior.expect(posterior.sensors.values.clone());
-        Ok(posterior)
+        let mut weights = sensors.values.clone();
+        factor.solve(&mut weights);
+        let latent = sensors.spread(prior, &weights);
+        let count = sensors.len() as f64;
+        let surprise = (count > 0.0).then(|| dot(&sensors.values, &weights) / count);
+        Ok(Self { prior, sensors, factor: Some(factor), method, latent, surprise })
     }
 
     /// Without a matrix.
@@ -87,7 +91,7 @@ impl<'a> Posterior<'a> {
         let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values);
         let converged = mean.gradient <= TOLERANCE;
         let method = Method::ConjugateGradients { iterations: mean.iterations, converged };
-        Self { prior, sensors, factor: None, method, latent: mean.latent }
+        Self { prior, sensors, factor: None, method, latent: mean.latent, surprise: None }
     }
 
     /// How many sensors were used: those that say something, but for any left out.
@@ -106,6 +110,12 @@ impl<'a> Posterior<'a> {
             Method::Factor { left_out, .. } => left_out > 0,
             Method::ConjugateGradients { converged, .. } => !converged,
         }
+    }
+
+    /// y^T (K + s^2)^-1 y / n: 1, give or take sqrt(2 / n), if the fields are draws from the prior and the noise is as stated.
+    /// Much more says that one of the two is wrong, and standard deviations too small. Known where a factor is.
+    pub fn surprise(&self) -> Option<f64> {
+        self.surprise
     }
 
     /// The posterior mean of a and, where u is linear in a, of u. For Navier-Stokes u is the solver's

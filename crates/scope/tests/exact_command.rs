@@ -1,4 +1,4 @@
-//! `scope evaluate --method exact`, as a user types it.
+//! `scope evaluate` and `scope recover` with `--method exact`, as a user types them.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -83,4 +83,68 @@ fn what_cannot_be_is_refused_with_advice() {
     refused(root.path(), &["evaluate", "--method", "exact", "--data", "test"], 2);
     refused(root.path(), &["evaluate", "--data", "test"], 2);
     refused(root.path(), &exact("poisson", &["--run", "somewhere"]), 2);
+}
+
+/// Measurements of a and u, by pixel.
+const SENSORS: &str = "i,j,channel,value\n16,16,u,0.004\n8,20,u,-0.002\n10,10,a,0.3\n";
+
+fn recovery<'a>(pde: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let plain =
+        ["recover", "--method", "exact", "--pde", pde, "--resolution", "32", "--sensors", "sensors.csv"];
+    [&plain[..], &["--out", "recovered"], more].concat()
+}
+
+/// The values of a float32 array in a file.
+fn values(path: &Path) -> Vec<f32> {
+    let bytes = std::fs::read(path).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[start..].chunks_exact(4).map(|value| f32::from_le_bytes(value.try_into().unwrap())).collect()
+}
+
+#[test]
+fn sensors_are_recovered_with_their_uncertainty() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
+    let text = succeed(root.path(), &recovery("poisson", &["--noise", "0.01,1e-5", "--samples", "3"]));
+    assert!(text.contains("expected error in L2"), "{text}");
+    let array = |name: &str| values(&root.path().join("recovered").join(name));
+    let (u, sd, samples) = (array("u.npy"), array("u_sd.npy"), array("u_samples.npy"));
+    let sensor = 16 * 32 + 16;
+    assert!((u[sensor] - 0.004).abs() < 3e-5 && sd[sensor] < 1.1e-5);
+    assert!(sd[24 * 32 + 24] > 1e-4 && sd[0] == 0.0);
+    assert_eq!((array("a_sd.npy").len(), samples.len(), array("a_samples.npy").len()), (1024, 3072, 3072));
+    assert!(samples.chunks(1024).all(|sample| (sample[sensor] - 0.004).abs() < 1e-4));
+    assert!(root.path().join("recovered/fields.png").is_file());
+    let summary = std::fs::read_to_string(root.path().join("recovered/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["method"]["name"], "exact");
+    assert_eq!(summary["problems"][0]["warnings"], serde_json::json!([]));
+    assert!(summary["problems"][0].get("nearest").is_none());
+    assert!(summary["problems"][0]["expected_percent"][0].as_f64().unwrap() > 10.0);
+}
+
+#[test]
+fn recoveries_that_cannot_be_exact_are_refused_with_advice() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
+    let flow = refused(root.path(), &recovery("ns", &[]), 1);
+    assert!(flow.contains("give sensors of a only"), "{flow}");
+    let darcy = refused(root.path(), &recovery("darcy", &[]), 1);
+    assert!(darcy.contains("darcy has no exact posterior"), "{darcy}");
+    let noise = refused(root.path(), &recovery("poisson", &["--noise", "-1"]), 2);
+    assert!(noise.contains("standard deviation") || noise.contains("unexpected"), "{noise}");
+    refused(root.path(), &recovery("poisson", &["--model", "poisson"]), 2);
+    assert!(!root.path().join("recovered").exists());
+}
+
+/// Values that no Poisson problem has with the noise that is stated.
+#[test]
+fn measurements_unlike_the_problem_are_told_of() {
+    let root = tempfile::tempdir().unwrap();
+    let lines: String =
+        (0..40).map(|k| format!("{},{},u,{}\n", 4 + k / 8, 4 + k % 8, 0.01 * f64::from(k % 2))).collect();
+    std::fs::write(root.path().join("sensors.csv"), format!("i,j,channel,value\n{lines}")).unwrap();
+    let output = scope(root.path(), &recovery("poisson", &[])).assert().success().get_output().stderr.clone();
+    let output = String::from_utf8(output).unwrap();
+    assert!(output.contains("state a larger --noise"), "{output}");
 }

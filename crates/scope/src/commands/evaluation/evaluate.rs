@@ -21,7 +21,7 @@ use scope_pde::Pde;
 
 use super::exact;
 use crate::{
-    commands::{Outcome, device::DeviceArguments, pde_names, weight_file},
+    commands::{Outcome, device::DeviceArguments, models::weight_file, pde_names},
     terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
@@ -40,8 +40,8 @@ const BATCH: usize = 64;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvaluateCommand {
-    /// A run folder or a weight file
-    #[arg(long, value_name = "RUN|FILE", required_unless_present = "method", conflicts_with = "method")]
+    /// A run folder, a weight file or a model's name
+    #[arg(long, value_name = "RUN|FILE|NAME", required_unless_present = "method", conflicts_with = "method")]
     run: Option<PathBuf>,
     /// A method that needs no model: the exact posterior of poisson, helmholtz or ns
     #[arg(long, requires = "pde", value_parser = ["exact"])]
@@ -92,7 +92,7 @@ impl EvaluateCommand {
     }
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
-        let path = weight_file(run);
+        let path = weight_file(run)?;
         let device = self.device.open()?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,

@@ -5,7 +5,7 @@ use scope_eval::{ExactRecovery, Protocol, Recovery};
 use scope_exact::DENSE_LIMIT;
 use scope_pde::Pde;
 
-use crate::terminal::{grouped, note, warn};
+use crate::terminal::{grouped, warn};
 
 /// The method for a set's records.
 pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactRecovery> {
@@ -31,7 +31,7 @@ pub(super) fn conditions(method: &ExactRecovery, protocol: Protocol) -> anyhow::
             "no condition of {} has an exact posterior for {pde}: take uniform500 or all",
             protocol.name()
         );
-        note(&format!(
+        warn(&format!(
             "{without} of {} conditions observe u, which is not linear in a for {pde}: they have no exact posterior and are left out",
             all.len()
         ));

@@ -1,13 +1,11 @@
 //! `scope model info`: the accounting of the paper's table, for any model.
 
-use std::path::Path;
-
 use anyhow::Context;
 use clap::Args;
-use scope_model::{About, Accounting, Head, ModelConfig, Preset, WeightFile};
+use scope_model::{About, Accounting, Head, ModelConfig, Preset};
 use serde_json::json;
 
-use crate::commands::{Outcome, head_names};
+use crate::commands::{Outcome, head_names, models};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -19,8 +17,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelInfo {
-    /// A size (base, small or tiny), or a weight file
-    #[arg(long, value_name = "NAME|FILE")]
+    /// A size (base, small or tiny), a model's name, a run folder or a weight file
+    #[arg(long, value_name = "SIZE|NAME|RUN|FILE")]
     model: String,
     /// Count a replacement decoder too
     #[arg(long, value_parser = head_names())]
@@ -61,18 +59,15 @@ impl ModelInfo {
         if let Ok(preset) = self.model.parse::<Preset>() {
             return Ok((preset.config(self.resolution.unwrap_or(128)), None));
         }
-        let path = Path::new(&self.model);
         let sizes = Preset::ALL.map(Preset::name).join(", ");
-        anyhow::ensure!(
-            path.exists(),
-            "\"{}\" is neither a size ({sizes}) nor a file: name one of these, or the path of a weight file",
-            self.model
-        );
+        let found = models::catalogue()
+            .find(&self.model)
+            .with_context(|| format!("\"{}\" is not a size ({sizes})", self.model))?;
         anyhow::ensure!(
             self.resolution.is_none(),
             "a weight file has its own resolution: leave --resolution out"
         );
-        let about = WeightFile::read(path).context("the model's header cannot be used")?.about;
+        let about = found.open().context("the model's header cannot be used")?.about;
         Ok((about.config.clone(), Some(about)))
     }
 }

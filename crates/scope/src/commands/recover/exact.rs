@@ -1,0 +1,177 @@
+//! `scope recover --method exact`: the exact posterior of someone's own sensors.
+
+use clap::Args;
+use scope_data::{Constants, observation::UserContext};
+use scope_exact::{DENSE_LIMIT, How, Method, Noise, Posterior, Prior, readings};
+use scope_model::Fields;
+use scope_pde::Pde;
+
+use super::method::Recovered;
+use crate::{
+    commands::{device::DeviceArguments, pde_names, resolution},
+    terminal::grouped,
+};
+
+/// Of the samples' streams.
+const SEED: u64 = 20_261_013;
+
+/// Measurements this many standard errors further from the prior than they should be are told of.
+const SURPRISING: f64 = 6.0;
+
+/// What only the exact posterior takes.
+#[derive(Debug, Args)]
+pub(super) struct ExactArguments {
+    /// A method that needs no model: the exact posterior of poisson, helmholtz or ns, with standard deviations
+    #[arg(long, requires = "pde", value_parser = ["exact"])]
+    method: Option<String>,
+    /// The problem that --method is for
+    #[arg(long, requires = "method", value_parser = pde_names())]
+    pde: Option<Pde>,
+    /// The standard deviation of the measurements' errors in physical units, one for both channels or one each for a and u [default:
+    /// rounding to float32]
+    #[arg(long, value_name = "S[,S]", requires = "method", value_parser = noise)]
+    noise: Option<Noise>,
+    /// Also write N draws of both fields from their distribution given the sensors
+    #[arg(long, value_name = "N", requires = "method", default_value_t = 0, hide_default_value = true)]
+    samples: u16,
+    /// Points along each axis for --method; a model has its own
+    #[arg(long, value_name = "S", requires = "method", default_value_t = 128, value_parser = resolution)]
+    resolution: usize,
+}
+
+/// Reads one or two standard deviations.
+fn noise(text: &str) -> Result<Noise, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    let sound = |sd: &f64| sd.is_finite() && *sd >= 0.0;
+    match numbers.as_deref() {
+        Ok([both]) if sound(both) => Ok(Noise { a: *both, u: *both }),
+        Ok([a, u]) if sound(a) && sound(u) => Ok(Noise { a: *a, u: *u }),
+        _ => Err("expected a standard deviation, zero or more, as in 0.01, or one for a and one for u, as in 0.01,1e-4".to_owned()),
+    }
+}
+
+/// The exact posterior on one grid.
+pub(super) struct ExactMethod {
+    prior: Prior,
+    constants: Constants,
+    noise: Noise,
+    samples: usize,
+    pool: rayon::ThreadPool,
+}
+
+impl ExactMethod {
+    /// What was asked for; none if it was a model.
+    pub(super) fn asked(
+        arguments: &ExactArguments,
+        device: &DeviceArguments,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(pde) = arguments.pde else {
+            return Ok(None);
+        };
+        let constants = Constants::generated(pde);
+        Ok(Some(Self {
+            prior: Prior::new(pde, arguments.resolution)?,
+            constants,
+            noise: arguments.noise.unwrap_or(Noise::rounding(&constants)),
+            samples: arguments.samples.into(),
+            pool: device.pool()?,
+        }))
+    }
+
+    pub(super) fn pde(&self) -> Pde {
+        self.prior.pde()
+    }
+
+    pub(super) fn constants(&self) -> Constants {
+        self.constants
+    }
+
+    pub(super) fn resolution(&self) -> usize {
+        self.prior.resolution()
+    }
+
+    pub(super) fn samples(&self) -> usize {
+        self.samples
+    }
+
+    /// What it is, in words.
+    pub(super) fn describe(&self) -> String {
+        format!("the exact posterior, noise {:.2e} of a and {:.2e} of u", self.noise.a, self.noise.u)
+    }
+
+    pub(super) fn recover(&self, context: &UserContext) -> anyhow::Result<Recovered> {
+        self.pool.install(|| {
+            let readings = readings(&context.context(), &self.constants);
+            let posterior = self.prior.given(&readings, self.noise)?;
+            let deviations = posterior.deviations(SEED)?;
+            let samples = posterior.samples(SEED, self.samples)?;
+            Ok(Recovered {
+                fields: single(posterior.mean()?),
+                remarks: remarks(&posterior, readings.len(), deviations.u),
+                deviation: Some(single(deviations.fields)),
+                samples: samples.into_iter().map(single).collect(),
+            })
+        })
+    }
+}
+
+fn single(fields: scope_exact::Fields) -> Fields {
+    let narrow = |field: Vec<f64>| field.into_iter().map(|x| x as f32).collect();
+    Fields { a: narrow(fields.a), u: narrow(fields.u) }
+}
+
+/// What a user should know of a posterior from so many measurements.
+fn remarks(posterior: &Posterior, measurements: usize, spread_of_u: How) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let left_out = match posterior.method() {
+        Method::Factor { left_out, .. } => left_out,
+        Method::ConjugateGradients { .. } => 0,
+    };
+    let silent = measurements - posterior.sensors() - left_out;
+    if silent > 0 {
+        remarks.push(format!(
+            "{} of {} sensors lie on the edge, where the value is zero by definition, and were left out",
+            grouped(silent),
+            grouped(measurements)
+        ));
+    }
+    if let Some(surprise) = posterior.surprise() {
+        let limit = 1.0 + SURPRISING * (2.0 / posterior.sensors().max(1) as f64).sqrt();
+        if surprise > limit {
+            remarks.push(format!(
+                "the measurements are {surprise:.1} times as far from what the problem's fields look like as they should be: state a larger --noise, or do not trust the standard deviations"
+            ));
+        }
+    }
+    match posterior.method() {
+        Method::Factor { noise_floor: Some(floor), .. } => remarks.push(format!(
+            "sensors are too close to be told apart: a noise of {floor:.0e} of the field's standard deviation was taken"
+        )),
+        Method::Factor { left_out, .. } if left_out > 0 => {
+            remarks.push(format!("{} sensors were left out, to keep {}", grouped(left_out), grouped(DENSE_LIMIT)));
+        }
+        Method::ConjugateGradients { converged: false, iterations } => remarks.push(format!(
+            "an approximation on the smooth side: more than {} sensors, and conjugate gradients stopped after {iterations} steps",
+            grouped(DENSE_LIMIT)
+        )),
+        _ => {}
+    }
+    if let How::Samples(count) = spread_of_u {
+        remarks.push(format!("the standard deviation of u is estimated from {count} draws"));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_noise_is_for_both_channels() {
+        assert_eq!(noise("0.01"), Ok(Noise { a: 0.01, u: 0.01 }));
+        assert_eq!(noise("0.01, 1e-4"), Ok(Noise { a: 0.01, u: 1e-4 }));
+        for bad in ["", "-1", "nan", "1,2,3", "1,-2"] {
+            assert!(noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `scope recover`: complete fields from someone's own sensors.
+
+mod exact;
+mod folder;
+mod method;
+mod picture;
+mod summary;
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use clap::Args;
+use scope_data::{
+    observation::UserContext,
+    sensors::{SensorFile, SensorSet},
+};
+use scope_eval::trust::{Trust, Warning, task_of};
+use scope_pde::{Pde, cylinder::Disk};
+
+use super::{Outcome, device::DeviceArguments};
+use crate::terminal::{Progress, note, print_json, warn};
+use exact::{ExactArguments, ExactMethod};
+use folder::ResultFolder;
+use method::{Method, Recovered};
+pub(crate) use picture::{Truth, rows as picture_rows, sensors as measured};
+use summary::{ProblemSummary, Summary};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope recover --model poisson --sensors sensors.csv --out recovered
+  scope recover --model runs/darcy --sensors measurements.npz --out recovered --json
+  zcat log.csv.gz | scope recover --model poisson --sensors - --out recovered
+  scope recover --model cylinder --sensors probes.csv --geometry 40,64,10 --out recovered
+  scope recover --method exact --pde poisson --sensors sensors.csv --noise 0.01,1e-4 --samples 20 --out recovered
+
+A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, or the values under a and u; a column
+\"problem\" tells many problems apart. Values are in physical units, in and out. docs/sensors.md has every format.";
+
+/// Problems recovered together: their contexts are in memory at once.
+const TOGETHER: usize = 32;
+
+/// The most warnings that are shown.
+const MOST_WARNINGS: usize = 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RecoverCommand {
+    /// A model's name, a run folder or a weight file
+    #[arg(long, value_name = "NAME|RUN|FILE", required_unless_present = "method", conflicts_with = "method")]
+    model: Option<String>,
+    #[command(flatten)]
+    exact: ExactArguments,
+    /// Measurements: CSV, JSON, .npy or .npz; "-" for standard input
+    #[arg(long, value_name = "FILE")]
+    sensors: PathBuf,
+    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy and u_sd.npy
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The cylinder's disk in pixels, for problems whose file gives none
+    #[arg(long, value_name = "CX,CY,R", value_parser = disk)]
+    geometry: Option<Disk>,
+    /// Draw the first N problems
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pictures: usize,
+    /// Print summary.json
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+/// Reads a disk.
+fn disk(text: &str) -> Result<Disk, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok([cx, cy, r]) => Ok(Disk { cx: *cx, cy: *cy, r: *r }),
+        _ => Err("expected three numbers of pixels, as in 40,64,10".to_owned()),
+    }
+}
+
+impl RecoverCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let file = match self.sensors.as_os_str() == "-" {
+            true => SensorFile::standard_input()?,
+            false => SensorFile::open(&self.sensors)?,
+        };
+        file.notes().iter().for_each(|line| note(line));
+        let method = self.method()?;
+        self.require_fit(&file, &method)?;
+        let folder = ResultFolder::create(&self.out, file.len(), &method)?;
+        let (summary, spent) = self.recover(&file, &method, folder)?;
+        warn_of(&summary.problems);
+        match self.json {
+            true => print_json(&summary)?,
+            false => summary.say(&self.out, spent),
+        }
+        Ok(Outcome::Success)
+    }
+
+    /// The method asked for.
+    fn method(&self) -> anyhow::Result<Method> {
+        match (&self.model, ExactMethod::asked(&self.exact, &self.device)?) {
+            (_, Some(exact)) => Ok(Method::Exact(Box::new(exact))),
+            (Some(model), None) => Method::network(model, &self.device),
+            (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
+        }
+    }
+
+    /// Refuses what no problem of the file could be recovered with.
+    fn require_fit(&self, file: &SensorFile, method: &Method) -> anyhow::Result<()> {
+        let (pde, size) = (method.pde(), method.resolution());
+        anyhow::ensure!(
+            self.geometry.is_none() || pde == Pde::Cylinder,
+            "{pde} has no geometry: leave --geometry out"
+        );
+        if let Some(got) = file.resolution().filter(|got| *got != size) {
+            anyhow::bail!(
+                "{} holds grids of {got} x {got} and the model reads {size} x {size}: give the sensors as a table with x and y",
+                file.name()
+            );
+        }
+        Ok(())
+    }
+
+    /// Recovers all problems, some at a time, and writes them; says how long the method itself took.
+    fn recover(
+        &self,
+        file: &SensorFile,
+        method: &Method,
+        mut folder: ResultFolder,
+    ) -> anyhow::Result<(Summary, Duration)> {
+        let progress = Progress::new("recovering", file.len());
+        let (mut summaries, mut spent) = (Vec::new(), Duration::ZERO);
+        let indices: Vec<usize> = (0..file.len()).collect();
+        for some in indices.chunks(TOGETHER) {
+            let placed = some
+                .iter()
+                .map(|index| self.place(file, *index, method))
+                .collect::<anyhow::Result<Vec<_>>>()?;
+            let begin = Instant::now();
+            let contexts: Vec<&UserContext> = placed.iter().map(|(_, context)| context).collect();
+            let recovered = method.recover(&contexts)?;
+            spent += begin.elapsed();
+            for ((name, context), recovered) in placed.iter().zip(recovered) {
+                folder.add(&recovered)?;
+                let trust = self.trust(method, context, &recovered).with_context(|| name.clone())?;
+                if summaries.len() < self.pictures {
+                    folder.draw(name, method, context, &recovered)?;
+                }
+                summaries.push(ProblemSummary::new(name, context, &recovered, trust));
+            }
+            progress.at(summaries.len());
+        }
+        progress.finish();
+        let summary = Summary::new(file, method, summaries);
+        folder.finish(&summary)?;
+        Ok((summary, spent))
+    }
+
+    /// Puts a problem's sensors on the grid.
+    fn place(
+        &self,
+        file: &SensorFile,
+        index: usize,
+        method: &Method,
+    ) -> anyhow::Result<(String, UserContext)> {
+        let set = file.set(index)?;
+        let SensorSet { name, sensors, disk, .. } = set.as_ref();
+        let disk = disk.or(self.geometry);
+        let context = method.place(sensors, disk.as_ref());
+        let context = context.map_err(|error| anyhow::anyhow!("{}, {}", file.name(), set.explain(&error)))?;
+        anyhow::ensure!(
+            task_of(&context.measured).is_some(),
+            "{}: problem {name} has no measurements: remove it, or give it at least one",
+            file.name()
+        );
+        Ok((name.clone(), context))
+    }
+
+    fn trust(&self, method: &Method, context: &UserContext, recovered: &Recovered) -> anyhow::Result<Trust> {
+        let constants = method.constants();
+        let trust = Trust::of(method.pde(), &constants, method.known(), context, &recovered.fields);
+        let mut trust = trust.context("nothing was measured")?;
+        if let Method::Exact(_) = method {
+            // It was not trained: no condition or example of training says anything about it.
+            trust.nearest = None;
+            let applies =
+                |warning: &Warning| matches!(warning, Warning::OutsideRange { .. } | Warning::PoorFit { .. });
+            trust.warnings.retain(applies);
+        }
+        Ok(trust)
+    }
+}
+
+/// Tells what speaks against each problem's recovery; of many problems, some of it.
+fn warn_of(problems: &[ProblemSummary]) {
+    let all = problems.iter().flat_map(|problem| {
+        let which = if problems.len() > 1 { format!("problem {}: ", problem.name) } else { String::new() };
+        let warnings = problem.trust.warnings.iter().map(ToString::to_string);
+        warnings.chain(problem.remarks.iter().cloned()).map(move |warning| format!("{which}{warning}"))
+    });
+    let all: Vec<String> = all.collect();
+    all.iter().take(MOST_WARNINGS).for_each(|line| warn(line));
+    if all.len() > MOST_WARNINGS {
+        warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
+    }
+}
