@@ -280,13 +280,15 @@ impl Cuda {
     fn plan(&self, shape: Shape, operands: Operands, kept: &mut Option<Kept>) -> Result<Plan, EngineError> {
         let mut plan = Plan::new(shape)?;
         let kept = kept.get_or_insert_with(|| read_kept(&self.0.cache));
-        if let Some(data) = kept.get(&shape.to_string()) {
-            plan.algorithm.data = *data;
-            return Ok(plan);
+        match kept.get(&shape.to_string()) {
+            Some(data) => plan.algorithm.data = *data,
+            None => {
+                plan.algorithm = self.fastest(&plan, shape, operands)?;
+                kept.insert(shape.to_string(), plan.algorithm.data);
+                write_kept(&self.0.cache, kept);
+            }
         }
-        plan.algorithm = self.fastest(&plan, shape, operands)?;
-        kept.insert(shape.to_string(), plan.algorithm.data);
-        write_kept(&self.0.cache, kept);
+        self.note_choice(&format!("product {shape}"), &words(plan.algorithm.data));
         Ok(plan)
     }
 
@@ -339,11 +341,14 @@ fn read_kept(cache: &Cache) -> Kept {
     text.lines().filter_map(line).collect()
 }
 
+/// An algorithm in writing.
+fn words(data: [u64; 8]) -> String {
+    data.map(|number| format!("{number:x}")).join(" ")
+}
+
 fn write_kept(cache: &Cache, kept: &Kept) {
-    let mut lines: Vec<String> = kept
-        .iter()
-        .map(|(shape, data)| format!("{shape}: {}\n", data.map(|number| format!("{number:x}")).join(" ")))
-        .collect();
+    let mut lines: Vec<String> =
+        kept.iter().map(|(shape, data)| format!("{shape}: {}\n", words(*data))).collect();
     lines.sort();
     cache.write(&file(), lines.concat().as_bytes());
 }
