@@ -110,18 +110,30 @@ impl Trainer {
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
     }
 
-    /// One step at the pace of the next, without waiting for the device. Without the variance term's backward pass the
-    /// step is void unless that term is exactly zero; its report then has a norm that is not finite.
+    /// One step at the pace of the next, without waiting for the device.
     pub(crate) fn step_unread(
         &mut self,
         examples: &Examples,
         pace: &Pace,
-        variance: bool,
+        passes: Passes<'_>,
     ) -> Result<StepReport, TrainError> {
-        let passes = if variance { Passes::All } else { Passes::AllButVariance };
         let Differentiated { losses, cap, spread } = self.differentiate(examples, passes)?;
         let norm = self.update(pace)?;
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
+    }
+
+    /// Whether the next step measures the cap.
+    pub(crate) fn measures_cap(&self) -> bool {
+        self.steps.is_multiple_of(self.cap_every)
+    }
+
+    /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside others,
+    /// the factor measured last.
+    pub(crate) fn factor(&self, component: Component) -> f64 {
+        let several =
+            self.objective.capped && Component::ALL.iter().filter(|c| self.objective.has(**c)).count() > 1;
+        let capped = several && component != Component::Field;
+        self.objective.weight(component) * if capped { self.alpha } else { 1.0 }
     }
 
     /// Applies the combined gradient; gives back its norm.
@@ -135,16 +147,25 @@ impl Trainer {
     }
 
     /// Forward and backward; the combined gradient is left in the first buffer.
-    fn differentiate(&mut self, examples: &Examples, passes: Passes) -> Result<Differentiated, TrainError> {
+    fn differentiate(
+        &mut self,
+        examples: &Examples,
+        passes: Passes<'_>,
+    ) -> Result<Differentiated, TrainError> {
         let tape = Tape::recording_in(&self.params, self.precision)?;
         let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
         let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
         let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));
         let spread = spread.transpose()?;
         let several = self.objective.capped && losses.len() > 1;
-        let measures = several && (passes != Passes::AsNeeded || self.steps.is_multiple_of(self.cap_every));
+        let measures = several
+            && match passes {
+                Passes::AsNeeded => self.measures_cap(),
+                Passes::Together(_) => false,
+                Passes::All | Passes::AllButVariance => true,
+            };
         let goes_back = |(component, _): &&(Component, Var)| {
-            passes != Passes::AllButVariance || *component != Component::Variance
+            !matches!(passes, Passes::AllButVariance) || *component != Component::Variance
         };
         let seen: Vec<&(Component, Var)> = losses.iter().filter(goes_back).collect();
         let buffers = if measures { seen.len() } else { 1 };
@@ -157,7 +178,7 @@ impl Trainer {
         let mut cap = None;
         if measures {
             for ((component, loss), gradients) in seen.iter().zip(&mut self.gradients) {
-                if passes == Passes::AsNeeded && is_zero(*component, loss.value())? {
+                if matches!(passes, Passes::AsNeeded) && is_zero(*component, loss.value())? {
                     gradients.clear()?;
                 } else {
                     tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
@@ -167,13 +188,12 @@ impl Trainer {
             let others: Vec<&Gradients> = others.iter().take(seen.len() - 1).collect();
             let capped = field[0].add_capped(&others, &CAP_SETS)?;
             cap = Some((capped.norms, capped.alpha));
+        } else if let Passes::Together(factors) = passes {
+            let seeds: Vec<(&Var, Tensor)> =
+                seen.iter().zip(factors).map(|((_, loss), factor)| (loss, factor.clone())).collect();
+            tape.backward_from(&seeds, &mut self.gradients[0])?;
         } else {
-            let factor = |component: Component| match component {
-                Component::Field => self.objective.weight(component),
-                _ if several => self.alpha * self.objective.weight(component),
-                _ => self.objective.weight(component),
-            };
-            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, factor(*c))).collect();
+            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, self.factor(*c))).collect();
             tape.backward(&seeds, &mut self.gradients[0])?;
         }
         for (_, loss) in losses.iter().filter(|loss| !goes_back(loss)) {
@@ -185,14 +205,17 @@ impl Trainer {
 }
 
 /// Which components' gradients a step computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Passes {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Passes<'a> {
     /// All but those that are exactly zero, which the device is asked for.
     AsNeeded,
     /// All.
     All,
-    /// All but the variance term's; if that was not zero after all, the step is void.
+    /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and nothing
+    /// changes.
     AllButVariance,
+    /// The sum of all, each times a factor \[1\] that lies on the device.
+    Together(&'a [Tensor]),
 }
 
 /// A teacher like the encoder, if the objective wants one.
@@ -286,6 +309,19 @@ impl StepReport {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn loss(&self, component: Component) -> Result<f64, TrainError> {
         self.losses.iter().find(|(named, _)| *named == component).map_or(Ok(0.0), |(_, loss)| scalar(loss))
+    }
+
+    /// The cap's factor, if this step measured it, brought back from the device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn measured_alpha(&self) -> Result<Option<f64>, TrainError> {
+        self.cap.as_ref().map(|(_, alpha)| scalar(alpha)).transpose()
+    }
+
+    /// The same report with a factor of the host's.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn with_alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
     }
 
     /// Brings the numbers back from the device.

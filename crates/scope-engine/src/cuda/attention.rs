@@ -88,7 +88,7 @@ pub(crate) fn forward(
             scale.into(),
         ];
         let grid =
-            Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.processors()), 384) };
+            Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.processors()), 512) };
         let constants = format!("TOKENS={tokens}");
         cuda.launch_with(ATTENTION_HOPPER, &constants, "attention", grid, &arguments)?;
     } else if sizes.fits(qkv.dtype()) {

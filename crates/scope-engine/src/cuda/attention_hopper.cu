@@ -21,22 +21,24 @@ __device__ __forceinline__ void to_rows(const float* c, u32 tile, int warp, int 
     }
 }
 
-// Blocks of three times four warps stay on their processors and take one head after another: the last four ask for queries,
-// keys and values of the next head while the other two groups have this one's. Shared memory: two times queries | keys |
-// values, then barriers.
-extern "C" __global__ void __launch_bounds__(384, 1)
+// Blocks of four times four warps stay on their processors and take one head after another: the last four ask for queries, keys
+// and values of the next head while the other groups share out this one's queries, 64 at a time. Shared memory: two times
+// queries | keys | values, then barriers.
+#define GROUPS 3
+#define TILES (TOKENS / 64)
+extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
     attention(const __grid_constant__ TensorMap qkv, const __grid_constant__ TensorMap out, float* __restrict__ log_sums,
               int heads, int pairs, float scale) {
     const int lane = threadIdx.x & 31, group = threadIdx.x / 128, warp = threadIdx.x / 32 & 3;
     const u32 start = shared_start(), full = start + 6 * ALL, empty = full + 16;
     if (threadIdx.x == 0) {
-        for (int i = 0; i < 2; i++) barrier_begin(full + 8 * i, 1), barrier_begin(empty + 8 * i, 2);
+        for (int i = 0; i < 2; i++) barrier_begin(full + 8 * i, 1), barrier_begin(empty + 8 * i, TILES);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
-    if (group == 2) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (threadIdx.x != 256) return;
+    if (group == GROUPS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
+        if (threadIdx.x != 128 * GROUPS) return;
         u32 turn = 0;
         for (int pair = blockIdx.x; pair < pairs; pair += gridDim.x, turn++) {
             u32 which = turn & 1, q = start + which * 3 * ALL;
@@ -48,63 +50,60 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         }
         return;
     }
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 160;");
     const float sharpness = scale * LOG2E;
-    u32 turn = 0;
-    for (int pair = blockIdx.x; pair < pairs; pair += gridDim.x, turn++) {
-        u32 which = turn & 1, q = start + which * 3 * ALL, k = q + ALL, v = k + ALL;
+    for (int step = group;; step += GROUPS) {
+        const int turn = step / TILES, tile = step % TILES, pair = blockIdx.x + turn * gridDim.x;
+        if (pair >= pairs) break;
+        const u32 which = turn & 1, q = start + which * 3 * ALL, k = q + ALL, v = k + ALL;
         barrier_wait(full + 8 * which, turn >> 1 & 1);
-        for (int tile = group; tile < TOKENS / 64; tile += 2) {
-            float s[TOKENS / 128][64];
-            products_begin();
+        float s[TOKENS / 128][64];
+        products_begin();
 #pragma unroll
-            for (int d = 0; d < 4; d++)
+        for (int d = 0; d < 4; d++)
 #pragma unroll
-                for (int half = 0; half < TOKENS / 128; half++)
-                    multiply_64x128<0>(s[half], matrix(q + tile * TILE + d * 32, 16, 1024),
-                                       matrix(k + half * 2 * TILE + d * 32, 16, 1024), d);
-            products_commit();
-            products_wait<0>();
-            u32 p[TOKENS / 16][4];
-            float share[2];
+            for (int half = 0; half < TOKENS / 128; half++)
+                multiply_64x128<0>(s[half], matrix(q + tile * TILE + d * 32, 16, 1024),
+                                   matrix(k + half * 2 * TILE + d * 32, 16, 1024), d);
+        products_commit();
+        products_wait<0>();
+        u32 p[TOKENS / 16][4];
+        float share[2];
 #pragma unroll
-            for (int row = 0; row < 2; row++) {
-                float top = -1e30f, total = 0.f;
+        for (int row = 0; row < 2; row++) {
+            float top = -1e30f, total = 0.f;
 #pragma unroll
-                for (int i = 0; i < TOKENS / 8; i++)
-                    top = fmaxf(top, fmaxf(s[i / 16][i % 16 * 4 + row * 2], s[i / 16][i % 16 * 4 + row * 2 + 1]));
-                top = fmaxf(top, from_lane(top, 1));
-                top = fmaxf(top, from_lane(top, 2));
-                const float shift = top * sharpness;
+            for (int i = 0; i < TOKENS / 8; i++)
+                top = fmaxf(top, fmaxf(s[i / 16][i % 16 * 4 + row * 2], s[i / 16][i % 16 * 4 + row * 2 + 1]));
+            top = fmaxf(top, from_lane(top, 1));
+            top = fmaxf(top, from_lane(top, 2));
+            const float shift = top * sharpness;
 #pragma unroll
-                for (int i = 0; i < TOKENS / 8; i++) {
-                    float* x = s[i / 16] + i % 16 * 4 + row * 2;
-                    float a = exp2_fast(x[0] * sharpness - shift), b = exp2_fast(x[1] * sharpness - shift);
-                    total += a + b;
-                    p[i / 2][i % 2 * 2 + row] = pack(a, b);
-                }
-                total += from_lane(total, 1);
-                total += from_lane(total, 2);
-                share[row] = 1.f / total;
-                if ((lane & 3) == 0)
-                    log_sums[(size_t)pair * TOKENS + tile * 64 + warp * 16 + row * 8 + lane / 4] = (shift + log2_fast(total)) * LN2;
+            for (int i = 0; i < TOKENS / 8; i++) {
+                float* x = s[i / 16] + i % 16 * 4 + row * 2;
+                float a = exp2_fast(x[0] * sharpness - shift), b = exp2_fast(x[1] * sharpness - shift);
+                total += a + b;
+                p[i / 2][i % 2 * 2 + row] = pack(a, b);
             }
-            float o[32];
-            products_begin();
-#pragma unroll
-            for (int i = 0; i < TOKENS / 16; i++) multiply_64x64(o, p[i], matrix(v + i * 2048, 16, 1024), i);
-            products_commit();
-            products_wait<0>();
-            // These queries are done with: the result takes their place on its way out.
-            to_rows(o, q + tile * TILE, warp, lane, share[0], share[1]);
-            publish();
-            meet(1 + group, 128);
-            if (threadIdx.x % 128 == 0) {
-                store_box(q + tile * TILE, out, pair % heads * 64, pair / heads * TOKENS + tile * 64);
-                commit_stores();
-            }
+            total += from_lane(total, 1);
+            total += from_lane(total, 2);
+            share[row] = 1.f / total;
+            if ((lane & 3) == 0)
+                log_sums[(size_t)pair * TOKENS + tile * 64 + warp * 16 + row * 8 + lane / 4] = (shift + log2_fast(total)) * LN2;
         }
+        float o[32];
+        products_begin();
+#pragma unroll
+        for (int i = 0; i < TOKENS / 16; i++) multiply_64x64(o, p[i], matrix(v + i * 2048, 16, 1024), i);
+        products_commit();
+        products_wait<0>();
+        // These queries are done with: the result takes their place on its way out.
+        to_rows(o, q + tile * TILE, warp, lane, share[0], share[1]);
+        publish();
+        meet(1 + group, 128);
         if (threadIdx.x % 128 == 0) {
+            store_box(q + tile * TILE, out, pair % heads * 64, pair / heads * TOKENS + tile * 64);
+            commit_stores();
             await_stores<0>();
             barrier_arrive(empty + 8 * which);
         }

@@ -44,15 +44,43 @@ pub(crate) fn forward(
             let value = value.value();
             (product(value.dtype(), Some(layer.bias), Some(value))?, None)
         }
-        Epilogue::AddRows(rows) => {
-            let y = product(Dtype::F32, Some(layer.bias), None)?;
-            let table = params.layout().param(rows).range.len();
-            let added = (params.address(rows, Dtype::F32), table);
-            finish(cuda, &y, None, Some(added), None, &y)?;
-            (y, None)
-        }
+        Epilogue::AddRows(rows) => (add_rows(cuda, params, layer, x, rows, shape)?, None),
         Epilogue::Gelu => gelu(cuda, tape, layer, x, shape)?,
     })
+}
+
+/// A layer plus a table of rows again and again: in the product where that is faster.
+fn add_rows(
+    cuda: &Cuda,
+    params: &Params,
+    layer: Linear,
+    x: &Tensor,
+    rows: ParamId,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    let y = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
+    let n = shape.last().copied().unwrap_or(1);
+    let m = y.len() / n.max(1);
+    let (k, input, out) = (x.len() / m.max(1), x.dtype(), Dtype::F32);
+    let (table, numbers) = (params.address(rows, out), params.layout().param(rows).range.len());
+    let period = numbers / n.max(1);
+    let together = || {
+        let shape = Shape { kind: Kind::Forward, m, n, k, input, out, bias: true, add: true, period };
+        let (left, right) = (x.address(), params.address(layer.weight, input));
+        let bias = params.address(layer.bias, out);
+        cuda.product(shape, Operands { left, right, bias, add: table, out: y.address() })
+    };
+    let apart = || {
+        multiply(cuda, params, layer.weight, Some(layer.bias), None, x, &y)?;
+        finish(cuda, &y, None, Some((table, numbers)), None, &y)
+    };
+    let possible = aligned(k, input) && aligned(n, input) && m.is_multiple_of(period.max(1));
+    if possible && cuda.faster(&format!("AddRows {m} {n} {k} {input} every {period}"), together, apart)? {
+        together()?;
+    } else {
+        apart()?;
+    }
+    Ok(y)
 }
 
 /// GELU of a layer, and its slope if the tape wants it: in the product's epilogue where that is faster.
@@ -111,8 +139,17 @@ fn multiply(
     let right = params.address(weight, input);
     if aligned(k, input) && aligned(n, input) {
         let (bias_at, add) = (bias.map(|id| params.address(id, out)), residual.map(Tensor::address));
-        let shape =
-            Shape { kind: Kind::Forward, m, n, k, input, out, bias: bias.is_some(), add: add.is_some() };
+        let shape = Shape {
+            kind: Kind::Forward,
+            m,
+            n,
+            k,
+            input,
+            out,
+            bias: bias.is_some(),
+            add: add.is_some(),
+            period: 0,
+        };
         let (left, bias, add) = (x.address(), bias_at.unwrap_or(0), add.unwrap_or(0));
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
@@ -277,7 +314,7 @@ fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tenso
     };
     let stride = beside.map_or(n, |beside| beside.shape().last().copied().unwrap_or(n));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
-    let lanes = n.div_ceil(width).next_power_of_two().min(32);
+    let lanes = lanes(n.div_ceil(width));
     let groups = n.div_ceil(lanes * width);
     let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
     let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
@@ -296,6 +333,12 @@ fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tenso
     let name = format!("{name}_{}_{width}", kind(g.dtype()));
     cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)?;
     Ok(partial)
+}
+
+/// How many lanes share a row of so many vectors: a power of two of which whole groups fill the row, if it is not too small.
+fn lanes(vectors: usize) -> usize {
+    let whole = 1 << vectors.trailing_zeros().min(5);
+    if whole >= 4 { whole } else { vectors.next_power_of_two().min(32) }
 }
 
 /// Adds up sums over blocks \[blocks, n\], beside the main stream.
@@ -343,8 +386,17 @@ fn outer_product(
     let k = x.len() / rows.max(1);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
-        let shape =
-            Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: accumulate };
+        let shape = Shape {
+            kind: Kind::Weight,
+            m,
+            n,
+            k,
+            input,
+            out: Dtype::F32,
+            bias: false,
+            add: accumulate,
+            period: 0,
+        };
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
@@ -422,7 +474,8 @@ fn product_with(
 ) -> Result<(), EngineError> {
     let input = h.dtype();
     if aligned(k, input) && aligned(n, input) {
-        let shape = Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false };
+        let shape =
+            Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false, period: 0 };
         let operands = Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() };
         return cuda.product(shape, operands);
     }

@@ -41,6 +41,8 @@ struct Row {
     device: String,
     median_ms: f64,
     draws_per_second: f64,
+    /// What is held of a card's memory, in GiB.
+    memory_gib: Option<f64>,
 }
 
 impl BenchTrain {
@@ -55,6 +57,7 @@ impl BenchTrain {
         };
         let examples = made_up::examples(&device, 128, self.batch)?;
         let mut trainer = Trainer::new(model, objective)?;
+        let mut memory_gib = None;
         let time = match &device {
             Device::Cpu(_) => median_time(self.measuring.seconds, || {
                 trainer.step(&examples, 1e-6, 0.996)?;
@@ -63,6 +66,7 @@ impl BenchTrain {
             Device::Cuda(cuda) => {
                 let mut recorded = RecordedTrainer::new(cuda, trainer);
                 recorded.step_on(&examples, 1e-6, 0.996)?;
+                memory_gib = Some(cuda.memory_held() as f64 / f64::from(1 << 30));
                 median_card_time(self.measuring.seconds, || {
                     let mut step = Ok(());
                     let time = cuda.time(|| {
@@ -81,12 +85,14 @@ impl BenchTrain {
             device: device_name(&device),
             median_ms: time.as_secs_f64() * 1e3,
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
+            memory_gib,
         };
         if self.measuring.json {
             print_json(&row)?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s"]);
+        let mut table =
+            Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s", "memory"]);
         table.row([
             row.model.into(),
             row.objective.clone(),
@@ -94,6 +100,7 @@ impl BenchTrain {
             row.device.clone(),
             format!("{:.1}", row.median_ms),
             format!("{:.2}", row.draws_per_second),
+            row.memory_gib.map_or_else(|| "-".to_owned(), |gib| format!("{gib:.2} GiB")),
         ]);
         say(&table.to_string());
         Ok(Outcome::Success)
