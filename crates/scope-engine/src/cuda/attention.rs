@@ -1,4 +1,5 @@
-//! Attention: tensor cores where all of a head's keys and values fit in shared memory, a plain kernel elsewhere.
+//! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's keys and
+//! values fit in shared memory; a plain kernel for the rest.
 
 use super::{
     Cuda,

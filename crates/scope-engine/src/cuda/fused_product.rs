@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::{
     Cuda,
-    kernels::{FUSED_PRODUCT, Grid},
+    kernels::{Arg, FUSED_PRODUCT, Grid},
     tensor_map::boxes,
 };
 use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
@@ -143,7 +143,7 @@ impl Fused {
         self.m.div_ceil(ROWS)
     }
 
-    fn launch(self, cuda: &Cuda, arguments: &[super::kernels::Arg]) -> Result<(), EngineError> {
+    fn launch(self, cuda: &Cuda, arguments: &[Arg]) -> Result<(), EngineError> {
         let (turned, follow) = match self.what {
             What::Gelu => (0, 0),
             What::GeluAndSlope => (0, 1),
