@@ -177,7 +177,7 @@ impl StepRecording {
     }
 
     fn go_together(&mut self, trainer: &mut Trainer, cuda: &Cuda) -> Result<StepReport, TrainError> {
-        let components = Component::ALL.into_iter().filter(|component| trainer.objective.has(*component));
+        let components = trainer.objective.components();
         let numbers: Vec<f32> = components.map(|component| trainer.factor(component) as f32).collect();
         let Some(together) = &mut self.together else {
             let factor = |number: &f32| Tensor::from_slice(trainer.params.device(), &[1], &[*number]);

@@ -130,8 +130,7 @@ impl Trainer {
     /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside others,
     /// the factor measured last.
     pub(crate) fn factor(&self, component: Component) -> f64 {
-        let several =
-            self.objective.capped && Component::ALL.iter().filter(|c| self.objective.has(**c)).count() > 1;
+        let several = self.objective.capped && self.objective.components().count() > 1;
         let capped = several && component != Component::Field;
         self.objective.weight(component) * if capped { self.alpha } else { 1.0 }
     }
@@ -152,55 +151,79 @@ impl Trainer {
         examples: &Examples,
         passes: Passes<'_>,
     ) -> Result<Differentiated, TrainError> {
-        let tape = Tape::recording_in(&self.params, self.precision)?;
-        let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
-        let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
-        let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));
-        let spread = spread.transpose()?;
-        let several = self.objective.capped && losses.len() > 1;
+        let several = self.objective.capped && self.objective.components().count() > 1;
         let measures = several
             && match passes {
                 Passes::AsNeeded => self.measures_cap(),
                 Passes::Together(_) => false,
                 Passes::All | Passes::AllButVariance => true,
             };
-        let goes_back = |(component, _): &&(Component, Var)| {
-            !matches!(passes, Passes::AllButVariance) || *component != Component::Variance
-        };
-        let seen: Vec<&(Component, Var)> = losses.iter().filter(goes_back).collect();
-        let buffers = if measures { seen.len() } else { 1 };
+        let going_back = self.objective.components().filter(|component| passes.goes_back(*component)).count();
+        let buffers = if measures { going_back } else { 1 };
         while self.gradients.len() < buffers {
             self.gradients.push(Gradients::zeros(&self.params)?);
         }
         for gradients in &mut self.gradients[..buffers] {
             gradients.restart()?;
         }
-        let mut cap = None;
+        // What one view's passes remember is forgotten before the other's begin: that halves the memory.
+        let mut done = Differentiated { losses: Vec::new(), cap: None, spread: None };
+        for view in self.objective.by_view().into_iter().filter(|view| view.components().next().is_some()) {
+            self.differentiate_view(&view, examples, passes, measures, &mut done)?;
+        }
         if measures {
-            for ((component, loss), gradients) in seen.iter().zip(&mut self.gradients) {
+            let (field, others) = self.gradients.split_at_mut(1);
+            let others: Vec<&Gradients> = others.iter().take(buffers - 1).collect();
+            let capped = field[0].add_capped(&others, &CAP_SETS)?;
+            done.cap = Some((capped.norms, capped.alpha));
+        }
+        for (_, loss) in done.losses.iter().filter(|(component, _)| !passes.goes_back(*component)) {
+            self.gradients[0].void_unless_zero(loss)?;
+        }
+        Ok(done)
+    }
+
+    /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured, else into
+    /// the first.
+    fn differentiate_view(
+        &mut self,
+        view: &Objective,
+        examples: &Examples,
+        passes: Passes<'_>,
+        measures: bool,
+        done: &mut Differentiated,
+    ) -> Result<(), TrainError> {
+        let before = done.losses.len();
+        let tape = Tape::recording_in(&self.params, self.precision)?;
+        let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, view)?;
+        let PassLosses(losses) = pass.losses(&tape, examples, view)?;
+        // The complete view's latents are the ones watched, where there are any.
+        let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
+        if let Some(z) = watched {
+            done.spread = Some(tape.mean_spread(z)?);
+        }
+        drop(pass);
+        done.losses.extend(losses.iter().map(|(component, loss)| (*component, loss.value().clone())));
+        let seen = losses.iter().enumerate().filter(|(_, (component, _))| passes.goes_back(*component));
+        if measures {
+            for (place, (component, loss)) in seen {
+                let gradients = &mut self.gradients[before + place];
                 if matches!(passes, Passes::AsNeeded) && is_zero(*component, loss.value())? {
                     gradients.clear()?;
                 } else {
                     tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
                 }
             }
-            let (field, others) = self.gradients.split_at_mut(1);
-            let others: Vec<&Gradients> = others.iter().take(seen.len() - 1).collect();
-            let capped = field[0].add_capped(&others, &CAP_SETS)?;
-            cap = Some((capped.norms, capped.alpha));
         } else if let Passes::Together(factors) = passes {
             let seeds: Vec<(&Var, Tensor)> =
-                seen.iter().zip(factors).map(|((_, loss), factor)| (loss, factor.clone())).collect();
+                seen.map(|(place, (_, loss))| (loss, factors[before + place].clone())).collect();
             tape.backward_from(&seeds, &mut self.gradients[0])?;
         } else {
-            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, self.factor(*c))).collect();
+            let seeds: Vec<(&Var, f64)> =
+                seen.map(|(_, (component, loss))| (loss, self.factor(*component))).collect();
             tape.backward(&seeds, &mut self.gradients[0])?;
         }
-        for (_, loss) in losses.iter().filter(|loss| !goes_back(loss)) {
-            self.gradients[0].void_unless_zero(loss.value())?;
-        }
-        let losses = losses.iter().map(|(component, loss)| (*component, loss.value().clone())).collect();
-        Ok(Differentiated { losses, cap, spread })
+        Ok(())
     }
 }
 
@@ -216,6 +239,13 @@ pub(crate) enum Passes<'a> {
     AllButVariance,
     /// The sum of all, each times a factor \[1\] that lies on the device.
     Together(&'a [Tensor]),
+}
+
+impl Passes<'_> {
+    /// Whether a component's gradient is computed.
+    fn goes_back(self, component: Component) -> bool {
+        !matches!(self, Passes::AllButVariance) || component != Component::Variance
+    }
 }
 
 /// A teacher like the encoder, if the objective wants one.
