@@ -11,11 +11,13 @@
 
 pub(crate) mod attention;
 mod cache;
+mod choices;
 pub(crate) mod conv3x3;
 mod conv_narrow;
 mod convolution;
 pub(crate) mod elementwise;
 pub(crate) mod flat;
+mod fused_product;
 mod gemm;
 mod graph;
 mod kernels;
@@ -27,6 +29,7 @@ pub(crate) mod linear;
 pub(crate) mod losses;
 mod memory;
 pub(crate) mod table;
+mod tensor_map;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -37,11 +40,14 @@ use crate::{
     error::EngineError,
 };
 
+pub(crate) use fused_product::Fusing;
 pub use graph::Graph;
 pub(crate) use memory::Memory;
 
 use cache::Cache;
+use choices::Choices;
 use convolution::Convolutions;
+use fused_product::FusingSwitch;
 use gemm::Products;
 use kernels::Kernels;
 use lanes::Lanes;
@@ -63,6 +69,8 @@ struct Inner {
     products: Products,
     convolutions: Convolutions,
     cache: Cache,
+    choices: Choices,
+    fusing: FusingSwitch,
 }
 
 impl std::fmt::Debug for Inner {
@@ -113,6 +121,8 @@ impl Cuda {
             products,
             convolutions: Convolutions::default(),
             cache,
+            choices: Choices::default(),
+            fusing: FusingSwitch::default(),
         };
         Ok(Self(Arc::new(inner)))
     }

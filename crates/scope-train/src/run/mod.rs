@@ -13,7 +13,8 @@ mod tensorboard;
 
 use std::time::{Duration, Instant};
 
-use scope_data::Dataset;
+use scope_data::{Dataset, write_whole};
+use scope_engine::Device;
 use scope_model::{About, Adapted, Training, View, WeightKind};
 
 pub use checkpoint::Position;
@@ -236,6 +237,9 @@ impl Session<'_> {
         let (pde, constants, config) = (meta.pde, meta.constants(), model.config.clone());
         let about = About { pde, constants, config, training: Some(training) };
         model.save(&self.folder.model(), &about, WeightKind::F32)?;
+        if let Device::Cuda(cuda) = learner.device() {
+            write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
+        }
         self.saved = Instant::now();
         Ok(())
     }
