@@ -6,7 +6,7 @@ use crate::{
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
-    ops::add,
+    ops::{Observed, add},
     params::{Gradients, Params},
     tensor::Tensor,
 };
@@ -58,6 +58,7 @@ pub struct Tape<'p> {
     params: &'p Params,
     compute: Dtype,
     records: Option<RefCell<Vec<Box<dyn Record>>>>,
+    observed: RefCell<Vec<Observed>>,
 }
 
 impl<'p> Tape<'p> {
@@ -82,12 +83,12 @@ impl<'p> Tape<'p> {
         if !possible {
             return Err(EngineError::NoGradients(compute));
         }
-        Ok(Self { params, compute, records: Some(RefCell::default()) })
+        Ok(Self { params, compute, records: Some(RefCell::default()), observed: RefCell::default() })
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None }
+        Self { params, compute, records: None, observed: RefCell::default() }
     }
 
     /// The parameters.
@@ -114,6 +115,11 @@ impl<'p> Tape<'p> {
     pub fn tracked(&self, value: Tensor) -> Var {
         let node = self.records.as_ref().map(|records| records.borrow().len());
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
+    }
+
+    /// What batch normalisations have seen so far, for [`Params::absorb`].
+    pub fn observed(&self) -> Vec<Observed> {
+        self.observed.borrow().clone()
     }
 
     /// Sends weights back from scalar losses, adding to the gradients.
@@ -155,6 +161,11 @@ impl<'p> Tape<'p> {
             into.settle()?;
         }
         Ok(())
+    }
+
+    /// Notes what a normalisation has seen.
+    pub(crate) fn observe(&self, seen: Observed) {
+        self.observed.borrow_mut().push(seen);
     }
 
     /// Whether this tape remembers operations.
