@@ -22,7 +22,7 @@ pub(crate) fn read_disks(
 }
 
 /// A disk must be made of finite numbers, have a size, and lie wholly inside the grid.
-fn check_disk(disk: &Disk, size: usize) -> Result<(), String> {
+pub(crate) fn check_disk(disk: &Disk, size: usize) -> Result<(), String> {
     let Disk { cx, cy, r } = *disk;
     if ![cx, cy, r].iter().all(|x| x.is_finite()) {
         return Err(format!("the disk ({cx}, {cy}, {r}) is not finite"));

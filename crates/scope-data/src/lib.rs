@@ -3,7 +3,7 @@
 //! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers,
 //! [`import()`] from other people's files, [`merge`] from shards, and [`check()`] compares one with what is
 //! known of its distribution. [`observation`] says which points of a record are seen, [`schedule`] which
-//! records are drawn when.
+//! records are drawn when. [`sensors`] reads measurements of one's own.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");
@@ -21,6 +21,7 @@ pub mod npz;
 pub mod observation;
 mod pair;
 pub mod schedule;
+pub mod sensors;
 mod whole;
 
 pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, Z_LIMIT, check};

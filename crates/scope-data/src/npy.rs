@@ -1,6 +1,6 @@
 //! The `.npy` format: headers, and arrays read in place through a memory map.
 
-use std::{fs::File, path::Path};
+use std::{fs::File, ops::Deref, path::Path};
 
 use memmap2::Mmap;
 
@@ -23,16 +23,19 @@ pub enum Dtype {
     I32,
     /// `<i8`
     I64,
+    /// `|u1`
+    U8,
     /// `|b1`
     Bool,
 }
 
 impl Dtype {
-    const ALL: [(Dtype, &'static str); 5] = [
+    const ALL: [(Dtype, &'static str); 6] = [
         (Dtype::F32, "<f4"),
         (Dtype::F64, "<f8"),
         (Dtype::I32, "<i4"),
         (Dtype::I64, "<i8"),
+        (Dtype::U8, "|u1"),
         (Dtype::Bool, "|b1"),
     ];
 
@@ -46,7 +49,7 @@ impl Dtype {
         match self {
             Dtype::F32 | Dtype::I32 => 4,
             Dtype::F64 | Dtype::I64 => 8,
-            Dtype::Bool => 1,
+            Dtype::U8 | Dtype::Bool => 1,
         }
     }
 
@@ -61,6 +64,7 @@ impl Dtype {
             Dtype::F64 => f64::from_le_bytes(word),
             Dtype::I32 => i32::from_le_bytes([b0, b1, b2, b3]).into(),
             Dtype::I64 => i64::from_le_bytes(word) as f64,
+            Dtype::U8 => b0.into(),
             Dtype::Bool => f64::from(u8::from(b0 != 0)),
         }
     }
@@ -132,7 +136,7 @@ impl Header {
         let name = name.ok_or("its elements are records, expected plain numbers")?;
         let found = Dtype::ALL.into_iter().find(|(_, known)| *known == name);
         let (dtype, _) = found.ok_or_else(|| {
-            format!("its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8', '|b1'")
+            format!("its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8', '|u1', '|b1'")
         })?;
         let order = field("fortran_order")?;
         let fortran_order = match (order.starts_with("True"), order.starts_with("False")) {
@@ -159,33 +163,40 @@ fn read_le(bytes: &[u8], at: usize, width: usize) -> Result<usize, String> {
     Ok(field.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte)))
 }
 
-/// An array on disk, mapped into memory: pages are read when they are used.
+/// An array with its header, in memory or mapped into it.
 #[derive(Debug)]
-pub struct MappedArray {
+pub struct NpyArray<B = Vec<u8>> {
     header: Header,
-    map: Mmap,
+    bytes: B,
     data: usize,
 }
+
+/// An array on disk, mapped into memory: pages are read when they are used.
+pub type MappedArray = NpyArray<Mmap>;
 
 impl MappedArray {
     /// Maps a file and checks that it holds just what its header says.
     pub fn open(path: &Path) -> Result<Self, DataError> {
-        let malformed = |problem: String| DataError::malformed(path, ".npy file", problem);
-        let map = map_file(path)?;
-        let (header, data) = Header::parse(&map).map_err(malformed)?;
-        let bytes = header.elements().and_then(|n| n.checked_mul(header.dtype.size()));
-        let expected = bytes.and_then(|bytes| bytes.checked_add(data));
-        if expected != Some(map.len()) {
+        Self::parse(map_file(path)?).map_err(|problem| DataError::malformed(path, ".npy file", problem))
+    }
+}
+
+impl<B: Deref<Target = [u8]>> NpyArray<B> {
+    /// Reads a header and checks that the bytes are just what it says.
+    pub fn parse(bytes: B) -> Result<Self, String> {
+        let (header, data) = Header::parse(&bytes)?;
+        let length = header.elements().and_then(|n| n.checked_mul(header.dtype.size()));
+        let expected = length.and_then(|length| length.checked_add(data));
+        if expected != Some(bytes.len()) {
             let expected = expected.map_or("more than any file holds".into(), |n| format!("{n} bytes"));
-            let problem = format!(
+            return Err(format!(
                 "shape {:?} of {} needs {expected}, the file has {} bytes",
                 header.shape,
                 header.dtype.name(),
-                map.len()
-            );
-            return Err(malformed(problem));
+                bytes.len()
+            ));
         }
-        Ok(Self { header, map, data })
+        Ok(Self { header, bytes, data })
     }
 
     /// What the header says.
@@ -195,7 +206,7 @@ impl MappedArray {
 
     /// The whole file, header included.
     pub fn bytes(&self) -> &[u8] {
-        &self.map
+        &self.bytes
     }
 
     /// The elements in file order, if they are f32.
@@ -203,12 +214,22 @@ impl MappedArray {
         if self.header.dtype != Dtype::F32 {
             return None;
         }
-        bytemuck::try_cast_slice(&self.map[self.data..]).ok()
+        bytemuck::try_cast_slice(&self.bytes[self.data..]).ok()
     }
 
     /// The element at a place in file order, as f64. Panics beyond the end, as slices do.
     pub fn value(&self, index: usize) -> f64 {
-        self.header.dtype.value(&self.map[self.data..], index)
+        self.header.dtype.value(&self.bytes[self.data..], index)
+    }
+
+    /// The element at an index, whichever axis is contiguous.
+    pub fn at(&self, index: &[usize]) -> f64 {
+        let step = |at: usize, (k, length): (usize, usize)| at * length + k;
+        let pairs = index.iter().copied().zip(self.header.shape.iter().copied());
+        self.value(match self.header.fortran_order {
+            true => pairs.rev().fold(0, step),
+            false => pairs.fold(0, step),
+        })
     }
 }
 

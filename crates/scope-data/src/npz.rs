@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufReader, Cursor, Read, Write},
+    io::{BufReader, Cursor, Read, Seek, Write},
     path::Path,
 };
 
@@ -33,26 +33,40 @@ pub struct Array {
 
 /// Reads all arrays of a file, compressed or not.
 pub fn read_npz(path: &Path) -> Result<Vec<Array>, DataError> {
-    let malformed = |problem: String| DataError::malformed(path, KIND, problem);
     let file = File::open(path).map_err(DataError::io("open", path))?;
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| malformed(error.to_string()))?;
+    let arrays = unpack(BufReader::new(file)).and_then(|files| {
+        let array = |(name, bytes): &(String, Vec<u8>)| parse(name, bytes).map_err(|p| inside(name, p));
+        files.iter().map(array).collect()
+    });
+    arrays.map_err(|problem| DataError::malformed(path, KIND, problem))
+}
+
+/// The files of an archive, by name.
+pub(crate) fn unpack(archive: impl Read + Seek) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut archive = ZipArchive::new(archive).map_err(|error| error.to_string())?;
     if archive.len() > MOST_ARRAYS {
-        return Err(malformed(format!("it holds {} files, expected at most {MOST_ARRAYS}", archive.len())));
+        return Err(format!("it holds {} files, expected at most {MOST_ARRAYS}", archive.len()));
     }
-    let mut arrays = Vec::new();
+    let mut files = Vec::new();
     for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).map_err(|error| malformed(error.to_string()))?;
-        let name = entry.name().map_err(|error| malformed(error.to_string()))?.into_owned();
-        let inside = |problem: String| malformed(format!("\"{name}\" in it: {problem}"));
+        let mut entry = archive.by_index(index).map_err(|error| error.to_string())?;
+        let name = entry.name().map_err(|error| error.to_string())?.into_owned();
         if entry.size() > MOST_BYTES {
-            return Err(inside(format!("it takes {} bytes, expected at most {MOST_BYTES}", entry.size())));
+            let problem = format!("it takes {} bytes, expected at most {MOST_BYTES}", entry.size());
+            return Err(inside(&name, problem));
         }
         // What an archive says of its sizes may be wrong: memory is taken for what really comes out.
         let mut bytes = Vec::new();
-        entry.by_ref().take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| inside(error.to_string()))?;
-        arrays.push(parse(&name, &bytes).map_err(inside)?);
+        let read = entry.by_ref().take(MOST_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| inside(&name, error.to_string()))?;
+        files.push((name, bytes));
     }
-    Ok(arrays)
+    Ok(files)
+}
+
+/// A problem with one file of an archive.
+fn inside(name: &str, problem: String) -> String {
+    format!("\"{name}\" in it: {problem}")
 }
 
 fn parse(name: &str, bytes: &[u8]) -> Result<Array, String> {

@@ -6,11 +6,14 @@ pub mod figure;
 mod identity;
 mod metrics;
 mod paired;
+mod panels;
 mod protocol;
 mod recovery;
 mod regions;
+pub mod report;
 mod results;
 mod summary;
+pub mod trust;
 
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};

@@ -28,6 +28,47 @@ pub enum ModelError {
         /// What is wrong with it, expected and got.
         problem: String,
     },
+    /// A model card that cannot be used.
+    #[error("{} is not a usable model card: {problem}", path.display())]
+    Card {
+        /// The card.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An evaluation that cannot be used.
+    #[error("{} is not a usable evaluation: {problem}", path.display())]
+    Evaluation {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A weight file that is not the one its card is about.
+    #[error(
+        "{} has BLAKE3 {got}, its card says {expected}: restore the file, or write its card again with scope model card",
+        path.display()
+    )]
+    Changed {
+        /// The weight file.
+        path: PathBuf,
+        /// The card's hash.
+        expected: String,
+        /// The hash found.
+        got: String,
+    },
+    /// A name that no model has.
+    #[error("{}", unknown(name, meant.as_deref(), names, folders))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        meant: Option<String>,
+        /// The models there are.
+        names: Vec<String>,
+        /// Where they were looked for.
+        folders: Vec<PathBuf>,
+    },
     /// A context that does not fit the model.
     #[error("a context has {got} numbers, but this model reads {channels} x {size} x {size}")]
     Context {
@@ -65,4 +106,16 @@ impl ModelError {
     pub(crate) fn malformed(path: &Path, problem: impl Into<String>) -> Self {
         Self::Malformed { path: path.to_owned(), problem: problem.into() }
     }
+}
+
+/// What a name that no model has is answered with.
+fn unknown(name: &str, meant: Option<&str>, names: &[String], folders: &[PathBuf]) -> String {
+    let hint = meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"));
+    let known =
+        if names.is_empty() { "none were found".to_owned() } else { format!("known: {}", names.join(", ")) };
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let searched = if folders.is_empty() { String::new() } else { format!(" in {}", folders.join(", ")) };
+    format!(
+        "\"{name}\" is neither a run folder, nor a weight file, nor the name of a model{hint}; {known}{searched}"
+    )
 }

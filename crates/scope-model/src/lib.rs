@@ -1,9 +1,11 @@
 //! The SCOPE networks, their weight files, and sensors in, fields out.
 //!
 //! A [`ModelConfig`] says how large everything is; a [`Model`] is a network with its parameters, made by
-//! [`Model::initial`] or read by [`Model::load`]. A [`Reconstructor`] turns contexts into physical fields.
+//! [`Model::initial`] or read by [`Model::load`]. A [`Reconstructor`] turns contexts into physical fields. A
+//! [`Catalogue`] finds models by name, with a [`Card`] each.
 
 mod accounting;
+mod catalogue;
 mod config;
 mod error;
 mod initial;
@@ -14,6 +16,9 @@ mod training;
 mod weights;
 
 pub use accounting::{Accounting, Component};
+pub use catalogue::{
+    Card, CardData, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found, HeldOut, Ranges,
+};
 pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;
 pub use initial::initialise;

@@ -41,7 +41,11 @@ impl Model {
 
     /// Reads a weight file: the model, and what the file says about it.
     pub fn load(path: &Path, device: &Device) -> Result<(Self, About), ModelError> {
-        let file = WeightFile::read(path)?;
+        Self::from_file(WeightFile::read(path)?, device)
+    }
+
+    /// The model of a weight file that was read, and what the file says about it.
+    pub fn from_file(file: WeightFile, device: &Device) -> Result<(Self, About), ModelError> {
         let mut model = Self::zeros(file.about.config.clone(), device)?;
         file.fill(&mut model.params)?;
         Ok((model, file.about))

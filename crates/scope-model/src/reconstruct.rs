@@ -2,11 +2,18 @@
 
 use std::path::Path;
 
-use scope_data::{Channel, Constants};
+use scope_data::{
+    Channel, Constants,
+    observation::{Sensor, SensorError, UserContext},
+};
 use scope_engine::{Device, Dtype, Tape, Tensor};
-use scope_pde::Pde;
+use scope_pde::{Pde, cylinder::Disk};
 
-use crate::{error::ModelError, model::Model, weights::About};
+use crate::{
+    error::ModelError,
+    model::Model,
+    weights::{About, WeightFile},
+};
 
 /// Contexts that go through the network together.
 const BATCH: usize = 8;
@@ -42,8 +49,13 @@ pub struct Reconstructor {
 
 impl Reconstructor {
     /// Reads a weight file.
-    pub fn open(path: &Path, device: &Device, precision: Precision) -> Result<Self, ModelError> {
-        let (model, about) = Model::load(path, device)?;
+    pub fn open(path: impl AsRef<Path>, device: &Device, precision: Precision) -> Result<Self, ModelError> {
+        Self::from_file(WeightFile::read(path.as_ref())?, device, precision)
+    }
+
+    /// Uses a weight file that was read.
+    pub fn from_file(file: WeightFile, device: &Device, precision: Precision) -> Result<Self, ModelError> {
+        let (model, about) = Model::from_file(file, device)?;
         Ok(Self { model, about, precision })
     }
 
@@ -56,6 +68,13 @@ impl Reconstructor {
     /// The problem, the normalisation and the sizes of the model.
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Places sensors in physical units on the model's grid; `context` of the result is what
+    /// [`Reconstructor::recover`] takes. A cylinder's disk is known on both channels.
+    pub fn place(&self, sensors: &[Sensor], disk: Option<&Disk>) -> Result<UserContext, SensorError> {
+        let About { pde, constants, config, .. } = &self.about;
+        UserContext::new(*pde, constants, config.resolution, sensors, disk)
     }
 
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates.

@@ -58,6 +58,15 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
     let text = succeed(root.path(), &plain);
     assert!(text.contains("inverse/uniform/500  ber"), "{text}");
     assert!(root.path().join("run/eval/uniform500.json").is_file());
+    let fewer = scope(root.path(), &[&plain[..], &["--limit", "3"]].concat())
+        .assert()
+        .code(1)
+        .get_output()
+        .stderr
+        .clone();
+    assert!(String::from_utf8(fewer).unwrap().contains("holds an evaluation of 10 records"));
+    succeed(root.path(), &[&plain[..], &["--limit", "3", "--out", "few", "--figures", "1"]].concat());
+    assert!(root.path().join("few/figures/inverse-uniform-500-record-0.png").is_file());
     let benchmark = [&plain[..], &["--protocol", "benchmark"]].concat();
     let refused = scope(root.path(), &benchmark).assert().code(1).get_output().stderr.clone();
     assert!(String::from_utf8(refused).unwrap().contains("for the cylinder only"));

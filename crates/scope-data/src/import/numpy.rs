@@ -77,23 +77,11 @@ impl Arrays {
     /// The value of a pixel, by its place in C order: where the array says it is.
     fn value(&self, record: usize, channel: usize, i: usize, j: usize) -> f64 {
         match self.layout {
-            Layout::Separate => element(&self.arrays[channel], &[record, i, j]),
-            Layout::Stacked => element(&self.arrays[0], &[record, channel, i, j]),
-            Layout::Snapshots => element(&self.arrays[0], &[record, i, j, SNAPSHOTS[channel]]),
+            Layout::Separate => self.arrays[channel].at(&[record, i, j]),
+            Layout::Stacked => self.arrays[0].at(&[record, channel, i, j]),
+            Layout::Snapshots => self.arrays[0].at(&[record, i, j, SNAPSHOTS[channel]]),
         }
     }
-}
-
-/// The element at an index, in either memory order.
-fn element(array: &MappedArray, index: &[usize]) -> f64 {
-    let header = array.header();
-    let step = |at: usize, (k, length): (usize, usize)| at * length + k;
-    let pairs = index.iter().copied().zip(header.shape.iter().copied());
-    let place = match header.fortran_order {
-        true => pairs.rev().fold(0, step),
-        false => pairs.fold(0, step),
-    };
-    array.value(place)
 }
 
 fn shape_error(path: &Path, array: &MappedArray, expected: &str) -> DataError {

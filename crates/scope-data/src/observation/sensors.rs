@@ -1,10 +1,15 @@
 //! A context from measurements of one's own.
 
-use scope_pde::{Pde, cylinder::Disk};
-use thiserror::Error;
+use std::fmt;
 
-use super::context::ContextMasks;
-use crate::{constants::Constants, pair::Channel};
+use scope_pde::{Pde, cylinder::Disk};
+
+use super::{context::ContextMasks, mask::Mask};
+use crate::{
+    constants::{Constants, Scaling},
+    geometry::check_disk,
+    pair::Channel,
+};
 
 /// Where a sensor is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,10 +32,9 @@ pub struct Sensor {
 }
 
 /// Why sensors cannot be used. Sensors are numbered from 0, in the order given.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SensorError {
     /// A value or coordinate that is NaN or infinite.
-    #[error("sensor {sensor} has a {what} that is not finite")]
     NotFinite {
         /// Which sensor.
         sensor: usize,
@@ -38,7 +42,6 @@ pub enum SensorError {
         what: &'static str,
     },
     /// A place outside the grid.
-    #[error("sensor {sensor} lies at {place}, outside {range}")]
     Outside {
         /// Which sensor.
         sensor: usize,
@@ -47,34 +50,71 @@ pub enum SensorError {
         /// Where it may be.
         range: String,
     },
-    /// Two measurements of one pixel.
-    #[error("sensors {first} and {second} both measure {channel} at pixel ({i}, {j}): keep one of them")]
-    Duplicate {
-        /// The earlier sensor.
-        first: usize,
-        /// The later one.
-        second: usize,
+    /// Two measurements of one pixel that contradict each other.
+    Contradiction {
+        /// The earlier sensor and the later one.
+        sensors: [usize; 2],
+        /// What they measured.
+        values: [f64; 2],
         /// "a" or "u".
         channel: &'static str,
-        /// Axis 0.
-        i: usize,
-        /// Axis 1.
-        j: usize,
+        /// Axis 0 and axis 1.
+        pixel: [usize; 2],
+        /// The standard deviation of the channel.
+        sigma: f64,
     },
+    /// A disk that cannot be.
+    Disk(String),
 }
+
+impl SensorError {
+    /// The error in words, with names for the sensors.
+    pub fn describe(&self, name: impl Fn(usize) -> String) -> String {
+        match self {
+            SensorError::NotFinite { sensor, what } => {
+                format!("{}: the {what} is not finite", name(*sensor))
+            }
+            SensorError::Outside { sensor, place, range } => {
+                format!("{}: {place} lies outside {range}", name(*sensor))
+            }
+            SensorError::Contradiction { sensors, values, channel, pixel: [i, j], sigma } => format!(
+                "{} and {}: both measure {channel} at pixel ({i}, {j}), but {} and {} are further apart than the \
+                 field's standard deviation of {sigma}: remove one, or give the rows of different problems a column \
+                 \"problem\"",
+                name(sensors[0]),
+                name(sensors[1]),
+                values[0],
+                values[1],
+            ),
+            SensorError::Disk(problem) => problem.clone(),
+        }
+    }
+}
+
+impl fmt::Display for SensorError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.describe(|sensor| format!("sensor {sensor}")))
+    }
+}
+
+impl std::error::Error for SensorError {}
 
 /// A context made of sensors: which points are seen, and their values in stored coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserContext {
-    /// The observed points.
+    /// The observed points, those of a known disk among them.
     pub masks: ContextMasks,
+    /// The points that sensors measured.
+    pub measured: ContextMasks,
     /// \[S, S\] for a and for u, zero where nothing is seen.
     pub values: [Vec<f32>; 2],
+    /// Sensors that share their pixel with an earlier one.
+    pub shared: usize,
 }
 
 impl UserContext {
-    /// Places sensors on an S x S grid. A known disk is at rest on both channels, except where sensors say
-    /// otherwise.
+    /// Places sensors on an S x S grid. Sensors of one pixel are averaged, unless they are further apart than the
+    /// channel's standard deviation. A known disk is at rest on both channels, except where sensors say otherwise.
     pub fn new(
         pde: Pde,
         constants: &Constants,
@@ -82,35 +122,100 @@ impl UserContext {
         sensors: &[Sensor],
         disk: Option<&Disk>,
     ) -> Result<Self, SensorError> {
-        let scalings = Channel::BOTH.map(|channel| constants.of(channel));
-        let mut masks = ContextMasks::empty(size);
-        let mut values = [vec![0.0; size * size], vec![0.0; size * size]];
-        // Which sensor measures a pixel, for the report on duplicates.
-        let mut holders = [vec![usize::MAX; size * size], vec![usize::MAX; size * size]];
+        let mut pixels = Channel::BOTH.map(|channel| Pixels::new(channel, constants.of(channel), size));
         for (number, sensor) in sensors.iter().enumerate() {
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
             let (i, j) = locate(pde, size, number, sensor.place)?;
-            let (channel, point) = (sensor.channel as usize, i * size + j);
-            let mask = if channel == 0 { &mut masks.a } else { &mut masks.u };
-            if !mask.insert(point) {
-                let (first, channel) = (holders[channel][point], sensor.channel.name());
-                return Err(SensorError::Duplicate { first, second: number, channel, i, j });
-            }
-            holders[channel][point] = number;
-            values[channel][point] = scalings[channel].store(sensor.value);
+            pixels[sensor.channel as usize].add(number, i * size + j, sensor.value)?;
         }
+        let [a, u] = pixels.each_ref().map(|pixels| pixels.mask.clone());
+        let measured = ContextMasks { a, u };
         if let Some(disk) = disk {
-            for (channel, mask) in [&mut masks.a, &mut masks.u].into_iter().enumerate() {
-                for point in disk.points(size) {
-                    if mask.insert(point) {
-                        values[channel][point] = scalings[channel].stored_zero();
-                    }
-                }
+            check_disk(disk, size).map_err(SensorError::Disk)?;
+            for point in disk.points(size) {
+                pixels.iter_mut().for_each(|pixels| pixels.rest(point));
             }
         }
-        Ok(Self { masks, values })
+        let shared = pixels.iter().map(|pixels| pixels.shared).sum();
+        let [a, u] = pixels;
+        let values = [a.stored(), u.stored()];
+        Ok(Self { masks: ContextMasks { a: a.mask, u: u.mask }, measured, values, shared })
+    }
+
+    /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).
+    pub fn context(&self) -> Vec<f32> {
+        let masks = [&self.masks.a, &self.masks.u];
+        let channel = |(values, mask): (&Vec<f32>, &Mask)| {
+            let seen = (0..values.len()).map(|point| f32::from(u8::from(mask.contains(point))));
+            values.iter().copied().chain(seen).collect::<Vec<f32>>()
+        };
+        self.values.iter().zip(masks).flat_map(channel).collect()
+    }
+}
+
+/// What is measured of one channel.
+struct Pixels {
+    channel: Channel,
+    scaling: Scaling,
+    mask: Mask,
+    /// The first sensor of a pixel with its value; the sum and the number of all of them.
+    first: Vec<(usize, f64)>,
+    sums: Vec<f64>,
+    counts: Vec<u32>,
+    shared: usize,
+}
+
+impl Pixels {
+    fn new(channel: Channel, scaling: Scaling, size: usize) -> Self {
+        let points = size * size;
+        Self {
+            channel,
+            scaling,
+            mask: Mask::empty(size),
+            first: vec![(0, 0.0); points],
+            sums: vec![0.0; points],
+            counts: vec![0; points],
+            shared: 0,
+        }
+    }
+
+    fn add(&mut self, sensor: usize, point: usize, value: f64) -> Result<(), SensorError> {
+        if self.mask.insert(point) {
+            self.first[point] = (sensor, value);
+        } else {
+            let ((holder, before), sigma) = (self.first[point], self.scaling.sigma);
+            if (value - before).abs() > sigma {
+                return Err(SensorError::Contradiction {
+                    sensors: [holder, sensor],
+                    values: [before, value],
+                    channel: self.channel.name(),
+                    pixel: [point / self.mask.size(), point % self.mask.size()],
+                    sigma,
+                });
+            }
+            self.shared += 1;
+        }
+        self.sums[point] += value;
+        self.counts[point] += 1;
+        Ok(())
+    }
+
+    /// Nothing moves in this pixel, unless a sensor says otherwise.
+    fn rest(&mut self, point: usize) {
+        if self.mask.insert(point) {
+            self.counts[point] = 1;
+        }
+    }
+
+    /// The pixels' means in stored coordinates, zero where nothing is seen.
+    fn stored(&self) -> Vec<f32> {
+        let mean = |(sum, count): (&f64, &u32)| match count {
+            0 => 0.0,
+            count => self.scaling.store(sum / f64::from(*count)),
+        };
+        self.sums.iter().zip(&self.counts).map(mean).collect()
     }
 }
 
@@ -120,8 +225,8 @@ fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<(usize, 
         Place::Index(i, j) if i < size && j < size => Ok((i, j)),
         Place::Index(i, j) => Err(SensorError::Outside {
             sensor,
-            place: format!("index ({i}, {j})"),
-            range: format!("0 to {} on both axes", size - 1),
+            place: format!("pixel ({i}, {j})"),
+            range: format!("the grid, 0 to {} on both axes", size - 1),
         }),
         Place::Point(x, y) if !x.is_finite() || !y.is_finite() => {
             Err(SensorError::NotFinite { sensor, what: "coordinate" })
@@ -132,7 +237,10 @@ fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<(usize, 
         Place::Point(x, y) => Err(SensorError::Outside {
             sensor,
             place: format!("({x}, {y})"),
-            range: "the unit square".into(),
+            range: match x.fract() == 0.0 && y.fract() == 0.0 {
+                true => "the unit square: for pixels name the columns i and j".into(),
+                false => "the unit square: scale the coordinates of your domain to 0 to 1".into(),
+            },
         }),
     }
 }
@@ -209,14 +317,46 @@ mod tests {
             refusal(sensor(Place::Point(nan, 0.5), 1.0)),
             SensorError::NotFinite { sensor: 1, what: "coordinate" }
         );
-        assert!(refusal(sensor(Place::Index(0, 128), 1.0)).to_string().contains("outside 0 to 127"));
-        assert!(
-            refusal(sensor(Place::Point(1.2, 0.5), 1.0)).to_string().contains("(1.2, 0.5), outside the unit")
-        );
+        let beyond = refusal(sensor(Place::Index(0, 128), 1.0)).to_string();
+        assert_eq!(beyond, "sensor 1: pixel (0, 128) lies outside the grid, 0 to 127 on both axes");
+        let beyond = refusal(sensor(Place::Point(1.2, 0.5), 1.0)).to_string();
+        assert!(beyond.contains("sensor 1: (1.2, 0.5) lies outside the unit square: scale"), "{beyond}");
+        let beyond = refusal(sensor(Place::Point(12.0, 5.0), 1.0)).to_string();
+        assert!(beyond.contains("name the columns i and j"), "{beyond}");
+    }
+
+    #[test]
+    fn sensors_of_one_pixel_are_averaged_unless_they_contradict_each_other() {
+        let scaling = Constants::released(Pde::Poisson).u;
+        let pair = |second: f64| {
+            let both = [(0.0, 0.01), (0.001, second)];
+            context(Pde::Poisson, &both.map(|(x, value)| sensor(Place::Point(x, 0.0), value)))
+        };
+        let merged = pair(0.012).unwrap();
+        assert_eq!((merged.masks.u.count(), merged.shared), (1, 1));
+        assert_eq!(merged.values[1][0], scaling.store((0.01 + 0.012) / 2.0));
         assert_eq!(
-            refusal(sensor(Place::Point(0.001, 0.001), 2.0)).to_string(),
-            "sensors 0 and 1 both measure u at pixel (0, 0): keep one of them"
+            pair(0.02).unwrap_err().describe(|sensor| format!("line {}", sensor + 2)),
+            "line 2 and line 3: both measure u at pixel (0, 0), but 0.01 and 0.02 are further apart than the field's \
+             standard deviation of 0.00417478: remove one, or give the rows of different problems a column \"problem\""
         );
+    }
+
+    #[test]
+    fn a_context_holds_values_and_masks_in_turn() {
+        let placed = context(Pde::Poisson, &[sensor(Place::Index(2, 3), 0.01)]).unwrap();
+        let (context, at) = (placed.context(), 2 * 128 + 3);
+        assert_eq!(context.len(), 4 * 128 * 128);
+        assert_eq!(context.iter().filter(|x| **x != 0.0).count(), 2);
+        assert_eq!((context[2 * 16384 + at], context[3 * 16384 + at]), (placed.values[1][at], 1.0));
+    }
+
+    #[test]
+    fn a_disk_must_lie_on_the_grid() {
+        let disk = Disk { cx: 5.0, cy: 60.0, r: 10.0 };
+        let constants = Constants::generated(Pde::Cylinder);
+        let error = UserContext::new(Pde::Cylinder, &constants, 128, &[], Some(&disk)).unwrap_err();
+        assert!(error.to_string().contains("does not lie inside 128 x 128 pixels"), "{error}");
     }
 
     #[test]
@@ -226,6 +366,7 @@ mod tests {
         let sensors = [sensor(Place::Index(40, 60), 0.25)];
         let context = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
         assert_eq!(context.masks.a, context.masks.u);
+        assert_eq!((context.measured.a.count(), context.measured.u.count()), (0, 1));
         let centre = 40 * 128 + 60;
         assert_eq!(context.values[0][centre], constants.a.stored_zero());
         assert_eq!(context.values[1][centre], constants.u.store(0.25));

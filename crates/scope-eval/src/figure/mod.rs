@@ -5,6 +5,7 @@ mod bars;
 mod canvas;
 mod curves;
 mod drawing;
+mod fields;
 mod masks;
 
 pub use axes::Scale;
@@ -12,4 +13,5 @@ pub use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
 pub use curves::{AxisLabel, Curve, curve_chart};
 pub use drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER, SERIES};
+pub use fields::{FieldPanel, FieldRow, Measure, field_panels};
 pub use masks::{mask_gallery, mask_panels};

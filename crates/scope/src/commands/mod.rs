@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Evaluate(evaluation::EvaluateCommand),
     /// Compare two evaluations record by record
     Compare(evaluation::CompareCommand),
+    /// Write the paper's tables from runs
+    Report(evaluation::ReportCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -95,6 +97,7 @@ impl Command {
             Command::Adapt(adapt) => adapt.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Compare(compare) => compare.run(),
+            Command::Report(report) => report.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),

@@ -7,7 +7,11 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::{Dataset, observation::TEST_MASK_SEED, write_whole};
+use scope_data::{
+    Dataset,
+    observation::{Condition, TEST_MASK_SEED},
+    write_whole,
+};
 use scope_engine::{Device, Dtype};
 use scope_eval::{
     DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Results,
@@ -16,7 +20,7 @@ use scope_model::{Accounting, Precision, Reconstructor};
 
 use crate::{
     commands::{Outcome, device::DeviceArguments, weight_file},
-    terminal::{Progress, Table, number, print_json, say, warn},
+    terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
 /// What `--help` ends with.
@@ -24,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
+  scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -";
 
 /// Contexts recovered together.
@@ -56,6 +61,9 @@ pub(crate) struct EvaluateCommand {
     /// Where PROTOCOL.json and the per-record PROTOCOL.npz go [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Draw the first N records under each condition into figures/ beside the results
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    figures: usize,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -80,6 +88,7 @@ impl EvaluateCommand {
         let conditions = self.protocol.conditions(data.meta().pde);
         anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
         let method = network_identity(&path, &model)?;
+        self.spare_larger(records)?;
         if data.meta().split.name() == "train" {
             warn(&format!(
                 "{} is a training set: errors on records a model has seen say little",
@@ -88,12 +97,57 @@ impl EvaluateCommand {
         }
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(self.identity(&device, precision, method, &data, records));
-        for (k, condition) in conditions.into_iter().enumerate() {
+        for (k, condition) in conditions.iter().enumerate() {
             let report = &mut |done| progress.at(k * records + done);
-            record.add(condition.to_string(), evaluation.condition(&model, condition, report)?);
+            record.add(condition.to_string(), evaluation.condition(&model, *condition, report)?);
         }
         progress.finish();
-        self.report(&record)
+        let outcome = self.report(&record)?;
+        self.draw(&evaluation, &model, &conditions)?;
+        Ok(outcome)
+    }
+
+    /// Refuses to put an evaluation of few records in the place of one of more.
+    fn spare_larger(&self, records: usize) -> anyhow::Result<()> {
+        let Some(path) = self.folder().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
+        else {
+            return Ok(());
+        };
+        let before = Results::read(&path).map_or(0, |results| results.identity.records);
+        anyhow::ensure!(
+            before <= records,
+            "{} holds an evaluation of {before} records, and this one would have {records}: keep both with --out DIR, or remove it first",
+            path.display()
+        );
+        Ok(())
+    }
+
+    /// Where results go, if anywhere.
+    fn folder(&self) -> Option<PathBuf> {
+        self.out.clone().or_else(|| self.run.is_dir().then(|| self.run.join("eval")))
+    }
+
+    fn draw(
+        &self,
+        evaluation: &Evaluation<'_>,
+        model: &Reconstructor,
+        conditions: &[Condition],
+    ) -> anyhow::Result<()> {
+        if self.figures == 0 {
+            return Ok(());
+        }
+        let folder = self.folder().context("--figures needs a folder: name one with --out")?.join("figures");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for condition in conditions {
+            for record in 0..self.figures.min(evaluation.records) {
+                let drawing = evaluation.draw(model, *condition, record)?;
+                let name = format!("{}-record-{record}", condition.to_string().replace('/', "-"));
+                write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+                write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+            }
+        }
+        note(&format!("drew figures in {}", folder.display()));
+        Ok(())
     }
 
     fn identity(
@@ -137,8 +191,7 @@ impl EvaluateCommand {
             write_whole(path, &serde_json::to_vec_pretty(results)?)?;
             say(&format!("wrote {}", path.display()));
         }
-        let folder = self.out.clone().or_else(|| self.run.is_dir().then(|| self.run.join("eval")));
-        if let Some(folder) = folder {
+        if let Some(folder) = self.folder() {
             std::fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot create {}", folder.display()))?;
             let path = folder.join(format!("{}.json", self.protocol.name()));
@@ -185,7 +238,7 @@ fn origin(identity: &Identity) -> String {
         Some(training) => format!(
             "model: {}, {} draws{}",
             identity.method.label(),
-            number(training.draws as f64, 4),
+            grouped(training.draws as usize),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
         None => format!("model: {}, untrained", identity.method.label()),

@@ -2,11 +2,13 @@
 
 mod compare;
 mod evaluate;
+mod report;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use compare::CompareCommand;
 pub(crate) use evaluate::EvaluateCommand;
+pub(crate) use report::ReportCommand;
 
 /// The evaluations of a run folder, or the file itself.
 fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -1,0 +1,163 @@
+//! Measurements as numpy arrays, one value a pixel.
+//!
+//! | file | arrays | seen |
+//! |---|---|---|
+//! | .npy | \[2, S, S\] (a, u) | where the value is not NaN |
+//! | .npy | \[4, S, S\] (a, mask of a, u, mask of u) | where the mask is 1 |
+//! | .npz | `values` \[2, S, S\] | where the value is not NaN |
+//! | .npz | `values` and `mask`, both \[2, S, S\] | where the mask is 1 |
+//!
+//! One more axis in front makes a stack of problems. An .npz may hold `geometry` \[3\] or \[N, 3\] (cx, cy, r).
+
+use std::io::Cursor;
+
+use scope_pde::cylinder::Disk;
+
+use super::{
+    error::Fault,
+    set::{Labels, SensorSet},
+};
+use crate::{
+    npy::NpyArray,
+    npz,
+    observation::{Place, Sensor},
+    pair::Channel,
+};
+
+const SHAPES: &str = "[2, S, S] (a and u, NaN where nothing was measured), [4, S, S] (a, mask of a, u, mask of u), or a stack of either";
+
+/// How an .npz file begins.
+pub(super) const ARCHIVE: &[u8] = b"PK\x03\x04";
+
+/// Problems stacked in arrays.
+#[derive(Debug)]
+pub(super) struct Stack {
+    values: NpyArray,
+    mask: Option<NpyArray>,
+    geometry: Option<NpyArray>,
+    /// Whether the first axis counts problems.
+    stacked: bool,
+    /// 2, or 4 with masks among the values.
+    channels: usize,
+    count: usize,
+    size: usize,
+}
+
+impl Stack {
+    /// Reads an .npy or an .npz file.
+    pub(super) fn parse(bytes: Vec<u8>) -> Result<Self, Fault> {
+        match bytes.starts_with(ARCHIVE) {
+            true => Self::from_archive(bytes),
+            false => Self::new(NpyArray::parse(bytes).map_err(Fault::Array)?, None, None),
+        }
+    }
+
+    fn from_archive(archive: Vec<u8>) -> Result<Self, Fault> {
+        let mut files = npz::unpack(Cursor::new(archive)).map_err(Fault::Array)?;
+        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+        if names.iter().any(|name| name == "[Content_Types].xml") {
+            return Err(Fault::Array("this is an Excel workbook: save the sheet as CSV".to_owned()));
+        }
+        let mut take = |name: &str| {
+            let found = files.iter().position(|(file, _)| file.strip_suffix(".npy") == Some(name));
+            let array = found.map(|index| NpyArray::parse(files.swap_remove(index).1));
+            array.transpose().map_err(|problem| Fault::Array(format!("{name}: {problem}")))
+        };
+        let values = take("values")?.ok_or_else(|| {
+            let held = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            Fault::Array(format!(
+                "the archive holds {held}, expected an array called values, and one called mask where values are not NaN"
+            ))
+        })?;
+        Self::new(values, take("mask")?, take("geometry")?)
+    }
+
+    fn new(values: NpyArray, mask: Option<NpyArray>, geometry: Option<NpyArray>) -> Result<Self, Fault> {
+        let shape = values.header().shape.clone();
+        let (stacked, count, inner) = match shape.as_slice() {
+            [count, inner @ ..] if inner.len() == 3 => (true, *count, inner.to_vec()),
+            inner => (false, 1, inner.to_vec()),
+        };
+        let (channels, size) = match inner[..] {
+            [channels @ (2 | 4), rows, columns] if rows == columns && rows > 0 => (channels, rows),
+            _ => return Err(Fault::Array(format!("its shape is {shape:?}, expected {SHAPES}"))),
+        };
+        if count == 0 {
+            return Err(Fault::NoRows);
+        }
+        if let Some(mask) = mask.as_ref().filter(|mask| channels == 4 || mask.header().shape != shape) {
+            let got = &mask.header().shape;
+            return Err(Fault::Array(format!(
+                "values are {shape:?} and mask is {got:?}, expected [2, S, S] or [N, 2, S, S], both the same"
+            )));
+        }
+        let disks = [vec![3], vec![count, 3]];
+        if let Some(geometry) = geometry.as_ref().filter(|disk| !disks.contains(&disk.header().shape)) {
+            let got = &geometry.header().shape;
+            return Err(Fault::Array(format!("geometry is {got:?}, expected [3] or [{count}, 3]")));
+        }
+        Ok(Self { values, mask, geometry, stacked, channels, count, size })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The measurements of a problem, row after row.
+    pub(super) fn set(&self, problem: usize) -> Result<SensorSet, Fault> {
+        let mut sensors = Vec::new();
+        for channel in Channel::BOTH {
+            for point in 0..self.size * self.size {
+                let (i, j) = (point / self.size, point % self.size);
+                if let Some(value) = self.value(problem, channel, i, j)? {
+                    sensors.push(Sensor { channel, place: Place::Index(i, j), value });
+                }
+            }
+        }
+        let name = (problem + 1).to_string();
+        Ok(SensorSet { name, sensors, disk: self.disk(problem), labels: Labels::Numbers })
+    }
+
+    /// The value of a pixel, if it was measured.
+    fn value(&self, problem: usize, channel: Channel, i: usize, j: usize) -> Result<Option<f64>, Fault> {
+        let at = |array: &NpyArray, layer: usize| match self.stacked {
+            true => array.at(&[problem, layer, i, j]),
+            false => array.at(&[layer, i, j]),
+        };
+        let each = self.channels / 2;
+        let value = at(&self.values, each * channel as usize);
+        let mask = match &self.mask {
+            Some(mask) => Some(at(mask, channel as usize)),
+            None => (each == 2).then(|| at(&self.values, 2 * channel as usize + 1)),
+        };
+        let name = || format!("problem {}, {} at ({i}, {j})", problem + 1, channel.name());
+        match mask {
+            Some(0.0) => Ok(None),
+            Some(1.0) if value.is_finite() => Ok(Some(value)),
+            Some(1.0) => {
+                let remedy = "set the mask to 0 where nothing was measured";
+                Err(Fault::NotFinite { column: name(), value, remedy })
+            }
+            Some(other) => Err(Fault::Array(format!("{}: the mask is {other}, expected 0 or 1", name()))),
+            None if value.is_nan() => Ok(None),
+            None if value.is_finite() => Ok(Some(value)),
+            None => {
+                let remedy = "write NaN where nothing was measured";
+                Err(Fault::NotFinite { column: name(), value, remedy })
+            }
+        }
+    }
+
+    fn disk(&self, problem: usize) -> Option<Disk> {
+        let geometry = self.geometry.as_ref()?;
+        let value = |k: usize| match geometry.header().shape.len() {
+            1 => geometry.at(&[k]),
+            _ => geometry.at(&[problem, k]),
+        };
+        Some(Disk { cx: value(0), cy: value(1), r: value(2) })
+    }
+}

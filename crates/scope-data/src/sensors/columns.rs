@@ -1,0 +1,127 @@
+//! Which column of a table means what.
+
+use super::error::Fault;
+
+/// What coordinates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coordinates {
+    /// Points of the unit square.
+    Points,
+    /// Rows and columns of the grid.
+    Pixels,
+    /// Not said: decided by the numbers.
+    Undecided,
+}
+
+/// Where the values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// One value a row, with its channel.
+    Long { channel: usize, value: usize },
+    /// A column for a, for u or for both; an empty cell was not measured.
+    Wide([Option<usize>; 2]),
+}
+
+/// The columns of a table, by their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) names: Vec<String>,
+    pub(super) coordinates: Coordinates,
+    pub(super) place: [usize; 2],
+    pub(super) values: Values,
+    pub(super) problem: Option<usize>,
+    /// Columns that are not used.
+    pub(super) unused: Vec<String>,
+}
+
+/// The meanings that names have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    X,
+    Y,
+    I,
+    J,
+    Channel,
+    Value,
+    Problem,
+    A,
+    U,
+}
+
+impl Meaning {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "x" => Meaning::X,
+            "y" => Meaning::Y,
+            "i" | "row" => Meaning::I,
+            "j" | "column" | "col" => Meaning::J,
+            "channel" | "field" => Meaning::Channel,
+            "value" => Meaning::Value,
+            "problem" | "record" | "sample" => Meaning::Problem,
+            "a" => Meaning::A,
+            "u" => Meaning::U,
+            _ => return None,
+        })
+    }
+}
+
+const PLACE: &str = "x and y (points of the unit square), or i and j (row and column of the grid)";
+
+impl Columns {
+    /// Reads a header.
+    pub(super) fn of_header(cells: &[&str]) -> Result<Self, Fault> {
+        let names: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let meanings: Vec<Option<Meaning>> = cells.iter().map(|cell| Meaning::of(cell)).collect();
+        let find = |meaning: Meaning| meanings.iter().position(|found| *found == Some(meaning));
+        let both = |first: usize, second: usize| Fault::TwoColumns {
+            first: names[first].clone(),
+            second: names[second].clone(),
+        };
+        for (k, meaning) in meanings.iter().enumerate().filter(|(_, meaning)| meaning.is_some()) {
+            if let Some(again) = (k + 1..meanings.len()).find(|again| meanings[*again] == *meaning) {
+                return Err(both(k, again));
+            }
+        }
+        let points = find(Meaning::X).zip(find(Meaning::Y));
+        let pixels = find(Meaning::I).zip(find(Meaning::J));
+        let (coordinates, place) = match (points, pixels) {
+            (Some((x, _)), Some((i, _))) => return Err(both(x, i)),
+            (Some((x, y)), None) => (Coordinates::Points, [x, y]),
+            (None, Some((i, j))) => (Coordinates::Pixels, [i, j]),
+            (None, None) => return Err(Fault::MissingColumn { missing: "the place", expected: PLACE }),
+        };
+        let wide = [find(Meaning::A), find(Meaning::U)];
+        let values = match (find(Meaning::Channel), find(Meaning::Value), wide[0].or(wide[1])) {
+            (_, Some(value), Some(column)) => return Err(both(value, column)),
+            (Some(channel), Some(value), None) => Values::Long { channel, value },
+            (_, None, Some(_)) => Values::Wide(wide),
+            (None, Some(_), None) => {
+                let expected = "channel beside value; or call the values a or u, as in x,y,u";
+                return Err(Fault::MissingColumn { missing: "the channel", expected });
+            }
+            (_, None, None) => {
+                let expected = "channel and value; or the values under a and u, as in x,y,u";
+                return Err(Fault::MissingColumn { missing: "the values", expected });
+            }
+        };
+        let unused = names.iter().zip(&meanings).filter(|(_, meaning)| meaning.is_none());
+        let unused = unused.map(|(name, _)| name.clone()).collect();
+        Ok(Self { coordinates, place, values, problem: find(Meaning::Problem), unused, names })
+    }
+
+    /// A table without a header: place, channel, value.
+    pub(super) fn of_bare_rows(cells: &[&str]) -> Result<Self, Fault> {
+        if cells.len() != 4 {
+            return Err(Fault::NoHeader { columns: cells.len() });
+        }
+        let names = ["the first coordinate", "the second coordinate", "channel", "value"];
+        Ok(Self {
+            names: names.map(str::to_owned).to_vec(),
+            coordinates: Coordinates::Undecided,
+            place: [0, 1],
+            values: Values::Long { channel: 2, value: 3 },
+            problem: None,
+            unused: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Measurements as JSON: a list of sensors, or problems with their names and disks.
+//!
+//! ```json
+//! { "problems": [ { "name": "run 7", "geometry": [40, 60, 10],
+//!                   "sensors": [ { "x": 0.25, "y": 0.5, "channel": "u", "value": 0.013 } ] } ] }
+//! ```
+//!
+//! Of a single problem the inner object, or its list of sensors alone, is enough.
+
+use scope_pde::cylinder::Disk;
+use serde::Deserialize;
+
+use super::{
+    error::Fault,
+    set::{Labels, SensorSet},
+};
+use crate::{
+    observation::{Place, Sensor},
+    pair::Channel,
+};
+
+/// One problem, or several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    problems: Option<Vec<Problem>>,
+    name: Option<String>,
+    geometry: Option<[f64; 3]>,
+    sensors: Option<Vec<Reading>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Problem {
+    name: Option<String>,
+    geometry: Option<[f64; 3]>,
+    sensors: Vec<Reading>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reading {
+    x: Option<f64>,
+    y: Option<f64>,
+    i: Option<usize>,
+    j: Option<usize>,
+    channel: ChannelName,
+    value: f64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChannelName {
+    A,
+    U,
+}
+
+/// Reads the problems of a document.
+pub(super) fn parse(text: &str) -> Result<Vec<SensorSet>, Fault> {
+    let problems = match text.trim_start().starts_with('[') {
+        true => vec![Problem { name: None, geometry: None, sensors: read(text)? }],
+        false => problems_of(read(text)?)?,
+    };
+    if problems.iter().all(|problem| problem.sensors.is_empty()) {
+        return Err(Fault::NoRows);
+    }
+    problems.into_iter().enumerate().map(|(k, problem)| problem.into_set(k)).collect()
+}
+
+fn problems_of(document: Document) -> Result<Vec<Problem>, Fault> {
+    let Document { problems, name, geometry, sensors } = document;
+    match (problems, sensors) {
+        (Some(problems), None) => Ok(problems),
+        (None, Some(sensors)) => Ok(vec![Problem { name, geometry, sensors }]),
+        _ => Err(Fault::Json { problem: "expected either \"sensors\" or \"problems\"".to_owned(), hint: "" }),
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| {
+        let problem = error.to_string();
+        // The line is said first, as in every other message.
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let problem = problem.strip_suffix(&place).unwrap_or(&problem).to_owned();
+        let nan = problem.starts_with("expected value") || problem.starts_with("expected ident");
+        let hint =
+            if nan { "; JSON has no NaN or infinity: leave out sensors that gave no value" } else { "" };
+        Fault::Json { problem, hint }.on_line(error.line())
+    })
+}
+
+impl Problem {
+    fn into_set(self, index: usize) -> Result<SensorSet, Fault> {
+        let sensors =
+            self.sensors.iter().enumerate().map(|(k, reading)| {
+                reading.sensor().map_err(|problem| Fault::Sensor { sensor: k + 1, problem })
+            });
+        Ok(SensorSet {
+            name: self.name.unwrap_or_else(|| (index + 1).to_string()),
+            sensors: sensors.collect::<Result<_, _>>()?,
+            disk: self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r }),
+            labels: Labels::Numbers,
+        })
+    }
+}
+
+impl Reading {
+    fn sensor(&self) -> Result<Sensor, &'static str> {
+        let place = match (self.x, self.y, self.i, self.j) {
+            (Some(x), Some(y), None, None) => Place::Point(x, y),
+            (None, None, Some(i), Some(j)) => Place::Index(i, j),
+            _ => return Err("expected either x and y, or i and j"),
+        };
+        let channel = match self.channel {
+            ChannelName::A => Channel::A,
+            ChannelName::U => Channel::U,
+        };
+        Ok(Sensor { channel, place, value: self.value })
+    }
+}

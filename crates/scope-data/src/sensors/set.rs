@@ -1,0 +1,46 @@
+//! The measurements of one problem.
+
+use scope_pde::cylinder::Disk;
+
+use crate::observation::{Sensor, SensorError};
+
+/// The measurements of one problem, and where in the file they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SensorSet {
+    /// What the file calls the problem; its number, from 1, where it has no name.
+    pub name: String,
+    /// The measurements in physical units.
+    pub sensors: Vec<Sensor>,
+    /// The cylinder's disk, where the file gives one.
+    pub disk: Option<Disk>,
+    /// How messages call a sensor.
+    pub(super) labels: Labels,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Labels {
+    /// By its line.
+    Lines(Vec<u32>),
+    /// By its number from 1.
+    Numbers,
+}
+
+impl SensorSet {
+    /// Measurements that come from no file; messages call them by number.
+    pub fn new(name: impl Into<String>, sensors: Vec<Sensor>) -> Self {
+        Self { name: name.into(), sensors, disk: None, labels: Labels::Numbers }
+    }
+
+    /// How messages call a sensor.
+    fn label(&self, sensor: usize) -> String {
+        match &self.labels {
+            Labels::Lines(lines) => format!("line {}", lines[sensor]),
+            Labels::Numbers => format!("sensor {}", sensor + 1),
+        }
+    }
+
+    /// An error of placing these sensors, in the words of their file.
+    pub fn explain(&self, error: &SensorError) -> String {
+        error.describe(|sensor| self.label(sensor))
+    }
+}

@@ -1,0 +1,278 @@
+//! Tables in text: one row a measurement, with or without a header, separated by commas, semicolons, tabs or
+//! spaces. Lines that are blank or begin with # are passed over.
+
+use std::collections::HashMap;
+
+use super::{
+    columns::{Columns, Coordinates, Values},
+    error::Fault,
+    set::{Labels, SensorSet},
+};
+use crate::{
+    observation::{Place, Sensor},
+    pair::Channel,
+};
+
+/// What stands between cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Character(char),
+    Spaces,
+}
+
+impl Separator {
+    /// Told by a line: a semicolon or a tab is never part of a number, a comma may be.
+    fn of(line: &str) -> Self {
+        let found = [';', '\t', ','].into_iter().find(|character| line.contains(*character));
+        found.map_or(Separator::Spaces, Separator::Character)
+    }
+
+    /// The cells of a line, without surrounding spaces and quotation marks.
+    fn split<'a>(self, line: &'a str, cells: &mut Vec<&'a str>) {
+        cells.clear();
+        match self {
+            Separator::Spaces => cells.extend(line.split_whitespace().map(unquoted)),
+            Separator::Character(separator) if line.contains('"') => {
+                let mut quoted = false;
+                let between = move |character: char| {
+                    quoted ^= character == '"';
+                    character == separator && !quoted
+                };
+                cells.extend(line.split(between).map(unquoted));
+            }
+            Separator::Character(separator) => cells.extend(line.split(separator).map(str::trim)),
+        }
+    }
+}
+
+fn unquoted(cell: &str) -> &str {
+    let cell = cell.trim();
+    cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).map_or(cell, str::trim)
+}
+
+/// Reads a table: its problems in the order of their first rows, and notes.
+pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
+    let newline = if text.contains('\n') { '\n' } else { '\r' };
+    let mut lines = text.split(newline).enumerate().map(|(k, line)| (k + 1, line.trim())).peekable();
+    let mut comment = None;
+    while let Some((_, line)) = lines.next_if(|(_, line)| line.is_empty() || line.starts_with('#')) {
+        comment = line.strip_prefix('#').or(comment);
+    }
+    let Some(&(number, first)) = lines.peek() else { return Err(Fault::NoRows) };
+    let separator = Separator::of(first);
+    let mut cells = Vec::new();
+    separator.split(first, &mut cells);
+    if cells.last().is_some_and(|cell| cell.is_empty()) {
+        cells.pop();
+    }
+    if cells.len() < 2 {
+        return Err(Fault::OneColumn(shortened(first)).on_line(number));
+    }
+    let bare = read_number(cells[0]).is_some();
+    let columns = match bare {
+        false => {
+            lines.next();
+            Columns::of_header(&cells).map_err(|fault| fault.on_line(number))?
+        }
+        // numpy.savetxt puts its header into a comment.
+        true => match comment.and_then(|comment| header_in(comment, cells.len())) {
+            Some(columns) => columns,
+            None => Columns::of_bare_rows(&cells).map_err(|fault| fault.on_line(number))?,
+        },
+    };
+    let mut reader = Reader::new(columns, separator);
+    for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        separator.split(line, &mut cells);
+        reader.row(number, &cells).map_err(|fault| fault.on_line(number))?;
+    }
+    reader.finish()
+}
+
+/// A comment that is a header for as many columns.
+fn header_in(comment: &str, columns: usize) -> Option<Columns> {
+    let mut cells = Vec::new();
+    Separator::of(comment).split(comment, &mut cells);
+    (cells.len() == columns).then(|| Columns::of_header(&cells).ok()).flatten()
+}
+
+/// A cell as it is shown in a message.
+fn shortened(cell: &str) -> String {
+    let mut text: String = cell.chars().take(40).collect();
+    if text.len() < cell.len() {
+        text.push_str("...");
+    }
+    text
+}
+
+/// A number, finite or not. A comma inside a cell is a decimal sign; two signs make no number.
+fn read_number(cell: &str) -> Option<f64> {
+    match cell.split_once(',') {
+        Some((whole, decimals)) => format!("{whole}.{decimals}").parse().ok(),
+        None => cell.parse().ok(),
+    }
+}
+
+/// Rows on their way to problems.
+struct Reader {
+    columns: Columns,
+    separator: Separator,
+    sets: Vec<Rows>,
+    by_name: HashMap<String, usize>,
+    /// The problem of the row before: rows of one problem mostly follow each other.
+    last: usize,
+}
+
+/// The measurements of a problem as they are read.
+#[derive(Default)]
+struct Rows {
+    name: String,
+    places: Vec<[f64; 2]>,
+    values: Vec<(Channel, f64)>,
+    lines: Vec<u32>,
+}
+
+impl Reader {
+    fn new(columns: Columns, separator: Separator) -> Self {
+        Self { columns, separator, sets: Vec::new(), by_name: HashMap::new(), last: 0 }
+    }
+
+    fn row(&mut self, line: usize, cells: &[&str]) -> Result<(), Fault> {
+        let expected = self.columns.names.len();
+        // A separator at the end of a line makes one more cell, with nothing in it.
+        let cells = cells.strip_suffix(&[""]).filter(|cells| cells.len() == expected).unwrap_or(cells);
+        if cells.len() != expected {
+            let commas = self.separator == Separator::Character(',') && cells.len() > expected;
+            let hint =
+                if commas { "; if commas are decimal signs, separate columns by semicolons" } else { "" };
+            return Err(Fault::Cells { got: cells.len(), expected, hint });
+        }
+        let [first, second] = self.columns.place;
+        let place = [self.number(cells, first)?, self.number(cells, second)?];
+        match self.columns.values {
+            Values::Long { channel, value } => {
+                let channel = channel_of(cells[channel])?;
+                let value = self.number(cells, value)?;
+                self.push(line, cells, place, channel, value)
+            }
+            Values::Wide(columns) => {
+                for (channel, column) in Channel::BOTH.into_iter().zip(columns) {
+                    if let Some(column) = column.filter(|column| !cells[*column].is_empty()) {
+                        let value = self.number(cells, column)?;
+                        self.push(line, cells, place, channel, value)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The finite number in a column.
+    fn number(&self, cells: &[&str], column: usize) -> Result<f64, Fault> {
+        let (cell, name) = (cells[column], || self.columns.names[column].clone());
+        match read_number(cell) {
+            Some(value) if value.is_finite() => Ok(value),
+            Some(value) => {
+                let remedy = "remove the row of a sensor that gave no value";
+                Err(Fault::NotFinite { column: name(), value, remedy })
+            }
+            None if cell.is_empty() => Err(Fault::Missing { column: name() }),
+            None => {
+                let units = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                let hint = if units { "; leave units and thousands separators out" } else { "" };
+                Err(Fault::NotANumber { column: name(), text: shortened(cell), hint })
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        line: usize,
+        cells: &[&str],
+        place: [f64; 2],
+        channel: Channel,
+        value: f64,
+    ) -> Result<(), Fault> {
+        if self.columns.coordinates == Coordinates::Pixels {
+            self.require_pixel(place)?;
+        }
+        let name = self.columns.problem.map_or("1", |column| cells[column]);
+        let rows = self.rows_of(name);
+        rows.places.push(place);
+        rows.values.push((channel, value));
+        rows.lines.push(u32::try_from(line).unwrap_or(u32::MAX));
+        Ok(())
+    }
+
+    fn rows_of(&mut self, name: &str) -> &mut Rows {
+        if self.sets.get(self.last).is_none_or(|rows| rows.name != name) {
+            self.last = match self.by_name.get(name) {
+                Some(index) => *index,
+                None => {
+                    self.by_name.insert(name.to_owned(), self.sets.len());
+                    self.sets.push(Rows { name: name.to_owned(), ..Rows::default() });
+                    self.sets.len() - 1
+                }
+            };
+        }
+        &mut self.sets[self.last]
+    }
+
+    fn require_pixel(&self, place: [f64; 2]) -> Result<(), Fault> {
+        for (value, column) in place.into_iter().zip(self.columns.place) {
+            if !is_index(value) {
+                return Err(Fault::NotAnIndex { column: self.columns.names[column].clone(), value });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
+        if self.sets.is_empty() {
+            return Err(Fault::NoRows);
+        }
+        let all = || self.sets.iter().flat_map(|rows| rows.places.iter().flatten());
+        let (pixels, mut notes) = match self.columns.coordinates {
+            Coordinates::Points => (false, Vec::new()),
+            Coordinates::Pixels => (true, Vec::new()),
+            Coordinates::Undecided if !all().all(|value| is_index(*value)) => (false, Vec::new()),
+            Coordinates::Undecided if all().any(|value| *value > 1.0) => {
+                (true, vec!["coordinates are whole numbers, so they are read as pixels (i, j)".to_owned()])
+            }
+            Coordinates::Undecided => return Err(Fault::PixelsOrPoints),
+        };
+        if !self.columns.unused.is_empty() {
+            notes.push(format!("columns that are not used: {}", self.columns.unused.join(", ")));
+        }
+        Ok((self.sets.into_iter().map(|rows| rows.into_set(pixels)).collect(), notes))
+    }
+}
+
+/// Whether a number can be a row or a column of a grid.
+fn is_index(value: f64) -> bool {
+    value >= 0.0 && value.fract() == 0.0 && value <= f64::from(u32::MAX)
+}
+
+fn channel_of(cell: &str) -> Result<Channel, Fault> {
+    match cell {
+        "a" | "A" => Ok(Channel::A),
+        "u" | "U" => Ok(Channel::U),
+        other => Err(Fault::UnknownChannel(shortened(other))),
+    }
+}
+
+impl Rows {
+    fn into_set(self, pixels: bool) -> SensorSet {
+        let place = |[first, second]: [f64; 2]| match pixels {
+            true => Place::Index(first as usize, second as usize),
+            false => Place::Point(first, second),
+        };
+        let sensors = self.places.into_iter().zip(self.values);
+        let sensors = sensors.map(|(at, (channel, value))| Sensor { channel, place: place(at), value });
+        SensorSet {
+            name: self.name,
+            sensors: sensors.collect(),
+            disk: None,
+            labels: Labels::Lines(self.lines),
+        }
+    }
+}

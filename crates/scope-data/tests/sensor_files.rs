@@ -1,0 +1,169 @@
+//! Files of measurements: every dialect gives the same sensors, every fault its line and its remedy, and no bytes
+//! make the readers panic or take much memory. The command's own messages are in `crates/scope/tests`.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use scope_data::{
+    Channel,
+    observation::{Place, Sensor},
+    sensors::{SensorFile, SensorSet},
+};
+
+fn read(text: &str) -> SensorFile {
+    SensorFile::parse("sensors".into(), text.as_bytes().to_vec()).unwrap()
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    SensorFile::parse("sensors".into(), bytes.to_vec()).map(|_| ()).unwrap_err().to_string()
+}
+
+fn sensors(file: &SensorFile, index: usize) -> Vec<Sensor> {
+    file.set(index).unwrap().sensors.clone()
+}
+
+fn at(x: f64, y: f64, channel: Channel, value: f64) -> Sensor {
+    Sensor { channel, place: Place::Point(x, y), value }
+}
+
+fn fixture(name: &str) -> SensorFile {
+    SensorFile::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
+}
+
+#[test]
+fn every_dialect_gives_the_same_sensors() {
+    let expected = vec![at(0.25, 0.5, Channel::U, -0.0125), at(1.0, 0.0, Channel::A, 3e-2)];
+    let dialects = [
+        "x,y,channel,value\n0.25,0.5,u,-0.0125\n1,0,a,3e-2\n",
+        "\u{feff}x,y,channel,value\r\n0.25,0.5,u,-0.0125\r\n1,0,a,3e-2\r\n",
+        "X;Y;Channel;Value\n0,25;0,5;U;-0,0125\n1;0;A;3e-2",
+        "\"x\",\"y\",\"channel\",\"value\"\n\"0,25\",\"0,5\",\"u\",\"-0,0125\"\n1,0,a,0.03",
+        "x\ty\tfield\tvalue\n0.25\t0.5\tu\t-0.0125\n1\t0\ta\t0.03\n\n\n",
+        "  x   y channel value\n 0.25  0.5 u  -1.25e-2\n 1 0 a .03\n",
+        "value channel y x\n-0.0125 u 0.5 0.25\n0.03 a 0 1",
+        "0.25,0.5,u,-0.0125\n1,0,a,0.03",
+        "# made by hand\n\n0.25 0.5 u -0.0125\n# a comment\n1 0 a 0.03",
+        "# x y channel value\n0.25 0.5 u -0.0125\n1 0 a 0.03",
+        "x,y,channel,value,\n0.25,0.5,u,-0.0125,\n1,0,a,0.03,\n",
+        "x,y,u,a\n0.25,0.5,-0.0125,\n1,0,,0.03\n",
+        "x,y,channel,value\r0.25,0.5,u,-0.0125\r1,0,a,3e-2",
+        r#"[{"x":0.25,"y":0.5,"channel":"u","value":-0.0125}, {"x":1,"y":0,"channel":"a","value":0.03}]"#,
+        r#"{"sensors": [{"x":0.25,"y":0.5,"channel":"u","value":-0.0125}, {"x":1,"y":0,"channel":"a","value":0.03}]}"#,
+    ];
+    for dialect in dialects {
+        let file = read(dialect);
+        assert_eq!((file.len(), file.resolution()), (1, None), "{dialect}");
+        assert_eq!(sensors(&file, 0), expected, "{dialect}");
+    }
+}
+
+#[test]
+fn whole_numbers_without_a_header_are_pixels() {
+    let file = read("0,127,u,1.5\n3,4,u,2\n");
+    let pixel = |i, j, value| Sensor { channel: Channel::U, place: Place::Index(i, j), value };
+    assert_eq!(sensors(&file, 0), [pixel(0, 127, 1.5), pixel(3, 4, 2.0)]);
+    assert_eq!(file.notes(), ["coordinates are whole numbers, so they are read as pixels (i, j)"]);
+    let named = read("row,col,u\n0,127,1.5\n3.0,4.0,2\n");
+    assert_eq!((sensors(&named, 0), named.notes().len()), (sensors(&file, 0), 0));
+    let both = refusal(b"0,1,u,2\n1,1,u,2\n");
+    assert!(both.contains("may mean pixels or points"), "{both}");
+}
+
+#[test]
+fn many_problems_keep_their_names_and_order() {
+    let file = read("record,x,y,u,station\nlate,0.1,0.2,1,S1\nearly,0.3,0.4,2,S2\nlate,0.5,0.6,3,S3\n");
+    assert_eq!(file.len(), 2);
+    let [late, early] = [file.set(0).unwrap(), file.set(1).unwrap()];
+    assert_eq!((late.name.as_str(), early.name.as_str()), ("late", "early"));
+    assert_eq!((late.sensors.len(), early.sensors.len()), (2, 1));
+    assert_eq!(file.notes(), ["columns that are not used: station"]);
+    let json = read(
+        r#"{"problems": [{"sensors": [{"i":1,"j":2,"channel":"a","value":3}]},
+            {"name": "second", "geometry": [40, 60.5, 10], "sensors": []}]}"#,
+    );
+    let second = json.set(1).unwrap();
+    assert_eq!((json.set(0).unwrap().name.as_str(), second.name.as_str()), ("1", "second"));
+    assert_eq!(second.disk.map(|disk| disk.cy), Some(60.5));
+}
+
+#[test]
+fn errors_of_placing_are_told_by_line() {
+    let set = read("x,y,u\n\n0.1,0.1,1\n7.5,0.1,1\n").set(0).unwrap().into_owned();
+    let error = scope_data::observation::UserContext::new(
+        scope_pde::Pde::Poisson,
+        &scope_data::Constants::released(scope_pde::Pde::Poisson),
+        32,
+        &set.sensors,
+        None,
+    );
+    let told = set.explain(&error.unwrap_err());
+    assert!(told.starts_with("line 4: (7.5, 0.1) lies outside the unit square"), "{told}");
+}
+
+/// `make.py` wrote them with numpy: problem p has a = 100 p + 10 i + j at (i, j) = (1, 2) and u = -a at (3, 0).
+#[test]
+fn numpy_s_own_files_are_read() {
+    let expected = |problem: usize| {
+        let value = 100.0 * problem as f64;
+        let pixel = |channel, i, j, value| Sensor { channel, place: Place::Index(i, j), value };
+        vec![pixel(Channel::A, 1, 2, value + 12.0), pixel(Channel::U, 3, 0, -value - 30.0)]
+    };
+    for name in ["nan.npy", "contexts.npy", "masked.npz", "packed.npz", "fortran.npz"] {
+        let file = fixture(&format!("sensors/{name}"));
+        assert_eq!((file.len(), file.resolution()), (3, Some(4)), "{name}");
+        for problem in 0..3 {
+            assert_eq!(sensors(&file, problem), expected(problem), "{name}");
+        }
+    }
+    let one = fixture("sensors/single.npz");
+    assert_eq!((one.len(), sensors(&one, 0)), (1, expected(0)));
+    assert_eq!(one.set(0).unwrap().disk.map(|disk| (disk.cx, disk.cy, disk.r)), Some((1.5, 2.0, 1.0)));
+}
+
+#[test]
+fn damaged_archives_are_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sensors/packed.npz");
+    let whole = std::fs::read(path).unwrap();
+    for cut in (4..whole.len()).step_by(7) {
+        refusal(&whole[..cut]);
+    }
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        refused += usize::from(SensorFile::parse("x".into(), damaged).is_err());
+    }
+    assert!(refused > whole.len() / 2, "{refused} of {}", whole.len());
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(rows in prop::collection::vec((0.0..=1.0, 0.0..=1.0, any::<bool>(), -1e6..1e6), 1..40)) {
+        let mut text = String::from("x;y;channel;value\n");
+        let mut expected = Vec::new();
+        for (x, y, response, value) in rows {
+            let channel = if response { Channel::U } else { Channel::A };
+            text.push_str(&format!("{x};{y};{};{value}\n", channel.name()).replace('.', ","));
+            expected.push(at(x, y, channel, value));
+        }
+        prop_assert_eq!(sensors(&read(&text), 0), expected);
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..5_usize) {
+        let start: &[u8] = [&b""[..], b"x,y,u\n", b"[{\"x\":", b"PK\x03\x04", b"\x93NUMPY\x01\x00"][kind];
+        let file = SensorFile::parse("noise".into(), [start, &bytes].concat());
+        if let Ok(file) = file {
+            for index in 0..file.len() {
+                let _: Result<std::borrow::Cow<SensorSet>, _> = file.set(index);
+            }
+        }
+    }
+
+    #[test]
+    fn no_table_panics(text in "([xyiju0-9.,; \t\r\n#\"e-]|value|channel|nan|a){0,80}") {
+        let _ = SensorFile::parse("noise".into(), text.into_bytes());
+    }
+}

@@ -1,0 +1,283 @@
+//! Fields side by side: a row for each channel, and one colour scale for all panels that show the same thing.
+//!
+//! x runs to the right and y upwards, as sensors have them; the field's axis 0 is x.
+
+use scope_data::observation::Mask;
+
+use super::{
+    canvas::Colour,
+    drawing::{Anchor, Drawing, INK, Letters, PALE},
+};
+
+/// What a panel shows. Panels of a row that show the same thing share a scale and a colour bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// The field itself, or measurements of it.
+    Field,
+    /// A difference: colours are symmetric about zero.
+    Difference,
+    /// A standard deviation: colours begin at zero.
+    Deviation,
+}
+
+/// One square picture of \[S, S\] values.
+#[derive(Clone, Debug)]
+pub struct FieldPanel<'a> {
+    /// What stands above it.
+    pub title: String,
+    /// The values, row after row.
+    pub values: &'a [f32],
+    /// The points to show; all of them if there is no mask.
+    pub shown: Option<&'a Mask>,
+    /// What the values are.
+    pub measure: Measure,
+}
+
+/// The panels of a channel.
+#[derive(Clone, Debug)]
+pub struct FieldRow<'a> {
+    /// What the channel is called, with its unit.
+    pub name: String,
+    /// Grid points along each axis.
+    pub size: usize,
+    /// From left to right; those of one measure stand together.
+    pub panels: Vec<FieldPanel<'a>>,
+}
+
+const SIDE: f64 = 170.0;
+/// Between panels, and between panels and their colour bar.
+const GAP: f64 = 12.0;
+const BAR: f64 = 9.0;
+/// Room for the numbers beside a colour bar.
+const NUMBERS: f64 = 58.0;
+const LEFT: f64 = 46.0;
+const TOP: f64 = 34.0;
+/// Above a row for its titles, and below it for the axis.
+const TITLES: f64 = 20.0;
+const BELOW: f64 = 22.0;
+/// With more sensors than this, pixels are drawn instead of dots.
+const MOST_DOTS: usize = 2500;
+/// A field is signed when its smaller side is at least this share of its larger one.
+const SIGNED_SHARE: f64 = 0.2;
+/// The colours of a bar.
+const SHADES: usize = 128;
+
+/// Draws rows of panels under a heading.
+pub fn field_panels(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
+    let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
+    let width = LEFT + width.fold(0.0, f64::max);
+    let each = TITLES + SIDE + BELOW;
+    let mut drawing = Drawing::new(width, TOP + each * rows.len() as f64);
+    drawing.text((LEFT, 20.0), heading, Letters::Normal, Anchor::Start, INK);
+    for (k, row) in rows.iter().enumerate() {
+        let top = TOP + each * k as f64 + TITLES;
+        drawing.text_upwards((14.0, top + SIDE / 2.0), &row.name, Letters::Normal, INK);
+        let mut left = LEFT;
+        for group in groups(row) {
+            let scale = ColourScale::of(group);
+            for (k, panel) in group.iter().enumerate() {
+                let at = (left + k as f64 * (SIDE + GAP), top);
+                draw_panel(&mut drawing, at, row.size, panel, &scale);
+                if left == LEFT && k == 0 {
+                    draw_axes(&mut drawing, at);
+                }
+            }
+            let right = left + group.len() as f64 * (SIDE + GAP) - GAP / 2.0;
+            draw_bar(&mut drawing, (right, top), &scale);
+            left += group_width(group);
+        }
+    }
+    drawing
+}
+
+/// Neighbours that show the same thing.
+fn groups<'a, 'b>(row: &'b FieldRow<'a>) -> Vec<&'b [FieldPanel<'a>]> {
+    row.panels.chunk_by(|one, next| one.measure == next.measure).collect()
+}
+
+fn group_width(group: &[FieldPanel<'_>]) -> f64 {
+    group.len() as f64 * (SIDE + GAP) + BAR + NUMBERS
+}
+
+/// From values to colours.
+struct ColourScale {
+    low: f64,
+    high: f64,
+    gradient: colorous::Gradient,
+    /// Whether the gradient runs from its last colour to its first.
+    reversed: bool,
+}
+
+impl ColourScale {
+    /// The scale that panels share.
+    fn of(panels: &[FieldPanel<'_>]) -> Self {
+        let values = panels.iter().flat_map(|panel| shown(panel)).map(|(_, value)| f64::from(value));
+        let (low, high) = values
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let most = low.abs().max(high.abs());
+        let signed = low < 0.0 && high > 0.0 && low.abs().min(high) >= SIGNED_SHARE * most;
+        let measure = panels.first().map_or(Measure::Field, |panel| panel.measure);
+        let (low, high, gradient, reversed) = match measure {
+            Measure::Field if signed => (-most, most, colorous::RED_BLUE, true),
+            Measure::Field => (low, high, colorous::VIRIDIS, false),
+            Measure::Difference => (-most, most, colorous::PURPLE_ORANGE, true),
+            Measure::Deviation => (0.0, high, colorous::MAGMA, false),
+        };
+        // A constant field is in the middle of its scale.
+        let spread = if high > low { 0.0 } else { 0.5 * high.abs().max(1.0) };
+        Self { low: low - spread, high: high + spread, gradient, reversed }
+    }
+
+    fn colour(&self, value: f64) -> Colour {
+        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.shade(share)
+    }
+
+    fn shade(&self, share: f64) -> Colour {
+        let share = if self.reversed { 1.0 - share } else { share };
+        let colour = self.gradient.eval_continuous(share);
+        [colour.r, colour.g, colour.b]
+    }
+
+    /// Numbers that tell its ends and its middle apart.
+    fn ticks(&self) -> [(f64, String); 3] {
+        let span = self.high - self.low;
+        let most = self.low.abs().max(self.high.abs());
+        [0.0, 0.5, 1.0].map(|share| {
+            let value = self.low + share * span;
+            let text = if value.abs() < 1e-9 * most {
+                "0".to_owned()
+            } else if (1e-2..1e5).contains(&most) {
+                format!("{value:.*}", (2.0 - span.log10().floor()).clamp(0.0, 5.0) as usize)
+            } else {
+                format!("{value:.2e}")
+            };
+            (share, text)
+        })
+    }
+}
+
+/// The points of a panel with their values.
+fn shown<'a>(panel: &'a FieldPanel<'_>) -> impl Iterator<Item = (usize, f32)> + 'a {
+    let seen = |point: &usize| panel.shown.is_none_or(|mask| mask.contains(*point));
+    (0..panel.values.len()).filter(seen).map(|point| (point, panel.values[point]))
+}
+
+fn draw_panel(
+    drawing: &mut Drawing,
+    at: (f64, f64),
+    size: usize,
+    panel: &FieldPanel<'_>,
+    scale: &ColourScale,
+) {
+    drawing.text((at.0, at.1 - 6.0), &panel.title, Letters::Small, Anchor::Start, INK);
+    let few = panel.shown.is_some_and(|mask| mask.count() <= MOST_DOTS);
+    if few {
+        let width = (SIDE / size as f64 * 1.6).clamp(2.5, 6.0);
+        for (point, value) in shown(panel) {
+            // Pixel (i, j) has its middle at (i + 1/2, j + 1/2) of the S x S pixels drawn.
+            let place = |index: usize| (index as f64 + 0.5) / size as f64 * SIDE;
+            let centre = (at.0 + place(point / size), at.1 + SIDE - place(point % size));
+            drawing.dot(centre, width, scale.colour(value.into()));
+        }
+    } else {
+        let mut pixels = vec![super::drawing::PAPER; size * size];
+        for (point, value) in shown(panel) {
+            pixels[(size - 1 - point % size) * size + point / size] = scale.colour(value.into());
+        }
+        drawing.image(at, (SIDE, SIDE), size, pixels);
+    }
+    drawing.frame(at, (SIDE, SIDE), if few { PALE } else { INK });
+}
+
+fn draw_axes(drawing: &mut Drawing, (left, top): (f64, f64)) {
+    let below = top + SIDE + 12.0;
+    for (share, text) in [(0.0, "0"), (0.5, "x"), (1.0, "1")] {
+        drawing.text((left + share * SIDE, below), text, Letters::Small, Anchor::Middle, INK);
+        let place = (left - 5.0, top + SIDE * (1.0 - share) + 3.5);
+        drawing.text(place, if text == "x" { "y" } else { text }, Letters::Small, Anchor::End, INK);
+    }
+}
+
+fn draw_bar(drawing: &mut Drawing, (left, top): (f64, f64), scale: &ColourScale) {
+    let shades = (0..SHADES).map(|k| scale.shade(1.0 - (k as f64 + 0.5) / SHADES as f64));
+    drawing.image((left, top), (BAR, SIDE), 1, shades.collect());
+    drawing.frame((left, top), (BAR, SIDE), INK);
+    for (share, text) in scale.ticks() {
+        let height = top + SIDE * (1.0 - share);
+        let line = height.clamp(top + 7.0, top + SIDE) + if share == 0.5 { 3.5 } else { 0.0 };
+        drawing.text((left + BAR + 4.0, line), &text, Letters::Small, Anchor::Start, INK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 16;
+
+    fn panel<'a>(values: &'a [f32], shown: Option<&'a Mask>, measure: Measure) -> FieldPanel<'a> {
+        FieldPanel { title: "t".into(), values, shown, measure }
+    }
+
+    /// The colour in the middle of pixel (i, j) of the k-th panel.
+    fn colour(row: &FieldRow<'_>, k: usize, i: usize, j: usize) -> Colour {
+        let canvas = field_panels("heading", std::slice::from_ref(row)).canvas();
+        let place = |index: usize| (index as f64 + 0.5) / SIZE as f64 * SIDE;
+        let (x, y) = (LEFT + k as f64 * (SIDE + GAP) + place(i), TOP + TITLES + SIDE - place(j));
+        canvas.pixel((2.0 * x) as usize, (2.0 * y) as usize)
+    }
+
+    #[test]
+    fn x_runs_to_the_right_and_y_upwards_on_one_scale() {
+        let mut field = vec![1.0; SIZE * SIZE];
+        field[2 * SIZE + 5] = 3.0;
+        let flat = vec![2.0; SIZE * SIZE];
+        let panels = vec![panel(&field, None, Measure::Field), panel(&flat, None, Measure::Field)];
+        let row = FieldRow { name: "a".into(), size: SIZE, panels };
+        let at = |share: f64| {
+            let colour = colorous::VIRIDIS.eval_continuous(share);
+            [colour.r, colour.g, colour.b]
+        };
+        assert_eq!(colour(&row, 0, 2, 5), at(1.0));
+        assert_eq!(colour(&row, 0, 5, 2), at(0.0));
+        assert_eq!(colour(&row, 1, 5, 2), at(0.5));
+    }
+
+    #[test]
+    fn only_what_is_seen_is_drawn() {
+        let (field, mut mask) = (vec![1.0; SIZE * SIZE], Mask::empty(SIZE));
+        mask.insert(3 * SIZE + 3);
+        let row = FieldRow {
+            name: "a".into(),
+            size: SIZE,
+            panels: vec![panel(&field, Some(&mask), Measure::Field)],
+        };
+        assert_eq!(colour(&row, 0, 8, 8), [255; 3]);
+        assert_ne!(colour(&row, 0, 3, 3), [255; 3]);
+    }
+
+    #[test]
+    fn signed_fields_and_differences_are_symmetric() {
+        let values: Vec<f32> = (0..SIZE * SIZE).map(|k| k as f32 / 100.0 - 1.0).collect();
+        for measure in [Measure::Field, Measure::Difference] {
+            let scale = ColourScale::of(&[panel(&values, None, measure)]);
+            assert_eq!(scale.low, -scale.high);
+            assert_eq!(scale.ticks().map(|(_, text)| text), ["-1.55", "0", "1.55"]);
+        }
+        let deviation = ColourScale::of(&[panel(&values[120..], None, Measure::Deviation)]);
+        assert_eq!(deviation.low, 0.0);
+    }
+
+    #[test]
+    fn numbers_fit_beside_the_bar() {
+        for scale in [1e-7_f32, 0.003, 0.8, 12.0, 4000.0, 3e9] {
+            let values = [-scale, scale * 0.77, 0.1 * scale, scale];
+            for (_, text) in ColourScale::of(&[panel(&values, None, Measure::Field)]).ticks() {
+                assert!(Letters::Small.width(&text) < NUMBERS - 4.0, "{text}");
+            }
+        }
+    }
+}

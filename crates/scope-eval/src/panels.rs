@@ -1,0 +1,68 @@
+//! One record under one condition, to look at.
+
+use scope_data::{Channel, observation::Condition};
+
+use crate::{
+    error::EvalError,
+    evaluate::Evaluation,
+    figure::{Drawing, FieldPanel, FieldRow, Measure, field_panels},
+    metrics::Recovered,
+    recovery::Recovery,
+};
+
+impl Evaluation<'_> {
+    /// Draws sensors, truth, recovery and error of both channels of a record, in physical units.
+    pub fn draw(
+        &self,
+        method: &dyn Recovery,
+        condition: Condition,
+        record: usize,
+    ) -> Result<Drawing, EvalError> {
+        let (meta, pair) = (self.data.meta(), self.data.pair(record));
+        let size = meta.resolution;
+        let mut context = vec![0.0; 4 * size * size];
+        let masks = self.observe(record, condition, &mut context);
+        let fields = method.recover(&context).map_err(EvalError::Recovery)?.pop();
+        let fields = fields.ok_or_else(|| EvalError::Recovery("it returned no fields".into()))?;
+        let channels = [
+            (Channel::A, "a", pair.a(), &fields.a, &masks.a),
+            (Channel::U, "u", pair.u(), &fields.u, &masks.u),
+        ];
+        let truths = channels.map(|(channel, _, stored, ..)| -> Vec<f32> {
+            let scaling = meta.channel(channel).scaling();
+            stored.iter().map(|value| scaling.physical(*value) as f32).collect()
+        });
+        let errors = [0, 1].map(|k| -> Vec<f32> {
+            let (.., recovered, _) = channels[k];
+            recovered.iter().zip(&truths[k]).map(|(recovered, truth)| recovered - truth).collect()
+        });
+        let rows = [0, 1].map(|k| {
+            let (channel, name, stored, field, mask) = channels[k];
+            let scaling = meta.channel(channel).scaling();
+            let error = Recovered { field, stored, scaling }.relative_error(|_| true);
+            let error = error.map_or("error".to_owned(), |error| format!("error, {error:.2}%"));
+            let panel = |title: &str, values, shown, measure| FieldPanel {
+                title: title.to_owned(),
+                values,
+                shown,
+                measure,
+            };
+            FieldRow {
+                name: name.to_owned(),
+                size,
+                panels: vec![
+                    panel(
+                        &format!("{} sensors", mask.count()),
+                        truths[k].as_slice(),
+                        Some(mask),
+                        Measure::Field,
+                    ),
+                    panel("truth", &truths[k], None, Measure::Field),
+                    panel("recovered", field, None, Measure::Field),
+                    panel(&error, &errors[k], None, Measure::Difference),
+                ],
+            }
+        });
+        Ok(field_panels(&format!("{}, {condition}, record {record}", meta.pde.name()), &rows))
+    }
+}

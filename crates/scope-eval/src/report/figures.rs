@@ -1,0 +1,207 @@
+//! Tables problem by problem: both channels, head sizes, deviations, bit errors, the cylinder's own condition.
+
+use scope_pde::Pde;
+
+use super::{
+    published::{Channels, Published},
+    runs::{Measured, Run, by_label, title},
+    table::{Cell, Section, Table},
+};
+
+/// Which error is a task's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// u from a.
+    Forward,
+    /// a from u.
+    Inverse,
+}
+
+fn names(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(ToString::to_string).collect()
+}
+
+/// Both channels of both tasks, Darcy's continuous error and the records scored.
+fn row(label: String, figures: &Channels, counts: String) -> Vec<Cell> {
+    let values =
+        [figures.forward_a, figures.forward_u, figures.inverse_a, figures.inverse_u, figures.inverse_a_l2];
+    let mut cells = vec![Cell::text(label)];
+    cells.extend(values.map(|value| Cell::number(value, 4)));
+    cells.push(Cell::text(counts));
+    cells
+}
+
+/// A section a problem that has rows of ours, the paper's rows first.
+fn by_problem(
+    published: &Published,
+    runs: &[Run],
+    methods: &[&str],
+    ours: &dyn Fn(&Run) -> bool,
+) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for pde in Pde::ALL {
+        let measured: Vec<(&Run, Measured<'_>)> = (runs.iter().filter(|run| run.is(pde) && ours(run)))
+            .map(|run| (run, run.channels("uniform/500")))
+            .filter(|(_, measured)| measured.any())
+            .collect();
+        if measured.is_empty() {
+            continue;
+        }
+        let paper = methods.iter().filter_map(|method| published.of(pde.name(), method));
+        let mut rows: Vec<Vec<Cell>> = paper
+            .map(|figures| row(format!("the paper: {}", figures.method), figures, "—".to_owned()))
+            .collect();
+        rows.extend(measured.iter().map(|(run, measured)| {
+            row(format!("ours: {}", run.label()), &measured.means(), measured.counts())
+        }));
+        sections.push(Section { title: title(pde).to_owned(), rows });
+    }
+    sections
+}
+
+const CHANNELS: [&str; 7] =
+    ["model", "forward a", "forward u", "inverse a*", "inverse u", "Darcy inverse a (L2)", "scored"];
+
+fn channel_notes() -> Vec<String> {
+    vec![
+        "Percent at uniform/500. Inverse a* is a bit error rate for Darcy and a relative L2 error elsewhere; Darcy's relative error \
+         is auxiliary. Zero targets have no relative error: they are counted as undefined and left out of the means."
+            .to_owned(),
+    ]
+}
+
+/// Both reconstructed channels.
+pub(super) fn channels(published: &Published, runs: &[Run]) -> Table {
+    let sections = by_problem(published, runs, &["FO", "FJV", "Full", "SP-5M", "SP-10M"], &|_| true);
+    Table {
+        name: "channels",
+        title: "Both reconstructed channels".to_owned(),
+        columns: names(&CHANNELS),
+        has_ours: !sections.is_empty(),
+        sections,
+        notes: channel_notes(),
+    }
+}
+
+/// Head sizes and training views.
+pub(super) fn capacity(published: &Published, runs: &[Run]) -> Table {
+    let heads = ["DP-5M", "DP-10M", "DP-15M", "SP-5M", "SP-10M", "SP-15M"];
+    let adapted =
+        |run: &Run| run.identity().method.decoder.as_deref().is_some_and(|decoder| decoder != "native");
+    let sections = by_problem(published, runs, &heads, &adapted);
+    Table {
+        name: "capacity",
+        title: "Decoder size and training view".to_owned(),
+        columns: names(&CHANNELS),
+        has_ours: !sections.is_empty(),
+        sections,
+        notes: channel_notes(),
+    }
+}
+
+/// The cylinder's known disk with 1% of the fluid.
+pub(super) fn cylinder(published: &Published, runs: &[Run]) -> Table {
+    let cells = |label: String, figures: &Channels, counts: String| {
+        let mut cells = row(label, figures, counts);
+        cells.remove(5);
+        cells
+    };
+    let paper =
+        published.benchmark.iter().map(|row| cells(format!("Full / {}", row.method), row, "—".to_owned()));
+    let measured = runs.iter().map(|run| (run, run.channels("benchmark_uniform/100")));
+    let ours: Vec<Vec<Cell>> = measured
+        .filter(|(_, measured)| measured.any())
+        .map(|(run, measured)| cells(run.label(), &measured.means(), measured.counts()))
+        .collect();
+    Table {
+        name: "cylinder",
+        title: "A separate condition of the cylinder: known disk and 1% of the fluid".to_owned(),
+        columns: names(&["model", "forward a", "forward u", "inverse a", "inverse u", "scored"]),
+        has_ours: !ours.is_empty(),
+        sections: vec![
+            Section { title: "The paper".to_owned(), rows: paper.collect() },
+            Section { title: "Ours, on our own flow".to_owned(), rows: ours },
+        ],
+        notes: vec!["Relative L2 errors in percent.".to_owned()],
+    }
+}
+
+/// Means and deviations over records of the hidden field.
+pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint) -> Table {
+    let figure = |row: &Channels| match endpoint {
+        Endpoint::Forward => (row.forward_u, row.forward_u_sd),
+        Endpoint::Inverse => (row.inverse_a, row.inverse_a_sd),
+    };
+    let cell = |row: Option<&Channels>| {
+        let (mean, sd) = row.map_or((None, None), figure);
+        Cell::with_sd(mean, sd, 4)
+    };
+    let line = |label: &str, rows: &[Channels]| -> Vec<Cell> {
+        let of = |pde: Pde| cell(rows.iter().find(|row| row.pde == pde.name() && row.method == label));
+        std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
+    };
+    let lines = |labels: &[&str], rows: &[Channels]| labels.iter().map(|label| line(label, rows)).collect();
+    let ours: Vec<Vec<Cell>> = (by_label(runs.iter()).iter())
+        .map(|(label, members)| {
+            let of = |pde: Pde| {
+                let run = members.iter().find(|run| run.is(pde));
+                cell(run.map(|run| run.channels("uniform/500").means()).as_ref())
+            };
+            std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
+        })
+        .collect();
+    let mut columns = vec!["method".to_owned()];
+    columns.extend(Pde::ALL.map(|pde| match (endpoint, pde) {
+        (Endpoint::Inverse, Pde::Darcy) => "Darcy (BER)".to_owned(),
+        _ => title(pde).to_owned(),
+    }));
+    let (name, title) = match endpoint {
+        Endpoint::Forward => ("forward-sd", "Forward recovery of u: mean and deviation over records"),
+        Endpoint::Inverse => ("inverse-sd", "Inverse recovery of a: mean and deviation over records"),
+    };
+    let section = |title: &str, rows| Section { title: title.to_owned(), rows };
+    Table {
+        name,
+        title: title.to_owned(),
+        columns,
+        has_ours: !ours.is_empty(),
+        sections: vec![
+            section(
+                "The paper: auxiliary operators, 3% Bernoulli masks, their own units",
+                lines(&["DeepONet + G", "DeepONet", "FNO + G", "FNO"], &published.auxiliary),
+            ),
+            section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
+            section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
+            section("Ours", ours),
+        ],
+        notes: vec![
+            "Percent, uniform/500 but for the auxiliary operators. Deviations are over records, not over trainings.".to_owned(),
+        ],
+    }
+}
+
+/// Darcy's inverse as a classification.
+pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
+    let cells = |label: &str, mean: Option<f64>, sd: Option<f64>| {
+        vec![Cell::text(label), Cell::with_sd(mean, sd, 4), Cell::number(mean.map(|rate| 100.0 - rate), 4)]
+    };
+    let paper = ["FO", "FJV", "Full", "SP-5M", "SP-10M", "SP-15M"].map(|method| {
+        let row = published.of("darcy", method);
+        cells(method, row.and_then(|row| row.inverse_a), row.and_then(|row| row.inverse_a_sd))
+    });
+    let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::Darcy)))
+        .filter_map(|run| Some((run, run.channels("uniform/500").inverse_a?)))
+        .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
+        .collect();
+    Table {
+        name: "darcy-ber",
+        title: "Darcy's inverse as a classification".to_owned(),
+        columns: names(&["method", "bit error rate, %", "pixel accuracy, %"]),
+        has_ours: !ours.is_empty(),
+        sections: vec![
+            Section { title: "The paper".to_owned(), rows: paper.into() },
+            Section { title: "Ours".to_owned(), rows: ours },
+        ],
+        notes: vec!["The threshold is 7.5; accuracy is what is missing to 100.".to_owned()],
+    }
+}

@@ -1,0 +1,65 @@
+//! The paper's tables from evaluations of ours, beside the paper's own figures.
+
+mod charts;
+mod endpoints;
+mod figures;
+mod paired;
+mod parameters;
+mod published;
+mod render;
+mod runs;
+mod table;
+
+pub use charts::{budget_chart, comparison_chart};
+pub use published::Published;
+pub use render::Format;
+pub use runs::Run;
+pub use table::Table;
+
+use crate::error::EvalError;
+
+/// The tables by name, in the order of the paper; the last two are ours.
+pub const TABLES: [&str; 12] = [
+    "main",
+    "recipes",
+    "adaptation",
+    "channels",
+    "capacity",
+    "cylinder",
+    "forward-sd",
+    "inverse-sd",
+    "darcy-ber",
+    "paired",
+    "parameters",
+    "runs",
+];
+
+/// A table by its name. One that none of the runs has a row in is left out, unless `always`.
+pub fn table(
+    name: &str,
+    published: &Published,
+    runs: &[Run],
+    always: bool,
+) -> Result<Option<Table>, EvalError> {
+    let table = match name {
+        "main" => endpoints::main(published, runs),
+        "recipes" => endpoints::recipes(published, runs),
+        "adaptation" => endpoints::adaptation(published, runs),
+        "channels" => figures::channels(published, runs),
+        "capacity" => figures::capacity(published, runs),
+        "cylinder" => figures::cylinder(published, runs),
+        "forward-sd" => figures::dispersion(published, runs, figures::Endpoint::Forward),
+        "inverse-sd" => figures::dispersion(published, runs, figures::Endpoint::Inverse),
+        "darcy-ber" => figures::darcy(published, runs),
+        "paired" => paired::paired(published, runs)?,
+        "parameters" => parameters::parameters()?,
+        "runs" => parameters::provenance(runs),
+        other => {
+            return Err(EvalError::Mismatch(format!(
+                "no table is called \"{other}\"; there are {}",
+                TABLES.join(", ")
+            )));
+        }
+    };
+    Ok((always || table.has_ours || name == "parameters").then_some(table))
+}

@@ -1,0 +1,96 @@
+//! Paired differences, the paper's and ours.
+
+use scope_pde::Pde;
+
+use super::{
+    published::Published,
+    runs::{Run, grouped, title},
+    table::{Cell, Number, Section, Table},
+};
+use crate::{
+    error::EvalError,
+    paired::{Paired, compare},
+    results::Record,
+};
+
+/// Endpoints: a name, the condition and the measure.
+const ENDPOINTS: [(&str, &str, &str); 3] = [
+    ("forward u", "forward/uniform/500", "u"),
+    ("inverse a", "inverse/uniform/500", "a"),
+    ("inverse a (BER)", "inverse/uniform/500", "ber"),
+];
+
+/// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's for the same problems.
+pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalError> {
+    let mut ours = Vec::new();
+    for (k, first) in runs.iter().enumerate() {
+        for second in &runs[k + 1..] {
+            for (endpoint, condition, measure) in ENDPOINTS {
+                if let Some(paired) = matched(first, second, condition, measure) {
+                    let pair = format!("{} - {}", first.label(), second.label());
+                    let pde = Pde::ALL.into_iter().find(|pde| first.is(*pde)).map_or("", title);
+                    ours.push(row(&pair, endpoint, pde, &paired));
+                }
+            }
+        }
+    }
+    let known = published.paired.iter().filter(|line| runs.iter().any(|run| run.pde() == line.pde));
+    let paper = known.map(|line| {
+        let pde = Pde::ALL.into_iter().find(|pde| pde.name() == line.pde).map_or("", title);
+        let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
+        let mut row =
+            vec![Cell::text(format!("{} - {}", line.first, line.second)), Cell::text(&line.endpoint)];
+        row.extend([Cell::text(pde), Cell::text(grouped(line.count))]);
+        row.extend(cells);
+        row.extend([Cell::number(Some(line.t), 1), Cell::number(Some(line.improved), 1)]);
+        row
+    });
+    let columns = [
+        "pair",
+        "endpoint",
+        "problem",
+        "n",
+        "difference",
+        "95% from",
+        "to",
+        "paired SD",
+        "t",
+        "first better, %",
+    ];
+    Ok(Table {
+        name: "paired",
+        title: "Paired differences at uniform/500".to_owned(),
+        columns: columns.map(str::to_owned).into(),
+        has_ours: !ours.is_empty(),
+        sections: vec![
+            Section { title: "The paper".to_owned(), rows: paper.collect() },
+            Section { title: "Ours, same records and masks".to_owned(), rows: ours },
+        ],
+        notes: vec![
+            "Percentage points; negative differences favour the first. The statistics describe fixed models on these records, not \
+             training anew. The interval is a bootstrap over records."
+                .to_owned(),
+        ],
+    })
+}
+
+/// The comparison of two runs, if they have one: other records or masks are no pair.
+fn matched(first: &Run, second: &Run, condition: &str, measure: &str) -> Option<Paired> {
+    let covering = |run: &Run| -> Option<Record> {
+        run.records.iter().find(|record| record.values.contains_key(condition)).cloned()
+    };
+    compare(&covering(first)?, &covering(second)?, condition, measure).ok()
+}
+
+fn row(pair: &str, endpoint: &str, pde: &str, paired: &Paired) -> Vec<Cell> {
+    let number = |value: f64, decimals: usize| {
+        Cell::Number(Number { value, decimals, sd: None, mark: super::table::Mark::Plain })
+    };
+    let mut row =
+        vec![Cell::text(pair), Cell::text(endpoint), Cell::text(pde), Cell::text(grouped(paired.count))];
+    row.extend(
+        [paired.difference, paired.interval[0], paired.interval[1], paired.sd].map(|value| number(value, 4)),
+    );
+    row.extend([number(paired.t, 1), number(paired.improved, 1)]);
+    row
+}

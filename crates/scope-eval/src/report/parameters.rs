@@ -1,0 +1,111 @@
+//! Who has how many parameters, and where each row comes from.
+
+use scope_model::{Accounting, Head, Preset};
+
+use super::{
+    runs::{Run, grouped},
+    table::{Cell, Section, Table},
+};
+use crate::error::EvalError;
+
+/// The paper's accounting, with the share of a deployed model that a head is.
+pub(super) fn parameters() -> Result<Table, EvalError> {
+    let refuse = |error: scope_model::ModelError| EvalError::Mismatch(error.to_string());
+    let config = Preset::Base.config(128);
+    let count = |n: usize| Cell::text(grouped(n));
+    let native = Accounting::of(&config, None).map_err(refuse)?;
+    let mut rows: Vec<Vec<Cell>> = native
+        .components()
+        .iter()
+        .map(|part| vec![Cell::text(&part.name), count(part.parameters), Cell::Missing])
+        .collect();
+    for head in [Head::M5, Head::M10, Head::M15] {
+        let accounting = Accounting::of(&config, Some(head)).map_err(refuse)?;
+        let own = accounting.head.map_or(0, |(_, parameters)| parameters);
+        let total = accounting.backbone() + own;
+        let name = head.name().to_uppercase();
+        rows.push(vec![Cell::text(format!("SP-{name} decoder")), count(own), Cell::Missing]);
+        let share = Cell::number(Some(100.0 * own as f64 / total as f64), 2);
+        rows.push(vec![Cell::text(format!("SP-{name} deployment total")), count(total), share]);
+    }
+    Ok(Table {
+        name: "parameters",
+        title: "Parameter accounting of the paper's model".to_owned(),
+        columns: ["component", "parameters", "head's share, %"].map(str::to_owned).into(),
+        sections: vec![Section { title: String::new(), rows }],
+        notes: vec![
+            "Deployment leaves the teacher out; adaptation trains the replacement head only.".to_owned(),
+        ],
+        has_ours: false,
+    })
+}
+
+/// Every run with all that tells it from another.
+pub(super) fn provenance(runs: &[Run]) -> Table {
+    let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
+    let rows = runs.iter().map(|run| {
+        let (identity, method) = (run.identity(), &run.identity().method);
+        let training = method.training.as_ref();
+        let seed =
+            training.and_then(|training| training.seed).map_or("—".to_owned(), |seed| seed.to_string());
+        [
+            run.label(),
+            identity.pde.clone(),
+            grouped(method.parameters),
+            run.training(),
+            seed,
+            method.blake3.as_deref().map_or("—".to_owned(), short),
+            format!("{} ({})", identity.data.origin, identity.data.split),
+            grouped(identity.records),
+            short(&identity.data.blake3),
+            identity.masks.seed.to_string(),
+            identity.computed.clone(),
+        ]
+        .map(Cell::text)
+        .into()
+    });
+    let columns = [
+        "run",
+        "problem",
+        "parameters",
+        "training",
+        "seed",
+        "model",
+        "records",
+        "n",
+        "data",
+        "mask seed",
+        "computed",
+    ];
+    Table {
+        name: "runs",
+        title: "Where our rows come from".to_owned(),
+        columns: columns.map(str::to_owned).into(),
+        has_ours: !runs.is_empty(),
+        sections: vec![Section { title: String::new(), rows: rows.collect() }],
+        notes: vec!["Model and data: the first letters of their BLAKE3.".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::table::Number;
+
+    #[test]
+    fn the_heads_are_the_shares_that_the_paper_states() {
+        let table = parameters().unwrap();
+        let of = |name: &str| {
+            let row = table.sections[0].rows.iter().find(|row| row[0] == Cell::text(name)).unwrap();
+            let share = match row[2] {
+                Cell::Number(Number { value, .. }) => format!("{value:.2}"),
+                _ => String::new(),
+            };
+            (row[1].clone(), share)
+        };
+        assert_eq!(of("SP-5M deployment total"), (Cell::text("44,872,994"), "11.15".to_owned()));
+        assert_eq!(of("SP-10M deployment total"), (Cell::text("49,880,482"), "20.07".to_owned()));
+        assert_eq!(of("SP-15M deployment total"), (Cell::text("54,888,042"), "27.36".to_owned()));
+        assert_eq!(of("stored state without decoder").0, Cell::text("78,027,776"));
+    }
+}

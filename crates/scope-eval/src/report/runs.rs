@@ -1,0 +1,190 @@
+//! Our own rows: the evaluations of one model on one data set.
+
+use scope_pde::Pde;
+
+use super::published::Channels;
+use crate::{
+    identity::{Budget, Identity},
+    results::Record,
+    summary::Summary,
+};
+
+/// A problem's name in headings.
+pub(super) fn title(pde: Pde) -> &'static str {
+    match pde {
+        Pde::Darcy => "Darcy",
+        Pde::Poisson => "Poisson",
+        Pde::Helmholtz => "Helmholtz",
+        Pde::NavierStokes => "NS",
+        Pde::Cylinder => "Cylinder",
+    }
+}
+
+/// The evaluations of one model on one data set, under any number of protocols.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub(super) records: Vec<Record>,
+}
+
+impl Run {
+    /// Puts evaluations together that belong to one model and one data set, in the order they come.
+    pub fn gather(records: Vec<Record>) -> Vec<Self> {
+        let mut runs: Vec<Self> = Vec::new();
+        for record in records {
+            let of = |record: &Record| {
+                let identity = &record.results.identity;
+                (identity.method.blake3.clone(), identity.method.name.clone(), identity.data.blake3.clone())
+            };
+            match runs.iter_mut().find(|run| of(&run.records[0]) == of(&record)) {
+                Some(run) => run.records.push(record),
+                None => runs.push(Self { records: vec![record] }),
+            }
+        }
+        runs
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.records[0].results.identity
+    }
+
+    /// What its rows are called.
+    pub fn label(&self) -> String {
+        self.identity().method.label()
+    }
+
+    /// Its problem.
+    pub fn pde(&self) -> &str {
+        &self.identity().pde
+    }
+
+    pub(super) fn is(&self, pde: Pde) -> bool {
+        self.pde() == pde.name()
+    }
+
+    /// A measure under a condition, from the evaluation with the most records.
+    pub fn summary(&self, condition: &str, measure: &str) -> Option<&Summary> {
+        let found =
+            self.records.iter().filter_map(|record| record.results.conditions.get(condition)?.get(measure));
+        found.max_by_key(|summary| summary.count + summary.undefined)
+    }
+
+    /// Both channels of both tasks under a layout such as `uniform/500`.
+    pub(super) fn channels(&self, layout: &str) -> Measured<'_> {
+        let of = |task: &str, measure: &str| self.summary(&format!("{task}/{layout}"), measure);
+        let darcy = self.is(Pde::Darcy);
+        Measured {
+            forward_a: of("forward", "a"),
+            forward_u: of("forward", "u"),
+            inverse_a: of("inverse", if darcy { "ber" } else { "a" }),
+            inverse_u: of("inverse", "u"),
+            inverse_a_l2: of("inverse", "a").filter(|_| darcy),
+        }
+    }
+
+    /// Whether a row ranks beside others: ablations of the backbone and the exact posterior do not.
+    pub(super) fn ranked(&self) -> bool {
+        let method = &self.identity().method;
+        let ablation = method.name == "scope" && method.recipe.as_deref() != Some("full");
+        !ablation && method.name != "exact"
+    }
+
+    /// What its training cost.
+    pub(super) fn training(&self) -> String {
+        self.identity().method.training.as_ref().map_or("none".to_owned(), describe)
+    }
+}
+
+/// Runs of one label on different problems together; a second run on a problem begins another group.
+pub(super) fn by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
+    let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
+    for run in runs.filter(|run| run.channels("uniform/500").any()) {
+        let free = |group: &&mut (String, Vec<&Run>)| {
+            group.0 == run.label() && group.1.iter().all(|other| other.pde() != run.pde())
+        };
+        match groups.iter_mut().find(free) {
+            Some((_, members)) => members.push(run),
+            None => groups.push((run.label(), vec![run])),
+        }
+    }
+    groups
+}
+
+/// Summaries of both channels of both tasks; Darcy's inverse a is a bit error rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured<'a> {
+    pub(super) forward_a: Option<&'a Summary>,
+    pub(super) forward_u: Option<&'a Summary>,
+    pub(super) inverse_a: Option<&'a Summary>,
+    pub(super) inverse_u: Option<&'a Summary>,
+    pub(super) inverse_a_l2: Option<&'a Summary>,
+}
+
+impl Measured<'_> {
+    /// Whether anything was measured.
+    pub(super) fn any(&self) -> bool {
+        self.forward_u.is_some() || self.inverse_a.is_some()
+    }
+
+    /// The means, as the paper gives them.
+    pub(super) fn means(&self) -> Channels {
+        let mean = |summary: Option<&Summary>| summary.and_then(|summary| summary.mean);
+        let sd = |summary: Option<&Summary>| summary.and_then(|summary| summary.sd);
+        Channels {
+            forward_a: mean(self.forward_a),
+            forward_u: mean(self.forward_u),
+            forward_u_sd: sd(self.forward_u),
+            inverse_a: mean(self.inverse_a),
+            inverse_a_sd: sd(self.inverse_a),
+            inverse_u: mean(self.inverse_u),
+            inverse_a_l2: mean(self.inverse_a_l2),
+            ..Channels::default()
+        }
+    }
+
+    /// Records scored, and those without a value.
+    pub(super) fn counts(&self) -> String {
+        let shown = |summary: Option<&Summary>| match summary {
+            Some(summary) if summary.undefined > 0 => {
+                format!("{} ({} undefined)", summary.count, summary.undefined)
+            }
+            Some(summary) => summary.count.to_string(),
+            None => "—".to_owned(),
+        };
+        let (a, u) = (shown(self.inverse_a.or(self.forward_a)), shown(self.forward_u.or(self.inverse_u)));
+        if a == u { a } else { format!("a {a}, u {u}") }
+    }
+}
+
+fn describe(budget: &Budget) -> String {
+    let mut parts = vec![format!("{} draws", millions(budget.draws))];
+    if let Some(head) = budget.head_draws {
+        parts[0] = format!("{} + {} draws of the head", millions(budget.draws), millions(head));
+    }
+    if let Some(minutes) = budget.minutes {
+        parts.push(format!("{minutes} min"));
+    }
+    if budget.cut_short {
+        parts.push("cut short".to_owned());
+    }
+    if !budget.generated {
+        parts.push("released data".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// 952288 as "0.952M".
+fn millions(draws: u64) -> String {
+    match draws {
+        0..10_000 => draws.to_string(),
+        _ => format!("{:.3}M", draws as f64 / 1e6),
+    }
+}
+
+/// 50000 as "50,000".
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let lead = digits.len() % 3;
+    let threes = digits.as_bytes()[lead..].chunks(3).map(|three| String::from_utf8_lossy(three).into_owned());
+    let first = (lead > 0).then(|| digits[..lead].to_owned());
+    first.into_iter().chain(threes).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,230 @@
+//! What speaks against trusting a recovery.
+
+use std::fmt;
+
+use scope_data::{
+    Channel,
+    observation::{NAMED_POINTS, UserContext},
+};
+use scope_model::{About, CardTraining};
+use serde::{Serialize, Serializer};
+
+use super::{Known, Trust, has_disk, mask_of};
+
+/// Without a card, values this many standard deviations from the mean count as unusual.
+const UNUSUAL_SIGMAS: f64 = 5.0;
+/// Sensors leave gaps when these are so many times as wide as those of the nearest condition.
+const WIDE_GAPS: f64 = 1.5;
+/// A recovery that misses its own sensors by more than this many times the held-out error does not fit them.
+const POOR_FIT: f64 = 5.0;
+/// The same in percent, where no held-out error is known.
+const POOR_FIT_PERCENT: f64 = 50.0;
+
+/// A reason for caution; prints as a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// Measured values beyond those of the training data.
+    OutsideRange {
+        /// "a" or "u".
+        channel: &'static str,
+        /// How many sensors.
+        count: usize,
+        /// Of so many.
+        of: usize,
+        /// The least and the largest value in training.
+        range: [f64; 2],
+        /// Whether the range is the training data's own, or guessed from mean and standard deviation.
+        known: bool,
+    },
+    /// Fewer sensors of a field than any training example had.
+    Fewer {
+        /// "a" or "u".
+        channel: &'static str,
+        /// How many there are.
+        sensors: usize,
+        /// The fewest in training, on this grid.
+        trained: usize,
+    },
+    /// More sensors of a field than any training example had.
+    More {
+        /// "a" or "u".
+        channel: &'static str,
+        /// How many there are.
+        sensors: usize,
+        /// The most in training, on this grid.
+        trained: usize,
+    },
+    /// Sensors that leave wider gaps than those of the nearest condition.
+    Gaps {
+        /// How many times as wide.
+        ratio: f64,
+        /// Than under this condition.
+        condition: String,
+        /// The widest gap, in sides of the square.
+        largest: f64,
+    },
+    /// A task that the model was not trained for.
+    Task(&'static str),
+    /// Nothing is known of the model's errors for this task.
+    NoHeldOut(&'static str),
+    /// A cylinder whose disk is not given.
+    NoGeometry,
+    /// A recovery that does not fit the measurements it was made from.
+    PoorFit {
+        /// "a" or "u".
+        channel: &'static str,
+        /// The relative L2 error at sensors, in percent.
+        percent: f64,
+    },
+    /// Sensors that share a pixel.
+    Shared(usize),
+    /// Training that ended early.
+    CutShort {
+        /// Examples seen.
+        draws: u64,
+        /// Examples planned.
+        planned: u64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Warning::OutsideRange { channel, count, of, range: [low, high], known } => {
+                let whose = match known {
+                    true => "the training data's".to_owned(),
+                    false => format!("{UNUSUAL_SIGMAS} standard deviations:"),
+                };
+                write!(
+                    f,
+                    "{count} of {of} values of {channel} lie outside {whose} {low:.4e} to {high:.4e}: are the units right?"
+                )
+            }
+            Warning::Fewer { channel, sensors, trained } => {
+                write!(
+                    f,
+                    "{sensors} sensors of {channel} are fewer than the {trained} that training began at"
+                )
+            }
+            Warning::More { channel, sensors, trained } => {
+                write!(f, "{sensors} sensors of {channel} are more than the {trained} that training ended at")
+            }
+            Warning::Gaps { ratio, condition, largest } => write!(
+                f,
+                "sensors are clustered: mean gaps are {ratio:.1} times those of {condition}, and the widest is {largest:.2} of \
+                 the square's side; far from sensors expect larger errors"
+            ),
+            Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
+            Warning::NoHeldOut(task) => write!(
+                f,
+                "no held-out errors are known for {task} problems: run scope evaluate on the model first"
+            ),
+            Warning::NoGeometry => f.write_str(
+                "the disk is not given, though training always knew it: name it with --geometry CX,CY,R",
+            ),
+            Warning::PoorFit { channel, percent } => write!(
+                f,
+                "the recovery misses the measurements of {channel} by {percent:.1}%: they may not obey this problem"
+            ),
+            Warning::Shared(count) => {
+                write!(f, "{count} sensors share a pixel with another one: their values are averaged")
+            }
+            Warning::CutShort { draws, planned } => {
+                write!(f, "training was cut short: {draws} of {planned} draws")
+            }
+        }
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_string())
+    }
+}
+
+/// All that speaks against a recovery.
+pub(super) fn warnings(
+    about: &About,
+    known: Known<'_>,
+    context: &UserContext,
+    trust: &Trust,
+) -> Vec<Warning> {
+    let mut all = Vec::new();
+    if let Some(training) = about.training.as_ref().filter(|training| training.draws < training.planned) {
+        all.push(Warning::CutShort { draws: training.draws, planned: training.planned });
+    }
+    let (tasks, sensors) = CardTraining::covers(about.training.as_ref());
+    if !tasks.iter().any(|task| task.name() == trust.task) {
+        all.push(Warning::Task(trust.task));
+    }
+    if trust.held_out_percent.is_none() {
+        all.push(Warning::NoHeldOut(trust.task));
+    }
+    if has_disk(about.pde) && context.masks == context.measured {
+        all.push(Warning::NoGeometry);
+    }
+    for channel in Channel::BOTH {
+        all.extend(outside_range(about, known, context, channel));
+        all.extend(unusual_count(context, sensors, channel));
+    }
+    if let Some(nearest) = trust.nearest.as_ref().filter(|nearest| nearest.gap_ratio > WIDE_GAPS) {
+        let both = [trust.coverage.a, trust.coverage.u];
+        let largest = both.iter().flatten().map(|coverage| coverage.largest_gap).fold(0.0, f64::max);
+        let condition = nearest.condition.clone();
+        all.push(Warning::Gaps { ratio: nearest.gap_ratio, condition, largest });
+    }
+    all.extend(Channel::BOTH.into_iter().filter_map(|channel| poor_fit(trust, channel)));
+    if context.shared > 0 {
+        all.push(Warning::Shared(context.shared));
+    }
+    all
+}
+
+fn outside_range(
+    about: &About,
+    known: Known<'_>,
+    context: &UserContext,
+    channel: Channel,
+) -> Option<Warning> {
+    let scaling = about.constants.of(channel);
+    let usual = UNUSUAL_SIGMAS * scaling.sigma;
+    let [low, high] =
+        known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range.of(channel));
+    // Rounding to single precision must not put a value outside.
+    let slack = 1e-5 * (high - low);
+    let mask = mask_of(&context.measured, channel);
+    let values = mask.points().map(|point| scaling.physical(context.values[channel as usize][point]));
+    let count = values.filter(|value| *value < low - slack || *value > high + slack).count();
+    let (of, range) = (mask.count(), [low, high]);
+    (count > 0).then(|| Warning::OutsideRange {
+        channel: channel.name(),
+        count,
+        of,
+        range,
+        known: known.card.is_some(),
+    })
+}
+
+fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -> Option<Warning> {
+    let mask = mask_of(&context.measured, channel);
+    let [fewest, most] = trained.map(|named| {
+        (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
+    });
+    let (channel, sensors) = (channel.name(), mask.count());
+    match sensors {
+        0 => None,
+        few if few < fewest => Some(Warning::Fewer { channel, sensors, trained: fewest }),
+        many if many > most => Some(Warning::More { channel, sensors, trained: most }),
+        _ => None,
+    }
+}
+
+fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
+    let percent = (*trust.misfit_percent.of(channel))?;
+    let held_out = trust.held_out_percent.and_then(|errors| match channel {
+        Channel::A => errors.a,
+        Channel::U => errors.u,
+    });
+    let limit = held_out.map_or(POOR_FIT_PERCENT, |error| POOR_FIT * error);
+    (percent > limit).then(|| Warning::PoorFit { channel: channel.name(), percent })
+}

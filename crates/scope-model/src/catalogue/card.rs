@@ -1,0 +1,179 @@
+//! A model card: what a user should know before trusting a model, as TOML beside its weight file.
+
+use std::path::{Path, PathBuf};
+
+use scope_data::{
+    Channel,
+    observation::{NAMED_POINTS, Task},
+    write_whole,
+};
+use scope_pde::Pde;
+use serde::{Deserialize, Serialize};
+
+use super::held_out::HeldOut;
+use crate::{
+    error::ModelError,
+    training::{Training, View},
+};
+
+/// The version of the layout.
+const FORMAT: u32 = 1;
+
+/// What is known of a model. Errors are percentages, values are in physical units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    /// The version of this layout.
+    pub format: u32,
+    /// What the model is called.
+    pub name: String,
+    /// Its problem.
+    #[serde(with = "pde_name")]
+    pub pde: Pde,
+    /// `base`, `small`, `tiny`, or `custom`.
+    pub size: String,
+    /// How many numbers it was trained to.
+    pub parameters: usize,
+    /// Grid points along each axis.
+    pub resolution: usize,
+    /// Its weight file.
+    pub weights: CardWeights,
+    /// How it was trained.
+    pub training: CardTraining,
+    /// What it was trained on.
+    pub data: CardData,
+    /// The values that its training data have.
+    pub range: Ranges,
+    /// Its errors on records that training has not seen.
+    pub held_out: HeldOut,
+}
+
+/// A card's weight file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardWeights {
+    /// Its name, in the card's own folder.
+    pub file: String,
+    /// `f32`, `bf16` or `int8`.
+    pub kind: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Its hash, as `b3sum` prints it.
+    pub blake3: String,
+}
+
+/// How a model was trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardTraining {
+    /// The recipe's name.
+    pub recipe: String,
+    /// Examples seen.
+    pub draws: u64,
+    /// Examples that were planned: with fewer seen, training was cut short.
+    pub planned: u64,
+    /// Of initial parameters, batches and masks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+    /// On what.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The tasks it was trained for.
+    pub tasks: Vec<String>,
+    /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
+    pub sensors: [usize; 2],
+}
+
+impl CardTraining {
+    /// The tasks that a training covers, and the fewest and the most sensors of a field on a grid of 128 x 128: all of
+    /// the protocol's, or what a replacement decoder saw.
+    pub fn covers(training: Option<&Training>) -> (&'static [Task], [usize; 2]) {
+        match training.and_then(|training| training.adapted.as_deref()) {
+            Some(adapted) if adapted.view == View::Sparse => (&[Task::Forward, Task::Inverse], [500, 500]),
+            _ => (&Task::ALL, [500, NAMED_POINTS]),
+        }
+    }
+}
+
+/// What a model was trained on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardData {
+    /// Where the records come from.
+    pub origin: String,
+    /// How many.
+    pub records: usize,
+    /// BLAKE3 of the fields.
+    pub blake3: String,
+}
+
+/// The least and the largest value of each channel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ranges {
+    /// Of the input field.
+    pub a: [f64; 2],
+    /// Of the response field.
+    pub u: [f64; 2],
+}
+
+impl Ranges {
+    /// The range of a channel.
+    pub fn of(&self, channel: Channel) -> [f64; 2] {
+        match channel {
+            Channel::A => self.a,
+            Channel::U => self.u,
+        }
+    }
+}
+
+impl Card {
+    /// The version that this program reads and writes.
+    pub const FORMAT: u32 = FORMAT;
+
+    /// Where the card of a weight file is: beside it, ending in `.toml`.
+    pub fn beside(weights: &Path) -> PathBuf {
+        weights.with_extension("toml")
+    }
+
+    /// Reads a card.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the text of a card; errors call it `path`.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ModelError> {
+        let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
+        let card: Self = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        match card.format {
+            FORMAT => Ok(card),
+            other => Err(refuse(format!("its format is {other}, this program reads {FORMAT}"))),
+        }
+    }
+
+    /// Writes the card, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+        let text = toml::to_string_pretty(self)
+            .map_err(|error| ModelError::Card { path: path.to_owned(), problem: error.to_string() })?;
+        Ok(write_whole(path, text.as_bytes())?)
+    }
+}
+
+/// A problem as its name.
+mod pde_name {
+    use scope_pde::Pde;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(pde: &Pde, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(pde.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pde, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

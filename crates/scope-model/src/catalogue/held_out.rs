@@ -1,0 +1,93 @@
+//! A model's errors on held-out records, as `scope evaluate` writes them.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ModelError;
+
+/// Mean errors under each condition that was evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldOut {
+    /// How many records.
+    pub records: usize,
+    /// Where they come from.
+    pub origin: String,
+    /// Percentages by condition, as in `forward/uniform/500`.
+    pub conditions: BTreeMap<String, ConditionErrors>,
+}
+
+/// Mean errors in percent; none where no record has a defined error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConditionErrors {
+    /// The relative L2 error of a.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a: Option<f64>,
+    /// The relative L2 error of u.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub u: Option<f64>,
+    /// Darcy's bit error rate of a.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ber: Option<f64>,
+}
+
+/// The part of an evaluation that is used here.
+#[derive(Deserialize)]
+struct Evaluation {
+    identity: Identity,
+    conditions: BTreeMap<String, BTreeMap<String, Mean>>,
+}
+
+#[derive(Deserialize)]
+struct Identity {
+    records: usize,
+    method: Method,
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Method {
+    blake3: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    origin: String,
+}
+
+#[derive(Deserialize)]
+struct Mean {
+    mean: Option<f64>,
+}
+
+impl HeldOut {
+    /// Adds an evaluation, which must be of the weight file with this hash and of as many records as those before.
+    pub fn add_evaluation(&mut self, path: &Path, model: &str) -> Result<(), ModelError> {
+        let refuse = |problem: String| ModelError::Evaluation { path: path.to_owned(), problem };
+        let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
+        let evaluation: Evaluation =
+            serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
+        let Identity { records, method, data } = evaluation.identity;
+        let evaluated = method.blake3.unwrap_or_else(|| "none".to_owned());
+        if evaluated != model {
+            return Err(refuse(format!(
+                "it is of a weight file with BLAKE3 {evaluated}, not {model}: evaluate this very file"
+            )));
+        }
+        if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data.origin) {
+            return Err(refuse(format!(
+                "it is of {records} records ({}), those before of {} ({})",
+                data.origin, self.records, self.origin
+            )));
+        }
+        (self.records, self.origin) = (records, data.origin);
+        for (condition, channels) in evaluation.conditions {
+            let mean = |name: &str| channels.get(name).and_then(|channel| channel.mean);
+            let errors = ConditionErrors { a: mean("a"), u: mean("u"), ber: mean("ber") };
+            self.conditions.insert(condition, errors);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! Models by name: weight files with a card beside each.
+
+mod card;
+mod find;
+mod held_out;
+
+pub use card::{Card, CardData, CardTraining, CardWeights, Ranges};
+pub use find::{Catalogue, Embedded, Found};
+pub use held_out::{ConditionErrors, HeldOut};

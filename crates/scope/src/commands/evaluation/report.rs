@@ -1,0 +1,114 @@
+//! `scope report`: the paper's tables from runs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use scope_data::write_whole;
+use scope_eval::{
+    Record,
+    figure::Drawing,
+    report::{Format, Published, Run, TABLES, budget_chart, comparison_chart, table},
+};
+
+use super::evaluations;
+use crate::{commands::Outcome, terminal::say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope report runs/poisson runs/darcy
+  scope report runs/* --tables main,paired --format tex --out tables.tex
+  scope report runs/* --figures figures";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReportCommand {
+    /// Run folders, their eval folders or evaluation files
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The notation: Markdown, LaTeX, or one figure a line for machines
+    #[arg(long, default_value = "md", value_parser = format_names())]
+    format: Format,
+    /// Which tables, separated by commas [default: all that the runs have a row in]
+    #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(TABLES))]
+    tables: Vec<String>,
+    /// Write the tables to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Draw bar charts and curves of error against sensors into this folder, as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+}
+
+fn format_names() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+impl ReportCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let mut records = Vec::new();
+        for path in &self.runs {
+            for file in evaluations(path)? {
+                records.push(Record::read(&file)?);
+            }
+        }
+        let runs = Run::gather(records);
+        let published = Published::read()?;
+        let asked = !self.tables.is_empty();
+        let names: Vec<&str> =
+            if asked { self.tables.iter().map(String::as_str).collect() } else { TABLES.to_vec() };
+        let mut tables = Vec::new();
+        for name in names {
+            tables.extend(table(name, &published, &runs, asked)?);
+        }
+        let text = self.format.write(&tables);
+        match &self.out {
+            Some(path) => {
+                write_whole(path, text.as_bytes())?;
+                say(&format!("wrote {}", path.display()));
+            }
+            None => say(text.trim_end()),
+        }
+        if let Some(folder) = &self.figures {
+            draw(folder, &runs)?;
+        }
+        Ok(Outcome::Success)
+    }
+}
+
+/// Bar charts of all runs, and each run's errors against sensors where it was evaluated under all conditions.
+fn draw(folder: &Path, runs: &[Run]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    write(folder, "forward", &comparison_chart(runs, true))?;
+    write(folder, "inverse", &comparison_chart(runs, false))?;
+    for (k, run) in runs.iter().enumerate() {
+        let same =
+            runs[..k].iter().filter(|other| (other.pde(), other.label()) == (run.pde(), run.label())).count();
+        let number = if same == 0 { String::new() } else { format!("-{}", same + 1) };
+        for (task, measure) in [("forward", "u"), ("inverse", "a"), ("joint", "a"), ("joint", "u")] {
+            if let Some(chart) = budget_chart(run, task, measure) {
+                let name =
+                    format!("sensors-{}-{}{number}-{task}-{measure}", run.pde(), file_name(&run.label()));
+                write(folder, &name, &chart)?;
+            }
+        }
+    }
+    say(&format!("drew figures in {}", folder.display()));
+    Ok(())
+}
+
+fn write(folder: &Path, name: &str, drawing: &Drawing) -> anyhow::Result<()> {
+    write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+    write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+    Ok(())
+}
+
+/// A label as part of a file's name.
+fn file_name(label: &str) -> String {
+    let plain = label.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
