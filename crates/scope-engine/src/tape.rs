@@ -39,6 +39,12 @@ impl Var {
         Self { value: self.value.clone(), node: None }
     }
 
+    /// The same place on the tape with another value of its shape, for whoever needs the place only: the value that
+    /// was there can go.
+    pub(crate) fn holding(&self, value: Tensor) -> Self {
+        Self { value, node: self.node }
+    }
+
     pub(crate) fn node(&self) -> Option<usize> {
         self.node
     }
@@ -50,6 +56,12 @@ pub(crate) trait Record {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError>;
 }
 
+/// An operation on a tape, with the shape that its output had: a gradient may arrive under another one.
+struct Entry {
+    record: Box<dyn Record>,
+    shape: Vec<usize>,
+}
+
 /// Runs operations on a set of parameters, and remembers them if it is to give gradients.
 ///
 /// [`Tape::backward`] may be called several times, each time from another loss into another buffer: that is how
@@ -57,7 +69,7 @@ pub(crate) trait Record {
 pub struct Tape<'p> {
     params: &'p Params,
     compute: Dtype,
-    records: Option<RefCell<Vec<Box<dyn Record>>>>,
+    records: Option<RefCell<Vec<Entry>>>,
     observed: RefCell<Vec<Observed>>,
 }
 
@@ -152,7 +164,8 @@ impl<'p> Tape<'p> {
         }
         for node in (0..records.len()).rev() {
             if let Some(gradient) = flow.pending[node].take() {
-                records[node].backward(gradient, &mut flow)?;
+                let Entry { record, shape } = &records[node];
+                record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
         }
         #[cfg(not(target_arch = "wasm32"))]
@@ -177,7 +190,7 @@ impl<'p> Tape<'p> {
     pub(crate) fn push(&self, value: Tensor, tracked: bool, record: impl FnOnce() -> Box<dyn Record>) -> Var {
         let node = self.records.as_ref().filter(|_| tracked).map(|records| {
             let mut records = records.borrow_mut();
-            records.push(record());
+            records.push(Entry { record: record(), shape: value.shape().to_vec() });
             records.len() - 1
         });
         Var { value, node }

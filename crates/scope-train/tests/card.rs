@@ -68,7 +68,7 @@ fn two_hundred_steps_in_half_precision_track_single_precision() {
 /// Trains for a while on the card and gives back everything that must not differ.
 fn run(folder: &Path, data: &Dataset, draws: u64) -> Vec<Vec<u8>> {
     let recipe = Recipe::resolve("full", &["peak_rate=1e-3".to_owned()]).unwrap();
-    let (model, length) = (Preset::Small.config(32), Some(Length::Draws(draws)));
+    let (model, length) = (Preset::Small.config(32).into(), Some(Length::Draws(draws)));
     let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
     let device = card();
     let make = |config: &RunConfig| scope_train::learner(config, &device, None);

@@ -78,7 +78,6 @@ impl Tape<'_> {
 /// dx = A^T dy along the same axis.
 impl Record for MapRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let gradient = gradient.reshape(&with_axis(self.x.shape(), self.axis, self.map.back.sizes()[1]))?;
         flow.give(&self.x, apply(&gradient, self.axis, &self.map.back)?)
     }
 }

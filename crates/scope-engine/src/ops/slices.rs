@@ -44,9 +44,8 @@ impl Slices {
 
 struct SoftRecord {
     temperature: ParamId,
-    logits: Var,
-    /// Its own value.
-    weights: Tensor,
+    /// The logits' place, holding the weights: what they were is not needed.
+    weights: Var,
 }
 
 struct PoolRecord {
@@ -80,7 +79,7 @@ impl Tape<'_> {
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
         };
-        let record = SoftRecord { temperature, logits, weights: weights.clone() };
+        let record = SoftRecord { temperature, weights: logits.holding(weights.clone()) };
         Ok(self.push(weights, true, || Box::new(record)))
     }
 
@@ -128,15 +127,15 @@ impl Tape<'_> {
 /// bounds. As each e sums to zero, ln w may stand for l / t.
 impl Record for SoftRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let sizes = Slices::of(&self.logits, self.logits.shape()[2])?;
+        let sizes = Slices::of(&self.weights, self.weights.shape()[2])?;
         let dl = match gradient.device().clone() {
             Device::Cpu(cpu) => {
-                cpu::slices::weights_back(&cpu, sizes, self.temperature, &self.weights, &gradient, flow)?
+                cpu::slices::weights_back(&cpu, sizes, self.temperature, self.weights.value(), &gradient, flow)?
             }
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
         };
-        flow.give(&self.logits, dl)
+        flow.give(&self.weights, dl)
     }
 }
 

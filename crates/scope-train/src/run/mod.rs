@@ -13,13 +13,13 @@ mod tensorboard;
 use std::time::{Duration, Instant};
 
 use scope_data::Dataset;
-use scope_model::{About, Adapted, Training, View, WeightKind};
+use scope_model::{About, Adapted, Training, View, WeightFile, WeightKind};
 
 pub use checkpoint::Position;
 pub use config::{AdaptConfig, DataIdentity, Length, RunConfig, Stage};
 pub use feed::{Conditions, Feed};
 pub use folder::RunFolder;
-pub use learner::{Counters, Learner};
+pub use learner::{Counters, Deployable, Learner};
 pub use length::stages;
 pub use metrics::Line;
 pub use plan::{Ask, MakeLearner, learner, plan};
@@ -213,7 +213,7 @@ impl Session<'_> {
         let position = Position { milestone, ..self.position.clone() };
         checkpoint::save(&self.folder.state(), learner, &position)?;
         checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
-        let model = learner.deployable(&self.config.model)?;
+        let Deployable { architecture, params } = learner.deployable(&self.config.model)?;
         let training = Training {
             recipe: self.config.recipe.name.clone(),
             draws: self.position.draws,
@@ -231,9 +231,9 @@ impl Session<'_> {
                 .map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
         };
         let meta = self.data.meta();
-        let (pde, constants, config) = (meta.pde, meta.constants(), model.config.clone());
-        let about = About { pde, constants, config, training: Some(training) };
-        model.save(&self.folder.model(), &about, WeightKind::F32)?;
+        let (pde, constants) = (meta.pde, meta.constants());
+        let about = About { pde, constants, config: architecture, training: Some(training) };
+        WeightFile::write(&self.folder.model(), &params, &about, WeightKind::F32)?;
         self.saved = Instant::now();
         Ok(())
     }

@@ -16,7 +16,7 @@ use scope_engine::{Device, Dtype};
 use scope_eval::{
     DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Results,
 };
-use scope_model::{Accounting, Precision, Reconstructor};
+use scope_model::{Precision, Reconstructor, WeightFile};
 
 use crate::{
     commands::{Outcome, device::DeviceArguments, weight_file},
@@ -75,12 +75,13 @@ fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
 impl EvaluateCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let path = weight_file(&self.run);
-        let device = self.device.open()?;
+        let file = WeightFile::read(&path)?;
+        let device = self.device.open_for(&file.about.config)?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,
             _ => Precision::F32,
         };
-        let model = Reconstructor::open(&path, &device, precision)?;
+        let model = Reconstructor::from_file(file, &device, precision)?;
         let data = Dataset::open(&self.data)?;
         let records = self.limit.min(data.len());
         let evaluation = Evaluation { data: &data, mask_seed: self.seed, records, batch: self.batch };
@@ -207,8 +208,8 @@ impl EvaluateCommand {
 /// Who a network in a weight file is.
 fn network_identity(path: &Path, model: &Reconstructor) -> anyhow::Result<MethodIdentity> {
     let weights = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let parameters = Accounting::of(&model.about().config, None)?.online();
-    Ok(MethodIdentity::of_network(model.about(), parameters, blake3::hash(&weights).to_string()))
+    let hash = blake3::hash(&weights).to_string();
+    Ok(MethodIdentity::of_network(model.about(), model.parameters(), hash))
 }
 
 fn table(results: &Results) -> Table {

@@ -4,22 +4,23 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
-use scope_model::{About, Accounting, Head, ModelConfig, Preset, WeightFile};
+use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, WeightFile, parts};
 use serde_json::json;
 
-use crate::commands::{Outcome, head_names};
+use crate::commands::{NetworkChoice, Outcome, head_names};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
   scope model info --model base --head 10m
+  scope model info --model fno
   scope model info --model runs/poisson/model.safetensors --json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelInfo {
-    /// A size (base, small or tiny), or a weight file
+    /// A size (base, small or tiny), an operator (fno, deeponet, cno or transolver), or a weight file
     #[arg(long, value_name = "NAME|FILE")]
     model: String,
     /// Count a replacement decoder too
@@ -36,10 +37,10 @@ pub(crate) struct ModelInfo {
 impl ModelInfo {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let (config, about) = self.config()?;
-        let accounting = Accounting::of(&config, self.head)?;
+        let lines = self.components(&config)?;
         if self.json {
             let components: serde_json::Map<String, serde_json::Value> =
-                accounting.components().into_iter().map(|line| (line.name, line.parameters.into())).collect();
+                lines.into_iter().map(|line| (line.name, line.parameters.into())).collect();
             let pde = about.map(|about| about.pde.name());
             print_json(&json!({ "config": config, "pde": pde, "parameters": components }))?;
             return Ok(Outcome::Success);
@@ -47,25 +48,40 @@ impl ModelInfo {
         if let Some(about) = about {
             say(&format!("{}: a model for {}", self.model, about.pde.name()));
         }
-        say(&describe(&config));
+        say(&match &config {
+            Architecture::Scope(config) => describe(config),
+            other => format!("{} on a {1} x {1} grid", other.name(), other.resolution()),
+        });
         let mut table = Table::new(&["component", "parameters"]);
-        for line in accounting.components() {
+        for line in lines {
             table.row([line.name, grouped(line.parameters)]);
         }
         say(&table.to_string());
         Ok(Outcome::Success)
     }
 
+    /// The paper's table of a SCOPE model; the parts of an operator and their sum.
+    fn components(&self, config: &Architecture) -> anyhow::Result<Vec<Component>> {
+        if let Some(config) = config.scope() {
+            return Ok(Accounting::of(config, self.head)?.components());
+        }
+        anyhow::ensure!(self.head.is_none(), "{} has no decoder that --head could replace", config.name());
+        let mut parts = parts(config)?;
+        let parameters = parts.iter().map(|part| part.parameters).sum();
+        parts.push(Component { name: "all".to_owned(), parameters });
+        Ok(parts)
+    }
+
     /// The sizes asked for, and what a weight file says about itself.
-    fn config(&self) -> anyhow::Result<(ModelConfig, Option<About>)> {
-        if let Ok(preset) = self.model.parse::<Preset>() {
-            return Ok((preset.config(self.resolution.unwrap_or(128)), None));
+    fn config(&self) -> anyhow::Result<(Architecture, Option<About>)> {
+        if let Some(choice) = NetworkChoice::find(&self.model) {
+            return Ok((choice.architecture(self.resolution.unwrap_or(128)), None));
         }
         let path = Path::new(&self.model);
-        let sizes = Preset::ALL.map(Preset::name).join(", ");
+        let names = NetworkChoice::names().join(", ");
         anyhow::ensure!(
             path.exists(),
-            "\"{}\" is neither a size ({sizes}) nor a file: name one of these, or the path of a weight file",
+            "\"{}\" is neither a network ({names}) nor a file: name one of these, or the path of a weight file",
             self.model
         );
         anyhow::ensure!(
