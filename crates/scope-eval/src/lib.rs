@@ -1,5 +1,7 @@
 //! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
 
+pub mod diagnose;
+mod eigen;
 mod error;
 mod evaluate;
 pub mod figure;
@@ -15,6 +17,7 @@ mod results;
 mod summary;
 pub mod trust;
 
+pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};

@@ -143,7 +143,8 @@ fn weight_files_hold_operators_too() {
         assert!(together == alone, "{case}: a record's result depends on its batch");
         // The processor's half precision stays close.
         let half = Reconstructor::open(&path, &device, Precision::Bf16).unwrap().recover(&contexts).unwrap();
-        let distance = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
+        let distance =
+            |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
         let size = distance(&together[0].u, &vec![0.0; together[0].u.len()]);
         assert!(distance(&together[0].u, &half[0].u) < 0.05 * size, "{case}");
     }

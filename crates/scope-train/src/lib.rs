@@ -27,7 +27,8 @@ pub use recipe::{Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 pub use run::{
-    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length, Line,
-    MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, learner, plan, run, stages,
+    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length,
+    Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run,
+    saved_teacher, stages,
 };
 pub use step::{Measured, StepReport, Trainer};

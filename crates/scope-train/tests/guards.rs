@@ -10,8 +10,8 @@ use scope_engine::{Device, Tensor};
 use scope_model::{Architecture, Model, Preset};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe,
-    RunConfig, RunFolder, StepReport, TrainError, Trainer,
+    Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
+    Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 

@@ -59,7 +59,11 @@ fn what_is_neither_size_nor_file_is_refused() {
         let text = String::from_utf8(output).unwrap();
         assert!(text.contains(message), "{text}");
     };
-    refused(&["model", "info", "--model", "huge"], 1, "neither a network (base, small, tiny, fno, deeponet, cno, transolver) nor a file");
+    refused(
+        &["model", "info", "--model", "huge"],
+        1,
+        "neither a network (base, small, tiny, fno, deeponet, cno, transolver) nor a file",
+    );
     refused(&["model", "info", "--model", "base", "--head", "2m"], 2, "possible values: 1m, 5m, 10m, 15m");
     refused(&["model", "info", "--model", "base", "--resolution", "100"], 1, "not a multiple of the patch 8");
     let folder = tempfile::tempdir().unwrap();

@@ -129,9 +129,14 @@ impl Record for SoftRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let sizes = Slices::of(&self.weights, self.weights.shape()[2])?;
         let dl = match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                cpu::slices::weights_back(&cpu, sizes, self.temperature, self.weights.value(), &gradient, flow)?
-            }
+            Device::Cpu(cpu) => cpu::slices::weights_back(
+                &cpu,
+                sizes,
+                self.temperature,
+                self.weights.value(),
+                &gradient,
+                flow,
+            )?,
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
         };

@@ -44,7 +44,8 @@ impl CnoConfig {
             return Err(ModelError::Config(format!("cno: {problem}")));
         }
         if !resolution.is_multiple_of(1 << levels) || resolution < 2 << levels {
-            let problem = format!("a grid of {resolution} cannot be halved {levels} times to two points or more");
+            let problem =
+                format!("a grid of {resolution} cannot be halved {levels} times to two points or more");
             return Err(ModelError::Config(format!("cno: {problem}")));
         }
         Ok(())

@@ -85,14 +85,18 @@ impl DeepOnetConfig {
         require_sizes("deeponet", &sizes)?;
         require_sizes("deeponet", &self.channels)?;
         if self.channels.is_empty() || self.channels.len() > 12 || self.trunk_depth > 64 {
-            return refuse("it needs one to twelve convolutions, and 64 layers of a trunk at most".to_owned());
+            return refuse(
+                "it needs one to twelve convolutions, and 64 layers of a trunk at most".to_owned(),
+            );
         }
         let factor = 1 << self.channels.len();
         if !self.resolution.is_multiple_of(factor) || self.resolution < 2 {
             return refuse(format!("a grid of {} is not a multiple of {factor}", self.resolution));
         }
         if self.stem % 2 == 0 || self.frequencies > 24 || self.features() == 0 {
-            return refuse("it needs a stem of odd side, 24 frequencies at most, and a trunk that sees something".into());
+            return refuse(
+                "it needs a stem of odd side, 24 frequencies at most, and a trunk that sees something".into(),
+            );
         }
         Ok(())
     }
@@ -152,8 +156,10 @@ impl DeepOnet {
         for (k, o) in config.channels.iter().copied().enumerate() {
             let side = if k == 0 { config.stem } else { 3 };
             let mut conv = branch.scope(format!("conv{k}"));
-            let linear =
-                Linear { weight: conv.weight("weight", &[o, side, side, c]), bias: conv.offset("bias", &[o]) };
+            let linear = Linear {
+                weight: conv.weight("weight", &[o, side, side, c]),
+                bias: conv.offset("bias", &[o]),
+            };
             let norm = config.normalised.then(|| BatchNorm::declare(branch.scope(format!("bn{k}")), o));
             convs.push(Halving { side, conv: linear, norm });
             c = o;

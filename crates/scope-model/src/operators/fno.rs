@@ -1,9 +1,7 @@
 //! The Fourier neural operator (Li et al., 2021): pointwise layers beside convolutions over all of space, of which a
 //! few modes are kept.
 
-use scope_engine::{
-    Activation, AxisMap, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var,
-};
+use scope_engine::{Activation, AxisMap, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, PIXEL, require_sizes, spectral::Transforms};

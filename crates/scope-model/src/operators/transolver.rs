@@ -44,7 +44,8 @@ impl TransolverConfig {
         let Self { resolution, width, depth, heads, slices, expansion } = *self;
         require_sizes("transolver", &[resolution, width, depth, heads, slices, expansion])?;
         if resolution < 2 || !width.is_multiple_of(2 * heads) {
-            let problem = format!("a grid of {resolution}, and width {width} as {heads} heads of an even size");
+            let problem =
+                format!("a grid of {resolution}, and width {width} as {heads} heads of an even size");
             return Err(ModelError::Config(format!("transolver: cannot have {problem}")));
         }
         Ok(())
@@ -124,10 +125,8 @@ impl Transolver {
         let mut root = layout.root();
         let (width, hidden) = (config.width, config.expansion * config.width);
         let mut lift = root.scope("lift");
-        let lift = [
-            Linear::declare(lift.scope(0), PIXEL, hidden),
-            Linear::declare(lift.scope(1), hidden, width),
-        ];
+        let lift =
+            [Linear::declare(lift.scope(0), PIXEL, hidden), Linear::declare(lift.scope(1), hidden, width)];
         let mut blocks = root.scope("blocks");
         let blocks = (0..config.depth).map(|k| Block::declare(blocks.scope(k), config)).collect();
         Self {

@@ -170,7 +170,10 @@ mod tests {
         assert_eq!((full.batch, full.peak_rate, full.main.epochs), (32, 1.25e-4, 500.0));
         assert!(Recipe::resolve("fo", &[]).unwrap().pretrain.is_none());
         let operator = Recipe::resolve("operator", &[]).unwrap();
-        assert_eq!((operator.batch, operator.main.epochs, operator.main.objective), (125, 100.0, Objective::FO));
+        assert_eq!(
+            (operator.batch, operator.main.epochs, operator.main.objective),
+            (125, 100.0, Objective::FO)
+        );
         assert!(operator.pretrain.is_none());
     }
 
@@ -190,6 +193,11 @@ mod tests {
         assert!(refused(&["batch=many"]).contains("batch"));
         assert!(refused(&["batch=0"]).contains("must be positive"));
         assert!(refused(&["main.objective.field=-1"]).contains("main.objective"));
-        assert!(Recipe::resolve("fool", &[]).unwrap_err().to_string().contains("full, fjv, fo, fg, fjvg, operator"));
+        assert!(
+            Recipe::resolve("fool", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("full, fjv, fo, fg, fjvg, operator")
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
 use scope_data::StagedFolder;
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
@@ -186,14 +186,33 @@ impl Checkpoint {
 
     /// Gives its state to a learner of the same kind and sizes.
     pub(crate) fn restore(&self, learner: &mut dyn Learner) -> Result<(), TrainError> {
-        let refuse = |problem: String| TrainError::malformed(&self.folder.join(STATE), problem);
-        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;
+        let file = self.open()?;
         let device = learner.device().clone();
         let read = |name: &str| {
-            let view = file.tensor(name).ok().filter(|view| view.dtype() == Dtype::F32)?;
-            let values: Vec<f32> = view.data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            let values = buffer(&file, name)?;
             Tensor::from_slice(&device, &[values.len()], &values).ok()
         };
         learner.restore(&read, self.position.counters)
     }
+
+    /// Two of its flat buffers, as far as it has them.
+    pub(super) fn pair(&self, names: [&str; 2]) -> Result<[Option<Vec<f32>>; 2], TrainError> {
+        let file = self.open()?;
+        Ok(names.map(|name| buffer(&file, name)))
+    }
+
+    fn open(&self) -> Result<SafeTensors<'_>, TrainError> {
+        let refuse = |error: SafeTensorError| TrainError::malformed(&self.path(), error.to_string());
+        SafeTensors::deserialize(&self.bytes).map_err(refuse)
+    }
+
+    /// The file with its buffers.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.join(STATE)
+    }
+}
+
+fn buffer(file: &SafeTensors<'_>, name: &str) -> Option<Vec<f32>> {
+    let view = file.tensor(name).ok().filter(|view| view.dtype() == Dtype::F32)?;
+    Some(view.data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
 }

@@ -8,6 +8,7 @@ mod learner;
 mod length;
 mod metrics;
 mod plan;
+mod teacher;
 mod tensorboard;
 
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ pub use learner::{Counters, Deployable, Learner};
 pub use length::stages;
 pub use metrics::Line;
 pub use plan::{Ask, MakeLearner, learner, plan};
+pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, step::Measured};
 use metrics::Metrics;
@@ -44,6 +46,13 @@ pub struct Conduct {
     pub keep: usize,
     /// Checkpoints kept for good, evenly over the run.
     pub milestones: u64,
+}
+
+impl Default for Conduct {
+    /// Two threads keep ahead of any step, as masks are cheap; a checkpoint every five minutes.
+    fn default() -> Self {
+        Self { threads: 2, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
+    }
 }
 
 /// How a run ended.

@@ -4,6 +4,7 @@ mod bench;
 mod data;
 mod demo;
 mod device;
+mod diagnose;
 mod doctor;
 mod evaluation;
 mod made_up;
@@ -117,6 +118,8 @@ pub(crate) enum Command {
     Compare(evaluation::CompareCommand),
     /// Write the paper's tables from runs
     Report(evaluation::ReportCommand),
+    /// Look into a model: its latents, its decoder, the paper's transfer inequalities
+    Diagnose(diagnose::DiagnoseCommand),
     /// Look at models
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -138,6 +141,7 @@ impl Command {
             Command::Evaluate(evaluate) => evaluate.run(),
             Command::Compare(compare) => compare.run(),
             Command::Report(report) => report.run(),
+            Command::Diagnose(diagnose) => diagnose.run(),
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),

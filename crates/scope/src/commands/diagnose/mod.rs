@@ -1,0 +1,174 @@
+//! `scope diagnose`: what a model's latents hold, and what its decoder makes of them.
+
+mod tables;
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use clap::Args;
+use scope_data::{
+    Dataset,
+    observation::{Condition, TEST_MASK_SEED},
+    write_whole,
+};
+use scope_engine::Params;
+use scope_eval::diagnose::{Diagnosis, Settings, Subject, diagnose};
+use scope_model::{About, Model};
+use scope_train::{Teacher, saved_teacher};
+use serde::Serialize;
+
+use super::{Outcome, device::DeviceArguments, weight_file};
+use crate::terminal::{Progress, complain_of, print_json, say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope diagnose --run runs/poisson --data data/poisson-test --limit 200
+  scope diagnose --run runs/poisson --data data/poisson-test --condition inverse/grid/500 --json poisson.json
+  scope diagnose --run runs/poisson-dp --base runs/poisson --data data/poisson-test
+
+Exit code 1 if one of the paper's inequalities does not hold: then something is computed wrongly.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiagnoseCommand {
+    /// A run folder or a weight file
+    #[arg(long, value_name = "RUN|FILE")]
+    run: PathBuf,
+    /// The records, which training must not have seen
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// Of an adapted run, the run it was adapted from: its decoder is compared, its teacher is used
+    #[arg(long, value_name = "RUN|FILE")]
+    base: Option<PathBuf>,
+    /// What the model sees of a record
+    #[arg(long, default_value = "forward/uniform/500")]
+    condition: Condition,
+    /// The first N records only
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    limit: usize,
+    /// Of the test masks
+    #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
+    seed: u64,
+    /// Records that go through the network together: speed and memory, never results
+    #[arg(long, value_name = "N", default_value = "8")]
+    batch: NonZeroUsize,
+    /// Write the results to this file; "-" for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+/// The results, as they are written.
+#[derive(Debug, Serialize)]
+struct Results {
+    identity: Identity,
+    /// Why quantities that need a teacher are missing.
+    without_teacher: Option<String>,
+    #[serde(flatten)]
+    diagnosis: Diagnosis,
+}
+
+/// What was diagnosed on what.
+#[derive(Debug, Serialize)]
+struct Identity {
+    pde: &'static str,
+    condition: String,
+    mask_seed: u64,
+    /// BLAKE3 of the weight files and of the records.
+    model: String,
+    base: Option<String>,
+    data: String,
+    /// Where the records come from.
+    data_origin: String,
+    recipe: Option<String>,
+    draws: Option<u64>,
+    /// Whether training ended before the draws that were planned.
+    cut_short: Option<bool>,
+}
+
+/// A model, its file's hash, and its teacher if it has one.
+struct Loaded {
+    model: Model,
+    about: About,
+    hash: String,
+    teacher: Teacher,
+}
+
+impl DiagnoseCommand {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let device = self.device.open()?;
+        let load = |path: &PathBuf| -> anyhow::Result<Loaded> {
+            let file = weight_file(path);
+            let (model, about) = Model::load(&file, &device)?;
+            let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let teacher = saved_teacher(path, &model)?;
+            Ok(Loaded { model, about, hash: blake3::hash(&bytes).to_string(), teacher })
+        };
+        let (own, base) = (load(&self.run)?, self.base.as_ref().map(load).transpose()?);
+        let data = Dataset::open(&self.data)?;
+        let (teacher, without_teacher) = teacher_of(&own, base.as_ref());
+        let subject = Subject { model: &own.model, teacher, base: base.as_ref().map(|base| &base.model) };
+        let (condition, seed, limit, batch) = (self.condition, self.seed, self.limit, self.batch.get());
+        let progress = Progress::new("diagnosing", limit.min(data.len()));
+        let settings = Settings { condition, seed, limit, batch };
+        let diagnosis = diagnose(&subject, &own.about, &data, &settings, &mut |done| progress.at(done))
+            .with_context(|| {
+                format!("{} cannot be diagnosed on {}", self.run.display(), self.data.display())
+            })?;
+        progress.finish();
+        let identity = self.identity(&own, base.as_ref(), &data);
+        self.report(&Results { identity, without_teacher, diagnosis })
+    }
+
+    fn identity(&self, own: &Loaded, base: Option<&Loaded>, data: &Dataset) -> Identity {
+        let (meta, training) = (data.meta(), own.about.training.as_ref());
+        Identity {
+            pde: meta.pde.name(),
+            condition: self.condition.to_string(),
+            mask_seed: self.seed,
+            model: own.hash.clone(),
+            base: base.map(|base| base.hash.clone()),
+            data: meta.blake3.get("fields.npy").cloned().unwrap_or_default(),
+            data_origin: meta.origin.describe(meta.pde),
+            recipe: training.map(|training| training.recipe.clone()),
+            draws: training.map(|training| training.draws),
+            cut_short: training.map(|training| training.draws < training.planned),
+        }
+    }
+
+    fn report(&self, results: &Results) -> anyhow::Result<Outcome> {
+        if self.json.as_deref() == Some(Path::new("-")) {
+            print_json(results)?;
+        } else {
+            results.say();
+            if let Some(path) = &self.json {
+                write_whole(path, &serde_json::to_vec_pretty(results)?)?;
+                say(&format!("wrote {}", path.display()));
+            }
+        }
+        let mut outcome = Outcome::Success;
+        for (channel, found) in &results.diagnosis.channels {
+            for wrong in found.inequalities.iter().filter(|inequality| !inequality.holds) {
+                complain_of(&format!("{} does not hold for {channel}: please report this", wrong.statement));
+                outcome = Outcome::Faults;
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The teacher of a run or, an adaptation having none, of its base; or why there is none.
+fn teacher_of<'a>(own: &'a Loaded, base: Option<&'a Loaded>) -> (Option<&'a Params>, Option<String>) {
+    match (&own.teacher, base.map(|base| &base.teacher)) {
+        (Teacher::Kept(params), _) | (_, Some(Teacher::Kept(params))) => (Some(params), None),
+        (_, Some(Teacher::Missing(why))) => (None, Some(format!("{why} (the base)"))),
+        (Teacher::Missing(why), None) => {
+            (None, Some(format!("{why}; name an adapted run's base with --base")))
+        }
+    }
+}
