@@ -63,9 +63,6 @@ pub enum EngineError {
         /// What it said.
         reason: String,
     },
-    /// An operation that only the processor has.
-    #[error("{0} is not computed on a card yet: use --device cpu")]
-    NotOnCard(&'static str),
     /// A gradient was asked of a tape that records nothing.
     #[error("this tape records nothing, so it has no gradients: make it with Tape::recording")]
     NotRecording,

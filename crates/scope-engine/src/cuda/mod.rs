@@ -10,6 +10,7 @@
 #![allow(unsafe_code)] // calls into the libraries and addresses on the card; each use says why it is sound
 
 pub(crate) mod attention;
+pub(crate) mod batch_norm;
 mod cache;
 pub(crate) mod conv3x3;
 mod conv_narrow;
@@ -18,6 +19,7 @@ pub(crate) mod elementwise;
 pub(crate) mod flat;
 mod gemm;
 mod graph;
+pub(crate) mod heads;
 mod kernels;
 mod lanes;
 pub(crate) mod layer_norm;
@@ -25,7 +27,11 @@ pub(crate) mod layout;
 mod libraries;
 pub(crate) mod linear;
 pub(crate) mod losses;
+pub(crate) mod map_axis;
 mod memory;
+pub(crate) mod mix_modes;
+pub(crate) mod operators;
+pub(crate) mod slices;
 pub(crate) mod table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

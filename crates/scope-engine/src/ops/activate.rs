@@ -1,5 +1,7 @@
 //! Activations that follow no linear layer.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -30,7 +32,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::activation::forward(cpu, activation, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("an activation")),
+            Device::Cuda(cuda) => cuda::operators::activate(cuda, activation, x.value())?,
         };
         let tracked = x.node().is_some();
         Ok(self.push(value, tracked, || Box::new(ActivateRecord { activation, x })))
@@ -43,7 +45,9 @@ impl Record for ActivateRecord {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::activation::backward(&cpu, self.activation, self.x.value(), &gradient),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("an activation")),
+            Device::Cuda(cuda) => {
+                cuda::operators::activate_back(&cuda, self.activation, self.x.value(), &gradient)?
+            }
         };
         flow.give(&self.x, dx)
     }

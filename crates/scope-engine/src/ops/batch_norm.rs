@@ -1,6 +1,8 @@
 //! Batch normalisation, channels last.
 
 use super::rows_of;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -66,14 +68,14 @@ impl Tape<'_> {
             let value = match self.device() {
                 Device::Cpu(cpu) => cpu::batch_norm::running(cpu, self.params(), layer, x.value()),
                 #[cfg(not(target_arch = "wasm32"))]
-                Device::Cuda(_) => return Err(EngineError::NotOnCard("batch norm")),
+                Device::Cuda(cuda) => cuda::batch_norm::running(cuda, self.params(), layer, x.value())?,
             };
             return Ok(self.input(value));
         }
         let (value, moments) = match self.device() {
             Device::Cpu(cpu) => cpu::batch_norm::forward(cpu, self.params(), layer.norm, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("batch norm")),
+            Device::Cuda(cuda) => cuda::batch_norm::forward(cuda, self.params(), layer.norm, x.value())?,
         };
         self.observe(Observed { layer, moments: moments.clone(), rows });
         Ok(self.push(value, true, || Box::new(BatchNormRecord { layer, x, moments })))
@@ -88,7 +90,7 @@ impl Record for BatchNormRecord {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::batch_norm::backward(&cpu, norm, x, &self.moments, &gradient, flow)?,
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("batch norm")),
+            Device::Cuda(cuda) => cuda::batch_norm::backward(&cuda, norm, x, &self.moments, &gradient, flow)?,
         };
         flow.give(&self.x, dx)
     }
@@ -102,7 +104,7 @@ impl Params {
             match self.device().clone() {
                 Device::Cpu(_) => cpu::batch_norm::absorb(self, seen, SHARE, guard)?,
                 #[cfg(not(target_arch = "wasm32"))]
-                Device::Cuda(_) => return Err(EngineError::NotOnCard("batch norm")),
+                Device::Cuda(cuda) => cuda::batch_norm::absorb(&cuda, self, seen, SHARE, guard)?,
             }
         }
         Ok(())

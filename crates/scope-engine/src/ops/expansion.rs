@@ -1,5 +1,7 @@
 //! Fields as combinations of basis functions.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -39,7 +41,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::expansion::forward(cpu, x, t, self.params(), offset, &shape),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("an expansion")),
+            Device::Cuda(cuda) => cuda::heads::expand(cuda, x, t, self.params(), offset, &shape)?,
         };
         Ok(self.push(value, true, || Box::new(ExpansionRecord { coefficients, basis, offset })))
     }
@@ -52,7 +54,7 @@ impl Record for ExpansionRecord {
         let [dx, dt] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::expansion::backward(&cpu, x, t, &gradient, self.offset, flow)?,
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("an expansion")),
+            Device::Cuda(cuda) => cuda::heads::expand_back(&cuda, x, t, &gradient, self.offset, flow)?,
         };
         flow.give(&self.coefficients, dx)?;
         flow.give(&self.basis, dt)

@@ -1,6 +1,8 @@
 //! Two values side by side along the last axis.
 
 use super::{rows_of, with_last};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -28,7 +30,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::join(cpu, x.value(), y.value(), &shape),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("a join")),
+            Device::Cuda(cuda) => cuda::operators::join(cuda, x.value(), y.value(), &shape)?,
         };
         let tracked = x.node().or(y.node()).is_some();
         Ok(self.push(value, tracked, || Box::new(JoinRecord { first: x, second: y })))
@@ -42,7 +44,7 @@ impl Record for JoinRecord {
         let [dx, dy] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::channels_last::part(&cpu, &gradient, shapes),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("a join")),
+            Device::Cuda(cuda) => cuda::operators::part(&cuda, &gradient, shapes)?,
         };
         flow.give(&self.first, dx)?;
         flow.give(&self.second, dy)

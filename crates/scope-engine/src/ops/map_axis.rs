@@ -2,6 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     constant::Constant,
     cpu,
@@ -26,6 +28,12 @@ pub(crate) struct Matrix {
     pub(crate) entries: Constant,
     /// For each row, the columns from the first to the last entry that is not zero.
     pub(crate) bands: Arc<[Range<usize>]>,
+    /// For cards: \[n, m\], with m filled up with zeros to a multiple of eight.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) columns: Constant,
+    /// For cards: of each eight rows, where the bands together begin and end.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) eights: Constant,
 }
 
 impl Matrix {
@@ -35,8 +43,27 @@ impl Matrix {
             let first = (0..columns).find(nonzero).unwrap_or(0);
             first..(0..columns).rev().find(nonzero).map_or(first, |last| last + 1)
         };
-        let entries = Constant::from_fn(&[rows, columns], |k| entry(k / columns, k % columns));
-        Self { entries, bands: (0..rows).map(band).collect() }
+        let bands: Arc<[Range<usize>]> = (0..rows).map(band).collect();
+        Self {
+            entries: Constant::from_fn(&[rows, columns], |k| entry(k / columns, k % columns)),
+            #[cfg(not(target_arch = "wasm32"))]
+            columns: {
+                let filled = rows.next_multiple_of(8);
+                let at = |row: usize, column| if row < rows { entry(row, column) } else { 0.0 };
+                Constant::from_fn(&[columns, filled], |k| at(k % filled, k / filled))
+            },
+            #[cfg(not(target_arch = "wasm32"))]
+            eights: {
+                let of = |group: &[Range<usize>]| {
+                    let nonzero = || group.iter().filter(|band| !band.is_empty());
+                    let first = nonzero().map(|band| band.start).min().unwrap_or(0);
+                    [first, nonzero().map(|band| band.end).max().unwrap_or(first)]
+                };
+                let ends: Vec<usize> = bands.chunks(8).flat_map(of).collect();
+                Constant::from_fn(&[ends.len()], |k| ends[k] as f64)
+            },
+            bands,
+        }
     }
 
     /// \[m, n\].
@@ -97,6 +124,6 @@ fn apply(x: &Tensor, axis: usize, matrix: &Matrix) -> Result<Tensor, EngineError
     match x.device() {
         Device::Cpu(cpu) => Ok(cpu::map_axis::apply(cpu, matrix, outer, x, &shape)),
         #[cfg(not(target_arch = "wasm32"))]
-        Device::Cuda(_) => Err(EngineError::NotOnCard("a map along an axis")),
+        Device::Cuda(cuda) => cuda::map_axis::apply(cuda, matrix, outer, x, &shape),
     }
 }

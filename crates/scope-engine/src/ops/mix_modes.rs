@@ -1,5 +1,7 @@
 //! Channels mixed mode by mode, with complex weights.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -47,7 +49,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::mix_modes::forward(cpu, mixing, self.params(), weight, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("mixing modes")),
+            Device::Cuda(cuda) => cuda::mix_modes::forward(cuda, mixing, self.params(), weight, x.value())?,
         };
         Ok(self.push(value, true, || Box::new(MixRecord { mixing, weight, x })))
     }
@@ -66,7 +68,14 @@ impl Record for MixRecord {
                 }
             }
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("mixing modes")),
+            Device::Cuda(cuda) => {
+                cuda::mix_modes::weight_gradient(&cuda, *mixing, *weight, x.value(), &gradient, flow)?;
+                if flow.wants(x) {
+                    let dx =
+                        cuda::mix_modes::input_gradient(&cuda, *mixing, flow.params(), *weight, &gradient)?;
+                    flow.give(x, dx)?;
+                }
+            }
         }
         Ok(())
     }

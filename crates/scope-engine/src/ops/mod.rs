@@ -11,6 +11,7 @@ mod expansion;
 mod join;
 mod layer_norm;
 mod linear;
+mod linear_heads;
 mod map_axis;
 mod mean_square;
 mod mix_modes;
@@ -30,6 +31,8 @@ pub(crate) use layer_norm::EPSILON as NORM_EPSILON;
 pub use layer_norm::Norm;
 pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use linear_heads::HeadsRecord;
 pub use map_axis::AxisMap;
 pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;

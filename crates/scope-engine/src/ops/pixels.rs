@@ -1,5 +1,7 @@
 //! A context as pixels with their coordinates.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -22,7 +24,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::pixels(cpu, sizes, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("pixels")),
+            Device::Cuda(cuda) => cuda::operators::pixels(cuda, sizes, x.value(), self.compute())?,
         };
         Ok(self.input(value))
     }

@@ -1,6 +1,8 @@
 //! y = x W^T, without a bias.
 
 use super::{rows_of, with_last};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -35,7 +37,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::expansion::project(cpu, self.params(), weight, x.value(), &shape),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("a projection")),
+            Device::Cuda(cuda) => cuda::heads::project(cuda, self.params(), weight, x.value(), &shape)?,
         };
         Ok(self.push(value, true, || Box::new(ProjectRecord { weight, x })))
     }
@@ -49,7 +51,9 @@ impl Record for ProjectRecord {
                 cpu::expansion::project_back(&cpu, self.weight, self.x.value(), &gradient, flow)?
             }
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("a projection")),
+            Device::Cuda(cuda) => {
+                cuda::heads::project_back(&cuda, self.weight, self.x.value(), &gradient, flow)?
+            }
         };
         flow.give(&self.x, dx)
     }

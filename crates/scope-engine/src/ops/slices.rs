@@ -1,5 +1,7 @@
 //! Pixels gathered into a few slices and spread out again, by soft weights: Transolver's attention.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -77,7 +79,14 @@ impl Tape<'_> {
         let weights = match self.device() {
             Device::Cpu(cpu) => cpu::slices::weights(cpu, sizes, self.params(), temperature, logits.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::weights(
+                cuda,
+                sizes,
+                self.params(),
+                temperature,
+                logits.value(),
+                self.compute(),
+            )?,
         };
         let record = SoftRecord { temperature, weights: logits.holding(weights.clone()) };
         Ok(self.push(weights, true, || Box::new(record)))
@@ -95,7 +104,7 @@ impl Tape<'_> {
         let (pooled, sums) = match self.device() {
             Device::Cpu(cpu) => cpu::slices::pool(cpu, sizes, weights.value(), values.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::pool(cuda, sizes, weights.value(), values.value())?,
         };
         let tracked = weights.node().or(values.node()).is_some();
         let record = PoolRecord { sizes, weights, values, pooled: pooled.clone(), sums };
@@ -116,7 +125,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::slices::spread(cpu, sizes, weights.value(), tokens.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::spread(cuda, sizes, weights.value(), tokens.value())?,
         };
         let tracked = weights.node().or(tokens.node()).is_some();
         Ok(self.push(value, tracked, || Box::new(SpreadRecord { sizes, weights, tokens })))
@@ -138,7 +147,14 @@ impl Record for SoftRecord {
                 flow,
             )?,
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::weights_back(
+                &cuda,
+                sizes,
+                self.temperature,
+                self.weights.value(),
+                &gradient,
+                flow,
+            )?,
         };
         flow.give(&self.weights, dl)
     }
@@ -151,7 +167,7 @@ impl Record for PoolRecord {
         let [dw, df] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::slices::pool_back(&cpu, self.sizes, saved, &gradient),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::pool_back(&cuda, self.sizes, saved, &gradient)?,
         };
         flow.give(&self.weights, dw)?;
         flow.give(&self.values, df)
@@ -165,7 +181,7 @@ impl Record for SpreadRecord {
         let [dw, dz] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::slices::spread_back(&cpu, self.sizes, saved, &gradient),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("slices")),
+            Device::Cuda(cuda) => cuda::slices::spread_back(&cuda, self.sizes, saved, &gradient)?,
         };
         flow.give(&self.weights, dw)?;
         flow.give(&self.tokens, dz)

@@ -1,5 +1,7 @@
 //! The pixels that a convolution with a stride sees, one window a row.
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     cpu,
     device::Device,
@@ -61,7 +63,7 @@ impl Tape<'_> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::windows(cpu, windows, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("windows")),
+            Device::Cuda(cuda) => cuda::operators::windows(cuda, windows, x.value())?,
         };
         let tracked = x.node().is_some();
         Ok(self.push(value, tracked, || Box::new(WindowsRecord { windows, x })))
@@ -74,7 +76,7 @@ impl Record for WindowsRecord {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::channels_last::windows_back(&cpu, self.windows, &gradient),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(_) => return Err(EngineError::NotOnCard("windows")),
+            Device::Cuda(cuda) => cuda::operators::windows_back(&cuda, self.windows, &gradient)?,
         };
         flow.give(&self.x, dx)
     }

@@ -5,6 +5,7 @@
 
 mod cases;
 mod flat;
+mod operators;
 mod table;
 
 use std::sync::Arc;
@@ -45,7 +46,7 @@ const LIMITS: [(Dtype, f64); 2] = [(Dtype::Bf16, 1.2e-2), (Dtype::F32, 2e-5)];
 pub fn run(card: &Device) -> Result<Vec<Check>, EngineError> {
     let processor = Device::all_threads();
     let mut checks = Vec::new();
-    for case in cases::all() {
+    for case in cases::all().into_iter().chain(operators::all()) {
         let expected = case.run(&processor, Dtype::F32)?;
         for (compute, limit) in LIMITS {
             let got = case.run(card, compute)?;

@@ -95,9 +95,9 @@ impl Block {
         let (batch, size) = (v.shape()[0], width / heads);
         let pixels = v.shape()[1] * v.shape()[2];
         let h = tape.layer_norm(v, self.ln1)?;
-        let g = tape.conv3x3(&h, self.conv_x, Epilogue::Plain)?.reshape(&[batch, pixels, heads, size])?;
+        let g = tape.conv3x3(&h, self.conv_x, Epilogue::Plain)?.reshape(&[batch, pixels, width])?;
         let f = tape.conv3x3(&h, self.conv_fx, Epilogue::Plain)?.reshape(&[batch, pixels, width])?;
-        let logits = tape.linear(&g, self.slice, Epilogue::Wide)?; // [batch, pixels, heads, slices]
+        let logits = tape.linear_heads(&g, self.slice, heads)?; // [batch, pixels, heads, slices]
         let weights = tape.slice_weights(&logits, self.temperature)?;
         let tokens = tape.pool_slices(&weights, &f)?; // [batch, heads, slices, size]
         let qkv = tape.project(&tokens.reshape(&[batch * heads, slices, size])?, self.qkv)?;
