@@ -100,6 +100,19 @@ impl WeightFile {
         &self.path
     }
 
+    /// What its weights are stored in.
+    pub fn kind(&self) -> Result<WeightKind, ModelError> {
+        let refuse =
+            |error: safetensors::SafeTensorError| ModelError::malformed(&self.path, error.to_string());
+        let file = SafeTensors::deserialize(&self.bytes).map_err(refuse)?;
+        let holds = |dtype: Dtype| file.iter().any(|(_, view)| view.dtype() == dtype);
+        Ok(match (holds(Dtype::I8), holds(Dtype::BF16)) {
+            (true, _) => WeightKind::Int8,
+            (false, true) => WeightKind::Bf16,
+            (false, false) => WeightKind::F32,
+        })
+    }
+
     /// Puts the file's tensors into parameters: every one of them, nothing else, all finite.
     pub fn fill(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);

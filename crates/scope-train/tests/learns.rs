@@ -57,7 +57,7 @@ fn a_tiny_model_recovers_held_out_fields() {
         Conduct { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
     let ending = scope_train::run(&folder, &config, &train, &mut *learner, conduct, &mut Quiet).unwrap();
     assert_eq!(ending, Ending::Finished);
-    let model = Reconstructor::open(&folder.model(), &device, Precision::F32).unwrap();
+    let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();
     let error = forward_error(&model, &test);
     // Predicting the mean gives 100%.
     assert!(error < 33.0, "held-out forward error {error:.1}%");

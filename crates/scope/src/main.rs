@@ -3,9 +3,9 @@
 mod commands;
 mod terminal;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use commands::{Command, Outcome};
 
@@ -16,6 +16,7 @@ const INTERRUPTED: u8 = 75;
 const EXAMPLES: &str = "\
 Examples:
   scope demo
+  scope recover --model poisson --sensors sensors.csv --out recovered
   scope data generate poisson --count 2000 --out data/poisson
   scope data check data/poisson
   scope mask --gallery --out gallery.png
@@ -36,10 +37,26 @@ Exit codes: 0 success, 1 failure, 2 misuse, 75 interrupted with its state saved.
 struct Program {
     #[command(subcommand)]
     command: Command,
+    /// Colours in help and errors
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    color: ColorChoice,
+}
+
+/// What `--color` says; it must be known before arguments are read, for these may be wrong.
+fn color(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
+    let arguments: Vec<String> = arguments.map(|text| text.to_string_lossy().into_owned()).collect();
+    let named = arguments.iter().find_map(|text| text.strip_prefix("--color=").map(str::to_owned));
+    let following = || arguments.iter().skip_while(|text| *text != "--color").nth(1).cloned();
+    let choice = named.or_else(following).and_then(|text| ColorChoice::from_str(&text, true).ok());
+    choice.unwrap_or(ColorChoice::Auto)
 }
 
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let matches = Program::command().color(color(std::env::args_os())).get_matches();
+    let program = match Program::from_arg_matches(&matches) {
+        Ok(program) => program,
+        Err(error) => error.exit(),
+    };
     match program.command.run() {
         Ok(Outcome::Success) => ExitCode::SUCCESS,
         Ok(Outcome::Faults) => ExitCode::FAILURE,

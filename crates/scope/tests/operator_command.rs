@@ -51,6 +51,11 @@ fn operators_are_trained_resumed_evaluated_and_counted() {
         let info = succeed(folder, &["model", "info", "--model", &weights]);
         assert!(info.contains(&format!("{model} on a 32 x 32 grid")), "{info}");
     }
+    std::fs::write(folder.join("sensors.csv"), "x,y,channel,value\n0.1,0.4,a,0.5\n0.7,0.3,a,-0.2\n").unwrap();
+    let recover =
+        ["recover", "--model", "fno", "--sensors", "sensors.csv", "--out", "mine", "--device", "cpu"];
+    succeed(folder, &recover);
+    assert!(folder.join("mine").is_dir());
     let report = succeed(folder, &["compare", "fno/eval/uniform500.json", "cno/eval/uniform500.json"]);
     assert!(report.contains("FNO") && report.contains("CNO"), "{report}");
     let adapt = ["adapt", "--base", "fno", "--data", "train", "--head", "1m", "--out", "head"];

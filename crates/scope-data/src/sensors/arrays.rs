@@ -53,7 +53,9 @@ impl Stack {
     }
 
     fn from_archive(archive: Vec<u8>) -> Result<Self, Fault> {
-        let mut files = npz::unpack(Cursor::new(archive)).map_err(Fault::Array)?;
+        let mut files = npz::unpack(Cursor::new(archive)).map_err(|problem| {
+            Fault::Array(format!("{problem}: the archive is damaged; write it again with numpy.savez"))
+        })?;
         let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
         if names.iter().any(|name| name == "[Content_Types].xml") {
             return Err(Fault::Array("this is an Excel workbook: save the sheet as CSV".to_owned()));

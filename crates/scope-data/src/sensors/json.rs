@@ -82,9 +82,13 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
         // The line is said first, as in every other message.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let problem = problem.strip_suffix(&place).unwrap_or(&problem).to_owned();
+        let cut = problem.starts_with("EOF");
         let nan = problem.starts_with("expected value") || problem.starts_with("expected ident");
-        let hint =
-            if nan { "; JSON has no NaN or infinity: leave out sensors that gave no value" } else { "" };
+        let hint = match (cut, nan) {
+            (true, _) => ": the file is cut short; write it again",
+            (_, true) => "; JSON has no NaN or infinity: leave out sensors that gave no value",
+            _ => "",
+        };
         Fault::Json { problem, hint }.on_line(error.line())
     })
 }

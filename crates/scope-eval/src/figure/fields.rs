@@ -55,6 +55,8 @@ const TOP: f64 = 34.0;
 /// Above a row for its titles, and below it for the axis.
 const TITLES: f64 = 20.0;
 const BELOW: f64 = 22.0;
+/// Around the dot of a sensor.
+const RIM: Colour = [150, 150, 150];
 /// With more sensors than this, pixels are drawn instead of dots.
 const MOST_DOTS: usize = 2500;
 /// A field is signed when its smaller side is at least this share of its larger one.
@@ -180,6 +182,8 @@ fn draw_panel(
             // Pixel (i, j) has its middle at (i + 1/2, j + 1/2) of the S x S pixels drawn.
             let place = |index: usize| (index as f64 + 0.5) / size as f64 * SIDE;
             let centre = (at.0 + place(point / size), at.1 + SIDE - place(point % size));
+            // Pale values must show on white paper too.
+            drawing.dot(centre, width + 1.0, RIM);
             drawing.dot(centre, width, scale.colour(value.into()));
         }
     } else {

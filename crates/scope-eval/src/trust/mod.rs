@@ -6,10 +6,10 @@ mod nearest;
 mod warning;
 
 use scope_data::{
-    Channel,
+    Channel, Constants,
     observation::{ContextMasks, Mask, Task, UserContext},
 };
-use scope_model::{About, Card, ConditionErrors, Fields, HeldOut};
+use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
 use serde::Serialize;
 
@@ -20,6 +20,8 @@ pub use warning::Warning;
 /// What is known of a model besides its weights.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
+    /// How it was trained.
+    pub training: Option<&'a Training>,
     /// Its card.
     pub card: Option<&'a Card>,
     /// Its errors on held-out records.
@@ -79,14 +81,20 @@ pub fn task_of(measured: &ContextMasks) -> Option<Task> {
 
 impl Trust {
     /// Weighs a recovery. None if nothing was measured.
-    pub fn of(about: &About, known: Known<'_>, context: &UserContext, fields: &Fields) -> Option<Self> {
+    pub fn of(
+        pde: Pde,
+        constants: &Constants,
+        known: Known<'_>,
+        context: &UserContext,
+        fields: &Fields,
+    ) -> Option<Self> {
         let task = task_of(&context.measured)?;
         let mask = |channel| mask_of(&context.measured, channel);
         let coverage = Channels::from_fn(|channel| Coverage::of(mask(channel)));
-        let nearest = Nearest::find(about.pde, &context.measured, task, known.held_out);
+        let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
         let errors = nearest.as_ref().zip(known.held_out);
         let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
-        let misfit_percent = Channels::from_fn(|channel| misfit(about, context, fields, channel));
+        let misfit_percent = Channels::from_fn(|channel| misfit(constants, context, fields, channel));
         let mut trust = Self {
             task: task.name(),
             coverage,
@@ -95,7 +103,7 @@ impl Trust {
             misfit_percent,
             warnings: Vec::new(),
         };
-        trust.warnings = warning::warnings(about, known, context, &trust);
+        trust.warnings = warning::warnings(pde, constants, known, context, &trust);
         Some(trust)
     }
 }
@@ -108,8 +116,8 @@ fn mask_of(masks: &ContextMasks, channel: Channel) -> &Mask {
 }
 
 /// 100 |recovered - measured| / |measured| over the sensors of a channel; none without sensors or for zeros.
-fn misfit(about: &About, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let scaling = about.constants.of(channel);
+fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
+    let scaling = constants.of(channel);
     let recovered = if channel == Channel::A { &fields.a } else { &fields.u };
     let (mut apart, mut size) = (0.0, 0.0);
     for point in mask_of(&context.measured, channel).points() {
@@ -120,7 +128,69 @@ fn misfit(about: &About, context: &UserContext, fields: &Fields, channel: Channe
     (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
 }
 
-/// Whether a problem has a disk.
-fn has_disk(pde: Pde) -> bool {
-    pde == Pde::Cylinder
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scope_data::observation::{Place, Sensor};
+    use scope_model::{Adapted, View};
+
+    const SIZE: usize = 32;
+
+    /// What is said of measurements of u that are `value` everywhere and recovered as `recovered`.
+    fn weighed(count: usize, value: f64, recovered: f32, known: Known<'_>) -> Trust {
+        let sensor = |k: usize| Sensor {
+            channel: Channel::U,
+            place: Place::Index(k * 11 % SIZE, (k * 7 + k / SIZE) % SIZE),
+            value,
+        };
+        let sensors: Vec<Sensor> = (0..count).map(sensor).collect();
+        let constants = Constants::released(Pde::Poisson);
+        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let fields = Fields { a: vec![0.0; SIZE * SIZE], u: vec![recovered; SIZE * SIZE] };
+        Trust::of(Pde::Poisson, &constants, known, &context, &fields).unwrap()
+    }
+
+    fn training(draws: u64, adapted: Option<View>) -> Training {
+        Training {
+            recipe: "full".into(),
+            draws,
+            planned: 100,
+            generated: true,
+            seed: None,
+            minutes: None,
+            adapted: adapted.map(|view| Box::new(Adapted { view, base: None })),
+        }
+    }
+
+    fn held_out(percent: f64) -> HeldOut {
+        let errors = ConditionErrors { a: Some(percent), u: Some(percent), ber: None };
+        let conditions = [("inverse/uniform/500".to_owned(), errors)].into();
+        HeldOut { records: 10, origin: "test".into(), conditions }
+    }
+
+    #[test]
+    fn a_good_recovery_under_a_known_condition_raises_no_warning() {
+        let (training, held_out) = (training(100, None), held_out(10.0));
+        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let trust = weighed(31, 0.004, 0.0041, known);
+        assert_eq!(trust.warnings, []);
+        assert_eq!((trust.task, trust.held_out_percent.unwrap().a), ("inverse", Some(10.0)));
+        assert!((trust.misfit_percent.u.unwrap() - 2.5).abs() < 0.01);
+        assert_eq!(trust.misfit_percent.a, None);
+    }
+
+    #[test]
+    fn what_speaks_against_a_recovery_is_said() {
+        let (cut, head, held_out) = (training(40, None), training(100, Some(View::Sparse)), held_out(1.0));
+        let known = |training| Known { training: Some(training), card: None, held_out: Some(&held_out) };
+        let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
+        assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
+        assert!(
+            matches!(poor[1], Warning::PoorFit { channel: "u", percent } if (percent - 25.0).abs() < 0.1)
+        );
+        let many = weighed(400, 0.004, 0.004, known(&head)).warnings;
+        assert_eq!(many, [Warning::More { channel: "u", sensors: 400, trained: 31 }]);
+        let none = weighed(31, 0.004, 0.004, Known::default()).warnings;
+        assert_eq!(none, [Warning::NoHeldOut("inverse")]);
+    }
 }

@@ -3,14 +3,17 @@
 use std::fmt;
 
 use scope_data::{
-    Channel,
+    Channel, Constants, Scaling,
     observation::{NAMED_POINTS, UserContext},
 };
-use scope_model::{About, CardTraining};
+use scope_model::CardTraining;
+use scope_pde::Pde;
 use serde::{Serialize, Serializer};
 
-use super::{Known, Trust, has_disk, mask_of};
+use super::{Known, Trust, mask_of};
 
+/// Counts of sensors up to this share beyond those of training are not worth a word.
+const SLACK: f64 = 0.1;
 /// Without a card, values this many standard deviations from the mean count as unusual.
 const UNUSUAL_SIGMAS: f64 = 5.0;
 /// Sensors leave gaps when these are so many times as wide as those of the nearest condition.
@@ -101,13 +104,10 @@ impl fmt::Display for Warning {
                 )
             }
             Warning::Fewer { channel, sensors, trained } => {
-                write!(
-                    f,
-                    "{sensors} sensors of {channel} are fewer than the {trained} that training began at"
-                )
+                write!(f, "{channel} has fewer sensors ({sensors}) than any example of training ({trained})")
             }
             Warning::More { channel, sensors, trained } => {
-                write!(f, "{sensors} sensors of {channel} are more than the {trained} that training ended at")
+                write!(f, "{channel} has more sensors ({sensors}) than any example of training ({trained})")
             }
             Warning::Gaps { ratio, condition, largest } => write!(
                 f,
@@ -127,7 +127,10 @@ impl fmt::Display for Warning {
                 "the recovery misses the measurements of {channel} by {percent:.1}%: they may not obey this problem"
             ),
             Warning::Shared(count) => {
-                write!(f, "{count} sensors share a pixel with another one: their values are averaged")
+                write!(
+                    f,
+                    "several sensors fell on one pixel ({count} beyond the first): their values are averaged"
+                )
             }
             Warning::CutShort { draws, planned } => {
                 write!(f, "training was cut short: {draws} of {planned} draws")
@@ -144,27 +147,28 @@ impl Serialize for Warning {
 
 /// All that speaks against a recovery.
 pub(super) fn warnings(
-    about: &About,
+    pde: Pde,
+    constants: &Constants,
     known: Known<'_>,
     context: &UserContext,
     trust: &Trust,
 ) -> Vec<Warning> {
     let mut all = Vec::new();
-    if let Some(training) = about.training.as_ref().filter(|training| training.draws < training.planned) {
+    if let Some(training) = known.training.filter(|training| training.draws < training.planned) {
         all.push(Warning::CutShort { draws: training.draws, planned: training.planned });
     }
-    let (tasks, sensors) = CardTraining::covers(about.training.as_ref());
+    let (tasks, sensors) = CardTraining::covers(known.training);
     if !tasks.iter().any(|task| task.name() == trust.task) {
         all.push(Warning::Task(trust.task));
     }
     if trust.held_out_percent.is_none() {
         all.push(Warning::NoHeldOut(trust.task));
     }
-    if has_disk(about.pde) && context.masks == context.measured {
+    if pde == Pde::Cylinder && context.masks == context.measured {
         all.push(Warning::NoGeometry);
     }
     for channel in Channel::BOTH {
-        all.extend(outside_range(about, known, context, channel));
+        all.extend(outside_range(constants.of(channel), known, context, channel));
         all.extend(unusual_count(context, sensors, channel));
     }
     if let Some(nearest) = trust.nearest.as_ref().filter(|nearest| nearest.gap_ratio > WIDE_GAPS) {
@@ -181,12 +185,11 @@ pub(super) fn warnings(
 }
 
 fn outside_range(
-    about: &About,
+    scaling: Scaling,
     known: Known<'_>,
     context: &UserContext,
     channel: Channel,
 ) -> Option<Warning> {
-    let scaling = about.constants.of(channel);
     let usual = UNUSUAL_SIGMAS * scaling.sigma;
     let [low, high] =
         known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range.of(channel));
@@ -213,8 +216,12 @@ fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -
     let (channel, sensors) = (channel.name(), mask.count());
     match sensors {
         0 => None,
-        few if few < fewest => Some(Warning::Fewer { channel, sensors, trained: fewest }),
-        many if many > most => Some(Warning::More { channel, sensors, trained: most }),
+        few if (few as f64) < (1.0 - SLACK) * fewest as f64 => {
+            Some(Warning::Fewer { channel, sensors, trained: fewest })
+        }
+        many if many as f64 > (1.0 + SLACK) * most as f64 => {
+            Some(Warning::More { channel, sensors, trained: most })
+        }
         _ => None,
     }
 }

@@ -93,7 +93,7 @@ impl DeepOnetConfig {
         if !self.resolution.is_multiple_of(factor) || self.resolution < 2 {
             return refuse(format!("a grid of {} is not a multiple of {factor}", self.resolution));
         }
-        if self.stem % 2 == 0 || self.frequencies > 24 || self.features() == 0 {
+        if self.stem.is_multiple_of(2) || self.frequencies > 24 || self.features() == 0 {
             return refuse(
                 "it needs a stem of odd side, 24 frequencies at most, and a trunk that sees something".into(),
             );

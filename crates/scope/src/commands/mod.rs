@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod completions;
 mod data;
 mod demo;
 mod device;
@@ -10,9 +11,9 @@ mod evaluation;
 mod made_up;
 mod mask;
 mod model;
+mod models;
+mod recover;
 mod training;
-
-use std::path::{Path, PathBuf};
 
 use clap::{
     Subcommand,
@@ -94,15 +95,12 @@ fn resolution(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(valid).ok_or_else(expected)
 }
 
-/// A run's weight file, or the file itself.
-fn weight_file(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("model.safetensors") } else { path.to_owned() }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// See the program at work: make a small set and check it
+    /// See the main job done: a fresh record, 500 sensors, both fields recovered
     Demo(demo::Demo),
+    /// Recover complete fields from your own sensors
+    Recover(recover::RecoverCommand),
     /// Make, import, check and join data sets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -120,7 +118,7 @@ pub(crate) enum Command {
     Report(evaluation::ReportCommand),
     /// Look into a model: its latents, its decoder, the paper's transfer inequalities
     Diagnose(diagnose::DiagnoseCommand),
-    /// Look at models
+    /// List, describe and pack models
     #[command(subcommand)]
     Model(model::ModelCommand),
     /// Show what this machine has, and check a card against the processor
@@ -128,12 +126,15 @@ pub(crate) enum Command {
     /// Measure this program on this machine
     #[command(subcommand)]
     Bench(bench::BenchCommand),
+    /// Print a script that completes commands and options in a shell
+    Completions(completions::Completions),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         match self {
             Command::Demo(demo) => demo.run(),
+            Command::Recover(recover) => recover.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
             Command::Train(train) => train.run(),
@@ -145,6 +146,7 @@ impl Command {
             Command::Model(model) => model.run(),
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),
+            Command::Completions(completions) => completions.run(),
         }
     }
 }

@@ -4,7 +4,7 @@ mod interrupt;
 mod progress;
 mod table;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
@@ -39,8 +39,11 @@ pub(crate) fn complain_of(fault: &str) {
     let _ = writeln!(io::stderr(), "fault: {fault}");
 }
 
-/// Tells of a choice that was made.
+/// Tells someone who is watching of a choice that was made.
 pub(crate) fn note(line: &str) {
+    if !io::stderr().is_terminal() {
+        return;
+    }
     let _ = writeln!(io::stderr(), "note: {line}");
 }
 

@@ -6,7 +6,6 @@ mod import;
 mod info;
 mod merge;
 
-pub(crate) use check::print_report;
 use clap::Subcommand;
 
 use super::Outcome;

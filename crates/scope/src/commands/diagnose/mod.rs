@@ -20,7 +20,7 @@ use scope_model::{About, Model};
 use scope_train::{Teacher, saved_teacher};
 use serde::Serialize;
 
-use super::{Outcome, device::DeviceArguments, weight_file};
+use super::{Outcome, device::DeviceArguments, models::weight_file};
 use crate::terminal::{Progress, complain_of, print_json, say};
 
 /// What `--help` ends with.
@@ -103,7 +103,7 @@ impl DiagnoseCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.device.open()?;
         let load = |path: &PathBuf| -> anyhow::Result<Loaded> {
-            let file = weight_file(path);
+            let file = weight_file(path)?;
             let (model, about) = Model::load(&file, &device)?;
             let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
             let teacher = saved_teacher(path, &model)?;

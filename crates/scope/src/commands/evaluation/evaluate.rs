@@ -19,7 +19,7 @@ use scope_eval::{
 use scope_model::{Precision, Reconstructor, WeightFile};
 
 use crate::{
-    commands::{Outcome, device::DeviceArguments, weight_file},
+    commands::{Outcome, device::DeviceArguments, models::weight_file},
     terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
@@ -37,8 +37,8 @@ const BATCH: usize = 64;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvaluateCommand {
-    /// A run folder or a weight file
-    #[arg(long, value_name = "RUN|FILE")]
+    /// A run folder, a weight file or a model's name
+    #[arg(long, value_name = "RUN|FILE|NAME")]
     run: PathBuf,
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
@@ -74,7 +74,7 @@ fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
 
 impl EvaluateCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let path = weight_file(&self.run);
+        let path = weight_file(&self.run)?;
         let file = WeightFile::read(&path)?;
         let device = self.device.open_for(&file.about.config)?;
         let precision = match device.training_precision() {

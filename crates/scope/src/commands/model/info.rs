@@ -1,13 +1,11 @@
 //! `scope model info`: the accounting of the paper's table, for any model.
 
-use std::path::Path;
-
 use anyhow::Context;
 use clap::Args;
-use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, WeightFile, parts};
+use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, parts};
 use serde_json::json;
 
-use crate::commands::{NetworkChoice, Outcome, head_names};
+use crate::commands::{NetworkChoice, Outcome, head_names, models};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -20,8 +18,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelInfo {
-    /// A size (base, small or tiny), an operator (fno, deeponet, cno or transolver), or a weight file
-    #[arg(long, value_name = "NAME|FILE")]
+    /// A size (base, small or tiny), an operator (fno, deeponet, cno or transolver), a model's name, a run folder or a
+    /// weight file
+    #[arg(long, value_name = "NAME|RUN|FILE")]
     model: String,
     /// Count a replacement decoder too
     #[arg(long, value_parser = head_names())]
@@ -77,18 +76,15 @@ impl ModelInfo {
         if let Some(choice) = NetworkChoice::find(&self.model) {
             return Ok((choice.architecture(self.resolution.unwrap_or(128)), None));
         }
-        let path = Path::new(&self.model);
         let names = NetworkChoice::names().join(", ");
-        anyhow::ensure!(
-            path.exists(),
-            "\"{}\" is neither a network ({names}) nor a file: name one of these, or the path of a weight file",
-            self.model
-        );
+        let found = models::catalogue()
+            .find(&self.model)
+            .with_context(|| format!("\"{}\" is not a network ({names})", self.model))?;
         anyhow::ensure!(
             self.resolution.is_none(),
             "a weight file has its own resolution: leave --resolution out"
         );
-        let about = WeightFile::read(path).context("the model's header cannot be used")?.about;
+        let about = found.open().context("the model's header cannot be used")?.about;
         Ok((about.config.clone(), Some(about)))
     }
 }

@@ -1,6 +1,9 @@
-//! `scope model`: models and their sizes.
+//! `scope model`: models, their cards and their sizes.
 
+mod card;
 mod info;
+mod list;
+mod pack;
 
 use clap::Subcommand;
 
@@ -8,14 +11,23 @@ use super::Outcome;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
+    /// List the models that can be named
+    List(list::ModelList),
     /// Count a model's parameters, part by part
     Info(info::ModelInfo),
+    /// Write a run's weights in fewer bits
+    Pack(pack::ModelPack),
+    /// Write a model's card from its run and its evaluations
+    Card(card::ModelCard),
 }
 
 impl ModelCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         match self {
+            ModelCommand::List(list) => list.run(),
             ModelCommand::Info(info) => info.run(),
+            ModelCommand::Pack(pack) => pack.run(),
+            ModelCommand::Card(card) => card.run(),
         }
     }
 }

@@ -8,7 +8,7 @@ use scope_model::{Head, View, WeightFile};
 use scope_train::{AdaptConfig, Ask, Recipe};
 
 use super::RunArguments;
-use crate::commands::{Outcome, head_names, weight_file};
+use crate::commands::{Outcome, head_names, models::weight_file};
 use crate::terminal::say;
 
 /// What `--help` ends with.
@@ -31,8 +31,8 @@ enum Seen {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AdaptCommand {
-    /// A run folder or a weight file
-    #[arg(long, value_name = "RUN|FILE")]
+    /// A run folder, a weight file or a model's name
+    #[arg(long, value_name = "RUN|FILE|NAME")]
     base: PathBuf,
     /// Which replacement decoder
     #[arg(long, value_parser = head_names())]
@@ -46,7 +46,7 @@ pub(crate) struct AdaptCommand {
 
 impl AdaptCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let path = weight_file(&self.base);
+        let path = weight_file(&self.base)?;
         let about = WeightFile::read(&path)?.about;
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         anyhow::ensure!(

@@ -2,6 +2,7 @@
 
 mod adapt;
 mod live;
+mod spot;
 mod train;
 
 use std::{path::Path, time::Duration};
@@ -16,6 +17,7 @@ use scope_train::{
 };
 
 pub(crate) use adapt::AdaptCommand;
+pub(crate) use spot::train_on_the_spot;
 pub(crate) use train::TrainCommand;
 
 use super::{Outcome, device::DeviceArguments};

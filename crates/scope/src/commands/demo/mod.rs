@@ -1,0 +1,136 @@
+//! `scope demo`: the main job in one command.
+
+mod folder;
+mod problem;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use scope_engine::Device;
+use scope_model::{ModelError, Precision, Reconstructor, WeightFile};
+use scope_pde::Pde;
+use serde_json::json;
+
+use super::{Outcome, models, pde_names, training::train_on_the_spot};
+use crate::terminal::{Table, note, print_json, say, warn};
+use folder::DemoFolder;
+use problem::{Direction, Problem};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope demo
+  scope demo --pde darcy --record 7
+
+Writes its picture and its sensors to scope-demo, with the commands to do the same on your own data.";
+
+/// How long a model is trained when none is at hand.
+const MINUTES: f64 = 0.6;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Demo {
+    /// The problem
+    #[arg(long, default_value_t = Pde::Poisson, value_parser = pde_names())]
+    pde: Pde,
+    /// Which fresh record
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    record: u64,
+    /// Where files go; an earlier demo there is replaced
+    #[arg(long, value_name = "DIR", default_value = "scope-demo")]
+    out: PathBuf,
+    /// Print the errors as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let folder = DemoFolder::open(&self.out)?;
+        let device = Device::all_threads();
+        let Some((model, name)) = self.model(&folder, &device)? else { return Ok(Outcome::Interrupted) };
+        let problem = Problem::fresh(&model, self.record)?;
+        let solved = Direction::BOTH
+            .into_iter()
+            .map(|direction| problem.solve(&model, direction))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        for recovery in &solved {
+            folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
+        }
+        folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
+        folder.finish(&json!({ "pde": self.pde.name(), "record": self.record, "model": name }))?;
+        if self.json {
+            let errors = |direction: usize| json!({ "a": solved[direction].percent[0], "u": solved[direction].percent[1] });
+            print_json(&json!({
+                "pde": self.pde.name(), "record": self.record, "model": name,
+                "errors_percent": { "forward/uniform/500": errors(0), "inverse/uniform/500": errors(1) },
+            }))?;
+            return Ok(Outcome::Success);
+        }
+        let mut table = Table::new(&["what is measured", "error of a", "error of u"]);
+        for recovery in &solved {
+            let [a, u] = recovery.percent.map(|percent| format!("{percent:.1}%"));
+            table.row([recovery.direction.measured(recovery.sensors()), a, u]);
+        }
+        say(&format!(
+            "{table}\n(relative L2 errors of both complete fields, {} x {} points)",
+            problem.size(),
+            problem.size()
+        ));
+        self.say_next(&name, &problem);
+        Ok(Outcome::Success)
+    }
+
+    /// The shipped model of the problem, or one trained on the spot; and what `--model` calls it.
+    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<Option<(Reconstructor, String)>> {
+        let open = |file: WeightFile| Reconstructor::from_file(file, device, Precision::F32);
+        match models::catalogue().find(self.pde.name()) {
+            Ok(found) => {
+                self.begin(&format!(
+                    "A fresh record of {}, and the model \"{}\" ({}).\n",
+                    self.pde,
+                    self.pde,
+                    found.shown()
+                ));
+                Ok(Some((open(found.open()?)?, self.pde.name().to_owned())))
+            }
+            Err(ModelError::Unknown { .. }) => {
+                self.begin(&format!(
+                    "There is no trained model for {} here: training a tiny one on the spot, about {:.0} s. Its errors \
+                     are large; a model trained in earnest does far better.\n",
+                    self.pde,
+                    60.0 * MINUTES
+                ));
+                let scratch = tempfile::tempdir()?;
+                let Some(weights) = train_on_the_spot(self.pde, device, MINUTES, scratch.path())? else {
+                    warn("stopped");
+                    return Ok(None);
+                };
+                let path = folder.keep("model.safetensors", &weights)?;
+                Ok(Some((open(WeightFile::read(&path)?)?, path.display().to_string())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says what is being done; figures as JSON are left alone.
+    fn begin(&self, text: &str) {
+        if self.json { note(text) } else { say(text) }
+    }
+
+    /// The commands that do the same on one's own data.
+    fn say_next(&self, name: &str, problem: &Problem) {
+        let out = self.out.display();
+        let geometry = problem
+            .disk()
+            .map_or(String::new(), |disk| format!(" --geometry {:.3},{:.3},{:.3}", disk.cx, disk.cy, disk.r));
+        say(&format!(
+            "\nSee {out}/demo.png. To recover fields from sensors of your own, write them as in {out}/inverse.csv:\n\n  \
+             scope recover --model {name} --sensors {out}/inverse.csv{geometry} --out {out}-recovered\n\n\
+             To train a model of your own:\n\n  \
+             scope data generate {pde} --count 20000 --out data/{pde}\n  \
+             scope train --pde {pde} --data data/{pde} --model small --minutes 60 --out runs/{pde}",
+            pde = self.pde
+        ));
+    }
+}

@@ -1,0 +1,141 @@
+//! `scope model card`: what a user should know of a model, from its run and its evaluations.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use scope_data::{Channel, Dataset};
+use scope_model::{
+    About, Card, CardData, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile, parts,
+};
+use scope_train::RunConfig;
+
+use crate::commands::Outcome;
+use crate::terminal::say;
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope model card --model models/poisson.safetensors --run runs/poisson --data data/poisson \\
+      --eval evals/poisson/all.json --trained-on \"one NVIDIA H200\"
+
+Evaluations must be of this very weight file: they are compared by its hash.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ModelCard {
+    /// The weight file that the card is for; the card is written beside it
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// The run that it comes from
+    #[arg(long, value_name = "RUN")]
+    run: PathBuf,
+    /// The training set, for the range of its values
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// Evaluations of the weight file
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    eval: Vec<PathBuf>,
+    /// What it was trained on, in words
+    #[arg(long, value_name = "TEXT")]
+    trained_on: Option<String>,
+    /// Minutes of training [default: those asked for, if the run's length was a time]
+    #[arg(long, value_name = "M")]
+    minutes: Option<f64>,
+}
+
+impl ModelCard {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let bytes =
+            std::fs::read(&self.model).with_context(|| format!("cannot read {}", self.model.display()))?;
+        let blake3 = blake3::hash(&bytes).to_string();
+        let length = bytes.len() as u64;
+        let file = WeightFile::parse(&self.model, bytes)?;
+        let (kind, about) = (file.kind()?, file.about);
+        let config = RunConfig::read(&self.run.join("config.toml"))?;
+        let data = self.training_set(&config)?;
+        let mut held_out = HeldOut::default();
+        for file in &self.eval {
+            held_out.add_evaluation(file, &blake3)?;
+        }
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let card = Card {
+            format: Card::FORMAT,
+            name: self.model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+            pde: about.pde,
+            size: size(&about),
+            parameters: parts(&about.config)?.iter().map(|part| part.parameters).sum(),
+            resolution: about.config.resolution(),
+            weights: CardWeights {
+                file: name(&self.model).unwrap_or_default(),
+                kind: kind.name().to_owned(),
+                bytes: length,
+                blake3,
+            },
+            training: self.training(&about)?,
+            data: CardData {
+                origin: data.meta().origin.describe(about.pde),
+                records: data.len(),
+                blake3: config.data.blake3.clone(),
+            },
+            range: ranges(&data),
+            held_out,
+        };
+        let path = Card::beside(&self.model);
+        card.write(&path)?;
+        say(&format!("wrote {}: {} conditions", path.display(), card.held_out.conditions.len()));
+        Ok(Outcome::Success)
+    }
+
+    /// The set that the run was trained on, and no other.
+    fn training_set(&self, config: &RunConfig) -> anyhow::Result<Dataset> {
+        let data = Dataset::open(&self.data)?;
+        let hash = data.meta().blake3.get("fields.npy").cloned().unwrap_or_default();
+        anyhow::ensure!(
+            hash == config.data.blake3,
+            "{} has BLAKE3 {hash}, and the run was trained on {}: name the training set",
+            self.data.display(),
+            config.data.blake3
+        );
+        Ok(data)
+    }
+
+    fn training(&self, about: &About) -> anyhow::Result<CardTraining> {
+        let training = about.training.as_ref();
+        let training =
+            training.with_context(|| format!("{} does not say how it was trained", self.model.display()))?;
+        let (tasks, sensors) = CardTraining::covers(Some(training));
+        Ok(CardTraining {
+            recipe: training.recipe.clone(),
+            draws: training.draws,
+            planned: training.planned,
+            seed: training.seed,
+            minutes: self.minutes.or(training.minutes),
+            device: self.trained_on.clone(),
+            tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            sensors,
+        })
+    }
+}
+
+/// The name of a SCOPE model's size, or of an operator.
+fn size(about: &About) -> String {
+    let Some(config) = about.config.scope() else { return about.config.name().to_owned() };
+    let preset = Preset::ALL.into_iter().find(|preset| preset.config(config.resolution) == *config);
+    preset.map_or("custom", Preset::name).to_owned()
+}
+
+/// The least and the largest value of each channel, in physical units.
+fn ranges(data: &Dataset) -> Ranges {
+    let range = |channel: Channel| {
+        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+        for record in 0..data.len() {
+            for value in data.pair(record).field(channel) {
+                (low, high) = (low.min(*value), high.max(*value));
+            }
+        }
+        let scaling = data.meta().constants().of(channel);
+        [scaling.physical(low), scaling.physical(high)]
+    };
+    Ranges { a: range(Channel::A), u: range(Channel::U) }
+}

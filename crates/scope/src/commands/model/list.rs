@@ -1,0 +1,77 @@
+//! `scope model list`: the models that `--model` and `--run` know by name.
+
+use clap::Args;
+use scope_model::{Card, Found};
+use serde_json::json;
+
+use crate::commands::{Outcome, models};
+use crate::terminal::{Table, grouped, number, print_json, say};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  scope model list
+  scope model list --json
+  SCOPE_MODELS=/srv/models scope model list
+
+Models are looked for in $SCOPE_MODELS, in models/ here, beside the program or above it, and inside the program.";
+
+/// The conditions that a table has room for.
+const SHOWN: [&str; 2] = ["forward/uniform/500", "inverse/uniform/500"];
+/// Letters of a hash that tell models apart.
+const HASH_LETTERS: usize = 12;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ModelList {
+    /// Print the cards as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl ModelList {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let all = models::catalogue().cards()?;
+        let cards = || all.iter().filter_map(|found| found.card.as_ref().map(|card| (found, card)));
+        if self.json {
+            let entry = |(found, card): (&Found, &Card)| json!({ "place": found.shown(), "card": card });
+            print_json(&cards().map(entry).collect::<Vec<_>>())?;
+            return Ok(Outcome::Success);
+        }
+        if all.is_empty() {
+            say("No model was found. Train one with `scope train`, and name its run folder with --model.");
+            return Ok(Outcome::Success);
+        }
+        let mut table = Table::new(&[
+            "name",
+            "pde",
+            "size",
+            "parameters",
+            "draws",
+            "forward u %",
+            "inverse a %",
+            "BLAKE3",
+            "where",
+        ]);
+        for (found, card) in cards() {
+            let [forward, inverse] =
+                SHOWN.map(|name| card.held_out.conditions.get(name).copied().unwrap_or_default());
+            let error = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+            table.row([
+                card.name.clone(),
+                card.pde.name().to_owned(),
+                format!("{}, {}", card.size, card.weights.kind),
+                grouped(card.parameters),
+                number(card.training.draws as f64, 3),
+                error(forward.u),
+                error(inverse.a),
+                card.weights.blake3.chars().take(HASH_LETTERS).collect(),
+                found.shown(),
+            ]);
+        }
+        say(&format!(
+            "{table}\nErrors are means over held-out records with 500 uniform sensors; --json has the rest of each card."
+        ));
+        Ok(Outcome::Success)
+    }
+}

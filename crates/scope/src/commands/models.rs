@@ -1,0 +1,45 @@
+//! `--model` and `--run`: a run's folder, a weight file, or the name of a model.
+
+use std::path::{Path, PathBuf};
+
+use scope_model::{Catalogue, Embedded, Found};
+
+/// Folders of models, separated as in PATH.
+const VARIABLE: &str = "SCOPE_MODELS";
+/// What a folder of models is called.
+const FOLDER: &str = "models";
+/// From `target/release/scope` to the checkout's own folder is so many steps up.
+const STEPS_UP: usize = 3;
+
+/// Models inside the program.
+#[cfg(embedded_model)]
+const EMBEDDED: &[Embedded] = &[Embedded {
+    weights: include_bytes!(env!("SCOPE_EMBEDDED_WEIGHTS")),
+    card: include_str!(env!("SCOPE_EMBEDDED_CARD")),
+}];
+#[cfg(not(embedded_model))]
+const EMBEDDED: &[Embedded] = &[];
+
+/// Where models are looked for: $SCOPE_MODELS, `models` here, `models` beside the program or above it, inside it.
+pub(crate) fn catalogue() -> Catalogue {
+    let mut folders: Vec<PathBuf> = match std::env::var_os(VARIABLE) {
+        Some(paths) => std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => Vec::new(),
+    };
+    folders.push(FOLDER.into());
+    if let Ok(program) = std::env::current_exe() {
+        folders.extend(program.ancestors().skip(1).take(STEPS_UP).map(|above| above.join(FOLDER)));
+    }
+    folders.retain(|folder| folder.is_dir());
+    Catalogue::new(folders, EMBEDDED.to_vec())
+}
+
+/// The weight file of a run, a file or a name.
+pub(crate) fn weight_file(text: &Path) -> anyhow::Result<PathBuf> {
+    let name = text.to_string_lossy();
+    let found: Found = catalogue().find(&name)?;
+    let path = found.path().map(Path::to_owned);
+    path.ok_or_else(|| {
+        anyhow::anyhow!("{name} is inside this program, and this command needs a file: name a weight file")
+    })
+}

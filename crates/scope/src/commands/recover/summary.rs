@@ -1,0 +1,169 @@
+//! What is said of a recovery, to people and in `summary.json`.
+
+use std::{path::Path, time::Duration};
+
+use scope_data::{observation::UserContext, sensors::SensorFile};
+use scope_eval::trust::Trust;
+use serde::Serialize;
+
+use super::method::{Method, Recovered};
+use crate::terminal::{Table, grouped, say};
+
+/// The most problems that are listed on a terminal.
+const MOST_ROWS: usize = 20;
+
+/// The whole recovery. It holds nothing that differs between two equal ones.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Summary {
+    pde: &'static str,
+    /// What the channels are.
+    channels: [&'static str; 2],
+    units: &'static str,
+    resolution: usize,
+    method: MethodSummary,
+    sensors: String,
+    pub(super) problems: Vec<ProblemSummary>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct MethodSummary {
+    name: String,
+    file: String,
+    blake3: String,
+    /// Records that held-out errors are means over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out_records: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out_origin: Option<String>,
+}
+
+/// One problem.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ProblemSummary {
+    pub(super) name: String,
+    /// The least and the largest value recovered, of a and of u.
+    range: [[f32; 2]; 2],
+    /// Sensors that share their pixel with an earlier one.
+    shared_pixels: usize,
+    #[serde(flatten)]
+    pub(super) trust: Trust,
+}
+
+impl ProblemSummary {
+    pub(super) fn new(name: &str, context: &UserContext, recovered: &Recovered, trust: Trust) -> Self {
+        let range = |field: &[f32]| {
+            field
+                .iter()
+                .fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| [low.min(*x), high.max(*x)])
+        };
+        let fields = &recovered.fields;
+        Self {
+            name: name.to_owned(),
+            range: [range(&fields.a), range(&fields.u)],
+            shared_pixels: context.shared,
+            trust,
+        }
+    }
+
+    fn sensors(&self) -> [usize; 2] {
+        [self.trust.coverage.a, self.trust.coverage.u].map(|coverage| coverage.map_or(0, |c| c.sensors))
+    }
+}
+
+impl Summary {
+    pub(super) fn new(file: &SensorFile, method: &Method, problems: Vec<ProblemSummary>) -> Self {
+        let [name, shown, blake3] = method.identity();
+        let held_out = method.known().held_out;
+        Self {
+            pde: method.pde().name(),
+            channels: method.pde().channels(),
+            units: "those of the sensors: values are in physical units throughout",
+            resolution: method.resolution(),
+            method: MethodSummary {
+                name,
+                file: shown,
+                blake3,
+                held_out_records: held_out.map(|held_out| held_out.records),
+                held_out_origin: held_out.map(|held_out| held_out.origin.clone()),
+            },
+            sensors: file.name().to_owned(),
+            problems,
+        }
+    }
+
+    /// Tells it on a terminal.
+    pub(super) fn say(&self, out: &Path, spent: Duration) {
+        let count = self.problems.len();
+        let (size, ms) = (self.resolution, 1e3 * spent.as_secs_f64() / count.max(1) as f64);
+        match &self.problems[..] {
+            [one] => self.say_one(one),
+            many => self.say_many(many),
+        }
+        let each = if count > 1 { " each" } else { "" };
+        say(&format!("a and u on {size} x {size} in {ms:.0} ms{each} ({})", self.method.file));
+        say(&format!("wrote {}: a.npy, u.npy, a picture, summary.json", out.display()));
+    }
+
+    fn say_one(&self, one: &ProblemSummary) {
+        let [a, u] = one.sensors();
+        say(&format!("{}, {} sensors of a and {} of u", self.pde, grouped(a), grouped(u)));
+        if let (Some(nearest), Some(errors)) = (&one.trust.nearest, &one.trust.held_out_percent) {
+            let records = self.method.held_out_records.unwrap_or(0);
+            say(&format!(
+                "most like {}, where the model's mean errors on {} held-out records are {} for a and {} for u",
+                nearest.condition,
+                grouped(records),
+                percent(errors.a),
+                percent(errors.u),
+            ));
+        }
+        let misfit = one.trust.misfit_percent;
+        let named = [("a", misfit.a), ("u", misfit.u)];
+        let shown: Vec<String> = named
+            .iter()
+            .filter_map(|(name, value)| value.map(|value| format!("{value:.1}% for {name}")))
+            .collect();
+        say(&format!("distance from the measurements themselves: {}", shown.join(", ")));
+    }
+
+    fn say_many(&self, many: &[ProblemSummary]) {
+        let mut table = Table::new(&[
+            "problem",
+            "sensors a",
+            "sensors u",
+            "most like",
+            "held-out a",
+            "held-out u",
+            "misfit",
+            "warnings",
+        ]);
+        for problem in many.iter().take(MOST_ROWS) {
+            let ([a, u], trust) = (problem.sensors(), &problem.trust);
+            let errors = trust.held_out_percent.unwrap_or_default();
+            let misfit = trust
+                .misfit_percent
+                .a
+                .into_iter()
+                .chain(trust.misfit_percent.u)
+                .fold(None, |most, x| Some(f64::max(most.unwrap_or(0.0), x)));
+            table.row([
+                problem.name.clone(),
+                a.to_string(),
+                u.to_string(),
+                trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.clone()),
+                percent(errors.a),
+                percent(errors.u),
+                percent(misfit),
+                trust.warnings.len().to_string(),
+            ]);
+        }
+        say(&format!("{}, {} problems\n\n{table}", self.pde, grouped(many.len())));
+        if many.len() > MOST_ROWS {
+            say(&format!("... and {} more, in summary.json", grouped(many.len() - MOST_ROWS)));
+        }
+    }
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.1}%"))
+}

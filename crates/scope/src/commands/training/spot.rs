@@ -1,0 +1,64 @@
+//! A small model trained on the spot, for a demonstration.
+
+use std::path::{Path, PathBuf};
+
+use scope_data::{Dataset, Request, generate};
+use scope_engine::Device;
+use scope_model::Preset;
+use scope_pde::{Identity, Pde, Split};
+use scope_train::{Ask, Conduct, Ending, Length, Recipe, RunConfig, RunFolder};
+
+use super::live::Live;
+use crate::terminal::Progress;
+
+/// Of the records and the training.
+const SEED: u64 = 20_260_913;
+/// Coarse, so that a minute of a laptop teaches something.
+const RESOLUTION: usize = 64;
+/// Written at the end only.
+const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
+
+/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. None if the user stopped it.
+pub(crate) fn train_on_the_spot(
+    pde: Pde,
+    device: &Device,
+    minutes: f64,
+    folder: &Path,
+) -> anyhow::Result<Option<PathBuf>> {
+    let (set, resolution) = (folder.join("data"), RESOLUTION);
+    let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
+    let count = records(pde);
+    let progress = Progress::new(&format!("generate {pde}"), count);
+    generate(&Request { identity, count, shard: None }, &set, |done| {
+        progress.at(done);
+        true
+    })?;
+    progress.finish();
+    let data = Dataset::open(&set)?;
+    let ask = Ask {
+        recipe: Recipe::resolve("fo", &["batch=8".to_owned(), "peak_rate=1e-3".to_owned()])?,
+        model: Preset::Tiny.config(resolution).into(),
+        length: Some(Length::Minutes(minutes)),
+        seed: SEED,
+        log_every: 10,
+        adapt: None,
+    };
+    let make = |config: &RunConfig| scope_train::learner(config, device, None);
+    let config = scope_train::plan(ask, &data, &make, 1)?;
+    let run = RunFolder::open(&folder.join("run"), false)?;
+    let conduct = Conduct { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
+    let mut live = Live::new(&config)?;
+    let ending = scope_train::run(&run, &config, &data, &mut *make(&config)?, conduct, &mut live);
+    live.finish();
+    Ok((ending? == Ending::Finished).then(|| run.model()))
+}
+
+/// As many records as solvers make in a few seconds.
+fn records(pde: Pde) -> usize {
+    match pde {
+        Pde::Poisson | Pde::Helmholtz => 4000,
+        Pde::Darcy => 800,
+        Pde::NavierStokes => 400,
+        Pde::Cylinder => 48,
+    }
+}

@@ -1,0 +1,275 @@
+//! `scope recover`, `scope model list | pack | card` and `scope demo`, as a user types them.
+#![allow(clippy::unwrap_used)]
+
+use std::{fmt::Write, fs, path::Path};
+
+use assert_cmd::Command;
+use scope_data::{Constants, npy::MappedArray};
+use scope_engine::Device;
+use scope_model::{About, Fields, Model, Precision, Preset, Reconstructor, WeightKind};
+use scope_pde::Pde;
+use serde_json::Value;
+
+const SIZE: usize = 32;
+
+fn scope(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("scope").unwrap();
+    command.current_dir(folder).env_remove("SCOPE_MODELS").args(arguments);
+    command
+}
+
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    String::from_utf8(scope(folder, arguments).assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn refusal(folder: &Path, arguments: &[&str], code: i32) -> String {
+    String::from_utf8(scope(folder, arguments).assert().code(code).get_output().stderr.clone()).unwrap()
+}
+
+fn recover(folder: &Path, sensors: &str, out: &str, more: &[&str]) -> Value {
+    let plain =
+        ["recover", "--model", "model.safetensors", "--sensors", sensors, "--out", out, "--device", "cpu"];
+    let summary: Value =
+        serde_json::from_str(&succeed(folder, &[&plain[..], &["--json"], more].concat())).unwrap();
+    let written: Value =
+        serde_json::from_slice(&fs::read(folder.join(out).join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary, written);
+    summary
+}
+
+/// A folder with an untrained model.
+fn with_model(pde: Pde) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let config = Preset::Tiny.config(SIZE);
+    let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
+    let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
+    model.save(&root.path().join("model.safetensors"), &about, WeightKind::F32).unwrap();
+    root
+}
+
+fn field(path: &Path) -> Vec<f32> {
+    MappedArray::open(path).unwrap().as_f32().unwrap().to_vec()
+}
+
+/// The pixel of sensor k.
+fn pixel(k: usize) -> (usize, usize) {
+    (k % SIZE, (5 * k + k / SIZE) % SIZE)
+}
+
+/// The value of sensor k of a problem.
+fn value(problem: usize, k: usize) -> f64 {
+    0.003 * ((problem * 31 + k) as f64 * 0.7).sin()
+}
+
+#[test]
+fn command_library_and_any_batch_give_the_same_bits() {
+    let root = with_model(Pde::Poisson);
+    let (count, each) = (40, 33);
+    let mut table = String::from("problem,i,j,u\n");
+    for problem in 0..count {
+        for k in 0..each {
+            let (i, j) = pixel(k);
+            writeln!(table, "p{problem},{i},{j},{}", value(problem, k)).unwrap();
+        }
+    }
+    fs::write(root.path().join("many.csv"), &table).unwrap();
+    recover(root.path(), "many.csv", "many", &[]);
+    let [a, u] = ["a.npy", "u.npy"].map(|name| field(&root.path().join("many").join(name)));
+    assert_eq!(
+        MappedArray::open(&root.path().join("many/a.npy")).unwrap().header().shape,
+        [count, SIZE, SIZE]
+    );
+
+    let path = root.path().join("model.safetensors");
+    let model = Reconstructor::open(&path, &Device::cpu(1), Precision::F32).unwrap();
+    let file = scope::SensorFile::open(root.path().join("many.csv")).unwrap();
+    let mut fields = Vec::new();
+    for index in 0..file.len() {
+        let set = file.set(index).unwrap();
+        assert_eq!(set.name, format!("p{index}"));
+        fields.extend(model.recover(&model.place(&set.sensors, None).unwrap().context()).unwrap());
+    }
+    let joined = |of: fn(&Fields) -> &Vec<f32>| fields.iter().flat_map(of).copied().collect::<Vec<f32>>();
+    assert!(a == joined(|fields| &fields.a) && u == joined(|fields| &fields.u));
+
+    for problem in [0, 39] {
+        let rows = table.lines().filter(|line| line.starts_with(&format!("p{problem},")));
+        let text: String = rows.map(|line| format!("{}\n", line.split_once(',').unwrap().1)).collect();
+        let mut command = scope(root.path(), &["recover", "--model", "model.safetensors", "--sensors", "-"]);
+        let out = format!("one-{problem}");
+        command.args(["--out", &out, "--threads", "2", "--device", "cpu"]);
+        command.write_stdin(format!("i,j,u\n{text}")).assert().success();
+        let alone = field(&root.path().join(out).join("u.npy"));
+        assert!(alone == u[problem * SIZE * SIZE..][..SIZE * SIZE], "problem {problem}");
+    }
+}
+
+#[test]
+fn arrays_and_json_give_what_tables_give() {
+    let root = with_model(Pde::Poisson);
+    let mut table = String::from("i,j,a\n");
+    let (mut json, mut context) = (Vec::new(), vec![0.0_f64; 4 * SIZE * SIZE]);
+    for k in 0..35 {
+        let ((i, j), value) = (pixel(k), value(3, k));
+        writeln!(table, "{i},{j},{value}").unwrap();
+        json.push(format!("{{\"i\":{i},\"j\":{j},\"channel\":\"a\",\"value\":{value}}}"));
+        context[i * SIZE + j] = value;
+        context[SIZE * SIZE + i * SIZE + j] = 1.0;
+    }
+    let mut npy = scope_data::npy::Header::new(scope_data::npy::Dtype::F64, &[4, SIZE, SIZE]).to_bytes();
+    npy.extend(context.iter().flat_map(|value| value.to_le_bytes()));
+    fs::write(root.path().join("sensors.csv"), table).unwrap();
+    fs::write(root.path().join("sensors.json"), format!("[{}]", json.join(","))).unwrap();
+    fs::write(root.path().join("sensors.npy"), npy).unwrap();
+    for name in ["sensors.csv", "sensors.json", "sensors.npy"] {
+        recover(root.path(), name, name.split_once('.').unwrap().1, &[]);
+    }
+    let read = |kind: &str| field(&root.path().join(kind).join("a.npy"));
+    assert!(read("csv") == read("json") && read("csv") == read("npy"));
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    let root = with_model(Pde::Poisson);
+    fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
+    fs::create_dir(root.path().join("mine")).unwrap();
+    fs::write(root.path().join("mine/a.npy"), "precious").unwrap();
+    let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "mine"];
+    assert!(refusal(root.path(), &plain, 1).contains("mine already exists and is not empty"));
+    assert_eq!(fs::read(root.path().join("mine/a.npy")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_cylinder_wants_its_disk_and_others_have_none() {
+    let root = with_model(Pde::Cylinder);
+    fs::write(root.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n0.1,0.9,1.5\n").unwrap();
+    let warnings = |summary: &Value| summary["problems"][0]["warnings"].to_string();
+    assert!(warnings(&recover(root.path(), "s.csv", "without", &[])).contains("--geometry CX,CY,R"));
+    let with = recover(root.path(), "s.csv", "with", &["--geometry", "10,12,3"]);
+    assert!(!warnings(&with).contains("--geometry"));
+    assert_eq!(with["problems"][0]["coverage"]["a"]["sensors"], 2, "the disk is no sensor");
+    let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "x", "--geometry"];
+    assert!(refusal(root.path(), &[&plain[..], &["10,12"]].concat(), 2).contains("expected three numbers"));
+    assert!(
+        refusal(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1).contains("does not lie inside 32 x 32")
+    );
+    let poisson = with_model(Pde::Poisson);
+    fs::write(poisson.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n").unwrap();
+    let told = refusal(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);
+    assert!(told.contains("poisson has no geometry: leave --geometry out"), "{told}");
+}
+
+/// Data, a short run, packed weights, an evaluation and a card; then the model is used by its name.
+#[test]
+fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    for (split, count, out) in [("train", "24", "train"), ("test", "6", "test")] {
+        let generate =
+            ["data", "generate", "poisson", "--resolution", "32", "--split", split, "--count", count];
+        succeed(here, &[&generate[..], &["--out", out]].concat());
+    }
+    let train = [
+        "train", "--pde", "poisson", "--data", "train", "--recipe", "fo", "--model", "tiny", "--draws", "16",
+    ];
+    succeed(here, &[&train[..], &["--set", "batch=8", "--device", "cpu", "--out", "run"]].concat());
+    fs::create_dir(here.join("models")).unwrap();
+    let weights = "models/small-town.safetensors";
+    let packed = succeed(here, &["model", "pack", "--run", "run", "--kind", "int8", "--out", weights]);
+    assert!(packed.contains("in int8"), "{packed}");
+    let evaluate = ["evaluate", "--data", "test", "--device", "cpu", "--protocol", "uniform500"];
+    succeed(here, &[&evaluate[..], &["--run", weights, "--out", "evals"]].concat());
+    succeed(here, &[&evaluate[..], &["--run", "run"]].concat());
+    let card = ["model", "card", "--model", weights, "--run", "run", "--data", "train", "--eval"];
+    let other = refusal(here, &[&card[..], &["run/eval/uniform500.json"]].concat(), 1);
+    assert!(other.contains("evaluate this very file"), "{other}");
+    succeed(here, &[&card[..], &["evals/uniform500.json", "--trained-on", "a laptop"]].concat());
+
+    let listed: Value = serde_json::from_str(&succeed(here, &["model", "list", "--json"])).unwrap();
+    let entry = &listed[0]["card"];
+    assert_eq!((&entry["name"], &entry["pde"]), (&"small-town".into(), &"poisson".into()));
+    assert_eq!((&entry["size"], &entry["weights"]["kind"]), (&"tiny".into(), &"int8".into()));
+    assert_eq!(entry["training"]["draws"], 16);
+    let table = succeed(here, &["model", "list"]);
+    assert!(table.contains("small-town") && table.contains("tiny, int8"), "{table}");
+
+    let mut sensors = String::from("x,y,u\n");
+    (0..31).for_each(|k| {
+        writeln!(sensors, "{},{},{}", (k * 7 % 31) as f64 / 31.0, k as f64 / 31.0, value(1, k)).unwrap()
+    });
+    fs::write(here.join("s.csv"), sensors).unwrap();
+    let recover = ["recover", "--sensors", "s.csv", "--json", "--device", "cpu"];
+    let by_name = succeed(here, &[&recover[..], &["--model", "small-town", "--out", "by-name"]].concat());
+    let by_name: Value = serde_json::from_str(&by_name).unwrap();
+    let problem = &by_name["problems"][0];
+    assert_eq!(problem["task"], "inverse");
+    assert_eq!(problem["nearest"]["condition"], "inverse/uniform/500");
+    let held_out = &entry["held_out"]["conditions"]["inverse/uniform/500"];
+    assert_eq!(&problem["held_out_percent"], held_out);
+    // A run's own evaluations serve as well.
+    let of_run = succeed(here, &[&recover[..], &["--model", "run", "--out", "of-run"]].concat());
+    let of_run: Value = serde_json::from_str(&of_run).unwrap();
+    assert!(of_run["problems"][0]["held_out_percent"]["a"].is_number());
+
+    let typo = refusal(here, &[&recover[..], &["--model", "smal-town", "--out", "x"]].concat(), 1);
+    assert!(typo.contains("did you mean small-town?"), "{typo}");
+    let mut bytes = fs::read(here.join(weights)).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(here.join(weights), bytes).unwrap();
+    let changed = refusal(here, &[&recover[..], &["--model", "small-town", "--out", "x"]].concat(), 1);
+    assert!(changed.contains("its card says"), "{changed}");
+}
+
+/// The demo's own advice works as it is printed.
+#[test]
+fn the_demo_prints_commands_that_work() {
+    let root = with_model(Pde::Poisson);
+    let here = root.path();
+    fs::create_dir(here.join("models")).unwrap();
+    // A card is needed for a name; the errors it states are of no matter here.
+    let weights = here.join("models/poisson.safetensors");
+    fs::rename(here.join("model.safetensors"), &weights).unwrap();
+    let hash = blake3::hash(&fs::read(&weights).unwrap());
+    let card = include_str!("card.toml").replace("BLAKE3", &hash.to_string());
+    fs::write(here.join("models/poisson.toml"), card).unwrap();
+    let said = succeed(here, &["demo"]);
+    assert!(said.contains("31 points of a (forward)") && said.contains("31 points of u (inverse)"), "{said}");
+    let png = fs::read(here.join("scope-demo/demo.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
+    let command = said.lines().find_map(|line| line.trim().strip_prefix("scope recover")).unwrap();
+    let arguments: Vec<&str> = std::iter::once("recover").chain(command.split_whitespace()).collect();
+    succeed(here, &arguments);
+    assert!(here.join("scope-demo-recovered/fields.png").is_file());
+    let json: Value = serde_json::from_str(&succeed(here, &["demo", "--json"])).unwrap();
+    assert!(
+        json["errors_percent"]["forward/uniform/500"]["u"].is_number(),
+        "a second demo replaces the first"
+    );
+    fs::remove_file(here.join("scope-demo/demo.json")).unwrap();
+    assert!(refusal(here, &["demo"], 1).contains("scope-demo exists and no demo made it"));
+}
+
+#[test]
+fn the_terminal_has_manners() {
+    let root = tempfile::tempdir().unwrap();
+    let typo = refusal(root.path(), &["recovr"], 2);
+    assert!(typo.contains("'recover'"), "{typo}");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(succeed(root.path(), &["completions", shell]).contains("recover"), "{shell}");
+    }
+    let colours = |when: &str| {
+        let output = scope(root.path(), &["--color", when, "--help"]).output().unwrap().stdout;
+        String::from_utf8(output).unwrap().contains('\u{1b}')
+    };
+    assert!(colours("always") && !colours("never") && !colours("auto"));
+    let commands =
+        ["demo", "recover", "data generate", "data merge", "data import", "data check", "data info", "mask"];
+    let more =
+        ["train", "adapt", "evaluate", "compare", "model list", "model info", "model pack", "model card"];
+    for command in
+        commands.iter().chain(&more).chain(&["doctor", "bench infer", "bench train", "completions"])
+    {
+        let arguments: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        assert!(succeed(root.path(), &arguments).contains("Example"), "{command}");
+    }
+}
