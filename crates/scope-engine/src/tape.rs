@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
 use crate::{
     device::Device,
     dtype::Dtype,
@@ -54,6 +56,13 @@ impl Var {
 pub(crate) trait Record {
     /// Turns the gradient of the output into gradients of inputs and parameters.
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError>;
+
+    /// The slope that its gradient will be multiplied with first, if it is at hand: whoever computes that gradient may
+    /// do it on the way.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn slope(&self) -> Option<&Tensor> {
+        None
+    }
 }
 
 /// An operation on a tape, with the shape that its output had: a gradient may arrive under another one.
@@ -157,7 +166,11 @@ impl<'p> Tape<'p> {
             params: self.params,
             into,
             #[cfg(not(target_arch = "wasm32"))]
+            records: &records,
+            #[cfg(not(target_arch = "wasm32"))]
             sums: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            sloped: Vec::new(),
         };
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
@@ -203,9 +216,63 @@ pub(crate) struct Flow<'a> {
     pending: Vec<Option<Tensor>>,
     params: &'a Params,
     into: &'a mut Gradients,
+    #[cfg(not(target_arch = "wasm32"))]
+    records: &'a [Entry],
     /// The latest gradient whose column sums a kernel has left, and what it left.
     #[cfg(not(target_arch = "wasm32"))]
     sums: Option<(Tensor, Tensor)>,
+    /// Gradients that were multiplied with their records' slopes on the way, and sums of their columns if still true.
+    #[cfg(not(target_arch = "wasm32"))]
+    sloped: Vec<(Tensor, Option<Tensor>)>,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl<'a> Flow<'a> {
+    /// The slope that a value's gradient will be multiplied with, unless a part of that gradient has arrived already.
+    pub(crate) fn slope_awaiting(&self, var: &Var) -> Option<Tensor> {
+        let node = var.node.filter(|node| self.pending[*node].is_none())?;
+        // Under another shape, the columns that are summed on the way would be others.
+        let same = |slope: &&Tensor| slope.shape().last() == var.shape().last();
+        self.records[node].record.slope().filter(same).cloned()
+    }
+
+    /// Gives the first gradient to a value, multiplied with its slope, with sums of its columns.
+    pub(crate) fn give_sloped(
+        &mut self,
+        var: &Var,
+        gradient: Tensor,
+        sums: Tensor,
+    ) -> Result<(), EngineError> {
+        self.sloped.push((gradient.clone(), Some(sums)));
+        self.give(var, gradient)
+    }
+
+    /// Whether a gradient has been multiplied with its slope; if so, sums of its columns, if they are known.
+    pub(crate) fn take_sloped(&mut self, gradient: &Tensor) -> Option<Option<Tensor>> {
+        let same = |(sloped, _): &(Tensor, Option<Tensor>)| sloped.address() == gradient.address();
+        let place = self.sloped.iter().position(same)?;
+        Some(self.sloped.swap_remove(place).1)
+    }
+
+    /// Adds a gradient to one that has arrived, with the slope if that has it.
+    fn joined(&mut self, node: usize, before: Tensor, gradient: &Tensor) -> Result<Tensor, EngineError> {
+        match (gradient.device().clone(), self.records[node].record.slope()) {
+            (Device::Cuda(cuda), Some(slope)) if self.take_sloped(&before).is_some() => {
+                let gradient = add::convert(gradient.clone(), slope.dtype())?;
+                let sum = add::sum(before, &cuda::linear::times_slope(&cuda, &gradient, slope)?.0)?;
+                self.sloped.push((sum.clone(), None));
+                Ok(sum)
+            }
+            _ => add::sum(before, gradient),
+        }
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+impl Flow<'_> {
+    fn joined(&mut self, _: usize, before: Tensor, gradient: &Tensor) -> Result<Tensor, EngineError> {
+        add::sum(before, gradient)
+    }
 }
 
 impl<'a> Flow<'a> {
@@ -246,7 +313,7 @@ impl<'a> Flow<'a> {
     pub(crate) fn give(&mut self, var: &Var, gradient: Tensor) -> Result<(), EngineError> {
         if let Some(node) = var.node {
             let sum = match self.pending[node].take() {
-                Some(before) => add::sum(before, &gradient)?,
+                Some(before) => self.joined(node, before, &gradient)?,
                 None => gradient,
             };
             self.pending[node] = Some(sum);

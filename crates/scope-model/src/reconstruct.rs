@@ -1,12 +1,19 @@
 //! Sensors in, fields out.
 
 use std::path::Path;
+#[cfg(not(target_arch = "wasm32"))]
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Mutex, PoisonError},
+};
 
 use scope_data::{
     Channel, Constants,
     observation::{Sensor, SensorError, UserContext},
 };
-use scope_engine::{Device, Dtype, Tape, Tensor};
+#[cfg(not(target_arch = "wasm32"))]
+use scope_engine::{Cuda, Graph};
+use scope_engine::{Device, Dtype, EngineError, Tape, Tensor};
 use scope_pde::{Pde, cylinder::Disk};
 
 use crate::{
@@ -15,8 +22,8 @@ use crate::{
     weights::{About, WeightFile},
 };
 
-/// Contexts that go through the network together.
-const BATCH: usize = 8;
+/// Contexts that go through the network together: on the processor, and on a card.
+const BATCHES: [usize; 2] = [8, 32];
 
 /// What products are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,18 @@ pub struct Reconstructor {
     model: FieldModel,
     about: About,
     precision: Precision,
+    /// On a card, one pass for each number of contexts that was asked for.
+    #[cfg(not(target_arch = "wasm32"))]
+    passes: Mutex<HashMap<usize, RecordedPass>>,
+}
+
+/// A pass of the network that a card replays: where it finds its contexts and leaves its fields.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Debug)]
+struct RecordedPass {
+    graph: Graph,
+    contexts: Tensor,
+    fields: Tensor,
 }
 
 impl Reconstructor {
@@ -56,14 +75,24 @@ impl Reconstructor {
     /// Uses a weight file that was read.
     pub fn from_file(file: WeightFile, device: &Device, precision: Precision) -> Result<Self, ModelError> {
         let (model, about) = FieldModel::from_file(file, device)?;
-        Ok(Self { model, about, precision })
+        Ok(Self::of(model, about, precision))
     }
 
     /// Uses a model at hand.
     pub fn new(model: impl Into<FieldModel>, pde: Pde, constants: Constants, precision: Precision) -> Self {
         let model = model.into();
         let about = About { pde, constants, config: model.architecture.clone(), training: None };
-        Self { model, about, precision }
+        Self::of(model, about, precision)
+    }
+
+    fn of(model: FieldModel, about: About, precision: Precision) -> Self {
+        Self {
+            model,
+            about,
+            precision,
+            #[cfg(not(target_arch = "wasm32"))]
+            passes: Mutex::default(),
+        }
     }
 
     /// The problem, the normalisation and the sizes of the model.
@@ -96,7 +125,9 @@ impl Reconstructor {
             return Err(ModelError::NotFinite { context, channel, row, column });
         }
         let mut fields = Vec::with_capacity(contexts.len() / each);
-        for batch in contexts.chunks(BATCH * each) {
+        let on_processor = matches!(self.model.params.device(), Device::Cpu(_));
+        let most = BATCHES[usize::from(!on_processor)];
+        for batch in contexts.chunks(most * each) {
             let stored = self.stored(batch, batch.len() / each)?;
             fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
         }
@@ -106,14 +137,43 @@ impl Reconstructor {
     /// One pass of the network: \[n, 2, S, S\] in stored coordinates.
     fn stored(&self, contexts: &[f32], count: usize) -> Result<Vec<f32>, ModelError> {
         let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
+        let shape = [count, channels, size, size];
+        match self.model.params.device() {
+            device @ Device::Cpu(_) => {
+                Ok(self.pass(&Tensor::from_slice(device, &shape, contexts)?)?.to_vec()?)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => self.replayed(cuda, &shape, contexts),
+        }
+    }
+
+    fn pass(&self, contexts: &Tensor) -> Result<Tensor, EngineError> {
         let compute = match self.precision {
             Precision::F32 => Dtype::F32,
             Precision::Bf16 => Dtype::Bf16,
         };
         let tape = Tape::inference(&self.model.params, compute);
-        let contexts = Tensor::from_slice(tape.device(), &[count, channels, size, size], contexts)?;
-        let fields = self.model.network.forward(&tape, &tape.input(contexts))?;
-        Ok(fields.value().to_vec()?)
+        Ok(self.model.network.forward(&tape, &tape.input(contexts.clone()))?.value().clone())
+    }
+
+    /// A pass that is recorded when its number of contexts is first asked for, and replayed from then on.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn replayed(&self, cuda: &Cuda, shape: &[usize; 4], contexts: &[f32]) -> Result<Vec<f32>, ModelError> {
+        let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        let pass = match passes.entry(shape[0]) {
+            Entry::Occupied(pass) => {
+                let pass = pass.into_mut();
+                pass.contexts.overwrite(contexts)?;
+                pass
+            }
+            Entry::Vacant(place) => {
+                let contexts = Tensor::from_slice(self.model.params.device(), shape, contexts)?;
+                let (graph, fields) = Graph::record(cuda, || self.pass(&contexts))?;
+                place.insert(RecordedPass { graph, contexts, fields })
+            }
+        };
+        pass.graph.replay()?;
+        Ok(pass.fields.to_vec()?)
     }
 
     /// Stored coordinates to physical units.

@@ -54,7 +54,7 @@ impl Golden {
 
     fn tensor(&self, name: &str) -> (Vec<usize>, Vec<f32>) {
         let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        let view = file.tensor(name).unwrap_or_else(|_| panic!("no {name}"));
+        let view = file.tensor(name).map_err(|error| format!("{name}: {error}")).unwrap();
         let values = view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         (view.shape().to_vec(), values)
     }
@@ -93,29 +93,39 @@ impl Golden {
 
 #[test]
 fn forward_and_gradients_equal_pytorchs() {
-    let device = Device::cpu(2);
+    equal_pytorchs(&Device::cpu(2));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA card"]
+fn forward_and_gradients_equal_pytorchs_on_a_card() {
+    equal_pytorchs(&Device::cuda(0).unwrap());
+}
+
+/// Fields, gradients, running statistics and fields by them, in single precision.
+fn equal_pytorchs(device: &Device) {
     for case in ["fno", "deeponet", "deeponet_normalised", "cno", "transolver"] {
         let golden = Golden::read(case);
-        let mut model = golden.model(&device);
-        let tape = Tape::recording(&model.params).unwrap();
-        let fields = model.network.forward(&tape, &tape.input(golden.on(&device, "context"))).unwrap();
+        let mut model = golden.model(device);
+        let tape = Tape::recording_in(&model.params, Dtype::F32).unwrap();
+        let fields = model.network.forward(&tape, &tape.input(golden.on(device, "context"))).unwrap();
         golden.compare(case, "fields", &fields.value().to_vec::<f32>().unwrap());
         let mut gradients = Gradients::zeros(&model.params).unwrap();
-        tape.backward_from(&[(&fields, golden.on(&device, "seed"))], &mut gradients).unwrap();
+        tape.backward_from(&[(&fields, golden.on(device, "seed"))], &mut gradients).unwrap();
         let observed = tape.observed();
         drop(tape);
         let flat = gradients.flat().to_vec::<f32>().unwrap();
         for param in model.params.layout().params().iter().filter(|param| param.trained) {
             golden.compare(case, &format!("gradient.{}", param.name), &flat[param.range.clone()]);
         }
-        let one = Tensor::from_slice(&device, &[1], &[1.0_f32]).unwrap();
+        let one = Tensor::from_slice(device, &[1], &[1.0_f32]).unwrap();
         model.params.absorb(&observed, &one).unwrap();
         let flat = model.params.flat().to_vec::<f32>().unwrap();
         for param in model.params.layout().params().iter().filter(|param| !param.trained) {
             golden.compare(case, &format!("after.{}", param.name), &flat[param.range.clone()]);
         }
         let tape = Tape::inference(&model.params, Dtype::F32);
-        let fields = model.network.forward(&tape, &tape.input(golden.on(&device, "context"))).unwrap();
+        let fields = model.network.forward(&tape, &tape.input(golden.on(device, "context"))).unwrap();
         golden.compare(case, "evaluated", &fields.value().to_vec::<f32>().unwrap());
     }
 }

@@ -46,6 +46,11 @@ impl Adaptation {
         Ok(Self { base, view, widths, head })
     }
 
+    /// One step on examples: the frozen model's latents, then the head.
+    pub fn step(&mut self, examples: &Examples, rate: f64) -> Result<StepReport, TrainError> {
+        self.head.step(self.latents(examples)?, examples, rate)
+    }
+
     /// The frozen model's latents of a batch; nothing flows back through them.
     fn latents(&self, examples: &Examples) -> Result<Tensor, TrainError> {
         let tape = Tape::inference(&self.base.params, self.device().training_precision());
@@ -61,8 +66,7 @@ impl Adaptation {
 
 impl Learner for Adaptation {
     fn learn(&mut self, feed: &Feed<'_>, batch: &Batch, rate: f64, _: f64) -> Result<StepReport, TrainError> {
-        let examples = feed.examples(batch, self.device())?;
-        self.head.step(self.latents(&examples)?, &examples, rate)
+        self.step(&feed.examples(batch, self.device())?, rate)
     }
 
     fn begin_stage(&mut self, _: &Objective) -> Result<(), TrainError> {

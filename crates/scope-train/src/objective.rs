@@ -108,6 +108,19 @@ impl Objective {
         self.weight(component) > 0.0
     }
 
+    /// The same objective in two: what needs the context, and what needs the complete view. They share no activations.
+    pub(crate) fn by_view(&self) -> [Self; 2] {
+        let context = Self { grounding: 0.0, variance: 0.0, ..*self };
+        let complete = Self { field: 0.0, latent: 0.0, ..*self };
+        [context, complete]
+    }
+
+    /// The components that take part, in the paper's order.
+    pub(crate) fn components(&self) -> impl Iterator<Item = Component> + use<> {
+        let objective = *self;
+        Component::ALL.into_iter().filter(move |component| objective.has(*component))
+    }
+
     /// The parts of the network that it trains. Complete views pass neither predictor nor conditioner, and what
     /// no gradient reaches must not decay either.
     pub fn paths(&self) -> &'static [&'static str] {

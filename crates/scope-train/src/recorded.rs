@@ -9,10 +9,10 @@ use crate::{
     examples::Examples,
     objective::{Component, Objective},
     run::{Counters, Deployable, Feed, Learner},
-    step::{StepReport, Trainer},
+    step::{Passes, StepReport, Trainer},
 };
 
-/// A trainer on a card whose step is recorded when the first batch of a stage arrives, and replayed from then on.
+/// A trainer on a card whose steps are recorded when the first of their kind in a stage is taken, and replayed from then on.
 #[derive(Debug)]
 pub struct RecordedTrainer {
     /// The state of the stage; its steps are counted here too.
@@ -21,19 +21,34 @@ pub struct RecordedTrainer {
     recording: Option<StepRecording>,
 }
 
-/// A recorded step. Batches are written over the one it was recorded with.
+/// Recorded steps. Batches are written over the one they were recorded with.
+#[derive(Debug)]
+struct StepRecording {
+    input: Input,
+    pace: Pace,
+    measuring: Option<Measuring>,
+    together: Option<Together>,
+}
+
+/// A step that measures the cap.
 ///
 /// A variance term that is exactly zero needs no backward pass. With one in the objective there are two graphs: the
 /// short one leaves its backward pass out, and is void if the term turns out not to be zero; then the long one repeats
 /// the step. So the result is always that of the long one.
 #[derive(Debug)]
-struct StepRecording {
-    input: Input,
-    pace: Pace,
+struct Measuring {
     long: Replay,
     short: Option<Replay>,
     /// Whether the variance term was zero in the latest step.
     idle: bool,
+}
+
+/// A step between two measurements of the cap: one backward pass carries all components.
+#[derive(Debug)]
+struct Together {
+    replay: Replay,
+    /// What each component's loss is multiplied with.
+    factors: Vec<Tensor>,
 }
 
 /// A graph, and where its numbers are after each replay.
@@ -76,54 +91,108 @@ impl RecordedTrainer {
         momentum: f64,
     ) -> Result<StepReport, TrainError> {
         if self.recording.is_none() {
-            return self.record(Input::Given(examples.clone()), rate, momentum);
+            self.begin(Input::Given(examples.clone()), rate, momentum)?;
         }
-        self.replay(rate, momentum)
+        self.step(rate, momentum)
     }
 
-    /// Takes one step and records it.
-    fn record(&mut self, input: Input, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        let trainer = &mut self.trainer;
-        let device = trainer.params.device().clone();
-        let pace = Pace::new(&device, &trainer.settings, trainer.steps + 1, rate, momentum)?;
+    /// Nothing is recorded yet but where steps find their batch.
+    fn begin(&mut self, input: Input, rate: f64, momentum: f64) -> Result<(), TrainError> {
+        let trainer = &self.trainer;
+        let pace = Pace::new(trainer.device(), &trainer.settings, trainer.steps + 1, rate, momentum)?;
+        self.recording = Some(StepRecording { input, pace, measuring: None, together: None });
+        Ok(())
+    }
+
+    /// One more step, recorded if it is the first of its kind. The report's numbers stay until the next one.
+    fn step(&mut self, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
+        let Self { trainer, cuda, recording } = self;
+        let missing = || TrainError::Request("no step was recorded".to_owned());
+        let recording = recording.as_mut().ok_or_else(missing)?;
+        recording.pace.change(&trainer.settings, trainer.steps + 1, rate, momentum)?;
+        let report = if trainer.measures_cap() {
+            let report = recording.measure(trainer, cuda)?;
+            if trainer.cap_every > 1 {
+                trainer.alpha = report.measured_alpha()?.unwrap_or(1.0);
+            }
+            report
+        } else {
+            recording.go_together(trainer, cuda)?.with_alpha(trainer.alpha)
+        };
+        trainer.steps += 1;
+        Ok(report)
+    }
+}
+
+impl StepRecording {
+    /// Does a step once and records it, in the memory of what was recorded before.
+    fn record(
+        &self,
+        cuda: &Cuda,
+        mut step: impl FnMut() -> Result<StepReport, TrainError>,
+    ) -> Result<(Replay, StepReport), TrainError> {
         // The work is done once before it is recorded; that step's numbers are in the first report.
         let mut reports = Vec::new();
-        let (graph, report) = Graph::record(&self.cuda, || -> Result<StepReport, TrainError> {
-            let report = trainer.step_unread(&input.examples()?, &pace, true)?;
+        let work = || -> Result<StepReport, TrainError> {
+            let report = step()?;
             reports.push(report.clone());
             Ok(report)
-        })?;
-        let long = Replay { graph, report };
-        let mut short = None;
-        if trainer.objective.has(Component::Variance) {
-            let work = || trainer.step_unread(&input.examples()?, &pace, false);
-            let (graph, report) = long.graph.record_beside(work)?;
-            short = Some(Replay { graph, report });
-        }
-        trainer.steps += 1;
-        let done = reports.swap_remove(0);
-        self.recording = Some(StepRecording { input, pace, long, short, idle: false });
-        Ok(done)
+        };
+        let before = self.measuring.as_ref().map(|measuring| &measuring.long);
+        let before = before.or(self.together.as_ref().map(|together| &together.replay));
+        let (graph, report) = match before {
+            Some(before) => before.graph.record_after(work)?,
+            None => Graph::record(cuda, work)?,
+        };
+        Ok((Replay { graph, report }, reports.swap_remove(0)))
     }
 
-    /// One more step. The report's numbers stay until the next one.
-    fn replay(&mut self, rate: f64, momentum: f64) -> Result<StepReport, TrainError> {
-        let missing = || TrainError::Request("no step was recorded".to_owned());
-        let recording = self.recording.as_mut().ok_or_else(missing)?;
-        self.trainer.steps += 1;
-        recording.pace.change(&self.trainer.settings, self.trainer.steps, rate, momentum)?;
-        if let Some(short) = recording.short.as_ref().filter(|_| recording.idle) {
+    fn measure(&mut self, trainer: &mut Trainer, cuda: &Cuda) -> Result<StepReport, TrainError> {
+        let Some(measuring) = &mut self.measuring else {
+            let (input, pace) = (&self.input, &self.pace);
+            let (long, done) =
+                self.record(cuda, || trainer.step_unread(&input.examples()?, pace, Passes::All))?;
+            let mut short = None;
+            if trainer.objective.has(Component::Variance) {
+                let work = || trainer.step_unread(&input.examples()?, pace, Passes::AllButVariance);
+                let (graph, report) = long.graph.record_beside(work)?;
+                short = Some(Replay { graph, report });
+            }
+            self.measuring = Some(Measuring { long, short, idle: false });
+            return Ok(done);
+        };
+        let Measuring { long, short, idle } = measuring;
+        if let Some(short) = short.as_ref().filter(|_| *idle) {
             short.graph.replay()?;
-            recording.idle = short.report.loss(Component::Variance)? == 0.0;
-            if recording.idle {
+            *idle = short.report.loss(Component::Variance)? == 0.0;
+            if *idle {
                 return Ok(short.report.clone());
             }
         }
-        recording.long.graph.replay()?;
-        if recording.short.is_some() {
-            recording.idle = recording.long.report.loss(Component::Variance)? == 0.0;
+        long.graph.replay()?;
+        if short.is_some() {
+            *idle = long.report.loss(Component::Variance)? == 0.0;
         }
-        Ok(recording.long.report.clone())
+        Ok(long.report.clone())
+    }
+
+    fn go_together(&mut self, trainer: &mut Trainer, cuda: &Cuda) -> Result<StepReport, TrainError> {
+        let components = trainer.objective.components();
+        let numbers: Vec<f32> = components.map(|component| trainer.factor(component) as f32).collect();
+        let Some(together) = &mut self.together else {
+            let factor = |number: &f32| Tensor::from_slice(trainer.params.device(), &[1], &[*number]);
+            let factors: Vec<Tensor> = numbers.iter().map(factor).collect::<Result<_, _>>()?;
+            let (input, pace) = (&self.input, &self.pace);
+            let (replay, done) = self
+                .record(cuda, || trainer.step_unread(&input.examples()?, pace, Passes::Together(&factors)))?;
+            self.together = Some(Together { replay, factors });
+            return Ok(done);
+        };
+        for (factor, number) in together.factors.iter_mut().zip(&numbers) {
+            factor.overwrite(&[*number])?;
+        }
+        together.replay.graph.replay()?;
+        Ok(together.replay.report.clone())
     }
 }
 
@@ -135,26 +204,22 @@ impl Learner for RecordedTrainer {
         rate: f64,
         momentum: f64,
     ) -> Result<StepReport, TrainError> {
-        // Between measurements of the cap its factor is a number of the host's: those steps are not recorded.
-        if self.trainer.cap_every > 1 {
-            return self.trainer.learn(feed, batch, rate, momentum);
+        match self.recording.as_mut().map(|recording| &mut recording.input) {
+            Some(Input::Selected(_, selection)) => feed.select(batch, selection)?,
+            Some(Input::Given(examples)) => feed.overwrite(batch, examples)?,
+            None => {
+                let input = match feed.table() {
+                    Some(table) => {
+                        let mut selection = Selection::new(table, batch.records.len())?;
+                        feed.select(batch, &mut selection)?;
+                        Input::Selected(table.clone(), selection)
+                    }
+                    None => Input::Given(feed.examples(batch, self.trainer.params.device())?),
+                };
+                self.begin(input, rate, momentum)?;
+            }
         }
-        let Some(recording) = &mut self.recording else {
-            let input = match feed.table() {
-                Some(table) => {
-                    let mut selection = Selection::new(table, batch.records.len())?;
-                    feed.select(batch, &mut selection)?;
-                    Input::Selected(table.clone(), selection)
-                }
-                None => Input::Given(feed.examples(batch, self.trainer.params.device())?),
-            };
-            return self.record(input, rate, momentum);
-        };
-        match &mut recording.input {
-            Input::Selected(_, selection) => feed.select(batch, selection)?,
-            Input::Given(examples) => feed.overwrite(batch, examples)?,
-        }
-        self.replay(rate, momentum)
+        self.step(rate, momentum)
     }
 
     fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {

@@ -110,18 +110,29 @@ impl Trainer {
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
     }
 
-    /// One step at the pace of the next, without waiting for the device. Without the variance term's backward pass the
-    /// step is void unless that term is exactly zero; its report then has a norm that is not finite.
+    /// One step at the pace of the next, without waiting for the device.
     pub(crate) fn step_unread(
         &mut self,
         examples: &Examples,
         pace: &Pace,
-        variance: bool,
+        passes: Passes<'_>,
     ) -> Result<StepReport, TrainError> {
-        let passes = if variance { Passes::All } else { Passes::AllButVariance };
         let Differentiated { losses, cap, spread } = self.differentiate(examples, passes)?;
         let norm = self.update(pace)?;
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
+    }
+
+    /// Whether the next step measures the cap.
+    pub(crate) fn measures_cap(&self) -> bool {
+        self.steps.is_multiple_of(self.cap_every)
+    }
+
+    /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside others,
+    /// the factor measured last.
+    pub(crate) fn factor(&self, component: Component) -> f64 {
+        let several = self.objective.capped && self.objective.components().count() > 1;
+        let capped = several && component != Component::Field;
+        self.objective.weight(component) * if capped { self.alpha } else { 1.0 }
     }
 
     /// Applies the combined gradient; gives back its norm.
@@ -135,64 +146,106 @@ impl Trainer {
     }
 
     /// Forward and backward; the combined gradient is left in the first buffer.
-    fn differentiate(&mut self, examples: &Examples, passes: Passes) -> Result<Differentiated, TrainError> {
-        let tape = Tape::recording_in(&self.params, self.precision)?;
-        let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, &self.objective)?;
-        let PassLosses(losses) = pass.losses(&tape, examples, &self.objective)?;
-        let spread = pass.complete.as_ref().or(pass.predicted.as_ref()).map(|z| tape.mean_spread(z));
-        let spread = spread.transpose()?;
-        let several = self.objective.capped && losses.len() > 1;
-        let measures = several && (passes != Passes::AsNeeded || self.steps.is_multiple_of(self.cap_every));
-        let goes_back = |(component, _): &&(Component, Var)| {
-            passes != Passes::AllButVariance || *component != Component::Variance
-        };
-        let seen: Vec<&(Component, Var)> = losses.iter().filter(goes_back).collect();
-        let buffers = if measures { seen.len() } else { 1 };
+    fn differentiate(
+        &mut self,
+        examples: &Examples,
+        passes: Passes<'_>,
+    ) -> Result<Differentiated, TrainError> {
+        let several = self.objective.capped && self.objective.components().count() > 1;
+        let measures = several
+            && match passes {
+                Passes::AsNeeded => self.measures_cap(),
+                Passes::Together(_) => false,
+                Passes::All | Passes::AllButVariance => true,
+            };
+        let going_back = self.objective.components().filter(|component| passes.goes_back(*component)).count();
+        let buffers = if measures { going_back } else { 1 };
         while self.gradients.len() < buffers {
             self.gradients.push(Gradients::zeros(&self.params)?);
         }
         for gradients in &mut self.gradients[..buffers] {
             gradients.restart()?;
         }
-        let mut cap = None;
+        // What one view's passes remember is forgotten before the other's begin: that halves the memory.
+        let mut done = Differentiated { losses: Vec::new(), cap: None, spread: None };
+        for view in self.objective.by_view().into_iter().filter(|view| view.components().next().is_some()) {
+            self.differentiate_view(&view, examples, passes, measures, &mut done)?;
+        }
         if measures {
-            for ((component, loss), gradients) in seen.iter().zip(&mut self.gradients) {
-                if passes == Passes::AsNeeded && is_zero(*component, loss.value())? {
+            let (field, others) = self.gradients.split_at_mut(1);
+            let others: Vec<&Gradients> = others.iter().take(buffers - 1).collect();
+            let capped = field[0].add_capped(&others, &CAP_SETS)?;
+            done.cap = Some((capped.norms, capped.alpha));
+        }
+        for (_, loss) in done.losses.iter().filter(|(component, _)| !passes.goes_back(*component)) {
+            self.gradients[0].void_unless_zero(loss)?;
+        }
+        Ok(done)
+    }
+
+    /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured, else into
+    /// the first.
+    fn differentiate_view(
+        &mut self,
+        view: &Objective,
+        examples: &Examples,
+        passes: Passes<'_>,
+        measures: bool,
+        done: &mut Differentiated,
+    ) -> Result<(), TrainError> {
+        let before = done.losses.len();
+        let tape = Tape::recording_in(&self.params, self.precision)?;
+        let pass = Pass::run(&tape, &self.network, self.teacher.as_ref(), examples, view)?;
+        let PassLosses(losses) = pass.losses(&tape, examples, view)?;
+        // The complete view's latents are the ones watched, where there are any.
+        let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
+        if let Some(z) = watched {
+            done.spread = Some(tape.mean_spread(z)?);
+        }
+        drop(pass);
+        done.losses.extend(losses.iter().map(|(component, loss)| (*component, loss.value().clone())));
+        let seen = losses.iter().enumerate().filter(|(_, (component, _))| passes.goes_back(*component));
+        if measures {
+            for (place, (component, loss)) in seen {
+                let gradients = &mut self.gradients[before + place];
+                if matches!(passes, Passes::AsNeeded) && is_zero(*component, loss.value())? {
                     gradients.clear()?;
                 } else {
                     tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
                 }
             }
-            let (field, others) = self.gradients.split_at_mut(1);
-            let others: Vec<&Gradients> = others.iter().take(seen.len() - 1).collect();
-            let capped = field[0].add_capped(&others, &CAP_SETS)?;
-            cap = Some((capped.norms, capped.alpha));
+        } else if let Passes::Together(factors) = passes {
+            let seeds: Vec<(&Var, Tensor)> =
+                seen.map(|(place, (_, loss))| (loss, factors[before + place].clone())).collect();
+            tape.backward_from(&seeds, &mut self.gradients[0])?;
         } else {
-            let factor = |component: Component| match component {
-                Component::Field => self.objective.weight(component),
-                _ if several => self.alpha * self.objective.weight(component),
-                _ => self.objective.weight(component),
-            };
-            let seeds: Vec<(&Var, f64)> = seen.iter().map(|(c, loss)| (loss, factor(*c))).collect();
+            let seeds: Vec<(&Var, f64)> =
+                seen.map(|(_, (component, loss))| (loss, self.factor(*component))).collect();
             tape.backward(&seeds, &mut self.gradients[0])?;
         }
-        for (_, loss) in losses.iter().filter(|loss| !goes_back(loss)) {
-            self.gradients[0].void_unless_zero(loss.value())?;
-        }
-        let losses = losses.iter().map(|(component, loss)| (*component, loss.value().clone())).collect();
-        Ok(Differentiated { losses, cap, spread })
+        Ok(())
     }
 }
 
 /// Which components' gradients a step computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Passes {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Passes<'a> {
     /// All but those that are exactly zero, which the device is asked for.
     AsNeeded,
     /// All.
     All,
-    /// All but the variance term's; if that was not zero after all, the step is void.
+    /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and nothing
+    /// changes.
     AllButVariance,
+    /// The sum of all, each times a factor \[1\] that lies on the device.
+    Together(&'a [Tensor]),
+}
+
+impl Passes<'_> {
+    /// Whether a component's gradient is computed.
+    fn goes_back(self, component: Component) -> bool {
+        !matches!(self, Passes::AllButVariance) || component != Component::Variance
+    }
 }
 
 /// A teacher like the encoder, if the objective wants one.
@@ -284,6 +337,19 @@ impl StepReport {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn loss(&self, component: Component) -> Result<f64, TrainError> {
         self.losses.iter().find(|(named, _)| *named == component).map_or(Ok(0.0), |(_, loss)| scalar(loss))
+    }
+
+    /// The cap's factor, if this step measured it, brought back from the device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn measured_alpha(&self) -> Result<Option<f64>, TrainError> {
+        self.cap.as_ref().map(|(_, alpha)| scalar(alpha)).transpose()
+    }
+
+    /// The same report with a factor of the host's.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn with_alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
     }
 
     /// Brings the numbers back from the device.

@@ -7,7 +7,7 @@ use scope::engine::{Device, EngineError, Epilogue, Layout, Linear, Tape, Var};
 use scope::eval::{Evaluation, Protocol};
 use scope::model::{Architecture, FieldModel, FieldNetwork, OwnConfig, Precision, Reconstructor, WeightFile};
 use scope::pde::{Identity, Pde, Split};
-use scope::train::{Ask, Conduct, FieldTrainer, Length, Line, Observer, Recipe, RunConfig, RunFolder};
+use scope::train::{Ask, Conduct, FieldTrainer, Length, Recipe, RunConfig, RunFolder};
 
 /// Three convolutions: from six channels a pixel, (Ma a, Ma, Mu u, Mu, x, y), to two fields.
 #[derive(Debug)]
@@ -26,17 +26,6 @@ impl FieldNetwork for ThreeConvolutions {
         let h = tape.conv3x3(&tape.pixels(context)?, self.0[0], Epilogue::Gelu)?;
         let h = tape.conv3x3(&h, self.0[1], Epilogue::Gelu)?;
         tape.channels_first(&tape.conv3x3(&h, self.0[2], Epilogue::Wide)?)
-    }
-}
-
-/// Watches nothing and never asks to stop.
-struct Quiet;
-
-impl Observer for Quiet {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, _: &str) {}
-    fn stop(&self) -> bool {
-        false
     }
 }
 
@@ -63,7 +52,7 @@ fn main() -> anyhow::Result<()> {
     let make = |config: &RunConfig| Ok(Box::new(FieldTrainer::new(build(config.seed)?)?) as Box<_>);
     let config = scope::train::plan(ask, &train, &make, 1)?;
     let folder = RunFolder::open(&root.path().join("run"), false)?;
-    scope::train::run(&folder, &config, &train, &mut *make(&config)?, Conduct::default(), &mut Quiet)?;
+    scope::train::run(&folder, &config, &train, &mut *make(&config)?, Conduct::default(), &mut ())?;
     // The weight file holds the parameters; the network is ours.
     let mut trained = build(0)?;
     WeightFile::read(&folder.model())?.fill(&mut trained.params)?;

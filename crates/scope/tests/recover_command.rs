@@ -185,6 +185,7 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     assert!(other.contains("evaluate this very file"), "{other}");
     succeed(here, &[&card[..], &["evals/uniform500.json", "--trained-on", "a laptop"]].concat());
 
+    fs::write(here.join("models/notes.toml"), "not = \"a card\"").unwrap();
     let listed: Value = serde_json::from_str(&succeed(here, &["model", "list", "--json"])).unwrap();
     let entry = &listed[0]["card"];
     assert_eq!((&entry["name"], &entry["pde"]), (&"small-town".into(), &"poisson".into()));

@@ -1,11 +1,13 @@
-//! Attention: tensor cores where all of a head's keys and values fit in shared memory, a plain kernel elsewhere.
+//! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's keys and
+//! values fit in shared memory; a plain kernel for the rest.
 
 use super::{
     Cuda,
-    kernels::{ATTENTION, ATTENTION_ANY, Grid},
+    kernels::{ATTENTION, ATTENTION_ANY, ATTENTION_HOPPER, Grid},
     kind,
+    tensor_map::boxes,
 };
-use crate::{dtype::Dtype, error::EngineError, ops::add, tensor::Tensor};
+use crate::{dtype::Dtype, error::EngineError, ops::add, tape::Flow, tensor::Tensor};
 
 /// The sizes of one attention.
 struct Sizes {
@@ -29,6 +31,25 @@ impl Sizes {
     fn fits(&self, dtype: Dtype) -> bool {
         let tokens = self.tokens.is_multiple_of(64) && (64..=256).contains(&self.tokens);
         dtype == Dtype::Bf16 && tokens && matches!(self.head, 32 | 64)
+    }
+
+    /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave processors idle.
+    fn fits_hopper(&self, cuda: &Cuda, dtype: Dtype) -> bool {
+        let sizes = matches!(self.tokens, 128 | 256) && self.head == 64;
+        cuda.is_hopper() && dtype == Dtype::Bf16 && sizes && 2 * self.pairs >= cuda.processors()
+    }
+
+    fn rows(&self) -> usize {
+        self.pairs / self.heads.max(1) * self.tokens
+    }
+
+    fn width(&self) -> usize {
+        self.heads * self.head
+    }
+
+    /// Bytes of one matrix of a head.
+    fn tile(&self) -> usize {
+        self.tokens * self.head * 2
     }
 
     fn constants(&self) -> String {
@@ -57,7 +78,21 @@ pub(crate) fn forward(
     let out = Tensor::on_cuda(cuda, &shape, qkv.dtype())?;
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
     let (scale, tokens) = (sizes.scale(), sizes.tokens);
-    if sizes.fits(qkv.dtype()) {
+    if sizes.fits_hopper(cuda, qkv.dtype()) {
+        let (rows, width) = (sizes.rows(), sizes.width());
+        let arguments = [
+            boxes(qkv.address(), [rows, 3 * width], tokens as u32)?.into(),
+            boxes(out.address(), [rows, width], 64)?.into(),
+            (&log_sums).into(),
+            heads.into(),
+            sizes.pairs.into(),
+            scale.into(),
+        ];
+        let grid =
+            Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.processors()), 512) };
+        let constants = format!("TOKENS={tokens}");
+        cuda.launch_with(ATTENTION_HOPPER, &constants, "attention", grid, &arguments)?;
+    } else if sizes.fits(qkv.dtype()) {
         // Few heads: fewer queries a warp and a block, so that more processors have work.
         let few = sizes.pairs * tokens < 128 * cuda.processors();
         let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
@@ -88,13 +123,17 @@ pub(crate) fn backward(
     [qkv, out, log_sums]: [&Tensor; 3],
     gradient: &Tensor,
     heads: usize,
+    flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
     let sizes = Sizes::of(qkv, heads);
     let g = add::convert(gradient.clone(), qkv.dtype())?;
     let dqkv = Tensor::on_cuda(cuda, qkv.shape(), qkv.dtype())?;
-    if sizes.fits(qkv.dtype()) {
-        let tile = sizes.tokens * sizes.head * 2;
-        let shared = 4 * tile + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
+    if sizes.fits_hopper(cuda, qkv.dtype()) {
+        let partial = hopper_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
+        flow.note_sums(dqkv.clone(), partial);
+    } else if sizes.fits(qkv.dtype()) {
+        let shared =
+            4 * sizes.tile() + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
         let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) };
         let arguments = [
             qkv.into(),
@@ -110,6 +149,34 @@ pub(crate) fn backward(
         plain_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
     }
     Ok(dqkv)
+}
+
+/// Also leaves the sums of the gradient's columns over each item of the batch \[batch, 3 width\].
+fn hopper_backward(
+    cuda: &Cuda,
+    sizes: &Sizes,
+    [qkv, out, log_sums]: [&Tensor; 3],
+    g: &Tensor,
+    dqkv: &Tensor,
+) -> Result<Tensor, EngineError> {
+    let (rows, width, tokens) = (sizes.rows(), sizes.width(), sizes.tokens);
+    let partial = Tensor::on_cuda(cuda, &[rows / tokens, 3 * width], Dtype::F32)?;
+    let arguments = [
+        boxes(qkv.address(), [rows, 3 * width], 128)?.into(),
+        boxes(g.address(), [rows, width], 128)?.into(),
+        boxes(dqkv.address(), [rows, 3 * width], 64)?.into(),
+        out.into(),
+        g.into(),
+        log_sums.into(),
+        (&partial).into(),
+        sizes.heads.into(),
+        sizes.scale().into(),
+    ];
+    let sums = (2 * tokens + 3 * 8 * sizes.head) * size_of::<f32>();
+    let grid = Grid { shared: 6 * sizes.tile() + sums + 16, ..Grid::of(sizes.pairs, 256) };
+    let constants = format!("TOKENS={tokens}");
+    cuda.launch_with(ATTENTION_HOPPER, &constants, "attention_back", grid, &arguments)?;
+    Ok(partial)
 }
 
 fn plain_backward(

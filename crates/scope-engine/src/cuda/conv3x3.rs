@@ -82,7 +82,7 @@ pub(crate) fn forward(
     let in_place = gelu && !tape.is_recording() && before.shape() == window.image(window.o);
     let value = if in_place { before.clone() } else { image(out)? };
     let added = residual.as_ref().map(|residual| (residual.address(), 0));
-    finish(cuda, &before, Some(bias), added, gelu, &value)?;
+    finish(cuda, &before, Some(bias), added, gelu.then_some(None), &value)?;
     Ok((value, (gelu && tape.is_recording()).then_some(before)))
 }
 

@@ -42,14 +42,17 @@ pub(super) struct Shape {
     pub(super) out: Dtype,
     /// Whether a bias \[n\] of the result's kind is added.
     pub(super) bias: bool,
-    /// Whether a matrix of the result's shape and kind is added.
+    /// Whether a matrix of the result's kind is added.
     pub(super) add: bool,
+    /// That matrix has so many rows, again and again; zero: as many as the result.
+    pub(super) period: usize,
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, m, n, k, input, out: result, bias, add } = self;
-        write!(out, "{kind:?} {m} {n} {k} {input} {result} {bias} {add}")
+        let Self { kind, m, n, k, input, out: result, bias, add, period } = self;
+        write!(out, "{kind:?} {m} {n} {k} {input} {result} {bias} {add}")?;
+        if *period > 0 { write!(out, " every {period}") } else { Ok(()) }
     }
 }
 
@@ -91,6 +94,7 @@ struct Plan {
     product: sys::cublasLtMatmulDesc_t,
     first: sys::cublasLtMatrixLayout_t,
     second: sys::cublasLtMatrixLayout_t,
+    added: sys::cublasLtMatrixLayout_t,
     out: sys::cublasLtMatrixLayout_t,
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
@@ -103,7 +107,7 @@ impl Drop for Plan {
         // SAFETY: made in `Plan::new`, not used again. Failing to free them is no matter.
         unsafe {
             let _ = lt::destroy_matmul_desc(self.product);
-            for layout in [self.first, self.second, self.out] {
+            for layout in [self.first, self.second, self.added, self.out] {
                 let _ = lt::destroy_matrix_layout(layout);
             }
         }
@@ -142,6 +146,33 @@ fn set<T>(
         .map_err(failed("describing a product"))
 }
 
+/// Makes a matrix the first of several, so many numbers apart.
+fn batch(layout: sys::cublasLtMatrixLayout_t, times: usize, stride: usize) -> Result<(), EngineError> {
+    use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
+    if times == 1 {
+        return Ok(());
+    }
+    let (times, stride) = (i32::try_from(times).unwrap_or(i32::MAX), stride as i64);
+    // SAFETY: the values are as large as said, and copied.
+    unsafe {
+        lt::set_matrix_layout_attribute(
+            layout,
+            Attribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+            (&raw const times).cast(),
+            size_of::<i32>(),
+        )
+        .and_then(|()| {
+            lt::set_matrix_layout_attribute(
+                layout,
+                Attribute::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                (&raw const stride).cast(),
+                size_of::<i64>(),
+            )
+        })
+    }
+    .map_err(failed("describing a batch of matrices"))
+}
+
 impl Plan {
     /// Describes a product. The library thinks in columns: our out \[m, n\] is its \[n, m\], and the factors swap.
     fn new(shape: Shape) -> Result<Self, EngineError> {
@@ -150,15 +181,27 @@ impl Plan {
         let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
         let product =
             lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
-        let layout = |dtype, rows: usize, columns: usize| {
-            lt::create_matrix_layout(data_type(dtype), rows as u64, columns as u64, rows as i64)
-                .map_err(failed("describing a matrix"))
+        // A matrix that is added again and again makes a batch of products, one for each time.
+        let (rows, times) = if shape.period > 0 { (shape.period, m / shape.period) } else { (m, 1) };
+        let layout = |dtype, [height, width]: [usize; 2], stride: usize| {
+            let layout =
+                lt::create_matrix_layout(data_type(dtype), height as u64, width as u64, height as i64)
+                    .map_err(failed("describing a matrix"))?;
+            batch(layout, times, stride)?;
+            Ok::<_, EngineError>(layout)
         };
-        let first = if kind == Kind::Forward { layout(input, k, n)? } else { layout(input, n, k)? };
-        let second = if kind == Kind::Weight { layout(input, m, k)? } else { layout(input, k, m)? };
+        let first = if kind == Kind::Forward { [k, n] } else { [n, k] };
+        let second = if kind == Kind::Weight { [rows, k] } else { [k, rows] };
         // SAFETY: all zeros is a value; it is replaced before use.
         let algorithm = unsafe { std::mem::zeroed() };
-        let plan = Self { product, first, second, out: layout(out, n, m)?, algorithm };
+        let plan = Self {
+            product,
+            first: layout(input, first, 0)?,
+            second: layout(input, second, rows * k)?,
+            added: layout(out, [n, rows], if times > 1 { 0 } else { rows * n })?,
+            out: layout(out, [n, rows], rows * n)?,
+            algorithm,
+        };
         set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, i32::from(kind == Kind::Forward))?;
         set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, i32::from(kind == Kind::Weight))?;
         if shape.bias {
@@ -201,7 +244,7 @@ impl Plan {
                     self.product,
                     self.first,
                     self.second,
-                    self.out,
+                    self.added,
                     self.out,
                     preference,
                     SUGGESTIONS as i32,
@@ -264,7 +307,7 @@ impl Cuda {
                 operands.left as *const c_void,
                 plan.second,
                 add as *const c_void,
-                plan.out,
+                plan.added,
                 operands.out as *mut c_void,
                 plan.out,
                 algorithm,
@@ -280,13 +323,15 @@ impl Cuda {
     fn plan(&self, shape: Shape, operands: Operands, kept: &mut Option<Kept>) -> Result<Plan, EngineError> {
         let mut plan = Plan::new(shape)?;
         let kept = kept.get_or_insert_with(|| read_kept(&self.0.cache));
-        if let Some(data) = kept.get(&shape.to_string()) {
-            plan.algorithm.data = *data;
-            return Ok(plan);
+        match kept.get(&shape.to_string()) {
+            Some(data) => plan.algorithm.data = *data,
+            None => {
+                plan.algorithm = self.fastest(&plan, shape, operands)?;
+                kept.insert(shape.to_string(), plan.algorithm.data);
+                write_kept(&self.0.cache, kept);
+            }
         }
-        plan.algorithm = self.fastest(&plan, shape, operands)?;
-        kept.insert(shape.to_string(), plan.algorithm.data);
-        write_kept(&self.0.cache, kept);
+        self.note_choice(&format!("product {shape}"), &words(plan.algorithm.data));
         Ok(plan)
     }
 
@@ -339,11 +384,14 @@ fn read_kept(cache: &Cache) -> Kept {
     text.lines().filter_map(line).collect()
 }
 
+/// An algorithm in writing.
+fn words(data: [u64; 8]) -> String {
+    data.map(|number| format!("{number:x}")).join(" ")
+}
+
 fn write_kept(cache: &Cache, kept: &Kept) {
-    let mut lines: Vec<String> = kept
-        .iter()
-        .map(|(shape, data)| format!("{shape}: {}\n", data.map(|number| format!("{number:x}")).join(" ")))
-        .collect();
+    let mut lines: Vec<String> =
+        kept.iter().map(|(shape, data)| format!("{shape}: {}\n", words(*data))).collect();
     lines.sort();
     cache.write(&file(), lines.concat().as_bytes());
 }

@@ -32,11 +32,25 @@ impl Graph {
         cuda: &Cuda,
         mut work: impl FnMut() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
-        let arenas = [(); 2].map(|()| Arc::new(Store::new(cuda.0.context.clone())));
-        Self::within(cuda, arenas, || {
+        let arenas = [(); 2].map(|()| cuda.new_store());
+        Self::within(cuda, arenas.clone(), || {
             work()?;
             cuda.synchronise()?;
+            // Choosing algorithms took memory that nobody will ask for again.
+            arenas.iter().for_each(|arena| arena.trim());
             cuda.capture(&mut work)
+        })
+    }
+
+    /// The same in the memory of this graph, which stays all there: the two are never at work together.
+    pub fn record_after<T, E: From<EngineError>>(
+        &self,
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<(Self, T), E> {
+        Self::within(&self.cuda, self.arenas.clone(), || {
+            work()?;
+            self.cuda.synchronise()?;
+            self.cuda.capture(&mut work)
         })
     }
 

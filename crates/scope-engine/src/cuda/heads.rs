@@ -28,7 +28,9 @@ fn product(
 ) -> Result<(), EngineError> {
     let rows = if which == Kind::Weight { m } else { k };
     if aligned(rows, input) && aligned(n, input) && aligned(n, dtype) {
-        let shape = Shape { kind: which, m, n, k, input, out: dtype, bias: bias != 0, add: accumulate };
+        let (bias_too, period) = (bias != 0, 0);
+        let shape =
+            Shape { kind: which, m, n, k, input, out: dtype, bias: bias_too, add: accumulate, period };
         return cuda.product(shape, Operands { left, right, bias, add: out, out });
     }
     let (left_steps, right_steps) = match which {

@@ -26,6 +26,10 @@ pub(super) const ATTENTION: Source =
     Source { name: "attention", parts: &[PRELUDE, include_str!("mma.cu"), include_str!("attention.cu")] };
 pub(super) const ATTENTION_ANY: Source =
     Source { name: "attention_any", parts: &[PRELUDE, include_str!("attention_any.cu")] };
+pub(super) const ATTENTION_HOPPER: Source = Source {
+    name: "attention_hopper",
+    parts: &[PRELUDE, include_str!("mma.cu"), include_str!("hopper.cu"), include_str!("attention_hopper.cu")],
+};
 pub(super) const BATCH_NORM: Source =
     Source { name: "batch_norm", parts: &[PRELUDE, include_str!("batch_norm.cu")] };
 pub(super) const CONV3X3: Source = Source { name: "conv3x3", parts: &[PRELUDE, include_str!("conv3x3.cu")] };
@@ -34,6 +38,10 @@ pub(super) const CONV_NARROW: Source =
 pub(super) const ELEMENTWISE: Source =
     Source { name: "elementwise", parts: &[PRELUDE, include_str!("elementwise.cu")] };
 pub(super) const FLAT: Source = Source { name: "flat", parts: &[PRELUDE, include_str!("flat.cu")] };
+pub(super) const FUSED_PRODUCT: Source = Source {
+    name: "fused_product",
+    parts: &[PRELUDE, include_str!("mma.cu"), include_str!("hopper.cu"), include_str!("fused_product.cu")],
+};
 pub(super) const GEMM: Source = Source { name: "gemm", parts: &[PRELUDE, include_str!("gemm.cu")] };
 pub(super) const HEADS: Source = Source { name: "heads", parts: &[PRELUDE, include_str!("heads.cu")] };
 pub(super) const LAYER_NORM: Source =
@@ -48,34 +56,45 @@ pub(super) const OPERATORS: Source =
 pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, include_str!("slices.cu")] };
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 
-/// One argument of a kernel: an address, an integer or a float, in the first bytes of eight.
+/// One argument of a kernel.
 #[derive(Clone, Copy)]
-pub(super) struct Arg(u64);
+pub(super) enum Arg {
+    /// An address, an integer or a float, in the first bytes of eight.
+    Word(u64),
+    /// The description of a matrix.
+    Map(sys::CUtensorMap),
+}
 
 impl From<u64> for Arg {
     fn from(address: u64) -> Self {
-        Self(address)
+        Self::Word(address)
     }
 }
 impl From<&Tensor> for Arg {
     fn from(tensor: &Tensor) -> Self {
-        Self(tensor.address())
+        Self::Word(tensor.address())
     }
 }
 impl From<&Memory> for Arg {
     fn from(memory: &Memory) -> Self {
-        Self(memory.address())
+        Self::Word(memory.address())
     }
 }
 impl From<usize> for Arg {
     /// A `long long`, or an `int` that it fits in.
     fn from(count: usize) -> Self {
-        Self(count as u64)
+        Self::Word(count as u64)
     }
 }
 impl From<f32> for Arg {
     fn from(x: f32) -> Self {
-        Self(u64::from(x.to_bits()))
+        Self::Word(u64::from(x.to_bits()))
+    }
+}
+
+impl From<sys::CUtensorMap> for Arg {
+    fn from(map: sys::CUtensorMap) -> Self {
+        Self::Map(map)
     }
 }
 
@@ -120,13 +139,18 @@ impl Cuda {
     ) -> Result<(), EngineError> {
         let function = self.function(source, constants, name, grid.shared)?;
         let mut values = arguments.to_vec();
-        let mut pointers: Vec<*mut c_void> =
-            values.iter_mut().map(|value| (&raw mut value.0).cast()).collect();
+        let pointer = |value: &mut Arg| -> *mut c_void {
+            match value {
+                Arg::Word(word) => (&raw mut *word).cast(),
+                Arg::Map(map) => (&raw mut *map).cast(),
+            }
+        };
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(pointer).collect();
         let unsigned = |x: usize| u32::try_from(x).unwrap_or(u32::MAX);
         let blocks = (unsigned(grid.blocks[0]), unsigned(grid.blocks[1]), 1);
         self.bind()?;
-        // SAFETY: the wrappers in this folder pass what the kernel's parameters are; each argument lies in the first
-        // bytes of its eight (every machine with such a card is little-endian).
+        // SAFETY: the wrappers in this folder pass what the kernel's parameters are; each word lies in the first bytes
+        // of its eight (every machine with such a card is little-endian).
         unsafe {
             let threads = (unsigned(grid.threads), 1, 1);
             result::launch_kernel(
@@ -201,10 +225,11 @@ impl Cuda {
     }
 }
 
-/// Compiles kernels for a card. Cards of capability 9.0 and 10.0 get their own architecture's instructions.
+/// Compiles kernels for a card. Those of capability 9.0 get the instructions that only they have.
 fn compile(text: &str, constants: &str, (major, minor): (i32, i32)) -> Result<Vec<u8>, EngineError> {
+    let own = if (major, minor) == (9, 0) { "a" } else { "" };
     let mut options = vec![
-        format!("--gpu-architecture=sm_{major}{minor}"),
+        format!("--gpu-architecture=sm_{major}{minor}{own}"),
         "--std=c++17".to_owned(),
         "--use_fast_math".to_owned(),
     ];

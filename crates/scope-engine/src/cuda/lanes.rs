@@ -10,13 +10,16 @@ use std::sync::{
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
-use super::{Cuda, Memory, failed, locked, memory::Store};
+use super::{
+    Cuda, Memory, failed, locked,
+    memory::{Ledger, Store},
+};
 use crate::{error::EngineError, tensor::Tensor};
 
 /// How many counters kernels may use at once.
 const COUNTERS: usize = 1 << 16;
 /// The main stream waits for the other when that keeps more bytes than this from reuse.
-const KEPT: usize = 1 << 29;
+const KEPT: usize = 160 << 20;
 /// What products may use as scratch.
 pub(super) const WORKSPACE: usize = 64 << 20;
 
@@ -37,11 +40,12 @@ pub(super) struct Lanes {
     current: AtomicUsize,
     /// What the second stream still reads.
     kept: Mutex<Vec<Tensor>>,
+    ledger: Arc<Ledger>,
 }
 
 impl Lane {
-    fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
-        let store = Arc::new(Store::new(context.clone()));
+    fn new(context: &Arc<CudaContext>, ledger: &Arc<Ledger>) -> Result<Self, EngineError> {
+        let store = Arc::new(Store::new(context.clone(), ledger.clone()));
         let stream = context.new_stream().map_err(failed("making a stream"))?;
         let bytes = COUNTERS * size_of::<u32>();
         let (counters, workspace) = (store.take(bytes)?, store.take(WORKSPACE)?);
@@ -54,8 +58,9 @@ impl Lane {
 
 impl Lanes {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
-        let lanes = [Lane::new(context)?, Lane::new(context)?];
-        Ok(Self { lanes, current: AtomicUsize::new(0), kept: Mutex::default() })
+        let ledger = Arc::new(Ledger::default());
+        let lanes = [Lane::new(context, &ledger)?, Lane::new(context, &ledger)?];
+        Ok(Self { lanes, current: AtomicUsize::new(0), kept: Mutex::default(), ledger })
     }
 
     fn lane(&self) -> &Lane {
@@ -110,6 +115,17 @@ impl Cuda {
         }
         let [main, side] = &lanes.lanes;
         main.stream.join(&side.stream).map_err(failed("joining a stream"))
+    }
+
+    /// How many bytes of its memory are held here: tensors, what is kept for reuse and for recorded work, and scratch. The
+    /// driver's and the libraries' own come on top.
+    pub fn memory_held(&self) -> usize {
+        self.0.lanes.ledger.held()
+    }
+
+    /// A store of one's own, for recorded work.
+    pub(super) fn new_store(&self) -> Arc<Store> {
+        Arc::new(Store::new(self.0.context.clone(), self.0.lanes.ledger.clone()))
     }
 
     /// Memory for `bytes` bytes, of arbitrary content.

@@ -1,10 +1,10 @@
 // What surrounds the products of linear layers and convolutions: biases, GELU, and sums over rows.
 
-// y[m, n] = f(u[m, stride] + b), f being nothing or GELU; optionally + r[m, n] or + table[m mod period, n].
-// A thread takes W neighbours of a row.
+// y[m, n] = f(u[m, stride] + b), f being nothing or GELU; optionally + r[m, n] or + table[m mod period, n]. If asked for, also
+// slope[m, n] = f'(u + b); y or slope may take the place of u. A thread takes W neighbours of a row.
 template <int W, typename In, typename Out, bool GELU>
-__device__ __forceinline__ void bias_in(const In* u, const float* bias, const float* added, Out* out, long long count,
-                                        int n, int stride, long long period) {
+__device__ __forceinline__ void bias_in(const In* u, const float* bias, const float* added, Out* out, Out* slope,
+                                        long long count, int n, int stride, long long period) {
     long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     if (i >= count) return;
     long long row = i / n;
@@ -17,6 +17,11 @@ __device__ __forceinline__ void bias_in(const In* u, const float* bias, const fl
         for (int k = 0; k < W; k++) v.x[k] += b.x[k];
     }
     if (GELU) {
+        if (slope) {
+#pragma unroll
+            for (int k = 0; k < W; k++) b.x[k] = gelu_slope(v.x[k]);
+            b.store(slope + i);
+        }
 #pragma unroll
         for (int k = 0; k < W; k++) v.x[k] = gelu(v.x[k]);
     }
@@ -30,12 +35,14 @@ __device__ __forceinline__ void bias_in(const In* u, const float* bias, const fl
 
 #define BIAS(name, In, Out, GELU)                                                                                      \
     extern "C" __global__ void __launch_bounds__(256) name##_8(const In* u, const float* b, const float* a, Out* out,  \
-                                                               long long count, int n, int stride, long long period) { \
-        bias_in<8, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+                                                               Out* slope, long long count, int n, int stride,         \
+                                                               long long period) {                                     \
+        bias_in<8, In, Out, GELU>(u, b, a, out, slope, count, n, stride, period);                                      \
     }                                                                                                                  \
     extern "C" __global__ void __launch_bounds__(256) name##_1(const In* u, const float* b, const float* a, Out* out,  \
-                                                               long long count, int n, int stride, long long period) { \
-        bias_in<1, In, Out, GELU>(u, b, a, out, count, n, stride, period);                                             \
+                                                               Out* slope, long long count, int n, int stride,         \
+                                                               long long period) {                                     \
+        bias_in<1, In, Out, GELU>(u, b, a, out, slope, count, n, stride, period);                                      \
     }
 BIAS(bias_bf16_bf16, bf16, bf16, false)
 BIAS(bias_bf16_f32, bf16, float, false)
@@ -56,11 +63,14 @@ __device__ __forceinline__ float strided_sum(const float* p, int first, int end,
     return sum;
 }
 
-// partial[y, n] = the sum over some rows of h, where h[m, n] = g[m, n], or g gelu'(u[m, stride] + b), then also written.
+// What h is made of: g alone, g gelu'(u + b), or g u, where u is a slope already.
+enum { ALONE, GELU, SLOPE };
+
+// partial[y, n] = the sum over some rows of h[m, n], made of g[m, n] and u[m, stride]. If it is not g alone, it is written too.
 //
 // A block takes `lanes` W columns (`lanes` a power of two up to 32) of some rows: a lane W columns, so that a warp has
 // 32 / lanes rows at once. `finish_sums` adds up what the blocks leave.
-template <int W, typename T, bool GELU>
+template <int W, typename T, int KIND>
 __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* partial,
                                         long long m, int n, int stride, int lanes) {
     __shared__ float shared[256 * W];
@@ -70,26 +80,26 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
 #pragma unroll
     for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
     if (column < n) {
-        if (GELU) b.load(bias + column);
+        if (KIND == GELU) b.load(bias + column);
         // Some rows are asked for before the first is used.
-        constexpr int AHEAD = GELU ? 4 : 16;
+        constexpr int AHEAD = KIND == ALONE ? 16 : 4;
         const int step = gridDim.y * rows, end = (int)m;
         for (int row = blockIdx.y * rows + threadIdx.x / lanes; row < end; row += AHEAD * step) {
-            Raw<W, T> gs[AHEAD], us[GELU ? AHEAD : 1];
+            Raw<W, T> gs[AHEAD], us[KIND == ALONE ? 1 : AHEAD];
 #pragma unroll
             for (int j = 0; j < AHEAD; j++)
                 if (row + j * step < end) {
                     gs[j].load(g + (long long)(row + j * step) * n + column);
-                    if (GELU) us[j].load(u + (long long)(row + j * step) * stride + column);
+                    if (KIND != ALONE) us[j].load(u + (long long)(row + j * step) * stride + column);
                 }
 #pragma unroll
             for (int j = 0; j < AHEAD; j++) {
                 if (row + j * step >= end) continue;
                 Vector<W> v = gs[j].wide();
-                if (GELU) {
+                if (KIND != ALONE) {
                     Vector<W> x = us[j].wide();
 #pragma unroll
-                    for (int k = 0; k < W; k++) v.x[k] *= gelu_slope(x.x[k] + b.x[k]);
+                    for (int k = 0; k < W; k++) v.x[k] *= KIND == SLOPE ? x.x[k] : gelu_slope(x.x[k] + b.x[k]);
                     v.store(h + (long long)(row + j * step) * n + column);
                 }
 #pragma unroll
@@ -108,20 +118,24 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
     }
 }
 
-#define SUMS(name, W, T, GELU)                                                                                         \
-    extern "C" __global__ void __launch_bounds__(256, GELU ? 4 : 2)                                                    \
+#define SUMS(name, W, T, KIND)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(256, KIND == ALONE ? 2 : 4)                                                    \
         name(const T* g, const T* u, const float* bias, T* h, float* partial, long long m, int n, int stride,          \
              int lanes) {                                                                                              \
-        sums_in<W, T, GELU>(g, u, bias, h, partial, m, n, stride, lanes);                                              \
+        sums_in<W, T, KIND>(g, u, bias, h, partial, m, n, stride, lanes);                                              \
     }
-SUMS(sums_bf16_8, 8, bf16, false)
-SUMS(sums_bf16_1, 1, bf16, false)
-SUMS(sums_f32_8, 8, float, false)
-SUMS(sums_f32_1, 1, float, false)
-SUMS(gelu_sums_bf16_8, 8, bf16, true)
-SUMS(gelu_sums_bf16_1, 1, bf16, true)
-SUMS(gelu_sums_f32_8, 8, float, true)
-SUMS(gelu_sums_f32_1, 1, float, true)
+SUMS(sums_bf16_8, 8, bf16, ALONE)
+SUMS(sums_bf16_1, 1, bf16, ALONE)
+SUMS(sums_f32_8, 8, float, ALONE)
+SUMS(sums_f32_1, 1, float, ALONE)
+SUMS(gelu_sums_bf16_8, 8, bf16, GELU)
+SUMS(gelu_sums_bf16_1, 1, bf16, GELU)
+SUMS(gelu_sums_f32_8, 8, float, GELU)
+SUMS(gelu_sums_f32_1, 1, float, GELU)
+SUMS(slope_sums_bf16_8, 8, bf16, SLOPE)
+SUMS(slope_sums_bf16_1, 1, bf16, SLOPE)
+SUMS(slope_sums_f32_8, 8, float, SLOPE)
+SUMS(slope_sums_f32_1, 1, float, SLOPE)
 
 // sums[n] = the sum of partial[pieces, n], on top of what is there if asked: 32 columns a block, its warps sharing the
 // pieces.

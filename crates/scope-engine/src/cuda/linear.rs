@@ -2,6 +2,7 @@
 
 use super::{
     Cuda,
+    fused_product::{Fused, What},
     gemm::{Kind, Operands, Shape},
     kernels::{GEMM, Grid, LINEAR},
     kind,
@@ -21,7 +22,7 @@ const PIECES: usize = 64;
 /// Rows of at most this many numbers have kernels of their own.
 const NARROW: usize = 8;
 
-/// The layer's value, and the product before bias and GELU if the tape wants it.
+/// The layer's value, and the slope of GELU if the tape wants it.
 pub(crate) fn forward(
     cuda: &Cuda,
     tape: &Tape<'_>,
@@ -43,21 +44,77 @@ pub(crate) fn forward(
             let value = value.value();
             (product(value.dtype(), Some(layer.bias), Some(value))?, None)
         }
-        Epilogue::AddRows(rows) => {
-            let y = product(Dtype::F32, Some(layer.bias), None)?;
-            let table = params.layout().param(rows).range.len();
-            let added = (params.address(rows, Dtype::F32), table);
-            finish(cuda, &y, None, Some(added), false, &y)?;
-            (y, None)
-        }
-        Epilogue::Gelu => {
-            let before = product(compute, None, None)?;
-            // Where nobody asks for the product again, GELU takes its place, and the cache may still hold it.
-            let y = if tape.is_recording() { Tensor::on_cuda(cuda, shape, compute)? } else { before.clone() };
-            finish(cuda, &before, Some(params.address(layer.bias, Dtype::F32)), None, true, &y)?;
-            (y, tape.is_recording().then_some(before))
-        }
+        Epilogue::AddRows(rows) => (add_rows(cuda, params, layer, x, rows, shape)?, None),
+        Epilogue::Gelu => gelu(cuda, tape, layer, x, shape)?,
     })
+}
+
+/// A layer plus a table of rows again and again: in the product where that is faster.
+fn add_rows(
+    cuda: &Cuda,
+    params: &Params,
+    layer: Linear,
+    x: &Tensor,
+    rows: ParamId,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    let y = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
+    let n = shape.last().copied().unwrap_or(1);
+    let m = y.len() / n.max(1);
+    let (k, input, out) = (x.len() / m.max(1), x.dtype(), Dtype::F32);
+    let (table, numbers) = (params.address(rows, out), params.layout().param(rows).range.len());
+    let period = numbers / n.max(1);
+    let together = || {
+        let shape = Shape { kind: Kind::Forward, m, n, k, input, out, bias: true, add: true, period };
+        let (left, right) = (x.address(), params.address(layer.weight, input));
+        let bias = params.address(layer.bias, out);
+        cuda.product(shape, Operands { left, right, bias, add: table, out: y.address() })
+    };
+    let apart = || {
+        multiply(cuda, params, layer.weight, Some(layer.bias), None, x, &y)?;
+        finish(cuda, &y, None, Some((table, numbers)), None, &y)
+    };
+    let possible = aligned(k, input) && aligned(n, input) && m.is_multiple_of(period.max(1));
+    if possible && cuda.faster(&format!("AddRows {m} {n} {k} {input} every {period}"), together, apart)? {
+        together()?;
+    } else {
+        apart()?;
+    }
+    Ok(y)
+}
+
+/// GELU of a layer, and its slope if the tape wants it: in the product's epilogue where that is faster.
+fn gelu(
+    cuda: &Cuda,
+    tape: &Tape<'_>,
+    layer: Linear,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    let (params, compute) = (tape.params(), tape.compute());
+    let y = Tensor::on_cuda(cuda, shape, compute)?;
+    let slope = tape.is_recording().then(|| Tensor::on_cuda(cuda, shape, compute)).transpose()?;
+    let bias = params.address(layer.bias, Dtype::F32);
+    let n = shape.last().copied().unwrap_or(1);
+    let m = y.len() / n.max(1);
+    let what = if slope.is_some() { What::GeluAndSlope } else { What::Gelu };
+    let fused = Fused { m, n, k: x.len() / m.max(1), what };
+    let together = || {
+        let factors = [x.address(), params.address(layer.weight, compute), bias];
+        fused.gelu(cuda, factors, &y, slope.as_ref())
+    };
+    let apart = || {
+        // The product stands where the slope will, or GELU itself.
+        let before = slope.as_ref().unwrap_or(&y);
+        multiply(cuda, params, layer.weight, None, None, x, before)?;
+        finish(cuda, before, Some(bias), None, Some(slope.as_ref()), &y)
+    };
+    if fused.possible(cuda, compute) && fused.wanted(cuda, together, apart)? {
+        together()?;
+    } else {
+        apart()?;
+    }
+    Ok((y, slope))
 }
 
 /// Whether the library takes a matrix with rows of this length.
@@ -82,8 +139,17 @@ fn multiply(
     let right = params.address(weight, input);
     if aligned(k, input) && aligned(n, input) {
         let (bias_at, add) = (bias.map(|id| params.address(id, out)), residual.map(Tensor::address));
-        let shape =
-            Shape { kind: Kind::Forward, m, n, k, input, out, bias: bias.is_some(), add: add.is_some() };
+        let shape = Shape {
+            kind: Kind::Forward,
+            m,
+            n,
+            k,
+            input,
+            out,
+            bias: bias.is_some(),
+            add: add.is_some(),
+            period: 0,
+        };
         let (left, bias, add) = (x.address(), bias_at.unwrap_or(0), add.unwrap_or(0));
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
@@ -99,7 +165,7 @@ fn multiply(
     let (left, right) = ((x.address(), [k, 1]), (right, [k, 1]));
     any_product(cuda, [m, n, k], left, right, bias, (input, y.address(), out), false)?;
     match residual {
-        Some(_) => finish(cuda, y, None, Some((added, 0)), false, y),
+        Some(_) => finish(cuda, y, None, Some((added, 0)), None, y),
         None => Ok(()),
     }
 }
@@ -133,20 +199,21 @@ pub(super) fn any_product(
     cuda.launch(GEMM, &name, Grid { blocks, ..Grid::of(1, 256) }, &arguments)
 }
 
-/// out = f(u + bias) + added, f being nothing or GELU. `u` may have longer rows than `out`; what is added has the
-/// shape of `out`, or repeats after a number of elements that is not zero. `out` may be `u`.
+/// out = f(u + bias) + added, f being nothing or GELU, whose slope is written too if there is a tensor for it. `u` may have
+/// longer rows than `out`; what is added has the shape of `out`, or repeats after a number of elements that is not zero.
+/// `out` or the slope may be `u`.
 pub(super) fn finish(
     cuda: &Cuda,
     u: &Tensor,
     bias: Option<u64>,
     added: Option<(u64, usize)>,
-    gelu: bool,
+    gelu: Option<Option<&Tensor>>,
     out: &Tensor,
 ) -> Result<(), EngineError> {
     let last = |tensor: &Tensor| tensor.shape().last().copied().unwrap_or(1);
     let (n, stride) = (last(out), last(u));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
-    let name = if gelu { "gelu" } else { "bias" };
+    let name = if gelu.is_some() { "gelu" } else { "bias" };
     let name = format!("{name}_{}_{}_{width}", kind(u.dtype()), kind(out.dtype()));
     let (added, period) = added.unwrap_or((0, 0));
     let arguments = [
@@ -154,6 +221,7 @@ pub(super) fn finish(
         bias.unwrap_or(0).into(),
         added.into(),
         out.into(),
+        gelu.flatten().map_or(0, Tensor::address).into(),
         out.len().into(),
         n.into(),
         stride.into(),
@@ -162,17 +230,39 @@ pub(super) fn finish(
     cuda.launch(LINEAR, &name, Grid::over(out.len() / width), &arguments)
 }
 
-/// db += column sums of h, where h = g or g gelu'(before + b); gives back h, in the precision of the products.
+/// db += column sums of h, where h = g or g gelu'(W x + b); gives back h, in the precision of the products.
 pub(crate) fn bias_gradient(
     cuda: &Cuda,
     record: &LinearRecord,
     gradient: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    through_gelu(cuda, record.layer, record.before.as_ref(), gradient, record.x.value().dtype(), flow)
+    let compute = record.x.value().dtype();
+    let Some(slope) = &record.before else {
+        return through_gelu(cuda, record.layer, None, gradient, compute, flow);
+    };
+    let g = add::convert(gradient.clone(), compute)?;
+    let sums = flow.into().address(record.layer.bias);
+    let (h, partial) = match flow.take_sloped(&g) {
+        Some(partial) => (g, partial),
+        None => times_slope(cuda, &g, slope).map(|(h, partial)| (h, Some(partial)))?,
+    };
+    match partial {
+        Some(partial) => add_up(cuda, &partial, sums)?,
+        None => cuda.aside(&[&h], || column_sums(cuda, &h, Made::Alone, sums))?,
+    }
+    Ok(h)
 }
 
-/// As `bias_gradient`, for linear layers and convolutions.
+/// h = g slope, and sums of its columns over blocks of rows.
+pub(crate) fn times_slope(cuda: &Cuda, g: &Tensor, slope: &Tensor) -> Result<(Tensor, Tensor), EngineError> {
+    let h = Tensor::on_cuda(cuda, g.shape(), g.dtype())?;
+    let n = g.shape().last().copied().unwrap_or(1);
+    let partial = block_sums(cuda, g, n, Made::Slope(slope, &h))?;
+    Ok((h, partial))
+}
+
+/// As `bias_gradient`, for layers that remember their value before GELU.
 pub(super) fn through_gelu(
     cuda: &Cuda,
     layer: Linear,
@@ -183,43 +273,55 @@ pub(super) fn through_gelu(
 ) -> Result<Tensor, EngineError> {
     let g = add::convert(gradient.clone(), compute)?;
     let sums = flow.into().address(layer.bias);
-    let n = g.shape().last().copied().unwrap_or(1);
     let Some(before) = before else {
         match flow.sums_of(&g) {
-            Some(partial) => bias_sums(cuda, &partial, sums)?,
-            None => cuda.aside(&[&g], || column_sums(cuda, &g, n, None, sums))?,
+            Some(partial) if partial.shape().len() == 3 => bias_sums(cuda, &partial, sums)?,
+            Some(partial) => add_up(cuda, &partial, sums)?,
+            None => cuda.aside(&[&g], || column_sums(cuda, &g, Made::Alone, sums))?,
         }
         return Ok(g);
     };
     let h = Tensor::on_cuda(cuda, g.shape(), compute)?;
-    let gelu = (before, flow.params().address(layer.bias, Dtype::F32), &h);
-    column_sums(cuda, &g, n, Some(gelu), sums)?;
+    let bias = flow.params().address(layer.bias, Dtype::F32);
+    column_sums(cuda, &g, Made::Gelu(before, bias, &h), sums)?;
     Ok(h)
 }
 
-/// Column sums of g \[m, n\], or of h = g gelu'(before + bias), which is then written, at an address or added to what
-/// is there.
-fn column_sums(
-    cuda: &Cuda,
-    g: &Tensor,
-    n: usize,
-    gelu: Option<(&Tensor, u64, &Tensor)>,
-    (sums, accumulate): (u64, bool),
-) -> Result<(), EngineError> {
+/// What the columns summed are made of, beside a gradient g.
+#[derive(Clone, Copy)]
+enum Made<'a> {
+    /// Nothing.
+    Alone,
+    /// h = g gelu'(u + bias), which is written.
+    Gelu(&'a Tensor, u64, &'a Tensor),
+    /// h = g slope, which is written.
+    Slope(&'a Tensor, &'a Tensor),
+}
+
+/// Adds column sums at an address, or to what is there.
+fn column_sums(cuda: &Cuda, g: &Tensor, made: Made<'_>, sums: (u64, bool)) -> Result<(), EngineError> {
+    let n = g.shape().last().copied().unwrap_or(1);
+    add_up(cuda, &block_sums(cuda, g, n, made)?, sums)
+}
+
+/// Column sums of g \[m, n\], or of what is made of it, over blocks of rows: \[blocks, n\].
+fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tensor, EngineError> {
     let m = g.len() / n.max(1);
-    let stride = gelu.map_or(n, |(before, ..)| before.shape().last().copied().unwrap_or(n));
+    let (name, beside, bias, h) = match made {
+        Made::Alone => ("sums", None, 0, 0),
+        Made::Gelu(before, bias, h) => ("gelu_sums", Some(before), bias, h.address()),
+        Made::Slope(slope, h) => ("slope_sums", Some(slope), 0, h.address()),
+    };
+    let stride = beside.map_or(n, |beside| beside.shape().last().copied().unwrap_or(n));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
-    let lanes = n.div_ceil(width).next_power_of_two().min(32);
+    let lanes = lanes(n.div_ceil(width));
     let groups = n.div_ceil(lanes * width);
     let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
     let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
     let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
-    let name = if gelu.is_some() { "gelu_sums" } else { "sums" };
-    let name = format!("{name}_{}_{width}", kind(g.dtype()));
-    let (before, bias, h) = gelu.map_or((0, 0, 0), |(u, bias, h)| (u.address(), bias, h.address()));
     let arguments = [
         g.into(),
-        before.into(),
+        beside.map_or(0, Tensor::address).into(),
         bias.into(),
         h.into(),
         (&partial).into(),
@@ -228,10 +330,23 @@ fn column_sums(
         stride.into(),
         lanes.into(),
     ];
+    let name = format!("{name}_{}_{width}", kind(g.dtype()));
     cuda.launch(LINEAR, &name, Grid { blocks: [groups, pieces], ..Grid::of(1, 256) }, &arguments)?;
-    let arguments = [(&partial).into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
+    Ok(partial)
+}
+
+/// How many lanes share a row of so many vectors: a power of two of which whole groups fill the row, if it is not too small.
+fn lanes(vectors: usize) -> usize {
+    let whole = 1 << vectors.trailing_zeros().min(5);
+    if whole >= 4 { whole } else { vectors.next_power_of_two().min(32) }
+}
+
+/// Adds up sums over blocks \[blocks, n\], beside the main stream.
+fn add_up(cuda: &Cuda, partial: &Tensor, (sums, accumulate): (u64, bool)) -> Result<(), EngineError> {
+    let (pieces, n) = (partial.shape()[0], partial.shape()[1]);
+    let arguments = [partial.into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
     let grid = Grid::of(n.div_ceil(32), 32 * pieces.min(32));
-    cuda.aside(&[&partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
+    cuda.aside(&[partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
 }
 
 /// The table of positions gets the sum over the batch.
@@ -243,7 +358,10 @@ pub(crate) fn position_gradient(
 ) -> Result<(), EngineError> {
     let numbers = flow.params().layout().param(positions).range.len();
     let sums = flow.into().address(positions);
-    cuda.aside(&[gradient], || column_sums(cuda, gradient, numbers, None, sums))
+    cuda.aside(&[gradient], || {
+        let partial = block_sums(cuda, gradient, numbers, Made::Alone)?;
+        add_up(cuda, &partial, sums)
+    })
 }
 
 /// dW += h^T x, beside the main stream.
@@ -268,8 +386,17 @@ fn outer_product(
     let k = x.len() / rows.max(1);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
-        let shape =
-            Shape { kind: Kind::Weight, m, n, k, input, out: Dtype::F32, bias: false, add: accumulate };
+        let shape = Shape {
+            kind: Kind::Weight,
+            m,
+            n,
+            k,
+            input,
+            out: Dtype::F32,
+            bias: false,
+            add: accumulate,
+            period: 0,
+        };
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
@@ -306,31 +433,52 @@ fn narrow_gradient(
     cuda.launch(LINEAR, &format!("narrow_gradient_{}", kind(h.dtype())), grid, &arguments)
 }
 
-/// dx = h W.
+/// dx = h W, for what x came from. If that was GELU, the product takes its slope along where that is faster.
 pub(crate) fn input_gradient(
     cuda: &Cuda,
     record: &LinearRecord,
     h: &Tensor,
-    params: &Params,
-) -> Result<Tensor, EngineError> {
-    let (n, input) = (h.shape().last().copied().unwrap_or(1), h.dtype());
-    let m = h.len() / n.max(1);
-    let dx = Tensor::on_cuda(cuda, record.x.shape(), input)?;
-    let k = dx.len() / m.max(1);
-    let right = params.address(record.layer.weight, input);
-    if aligned(n, input) && aligned(k, input) {
-        let shape = Shape { kind: Kind::Input, m, n: k, k: n, input, out: input, bias: false, add: false };
-        cuda.product(shape, Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() })?;
-    } else {
-        any_product(
-            cuda,
-            [m, k, n],
-            (h.address(), [n, 1]),
-            (right, [1, k]),
-            0,
-            (input, dx.address(), input),
-            false,
-        )?;
+    flow: &mut Flow<'_>,
+) -> Result<(), EngineError> {
+    let (x, compute) = (&record.x, h.dtype());
+    let k = h.shape().last().copied().unwrap_or(1);
+    let m = h.len() / k.max(1);
+    let dx = Tensor::on_cuda(cuda, x.shape(), compute)?;
+    let n = dx.len() / m.max(1);
+    let right = flow.params().address(record.layer.weight, compute);
+    let fused = Fused { m, n, k, what: What::TimesSlope };
+    let slope = flow.slope_awaiting(x).filter(|slope| slope.shape() == x.shape());
+    if let Some(slope) = slope.filter(|_| fused.possible(cuda, compute)) {
+        let partial = Tensor::on_cuda(cuda, &[fused.pieces(), n], Dtype::F32)?;
+        let together = || fused.times_slope(cuda, [h.address(), right], &slope, &dx, &partial);
+        let apart = || {
+            product_with(cuda, [m, n, k], h, right, &dx)?;
+            times_slope(cuda, &dx, &slope).map(drop)
+        };
+        if fused.wanted(cuda, together, apart)? {
+            together()?;
+            return flow.give_sloped(x, dx, partial);
+        }
     }
-    Ok(dx)
+    product_with(cuda, [m, n, k], h, right, &dx)?;
+    flow.give(x, dx)
+}
+
+/// dx \[m, n\] = h \[m, k\] W \[k, n\].
+fn product_with(
+    cuda: &Cuda,
+    [m, n, k]: [usize; 3],
+    h: &Tensor,
+    right: u64,
+    dx: &Tensor,
+) -> Result<(), EngineError> {
+    let input = h.dtype();
+    if aligned(k, input) && aligned(n, input) {
+        let shape =
+            Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false, period: 0 };
+        let operands = Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() };
+        return cuda.product(shape, operands);
+    }
+    let (left, right) = ((h.address(), [k, 1]), (right, [1, n]));
+    any_product(cuda, [m, n, k], left, right, 0, (input, dx.address(), input), false)
 }

@@ -5,7 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use cudarc::driver::{CudaContext, result};
@@ -16,9 +19,20 @@ use crate::error::EngineError;
 /// Sizes are rounded to this.
 const GRAIN: usize = 512;
 
+/// How many bytes all stores of a card hold, in use or free for reuse.
+#[derive(Debug, Default)]
+pub(super) struct Ledger(AtomicUsize);
+
+impl Ledger {
+    pub(super) fn held(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Blocks that are free, by size.
 pub(crate) struct Store {
     context: Arc<CudaContext>,
+    ledger: Arc<Ledger>,
     free: Mutex<BTreeMap<usize, Vec<u64>>>,
 }
 
@@ -29,8 +43,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    pub(super) fn new(context: Arc<CudaContext>) -> Self {
-        Self { context, free: Mutex::default() }
+    pub(super) fn new(context: Arc<CudaContext>, ledger: Arc<Ledger>) -> Self {
+        Self { context, ledger, free: Mutex::default() }
     }
 
     /// Memory for `bytes` bytes: the smallest free block that does not waste a fifth of itself, or a fresh one.
@@ -51,23 +65,33 @@ impl Store {
     fn fresh(&self, size: usize) -> Result<u64, EngineError> {
         self.context.bind_to_thread().map_err(super::failed("using the card on this thread"))?;
         // SAFETY: the address is freed once, when the store is dropped.
-        unsafe { result::malloc_sync(size) }.map_err(|error| match result::mem_get_info() {
-            Ok((free, total)) => EngineError::CardMemory { wanted: size, free, total },
-            Err(_) => super::failed("allocating memory")(error),
-        })
+        unsafe { result::malloc_sync(size) }
+            .map_err(|error| match result::mem_get_info() {
+                Ok((free, total)) => EngineError::CardMemory { wanted: size, free, total },
+                Err(_) => super::failed("allocating memory")(error),
+            })
+            .inspect(|_| _ = self.ledger.0.fetch_add(size, Ordering::Relaxed))
+    }
+
+    /// Gives the blocks that are free back to the card.
+    pub(super) fn trim(&self) {
+        if self.context.bind_to_thread().is_err() {
+            return;
+        }
+        for (size, addresses) in std::mem::take(&mut *locked(&self.free)) {
+            for address in addresses {
+                // SAFETY: allocated in `fresh`; freeing waits for kernels that still use it. If it fails, the process
+                // is ending and the driver frees it.
+                let _ = unsafe { result::free_sync(address) };
+                self.ledger.0.fetch_sub(size, Ordering::Relaxed);
+            }
+        }
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_err() {
-            return;
-        }
-        for address in locked(&self.free).values().flatten() {
-            // SAFETY: allocated in `fresh`; freeing waits for kernels that still use it. If it fails, the process
-            // is ending and the driver frees it.
-            let _ = unsafe { result::free_sync(*address) };
-        }
+        self.trim();
     }
 }
 

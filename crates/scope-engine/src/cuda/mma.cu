@@ -1,6 +1,6 @@
 // Tensor-core primitives: 16 x 8 x 16 products of bf16, 8 x 8 matrices from shared memory, asynchronous copies.
 
-extern __shared__ __align__(128) unsigned char memory[];
+extern __shared__ __align__(1024) unsigned char memory[];
 
 __device__ __forceinline__ u32 shared_start() { return (u32)__cvta_generic_to_shared(memory); }
 

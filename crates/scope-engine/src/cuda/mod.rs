@@ -12,11 +12,13 @@
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
 mod cache;
+mod choices;
 pub(crate) mod conv3x3;
 mod conv_narrow;
 mod convolution;
 pub(crate) mod elementwise;
 pub(crate) mod flat;
+mod fused_product;
 mod gemm;
 mod graph;
 pub(crate) mod heads;
@@ -33,6 +35,7 @@ pub(crate) mod mix_modes;
 pub(crate) mod operators;
 pub(crate) mod slices;
 pub(crate) mod table;
+mod tensor_map;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,11 +46,14 @@ use crate::{
     error::EngineError,
 };
 
+pub(crate) use fused_product::Fusing;
 pub use graph::Graph;
 pub(crate) use memory::Memory;
 
 use cache::Cache;
+use choices::Choices;
 use convolution::Convolutions;
+use fused_product::FusingSwitch;
 use gemm::Products;
 use kernels::Kernels;
 use lanes::Lanes;
@@ -69,6 +75,8 @@ struct Inner {
     products: Products,
     convolutions: Convolutions,
     cache: Cache,
+    choices: Choices,
+    fusing: FusingSwitch,
 }
 
 impl std::fmt::Debug for Inner {
@@ -119,6 +127,8 @@ impl Cuda {
             products,
             convolutions: Convolutions::default(),
             cache,
+            choices: Choices::default(),
+            fusing: FusingSwitch::default(),
         };
         Ok(Self(Arc::new(inner)))
     }

@@ -55,7 +55,7 @@ impl Record for AttentionRecord {
         let dqkv = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::attention::backward(&cpu, saved, &gradient, self.heads),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda::attention::backward(&cuda, saved, &gradient, self.heads)?,
+            Device::Cuda(cuda) => cuda::attention::backward(&cuda, saved, &gradient, self.heads, flow)?,
         };
         flow.give(&self.qkv, dqkv)
     }

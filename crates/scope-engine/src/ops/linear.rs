@@ -49,7 +49,7 @@ pub(crate) struct LinearRecord {
     pub(crate) layer: Linear,
     /// \[m, k\].
     pub(crate) x: Var,
-    /// The value before GELU, if there was one.
+    /// The value before GELU, if there was one; on a card the slope of GELU there.
     pub(crate) before: Option<Tensor>,
     residual: Option<Var>,
     positions: Option<ParamId>,
@@ -122,11 +122,15 @@ impl Record for LinearRecord {
                 }
                 cuda::linear::weight_gradient(&cuda, self, &h, flow)?;
                 if flow.wants(&self.x) {
-                    let dx = cuda::linear::input_gradient(&cuda, self, &h, flow.params())?;
-                    flow.give(&self.x, dx)?;
+                    cuda::linear::input_gradient(&cuda, self, &h, flow)?;
                 }
             }
         }
         Ok(())
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn slope(&self) -> Option<&Tensor> {
+        self.before.as_ref().filter(|slope| matches!(slope.device(), Device::Cuda(_)))
     }
 }

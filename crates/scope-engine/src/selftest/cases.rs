@@ -11,14 +11,24 @@ use crate::{
 /// All cases.
 pub(super) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
-    for [m, k, n] in [[96, 64, 128], [512, 256, 512], [30, 7, 5], [300, 2, 24]] {
+    for [m, k, n] in [[96, 64, 128], [512, 256, 512], [30, 7, 5], [300, 2, 24], [314, 200, 72]] {
         cases.extend(linear(m, k, n));
     }
+    for sizes in [[1200, 128, 384, 256], [314, 72, 200, 136], [30, 16, 24, 8], [30, 7, 5, 3]] {
+        cases.extend([false, true].map(|twice| gelu_to(sizes, twice)));
+    }
     cases.extend([512, 256, 33].map(layer_norm));
-    for [tokens, heads, size] in
-        [[256, 3, 64], [256, 2, 32], [192, 2, 64], [64, 2, 32], [16, 2, 8], [5, 1, 6]]
-    {
-        cases.push(attention(tokens, heads, size));
+    for [batch, tokens, heads, size] in [
+        [2, 256, 3, 64],
+        [2, 256, 2, 32],
+        [2, 192, 2, 64],
+        [2, 64, 2, 32],
+        [2, 16, 2, 8],
+        [2, 5, 1, 6],
+        [17, 256, 8, 64],
+        [67, 128, 1, 64],
+    ] {
+        cases.push(attention(batch, tokens, heads, size));
     }
     for [c, o] in [[2, 16], [16, 2], [24, 16], [2, 64], [64, 2], [2, 96], [96, 2]] {
         cases.extend(conv3x3(c, o));
@@ -65,6 +75,22 @@ fn linear(m: usize, k: usize, n: usize) -> Vec<Case> {
     cases
 }
 
+/// GELU whose value goes to another layer, or to two, the second of which finds a gradient that has its slope already.
+fn gelu_to([m, k, n, o]: [usize; 4], twice: bool) -> Case {
+    let declare = move |layout: &mut Layout| -> super::Forward {
+        let mut root = layout.root();
+        let layer = Linear::declare(root.scope("layer"), k, n);
+        let [first, second] = ["first", "second"].map(|name| Linear::declare(root.scope(name), n, o));
+        Box::new(move |tape, inputs| {
+            let y = tape.linear(&inputs[0], layer, Epilogue::Gelu)?;
+            let z = tape.linear(&y, first, Epilogue::Wide)?;
+            if twice { tape.linear(&y, second, Epilogue::Add(&z)) } else { Ok(z) }
+        })
+    };
+    let name = format!("linear gelu {m}x{k}x{n} to {o}{}", if twice { " twice" } else { "" });
+    Case { name, inputs: vec![vec![2, m / 2, k]], tracked: true, declare: Box::new(declare) }
+}
+
 /// A normalisation on a branch beside the stream, so that its gradient meets another that has arrived; the layer
 /// before takes its bias's gradient from the sums the normalisation leaves.
 fn layer_norm(width: usize) -> Case {
@@ -81,12 +107,12 @@ fn layer_norm(width: usize) -> Case {
     Case { name, inputs: vec![vec![2, 301, 24]], tracked: true, declare: Box::new(declare) }
 }
 
-fn attention(tokens: usize, heads: usize, size: usize) -> Case {
+fn attention(batch: usize, tokens: usize, heads: usize, size: usize) -> Case {
     let declare = move |_: &mut Layout| -> super::Forward {
         Box::new(move |tape, inputs| tape.attention(&inputs[0], heads))
     };
-    let name = format!("attention {tokens} tokens, {heads} heads of {size}");
-    let inputs = vec![vec![2, tokens, 3 * heads * size]];
+    let name = format!("attention {tokens} tokens, {batch} times {heads} heads of {size}");
+    let inputs = vec![vec![batch, tokens, 3 * heads * size]];
     Case { name, inputs, tracked: true, declare: Box::new(declare) }
 }
 

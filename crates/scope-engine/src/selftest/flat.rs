@@ -20,7 +20,7 @@ pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, En
     let pairs = expected.iter().zip(&got);
     Ok(pairs
         .map(|((name, expected), (_, got))| Check {
-            name: (*name).to_owned(),
+            name: format!("parameters: {name}"),
             error: relative_error(got, expected),
             limit: LIMIT,
         })

@@ -149,14 +149,12 @@ impl ColourScale {
         let most = self.low.abs().max(self.high.abs());
         [0.0, 0.5, 1.0].map(|share| {
             let value = self.low + share * span;
-            let text = if value.abs() < 1e-9 * most {
-                "0".to_owned()
-            } else if (1e-2..1e5).contains(&most) {
-                format!("{value:.*}", (2.0 - span.log10().floor()).clamp(0.0, 5.0) as usize)
-            } else {
-                format!("{value:.2e}")
+            let text = match (1e-2..1e5).contains(&most) {
+                true => format!("{value:.*}", (2.0 - span.log10().floor()).clamp(0.0, 5.0) as usize),
+                false => format!("{value:.2e}"),
             };
-            (share, text)
+            let zero = value.abs() < 1e-9 * most || text.trim_matches(['-', '0', '.']).is_empty();
+            (share, if zero { "0".to_owned() } else { text })
         })
     }
 }
@@ -271,6 +269,8 @@ mod tests {
             assert_eq!(scale.low, -scale.high);
             assert_eq!(scale.ticks().map(|(_, text)| text), ["-1.55", "0", "1.55"]);
         }
+        let nearly = ColourScale::of(&[panel(&[-0.001, 4.5], None, Measure::Field)]);
+        assert_eq!(nearly.ticks().map(|(_, text)| text), ["0", "2.25", "4.50"]);
         let deviation = ColourScale::of(&[panel(&values[120..], None, Measure::Deviation)]);
         assert_eq!(deviation.low, 0.0);
     }

@@ -111,8 +111,8 @@ impl fmt::Display for Warning {
             }
             Warning::Gaps { ratio, condition, largest } => write!(
                 f,
-                "sensors are clustered: mean gaps are {ratio:.1} times those of {condition}, and the widest is {largest:.2} of \
-                 the square's side; far from sensors expect larger errors"
+                "sensors leave wide gaps: on average {ratio:.1} times those of {condition}, and at most {largest:.2} of the \
+                 square's side; far from sensors expect larger errors"
             ),
             Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
             Warning::NoHeldOut(task) => write!(

@@ -65,17 +65,18 @@ impl Catalogue {
         }
     }
 
-    /// All models with cards, each name once.
+    /// All weight files with a card beside them, each name once.
     pub fn cards(&self) -> Result<Vec<Found>, ModelError> {
         let mut all: Vec<Found> = Vec::new();
         for folder in &self.folders {
             let Ok(entries) = fs::read_dir(folder) else { continue };
             let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
             paths.sort_unstable();
-            for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "toml")) {
-                let card = Card::read(path)?;
-                let place = Place::File(path.with_file_name(&card.weights.file));
-                all.push(Found::carded(place, card));
+            for weights in paths.into_iter().filter(|path| path.extension() == Some("safetensors".as_ref())) {
+                let card = Card::beside(&weights);
+                if card.is_file() {
+                    all.push(Found::carded(Place::File(weights), Card::read(&card)?));
+                }
             }
         }
         for Embedded { weights, card } in &self.embedded {

@@ -68,6 +68,11 @@ impl RunFolder {
         self.path.join("state")
     }
 
+    /// Which algorithms a card computed with: with the same ones, another run on that card gives the same bits.
+    pub fn algorithms(&self) -> PathBuf {
+        self.path.join("algorithms.txt")
+    }
+
     /// What every step measured.
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")

@@ -13,7 +13,8 @@ mod tensorboard;
 
 use std::time::{Duration, Instant};
 
-use scope_data::Dataset;
+use scope_data::{Dataset, write_whole};
+use scope_engine::Device;
 use scope_model::{About, Adapted, Training, View, WeightFile, WeightKind};
 
 pub use checkpoint::Position;
@@ -74,6 +75,15 @@ pub trait Observer {
     fn alarm(&mut self, text: &str);
     /// Whether the run is to stop after the current step.
     fn stop(&self) -> bool;
+}
+
+/// Nobody watches, and nobody asks to stop.
+impl Observer for () {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, _: &str) {}
+    fn stop(&self) -> bool {
+        false
+    }
 }
 
 /// A run under way.
@@ -243,6 +253,9 @@ impl Session<'_> {
         let (pde, constants) = (meta.pde, meta.constants());
         let about = About { pde, constants, config: architecture, training: Some(training) };
         WeightFile::write(&self.folder.model(), &params, &about, WeightKind::F32)?;
+        if let Device::Cuda(cuda) = learner.device() {
+            write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
+        }
         self.saved = Instant::now();
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! `scope doctor`: what this machine has, and whether a card computes what the processor computes.
 
+use anyhow::bail;
 use clap::Args;
 use scope_engine::{Cpu, Cuda, Device, selftest};
 use scope_model::{Model, Preset};
@@ -13,7 +14,8 @@ use crate::terminal::{complain_of, print_json, say};
 const EXAMPLES: &str = "\
 Examples:
   scope doctor
-  scope doctor --selftest";
+  scope doctor --selftest
+  scope doctor --selftest --only attention";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -21,6 +23,9 @@ pub(crate) struct Doctor {
     /// Check every operation and one training step of the card against the processor
     #[arg(long)]
     selftest: bool,
+    /// Check only operations with this word in their names
+    #[arg(long, value_name = "WORD", requires = "selftest")]
+    only: Option<String>,
     /// Which card
     #[arg(long, value_name = "N", default_value_t = 0)]
     card: usize,
@@ -79,7 +84,14 @@ impl Doctor {
         }
         if self.selftest {
             let card = opened?;
-            findings.checks = check(&card)?;
+            findings.checks = match &self.only {
+                Some(word) => operations(&card, word)?,
+                None => operations(&card, "")?.into_iter().chain(training_step(&card)?).collect(),
+            };
+            if findings.checks.is_empty() {
+                let word = self.only.unwrap_or_default();
+                bail!("no operation that is checked has \"{word}\" in its name");
+            }
         }
         if self.json {
             print_json(&findings)?;
@@ -104,13 +116,18 @@ fn describe(cuda: &Cuda) -> anyhow::Result<Card> {
     })
 }
 
-/// Every operation, then one training step.
-fn check(card: &Device) -> anyhow::Result<Vec<Checked>> {
-    let operations = selftest::run(card)?.into_iter().map(|check| {
+/// The operations with a word in their names.
+fn operations(card: &Device, only: &str) -> anyhow::Result<Vec<Checked>> {
+    let checked = |check: selftest::Check| {
         let passed = check.passed();
         Checked { name: check.name, error: check.error, limit: check.limit, passed }
-    });
-    let mut checks: Vec<Checked> = operations.collect();
+    };
+    Ok(selftest::run(card, only)?.into_iter().map(checked).collect())
+}
+
+/// One training step.
+fn training_step(card: &Device) -> anyhow::Result<Vec<Checked>> {
+    let mut checks = Vec::new();
     let (expected, got) = (step(&Device::all_threads())?, step(card)?);
     let numbers = |measured: &Measured| {
         let losses = measured.losses.iter().map(|(c, loss)| (format!("loss {}", c.letter()), *loss));

@@ -189,7 +189,11 @@ impl Cuda {
         unsafe { dnn::set_stream(handle.0, self.stream().cast()) }.map_err(failed("choosing a stream"))?;
         let plan = match plans.entry(shape) {
             Entry::Occupied(plan) => plan.into_mut(),
-            Entry::Vacant(place) => place.insert(self.fastest_plan(handle, shape, operands)?),
+            Entry::Vacant(place) => {
+                let plan = place.insert(self.fastest_plan(handle, shape, operands)?);
+                self.note_choice(&format!("convolution {shape}"), &format!("suggestion {}", plan.place));
+                plan
+            }
         };
         self.execute(handle, plan, operands)
     }

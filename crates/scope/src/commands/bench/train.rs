@@ -1,9 +1,11 @@
 //! `scope bench train`: how fast a model takes training steps.
 
+use std::time::Duration;
+
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{Model, Preset};
-use scope_train::{Objective, RecordedTrainer, Trainer};
+use scope_model::{Head, Model, Preset, View};
+use scope_train::{Adaptation, Objective, RecordedTrainer, TrainError, Trainer};
 use serde::Serialize;
 
 use super::{Measuring, device_name, median_card_time, median_time};
@@ -22,8 +24,8 @@ pub(crate) struct BenchTrain {
     /// How large a model
     #[arg(long, default_value = "base", value_parser = model_names())]
     model: Preset,
-    /// What is minimised; full-idle is full while its variance term is zero
-    #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo"])]
+    /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement decoder
+    #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
     objective: String,
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -41,37 +43,37 @@ struct Row {
     device: String,
     median_ms: f64,
     draws_per_second: f64,
+    /// What is held of a card's memory, in GiB.
+    memory_gib: Option<f64>,
 }
 
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
-        let objective = match self.objective.as_str() {
-            "full" => Objective::FULL,
-            "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
-            "fjv" => Objective::FJV,
-            _ => Objective::FO,
-        };
         let examples = made_up::examples(&device, 128, self.batch)?;
-        let mut trainer = Trainer::new(model, objective)?;
-        let time = match &device {
-            Device::Cpu(_) => median_time(self.measuring.seconds, || {
-                trainer.step(&examples, 1e-6, 0.996)?;
-                Ok(())
-            })?,
-            Device::Cuda(cuda) => {
-                let mut recorded = RecordedTrainer::new(cuda, trainer);
-                recorded.step_on(&examples, 1e-6, 0.996)?;
-                median_card_time(self.measuring.seconds, || {
-                    let mut step = Ok(());
-                    let time = cuda.time(|| {
-                        step = recorded.step_on(&examples, 1e-6, 0.996).map(drop);
-                        Ok(())
-                    })?;
-                    step?;
-                    Ok(time)
-                })?
+        let (time, memory_gib) = match self.objective.as_str() {
+            "sp-10m" => {
+                let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
+                self.measure(&device, || adaptation.step(&examples, 1e-6).map(drop))?
+            }
+            name => {
+                let objective = match name {
+                    "full" => Objective::FULL,
+                    "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
+                    "fjv" => Objective::FJV,
+                    _ => Objective::FO,
+                };
+                let mut trainer = Trainer::new(model, objective)?;
+                match &device {
+                    Device::Cpu(_) => {
+                        self.measure(&device, || trainer.step(&examples, 1e-6, 0.996).map(drop))?
+                    }
+                    Device::Cuda(cuda) => {
+                        let mut recorded = RecordedTrainer::new(cuda, trainer);
+                        self.measure(&device, || recorded.step_on(&examples, 1e-6, 0.996).map(drop))?
+                    }
+                }
             }
         };
         let row = Row {
@@ -81,12 +83,14 @@ impl BenchTrain {
             device: device_name(&device),
             median_ms: time.as_secs_f64() * 1e3,
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
+            memory_gib,
         };
         if self.measuring.json {
             print_json(&row)?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s"]);
+        let mut table =
+            Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s", "memory"]);
         table.row([
             row.model.into(),
             row.objective.clone(),
@@ -94,8 +98,33 @@ impl BenchTrain {
             row.device.clone(),
             format!("{:.1}", row.median_ms),
             format!("{:.2}", row.draws_per_second),
+            row.memory_gib.map_or_else(|| "-".to_owned(), |gib| format!("{gib:.2} GiB")),
         ]);
         say(&table.to_string());
         Ok(Outcome::Success)
+    }
+
+    /// The median time of a step, after one that may choose algorithms and record; on a card also what is held of its memory
+    /// then, in GiB.
+    fn measure(
+        &self,
+        device: &Device,
+        mut step: impl FnMut() -> Result<(), TrainError>,
+    ) -> anyhow::Result<(Duration, Option<f64>)> {
+        let Device::Cuda(cuda) = device else {
+            return Ok((median_time(self.measuring.seconds, || Ok(step()?))?, None));
+        };
+        step()?;
+        let held = cuda.memory_held() as f64 / f64::from(1 << 30);
+        let time = median_card_time(self.measuring.seconds, || {
+            let mut done = Ok(());
+            let time = cuda.time(|| {
+                done = step();
+                Ok(())
+            })?;
+            done?;
+            Ok(time)
+        })?;
+        Ok((time, Some(held)))
     }
 }

@@ -123,7 +123,7 @@ impl Demo {
         let out = self.out.display();
         let geometry = problem
             .disk()
-            .map_or(String::new(), |disk| format!(" --geometry {:.3},{:.3},{:.3}", disk.cx, disk.cy, disk.r));
+            .map_or(String::new(), |disk| format!(" --geometry {},{},{}", disk.cx, disk.cy, disk.r));
         say(&format!(
             "\nSee {out}/demo.png. To recover fields from sensors of your own, write them as in {out}/inverse.csv:\n\n  \
              scope recover --model {name} --sensors {out}/inverse.csv{geometry} --out {out}-recovered\n\n\

@@ -16,6 +16,7 @@ use crate::commands::recover::{Truth, measured, picture_rows};
 
 /// Of the fresh record: no training set has it.
 const SEED: u64 = 2_026;
+/// Of a grid of 128 x 128; others observe the same share.
 const SENSORS: usize = 500;
 
 /// Which field is measured.
@@ -159,7 +160,8 @@ impl Problem {
             rows.iter_mut().for_each(|row| row.name = format!("{} {}", direction.task().name(), row.name));
             rows
         });
-        let heading = format!("{}: a fresh record, {SENSORS} sensors, one pass of a network", self.pde);
+        let sensors = solved.first().map_or(0, Solved::sensors);
+        let heading = format!("{}: a fresh record, {sensors} sensors, one pass of a network", self.pde);
         field_panels(&heading, &rows.collect::<Vec<_>>())
     }
 }

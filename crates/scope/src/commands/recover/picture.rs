@@ -38,7 +38,11 @@ pub(crate) fn rows<'a>(
         };
         let of = |fields: &'a Fields| field(fields, channel);
         let panel = |title: String, values, shown, measure| FieldPanel { title, values, shown, measure };
-        let seen = if count > 0 { format!("{count} sensors") } else { "not measured".to_owned() };
+        let disk = if mask.count() > count { ", the disk known" } else { "" };
+        let seen = match count {
+            0 => format!("not measured{disk}"),
+            _ => format!("{count} sensors{disk}"),
+        };
         let mut panels = vec![panel(seen, of(sensors), Some(mask), Measure::Field)];
         panels.extend(truth.map(|truth| panel("truth".into(), of(&truth.fields), None, Measure::Field)));
         panels.push(panel("recovered".into(), of(recovered), None, Measure::Field));

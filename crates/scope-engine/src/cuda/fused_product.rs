@@ -1,0 +1,157 @@
+//! Products fused with GELU, on Hopper's matrix units; taken where they are faster than the library's product and a
+//! kernel after it.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::{
+    Cuda,
+    kernels::{Arg, FUSED_PRODUCT, Grid},
+    tensor_map::boxes,
+};
+use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
+
+/// Slices of both factors on their way.
+const STAGES: usize = 4;
+const TILE: usize = 128;
+/// Rows over which a block of the backward product adds up columns.
+const ROWS: usize = 64;
+/// Bytes of shared memory: stages, boxes of results, barriers, sums.
+const SHARED: usize = STAGES * 2 * TILE * 64 * 2 + 8 * ROWS * 64 * 2 + 256 + 16 * TILE * 4;
+
+/// When fused products are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Fusing {
+    /// Where they were faster, timed once a shape.
+    WhereFaster,
+    /// Wherever they can be, for tests.
+    Always,
+}
+
+/// Whether fused products are timed or taken always.
+#[derive(Default)]
+pub(super) struct FusingSwitch(AtomicU8);
+
+impl Cuda {
+    /// Says when fused products are taken.
+    pub(crate) fn set_fusing(&self, fusing: Fusing) {
+        self.0.fusing.0.store(fusing as u8, Ordering::Relaxed);
+    }
+
+    /// Whether this card has the instructions that kernels for Hopper use.
+    pub(super) fn is_hopper(&self) -> bool {
+        self.0.capability == (9, 0)
+    }
+}
+
+/// A product \[m, n\] = x \[m, k\] w that may be fused with GELU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fused {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) what: What,
+}
+
+/// What is fused with a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// GELU of x w^T + b.
+    Gelu,
+    /// The same, and its slope.
+    GeluAndSlope,
+    /// Times slopes, with the sums of columns.
+    TimesSlope,
+}
+
+impl Fused {
+    /// Whether the kernel takes it.
+    pub(super) fn possible(self, cuda: &Cuda, dtype: Dtype) -> bool {
+        let whole = |length: usize| length > 0 && length.is_multiple_of(8);
+        cuda.is_hopper() && dtype == Dtype::Bf16 && self.m > 0 && whole(self.n) && whole(self.k)
+    }
+
+    /// Whether the fused product is to be taken: the faster one, timed when first asked for and kept on disk.
+    pub(super) fn wanted(
+        self,
+        cuda: &Cuda,
+        fused: impl FnMut() -> Result<(), EngineError>,
+        apart: impl FnMut() -> Result<(), EngineError>,
+    ) -> Result<bool, EngineError> {
+        if cuda.0.fusing.0.load(Ordering::Relaxed) == Fusing::Always as u8 {
+            return Ok(true);
+        }
+        let Self { m, n, k, what } = self;
+        cuda.faster(&format!("{what:?} {m} {n} {k}"), fused, apart)
+    }
+
+    /// y = gelu(x w^T + b), and its slope if asked for.
+    pub(super) fn gelu(
+        self,
+        cuda: &Cuda,
+        [x, weight, bias]: [u64; 3],
+        y: &Tensor,
+        slope: Option<&Tensor>,
+    ) -> Result<(), EngineError> {
+        let Self { m, n, k, .. } = self;
+        let slope = slope.unwrap_or(y);
+        let arguments = [
+            boxes(x, [m, k], TILE as u32)?.into(),
+            boxes(weight, [n, k], TILE as u32)?.into(),
+            boxes(y.address(), [m, n], ROWS as u32)?.into(),
+            boxes(slope.address(), [m, n], ROWS as u32)?.into(),
+            bias.into(),
+            0_u64.into(),
+            0_u64.into(),
+            0_u64.into(),
+            m.into(),
+            n.into(),
+            k.into(),
+        ];
+        self.launch(cuda, &arguments)
+    }
+
+    /// out = x w slope for w \[k, n\], and in `partial` \[blocks of rows, n\] sums of its columns.
+    pub(super) fn times_slope(
+        self,
+        cuda: &Cuda,
+        [x, weight]: [u64; 2],
+        slope: &Tensor,
+        out: &Tensor,
+        partial: &Tensor,
+    ) -> Result<(), EngineError> {
+        let Self { m, n, k, .. } = self;
+        let unused = boxes(out.address(), [m, n], ROWS as u32)?;
+        let arguments = [
+            boxes(x, [m, k], TILE as u32)?.into(),
+            boxes(weight, [k, n], 64)?.into(),
+            unused.into(),
+            unused.into(),
+            0_u64.into(),
+            slope.into(),
+            out.into(),
+            partial.into(),
+            m.into(),
+            n.into(),
+            k.into(),
+        ];
+        self.launch(cuda, &arguments)
+    }
+
+    /// How many sums of each column `times_slope` leaves.
+    pub(super) fn pieces(self) -> usize {
+        self.m.div_ceil(ROWS)
+    }
+
+    fn launch(self, cuda: &Cuda, arguments: &[Arg]) -> Result<(), EngineError> {
+        let (turned, follow) = match self.what {
+            What::Gelu => (0, 0),
+            What::GeluAndSlope => (0, 1),
+            What::TimesSlope => (1, 2),
+        };
+        let tiles = self.m.div_ceil(TILE) * self.n.div_ceil(TILE);
+        let grid = Grid { shared: SHARED, ..Grid::of(tiles.min(cuda.processors()), 640) };
+        let constants = format!("TURNED={turned} FOLLOW={follow} STAGES={STAGES}");
+        cuda.launch_with(FUSED_PRODUCT, &constants, "fused_product", grid, arguments)
+    }
+}
