@@ -13,7 +13,7 @@ use crate::{
 /// Rows of one task.
 const ROWS: usize = 1024;
 
-/// Sums over rows of two functions of each channel's number: f(row, channel, value at).
+/// Sums over rows of two functions of each number, which are told its place and its channel.
 fn sums(cpu: &Cpu, rows: usize, n: usize, f: impl Fn(usize, usize) -> [f64; 2] + Sync) -> Vec<[f64; 2]> {
     let mut partial = vec![0.0_f64; rows.div_ceil(ROWS) * 2 * n];
     cpu.for_pieces(&mut partial, 2 * n, |piece, sums| {
