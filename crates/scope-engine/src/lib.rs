@@ -7,6 +7,7 @@
 //! No operation assumes where memory is: each dispatches on the device, and kernels live under the device's
 //! name (`cpu/`, `cuda/`).
 
+mod constant;
 mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 mod cuda;
@@ -22,6 +23,7 @@ mod table;
 mod tape;
 mod tensor;
 
+pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
 #[cfg(not(target_arch = "wasm32"))]
 pub use cuda::{Cuda, Graph};
@@ -29,7 +31,7 @@ pub use device::Device;
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Pace, Update};
-pub use ops::{Epilogue, Linear, Norm};
+pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, Norm, Observed};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, Selection, Table};
 pub use tape::{Tape, Var};

@@ -8,7 +8,7 @@ use crate::{
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
-    ops::add,
+    ops::{Observed, add},
     params::{Gradients, Params},
     tensor::Tensor,
 };
@@ -41,6 +41,12 @@ impl Var {
         Self { value: self.value.clone(), node: None }
     }
 
+    /// The same place on the tape with another value of its shape, for whoever needs the place only: the value that
+    /// was there can go.
+    pub(crate) fn holding(&self, value: Tensor) -> Self {
+        Self { value, node: self.node }
+    }
+
     pub(crate) fn node(&self) -> Option<usize> {
         self.node
     }
@@ -59,6 +65,12 @@ pub(crate) trait Record {
     }
 }
 
+/// An operation on a tape, with the shape that its output had: a gradient may arrive under another one.
+struct Entry {
+    record: Box<dyn Record>,
+    shape: Vec<usize>,
+}
+
 /// Runs operations on a set of parameters, and remembers them if it is to give gradients.
 ///
 /// [`Tape::backward`] may be called several times, each time from another loss into another buffer: that is how
@@ -66,7 +78,8 @@ pub(crate) trait Record {
 pub struct Tape<'p> {
     params: &'p Params,
     compute: Dtype,
-    records: Option<RefCell<Vec<Box<dyn Record>>>>,
+    records: Option<RefCell<Vec<Entry>>>,
+    observed: RefCell<Vec<Observed>>,
 }
 
 impl<'p> Tape<'p> {
@@ -91,12 +104,12 @@ impl<'p> Tape<'p> {
         if !possible {
             return Err(EngineError::NoGradients(compute));
         }
-        Ok(Self { params, compute, records: Some(RefCell::default()) })
+        Ok(Self { params, compute, records: Some(RefCell::default()), observed: RefCell::default() })
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None }
+        Self { params, compute, records: None, observed: RefCell::default() }
     }
 
     /// The parameters.
@@ -123,6 +136,11 @@ impl<'p> Tape<'p> {
     pub fn tracked(&self, value: Tensor) -> Var {
         let node = self.records.as_ref().map(|records| records.borrow().len());
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
+    }
+
+    /// What batch normalisations have seen so far, for [`Params::absorb`].
+    pub fn observed(&self) -> Vec<Observed> {
+        self.observed.borrow().clone()
     }
 
     /// Sends weights back from scalar losses, adding to the gradients.
@@ -159,7 +177,8 @@ impl<'p> Tape<'p> {
         }
         for node in (0..records.len()).rev() {
             if let Some(gradient) = flow.pending[node].take() {
-                records[node].backward(gradient, &mut flow)?;
+                let Entry { record, shape } = &records[node];
+                record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
         }
         #[cfg(not(target_arch = "wasm32"))]
@@ -168,6 +187,11 @@ impl<'p> Tape<'p> {
             into.settle()?;
         }
         Ok(())
+    }
+
+    /// Notes what a normalisation has seen.
+    pub(crate) fn observe(&self, seen: Observed) {
+        self.observed.borrow_mut().push(seen);
     }
 
     /// Whether this tape remembers operations.
@@ -179,7 +203,7 @@ impl<'p> Tape<'p> {
     pub(crate) fn push(&self, value: Tensor, tracked: bool, record: impl FnOnce() -> Box<dyn Record>) -> Var {
         let node = self.records.as_ref().filter(|_| tracked).map(|records| {
             let mut records = records.borrow_mut();
-            records.push(record());
+            records.push(Entry { record: record(), shape: value.shape().to_vec() });
             records.len() - 1
         });
         Var { value, node }
@@ -193,7 +217,7 @@ pub(crate) struct Flow<'a> {
     params: &'a Params,
     into: &'a mut Gradients,
     #[cfg(not(target_arch = "wasm32"))]
-    records: &'a [Box<dyn Record>],
+    records: &'a [Entry],
     /// The latest gradient whose column sums a kernel has left, and what it left.
     #[cfg(not(target_arch = "wasm32"))]
     sums: Option<(Tensor, Tensor)>,
@@ -207,7 +231,9 @@ impl<'a> Flow<'a> {
     /// The slope that a value's gradient will be multiplied with, unless a part of that gradient has arrived already.
     pub(crate) fn slope_awaiting(&self, var: &Var) -> Option<Tensor> {
         let node = var.node.filter(|node| self.pending[*node].is_none())?;
-        self.records[node].slope().cloned()
+        // Under another shape, the columns that are summed on the way would be others.
+        let same = |slope: &&Tensor| slope.shape().last() == var.shape().last();
+        self.records[node].record.slope().filter(same).cloned()
     }
 
     /// Gives the first gradient to a value, multiplied with its slope, with sums of its columns.
@@ -230,7 +256,7 @@ impl<'a> Flow<'a> {
 
     /// Adds a gradient to one that has arrived, with the slope if that has it.
     fn joined(&mut self, node: usize, before: Tensor, gradient: &Tensor) -> Result<Tensor, EngineError> {
-        match (gradient.device().clone(), self.records[node].slope()) {
+        match (gradient.device().clone(), self.records[node].record.slope()) {
             (Device::Cuda(cuda), Some(slope)) if self.take_sloped(&before).is_some() => {
                 let gradient = add::convert(gradient.clone(), slope.dtype())?;
                 let sum = add::sum(before, &cuda::linear::times_slope(&cuda, &gradient, slope)?.0)?;

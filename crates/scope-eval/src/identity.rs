@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scope_data::{Dataset, Origin};
-use scope_model::{About, Head, Preset};
+use scope_model::{About, Head, ModelConfig, Operator, Preset};
 use serde::{Deserialize, Serialize};
 
 /// The whole identity of an evaluation.
@@ -112,18 +112,14 @@ impl DataIdentity {
 impl MethodIdentity {
     /// Of a network in a weight file.
     pub fn of_network(about: &About, parameters: usize, blake3: String) -> Self {
-        let native = |preset: &Preset| {
-            let known = preset.config(about.config.resolution);
-            (known.encoder, known.predictor, known.latent)
-                == (about.config.encoder, about.config.predictor, about.config.latent)
-        };
-        let preset = Preset::ALL.into_iter().find(native);
+        let preset = about.config.scope().and_then(preset_of);
         let trained = about.training.as_ref();
         let adapted = trained.and_then(|training| training.adapted.as_deref());
-        let head = Head::ALL.into_iter().find(|head| head.config() == about.config.decoder);
-        let size = head.map_or("head", Head::name);
-        let decoder =
-            adapted.map_or("native".to_owned(), |adapted| format!("{}-{size}", adapted.view.short()));
+        let decoder = about.config.scope().map(|config| {
+            let head = Head::ALL.into_iter().find(|head| head.config() == config.decoder);
+            let size = head.map_or("head", Head::name);
+            adapted.map_or("native".to_owned(), |adapted| format!("{}-{size}", adapted.view.short()))
+        });
         // An adapted model's figures are those of its backbone, and of its head on top.
         let backbone = adapted.map_or(trained, |adapted| adapted.base.as_ref());
         let training = trained.map(|training| Budget {
@@ -135,18 +131,22 @@ impl MethodIdentity {
             minutes: training.minutes,
         });
         Self {
-            name: "scope".to_owned(),
+            name: about.config.name().to_owned(),
             model: preset.map(|preset| preset.name().to_owned()),
             recipe: backbone.map(|backbone| backbone.recipe.clone()),
-            decoder: Some(decoder),
+            decoder,
             parameters,
             blake3: Some(blake3),
             training,
         }
     }
 
-    /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`.
+    /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`, `Transolver`.
     pub fn label(&self) -> String {
+        if self.name != "scope" {
+            let operator = self.name.parse::<Operator>();
+            return operator.map_or_else(|_| self.name.clone(), |operator| operator.label().to_owned());
+        }
         let mut label = match self.recipe.as_deref() {
             Some("full") => "Full".to_owned(),
             Some(recipe) => recipe.to_uppercase(),
@@ -161,4 +161,13 @@ impl MethodIdentity {
         }
         label
     }
+}
+
+/// The known size that a SCOPE model is of, whatever its decoder.
+fn preset_of(config: &ModelConfig) -> Option<Preset> {
+    let same = |preset: &Preset| {
+        let known = preset.config(config.resolution);
+        (known.encoder, known.predictor, known.latent) == (config.encoder, config.predictor, config.latent)
+    };
+    Preset::ALL.into_iter().find(same)
 }

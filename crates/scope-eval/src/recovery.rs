@@ -33,7 +33,7 @@ impl Recovery for Reconstructor {
     }
 
     fn resolution(&self) -> usize {
-        self.about().config.resolution
+        self.about().config.resolution()
     }
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {

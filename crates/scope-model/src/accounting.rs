@@ -3,6 +3,7 @@
 use scope_engine::Layout;
 
 use crate::{
+    architecture::Architecture,
     config::{Head, ModelConfig},
     error::ModelError,
     network::{Decoder, Network},
@@ -17,7 +18,22 @@ pub struct Component {
     pub parameters: usize,
 }
 
-/// The parameters of a model, part by part, and the totals that the paper's table states.
+/// The parameters of any model by their first names, in order: `fc1`, `layers`, ...
+pub fn parts(architecture: &Architecture) -> Result<Vec<Component>, ModelError> {
+    let mut layout = Layout::new();
+    architecture.declare(&mut layout)?;
+    let mut parts: Vec<Component> = Vec::new();
+    for param in layout.params().iter().filter(|param| param.trained) {
+        let name = param.name.split('.').next().unwrap_or_default();
+        match parts.iter_mut().find(|part| part.name == name) {
+            Some(part) => part.parameters += param.range.len(),
+            None => parts.push(Component { name: name.to_owned(), parameters: param.range.len() }),
+        }
+    }
+    Ok(parts)
+}
+
+/// The parameters of a SCOPE model, part by part, and the totals that the paper's table states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accounting {
     /// The online encoder; the teacher has as many.

@@ -5,23 +5,28 @@
 //! [`Catalogue`] finds models by name, with a [`Card`] each.
 
 mod accounting;
+mod architecture;
 mod catalogue;
 mod config;
 mod error;
+mod field_model;
 mod initial;
 mod model;
 mod network;
+pub mod operators;
 mod reconstruct;
 mod training;
 mod weights;
 
-pub use accounting::{Accounting, Component};
+pub use accounting::{Accounting, Component, parts};
+pub use architecture::{Architecture, Operator, OwnConfig};
 pub use catalogue::{
     Card, CardData, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found, HeldOut, Ranges,
 };
 pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;
-pub use initial::initialise;
+pub use field_model::{FieldModel, FieldNetwork};
+pub use initial::{Initial, default_initial, initialise};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};

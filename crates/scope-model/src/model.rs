@@ -1,4 +1,4 @@
-//! A network with its parameters.
+//! A SCOPE network with its parameters.
 
 use std::{path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     weights::{About, WeightFile, WeightKind},
 };
 
-/// A network with its parameters on a device.
+/// A SCOPE network with its parameters on a device.
 #[derive(Debug)]
 pub struct Model {
     /// Its sizes.
@@ -46,7 +46,11 @@ impl Model {
 
     /// The model of a weight file that was read, and what the file says about it.
     pub fn from_file(file: WeightFile, device: &Device) -> Result<(Self, About), ModelError> {
-        let mut model = Self::zeros(file.about.config.clone(), device)?;
+        let config = file.about.config.scope().ok_or_else(|| {
+            let problem = format!("it holds a model of kind {}, expected scope", file.about.config.name());
+            ModelError::malformed(file.path(), problem)
+        })?;
+        let mut model = Self::zeros(config.clone(), device)?;
         file.fill(&mut model.params)?;
         Ok((model, file.about))
     }

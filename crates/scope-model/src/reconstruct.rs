@@ -18,7 +18,7 @@ use scope_pde::{Pde, cylinder::Disk};
 
 use crate::{
     error::ModelError,
-    model::Model,
+    field_model::FieldModel,
     weights::{About, WeightFile},
 };
 
@@ -49,7 +49,7 @@ pub struct Fields {
 /// the model makes of them.
 #[derive(Debug)]
 pub struct Reconstructor {
-    model: Model,
+    model: FieldModel,
     about: About,
     precision: Precision,
     /// On a card, one pass for each number of contexts that was asked for.
@@ -74,17 +74,18 @@ impl Reconstructor {
 
     /// Uses a weight file that was read.
     pub fn from_file(file: WeightFile, device: &Device, precision: Precision) -> Result<Self, ModelError> {
-        let (model, about) = Model::from_file(file, device)?;
+        let (model, about) = FieldModel::from_file(file, device)?;
         Ok(Self::of(model, about, precision))
     }
 
     /// Uses a model at hand.
-    pub fn new(model: Model, pde: Pde, constants: Constants, precision: Precision) -> Self {
-        let about = About { pde, constants, config: model.config.clone(), training: None };
+    pub fn new(model: impl Into<FieldModel>, pde: Pde, constants: Constants, precision: Precision) -> Self {
+        let model = model.into();
+        let about = About { pde, constants, config: model.architecture.clone(), training: None };
         Self::of(model, about, precision)
     }
 
-    fn of(model: Model, about: About, precision: Precision) -> Self {
+    fn of(model: FieldModel, about: About, precision: Precision) -> Self {
         Self {
             model,
             about,
@@ -99,16 +100,21 @@ impl Reconstructor {
         &self.about
     }
 
+    /// How many parameters it has.
+    pub fn parameters(&self) -> usize {
+        self.model.params.layout().count("")
+    }
+
     /// Places sensors in physical units on the model's grid; `context` of the result is what
     /// [`Reconstructor::recover`] takes. A cylinder's disk is known on both channels.
     pub fn place(&self, sensors: &[Sensor], disk: Option<&Disk>) -> Result<UserContext, SensorError> {
         let About { pde, constants, config, .. } = &self.about;
-        UserContext::new(*pde, constants, config.resolution, sensors, disk)
+        UserContext::new(*pde, constants, config.resolution(), sensors, disk)
     }
 
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates.
     pub fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, ModelError> {
-        let (size, channels) = (self.about.config.resolution, self.about.config.context_channels);
+        let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
         let each = channels * size * size;
         if !contexts.len().is_multiple_of(each) {
             return Err(ModelError::Context { got: contexts.len(), channels, size });
@@ -130,7 +136,7 @@ impl Reconstructor {
 
     /// One pass of the network: \[n, 2, S, S\] in stored coordinates.
     fn stored(&self, contexts: &[f32], count: usize) -> Result<Vec<f32>, ModelError> {
-        let (size, channels) = (self.about.config.resolution, self.about.config.context_channels);
+        let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
         let shape = [count, channels, size, size];
         match self.model.params.device() {
             device @ Device::Cpu(_) => {

@@ -18,7 +18,7 @@ use scope_engine::{Params, Tensor};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
-use crate::{config::ModelConfig, error::ModelError, training::Training};
+use crate::{architecture::Architecture, error::ModelError, training::Training};
 
 /// The key of our entry in the header's metadata.
 const KEY: &str = "scope";
@@ -48,8 +48,8 @@ pub struct About {
     pub pde: Pde,
     /// How its fields are normalised.
     pub constants: Constants,
-    /// Its sizes.
-    pub config: ModelConfig,
+    /// Which network it is, and its sizes.
+    pub config: Architecture,
     /// How it was trained, if it was.
     pub training: Option<Training>,
 }
@@ -62,7 +62,7 @@ struct Entry {
     pde: String,
     a: Scaling,
     u: Scaling,
-    config: ModelConfig,
+    config: Architecture,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     training: Option<Training>,
 }
@@ -93,6 +93,11 @@ impl WeightFile {
         })?;
         let about = About::parse(entry).map_err(|problem| ModelError::malformed(path, problem))?;
         Ok(Self { path: path.to_owned(), bytes, about })
+    }
+
+    /// Where it was read from.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What its weights are stored in.

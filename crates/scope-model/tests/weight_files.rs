@@ -18,7 +18,7 @@ fn about() -> About {
     About {
         pde: Pde::Helmholtz,
         constants: Constants::released(Pde::Helmholtz),
-        config: config(),
+        config: config().into(),
         training: None,
     }
 }

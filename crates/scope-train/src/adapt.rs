@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
-use scope_model::{Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
+use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
 use crate::{
     error::TrainError,
     examples::Examples,
     objective::{Component, Objective},
-    run::{Counters, Feed, Learner},
+    run::{Counters, Deployable, Feed, Learner},
     step::{LONGEST, StepReport},
 };
 
@@ -101,8 +101,8 @@ impl Learner for Adaptation {
     }
 
     /// The frozen parts with the new head in the decoder's place.
-    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
-        let config = ModelConfig { decoder: self.widths.clone(), ..config.clone() };
+    fn deployable(&self, _: &Architecture) -> Result<Deployable, TrainError> {
+        let config = ModelConfig { decoder: self.widths.clone(), ..self.base.config.clone() };
         let mut model = Model::zeros(config, self.device())?;
         let layout = model.params.layout().clone();
         let mut flat = vec![0.0_f32; layout.len()];
@@ -117,7 +117,7 @@ impl Learner for Adaptation {
             }
         }
         model.params.set_flat(Tensor::from_slice(self.device(), &[flat.len()], &flat)?)?;
-        Ok(model)
+        Ok(Deployable { architecture: model.config.into(), params: model.params })
     }
 }
 

@@ -6,6 +6,7 @@
 mod adapt;
 mod error;
 mod examples;
+mod field;
 mod losses;
 mod objective;
 mod pace;
@@ -18,6 +19,7 @@ mod step;
 pub use adapt::{Adaptation, HeadTrainer};
 pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
+pub use field::FieldTrainer;
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use pace::StagePace;
@@ -25,8 +27,8 @@ pub use recipe::{Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 pub use run::{
-    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Ending, Feed, Learner, Length, Line,
-    MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run, saved_teacher,
-    stages,
+    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length,
+    Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run,
+    saved_teacher, stages,
 };
 pub use step::{Measured, StepReport, Trainer};

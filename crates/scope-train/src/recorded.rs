@@ -2,13 +2,13 @@
 
 use scope_data::schedule::Batch;
 use scope_engine::{Cuda, Device, Graph, Pace, Selection, Table, Tensor};
-use scope_model::{Model, ModelConfig};
+use scope_model::Architecture;
 
 use crate::{
     error::TrainError,
     examples::Examples,
     objective::{Component, Objective},
-    run::{Counters, Feed, Learner},
+    run::{Counters, Deployable, Feed, Learner},
     step::{Passes, StepReport, Trainer},
 };
 
@@ -248,7 +248,7 @@ impl Learner for RecordedTrainer {
         self.trainer.restore(buffers, counters)
     }
 
-    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
-        self.trainer.deployable(config)
+    fn deployable(&self, trained: &Architecture) -> Result<Deployable, TrainError> {
+        self.trainer.deployable(trained)
     }
 }

@@ -2,14 +2,14 @@
 
 use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
-use scope_model::{Model, ModelConfig, Network};
+use scope_model::{Architecture, Model, Network};
 
 use crate::{
     error::TrainError,
     examples::Examples,
     losses::{Pass, PassLosses},
     objective::{Component, Objective},
-    run::{Counters, Feed, Learner},
+    run::{Counters, Deployable, Feed, Learner},
 };
 
 /// Combined gradients are shortened to this norm.
@@ -322,10 +322,8 @@ impl Learner for Trainer {
         Ok(())
     }
 
-    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
-        let mut model = Model::zeros(config.clone(), self.params.device())?;
-        model.params.set_flat(self.params.flat().clone())?;
-        Ok(model)
+    fn deployable(&self, trained: &Architecture) -> Result<Deployable, TrainError> {
+        Ok(Deployable { architecture: trained.clone(), params: self.params.prefix("")? })
     }
 }
 

@@ -77,7 +77,7 @@ impl Run<'_> {
     /// Trains until done, or until asked to stop after a number of steps.
     fn train(&self, draws: u64, stop_after: Option<u64>) -> Ending {
         let recipe = Recipe::resolve("full", self.settings).unwrap();
-        let (model, length) = (Preset::Small.config(32), Some(Length::Draws(draws)));
+        let (model, length) = (Preset::Small.config(32).into(), Some(Length::Draws(draws)));
         let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
         let device = card();
         let make = |config: &RunConfig| scope_train::learner(config, &device, None);

@@ -7,11 +7,11 @@ use std::{fs, path::Path, time::Duration};
 
 use scope_data::{Dataset, schedule::Batch};
 use scope_engine::{Device, Tensor};
-use scope_model::{Model, ModelConfig, Preset};
+use scope_model::{Architecture, Model, Preset};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Counters, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe,
-    RunConfig, RunFolder, StepReport, TrainError, Trainer,
+    Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
+    Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 
@@ -54,21 +54,21 @@ impl Learner for Poisoned {
     ) -> Result<(), TrainError> {
         self.0.restore(buffers, counters)
     }
-    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError> {
-        self.0.deployable(config)
+    fn deployable(&self, trained: &Architecture) -> Result<Deployable, TrainError> {
+        self.0.deployable(trained)
     }
 }
 
 fn configuration(data: &Dataset, draws: u64) -> RunConfig {
     let settings = ["batch=4".to_owned(), "peak_rate=1e-4".to_owned()];
     let recipe = Recipe::resolve("fo", &settings).unwrap();
-    let (model, length) = (Preset::Tiny.config(32), Some(Length::Draws(draws)));
+    let (model, length) = (Preset::Tiny.config(32).into(), Some(Length::Draws(draws)));
     let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
     scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
 }
 
 fn trainer(config: &RunConfig) -> Trainer {
-    let model = Model::initial(config.model.clone(), config.seed, &Device::cpu(2)).unwrap();
+    let model = Model::initial(config.model.scope().unwrap().clone(), config.seed, &Device::cpu(2)).unwrap();
     Trainer::new(model, config.stages[0].objective).unwrap()
 }
 

@@ -42,7 +42,7 @@ fn a_tiny_model_recovers_held_out_fields() {
     let recipe = Recipe::resolve("fo", &settings).unwrap();
     let ask = Ask {
         recipe,
-        model: Preset::Tiny.config(32),
+        model: Preset::Tiny.config(32).into(),
         length: Some(Length::Draws(20_000)),
         seed: 1,
         log_every: 100,

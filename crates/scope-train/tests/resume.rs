@@ -42,7 +42,7 @@ fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
-    Ask { recipe, model: sizes(), length: Some(Length::Draws(160)), seed: 3, log_every: 1, adapt }
+    Ask { recipe, model: sizes().into(), length: Some(Length::Draws(160)), seed: 3, log_every: 1, adapt }
 }
 
 /// Trains until it is finished or has taken `steps` steps; a fresh process would do the same.

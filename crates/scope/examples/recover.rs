@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let set = sensors.set(index)?;
         let context = model.place(&set.sensors, set.disk.as_ref()).map_err(|error| set.explain(&error))?;
         let fields = model.recover(&context.context())?.remove(0);
-        let middle = (fields.u.len() + model.about().config.resolution) / 2;
+        let middle = (fields.u.len() + model.about().config.resolution()) / 2;
         println!("problem {}: in the middle a = {}, u = {}", set.name, fields.a[middle], fields.u[middle]);
     }
     Ok(())

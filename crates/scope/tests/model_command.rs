@@ -45,7 +45,8 @@ fn info_reads_a_weight_file() {
     let path = folder.path().join("model.safetensors");
     let config = Preset::Tiny.config(32);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let about = About { pde: Pde::Darcy, constants: Constants::released(Pde::Darcy), config, training: None };
+    let (pde, config) = (Pde::Darcy, config.into());
+    let about = About { pde, constants: Constants::released(pde), config, training: None };
     model.save(&path, &about, WeightKind::Bf16).unwrap();
     let text = stdout(&["model", "info", "--model", path.to_str().unwrap()]);
     assert!(text.contains("a model for darcy") && text.contains("32 x 32 grid, 16 tokens"), "{text}");
@@ -58,7 +59,11 @@ fn what_is_neither_size_nor_file_is_refused() {
         let text = String::from_utf8(output).unwrap();
         assert!(text.contains(message), "{text}");
     };
-    refused(&["model", "info", "--model", "huge"], 1, "\"huge\" is not a size (base, small, tiny)");
+    refused(
+        &["model", "info", "--model", "huge"],
+        1,
+        "\"huge\" is not a network (base, small, tiny, fno, deeponet, cno, transolver)",
+    );
     refused(&["model", "info", "--model", "base", "--head", "2m"], 2, "possible values: 1m, 5m, 10m, 15m");
     refused(&["model", "info", "--model", "base", "--resolution", "100"], 1, "not a multiple of the patch 8");
     let folder = tempfile::tempdir().unwrap();

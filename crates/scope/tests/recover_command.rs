@@ -42,7 +42,7 @@ fn with_model(pde: Pde) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let config = Preset::Tiny.config(SIZE);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let about = About { pde, constants: Constants::generated(pde), config, training: None };
+    let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
     model.save(&root.path().join("model.safetensors"), &about, WeightKind::F32).unwrap();
     root
 }

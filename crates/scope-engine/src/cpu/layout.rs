@@ -1,4 +1,5 @@
-//! Numbers moved from one layout to another.
+//! Numbers moved from one layout to another. Layouts change at full width only: what is rounded is rounded by the
+//! products that follow.
 
 use super::{Cpu, Real};
 use crate::{
@@ -6,17 +7,6 @@ use crate::{
     ops::Patches,
     tensor::Tensor,
 };
-
-/// Calls a generic function with the type that a tensor holds. Layouts change at full width only: what is
-/// rounded is rounded by the products that follow.
-macro_rules! for_kind {
-    ($tensor:expr, $function:ident($($argument:expr),*)) => {
-        match $tensor.dtype() {
-            Dtype::F64 => $function::<f64>($($argument),*),
-            _ => $function::<f32>($($argument),*),
-        }
-    };
-}
 
 /// Image \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
 pub(crate) fn patches(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {

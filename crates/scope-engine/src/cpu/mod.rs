@@ -6,10 +6,25 @@
 
 #![allow(unsafe_code)] // vectors, shared output tiles and the thread pool; each use says why it is sound
 
+/// Calls a generic function with the type that a tensor holds.
+macro_rules! for_kind {
+    ($tensor:expr, $function:ident($($argument:expr),*)) => {
+        match $tensor.dtype() {
+            Dtype::F64 => $function::<f64>($($argument),*),
+            _ => $function::<f32>($($argument),*),
+        }
+    };
+}
+
+mod combine;
+
 pub(crate) mod activation;
 pub(crate) mod attention;
+pub(crate) mod batch_norm;
+pub(crate) mod channels_last;
 pub(crate) mod conv3x3;
 pub(crate) mod elementwise;
+pub(crate) mod expansion;
 pub(crate) mod flat;
 mod gemm;
 mod lanes;
@@ -17,9 +32,12 @@ pub(crate) mod layer_norm;
 pub(crate) mod layout;
 pub(crate) mod linear;
 pub(crate) mod losses;
+pub(crate) mod map_axis;
 mod memory;
+pub(crate) mod mix_modes;
 mod pool;
 mod produce;
+pub(crate) mod slices;
 pub(crate) mod table;
 
 use std::sync::Arc;

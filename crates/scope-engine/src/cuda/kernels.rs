@@ -30,6 +30,8 @@ pub(super) const ATTENTION_HOPPER: Source = Source {
     name: "attention_hopper",
     parts: &[PRELUDE, include_str!("mma.cu"), include_str!("hopper.cu"), include_str!("attention_hopper.cu")],
 };
+pub(super) const BATCH_NORM: Source =
+    Source { name: "batch_norm", parts: &[PRELUDE, include_str!("batch_norm.cu")] };
 pub(super) const CONV3X3: Source = Source { name: "conv3x3", parts: &[PRELUDE, include_str!("conv3x3.cu")] };
 pub(super) const CONV_NARROW: Source =
     Source { name: "conv_narrow", parts: &[PRELUDE, include_str!("mma.cu"), include_str!("conv_narrow.cu")] };
@@ -41,11 +43,17 @@ pub(super) const FUSED_PRODUCT: Source = Source {
     parts: &[PRELUDE, include_str!("mma.cu"), include_str!("hopper.cu"), include_str!("fused_product.cu")],
 };
 pub(super) const GEMM: Source = Source { name: "gemm", parts: &[PRELUDE, include_str!("gemm.cu")] };
+pub(super) const HEADS: Source = Source { name: "heads", parts: &[PRELUDE, include_str!("heads.cu")] };
 pub(super) const LAYER_NORM: Source =
     Source { name: "layer_norm", parts: &[PRELUDE, include_str!("layer_norm.cu")] };
 pub(super) const LAYOUT: Source = Source { name: "layout", parts: &[PRELUDE, include_str!("layout.cu")] };
 pub(super) const LINEAR: Source = Source { name: "linear", parts: &[PRELUDE, include_str!("linear.cu")] };
 pub(super) const LOSSES: Source = Source { name: "losses", parts: &[PRELUDE, include_str!("losses.cu")] };
+pub(super) const MIX_MODES: Source =
+    Source { name: "mix_modes", parts: &[PRELUDE, include_str!("mix_modes.cu")] };
+pub(super) const OPERATORS: Source =
+    Source { name: "operators", parts: &[PRELUDE, include_str!("operators.cu")] };
+pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, include_str!("slices.cu")] };
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 
 /// One argument of a kernel.

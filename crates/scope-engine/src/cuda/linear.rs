@@ -118,7 +118,7 @@ fn gelu(
 }
 
 /// Whether the library takes a matrix with rows of this length.
-fn aligned(length: usize, dtype: Dtype) -> bool {
+pub(super) fn aligned(length: usize, dtype: Dtype) -> bool {
     (length * dtype.size()).is_multiple_of(16)
 }
 
@@ -171,7 +171,7 @@ fn multiply(
 }
 
 /// A product of any sizes; each factor with the strides of its row and of the summed index.
-fn any_product(
+pub(super) fn any_product(
     cuda: &Cuda,
     [m, n, k]: [usize; 3],
     (left, [left_row, left_step]): (u64, [usize; 2]),

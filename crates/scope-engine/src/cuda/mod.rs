@@ -10,6 +10,7 @@
 #![allow(unsafe_code)] // calls into the libraries and addresses on the card; each use says why it is sound
 
 pub(crate) mod attention;
+pub(crate) mod batch_norm;
 mod cache;
 mod choices;
 pub(crate) mod conv3x3;
@@ -20,6 +21,7 @@ pub(crate) mod flat;
 mod fused_product;
 mod gemm;
 mod graph;
+pub(crate) mod heads;
 mod kernels;
 mod lanes;
 pub(crate) mod layer_norm;
@@ -27,7 +29,11 @@ pub(crate) mod layout;
 mod libraries;
 pub(crate) mod linear;
 pub(crate) mod losses;
+pub(crate) mod map_axis;
 mod memory;
+pub(crate) mod mix_modes;
+pub(crate) mod operators;
+pub(crate) mod slices;
 pub(crate) mod table;
 mod tensor_map;
 

@@ -74,6 +74,16 @@ pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))
 }
 
+/// A value as the processor's kernels take it, at full width; a card's take either precision.
+pub(super) fn widened(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
+    let dtype = x.value().dtype();
+    if dtype != Dtype::Bf16 || !matches!(tape.device(), Device::Cpu(_)) {
+        return Ok(x.clone());
+    }
+    let value = convert(x.value().clone(), dtype.wide())?;
+    Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))
+}
+
 /// A tensor in another precision.
 pub(crate) fn convert(x: Tensor, dtype: Dtype) -> Result<Tensor, EngineError> {
     if x.dtype() == dtype {

@@ -1,24 +1,44 @@
 //! Operations: one a file, with its formula, its shapes, its gradient and its dispatch to a device.
 
+mod activate;
 pub(crate) mod add;
 mod attention;
+mod batch_norm;
 mod channels;
 mod conv3x3;
 mod distance;
+mod expansion;
+mod join;
 mod layer_norm;
 mod linear;
+mod linear_heads;
+mod map_axis;
 mod mean_square;
+mod mix_modes;
 mod patches;
+mod pixels;
+mod project;
+mod slices;
 mod spread;
 mod tiles;
 mod visibility;
+mod windows;
 
+pub use activate::Activation;
+pub use batch_norm::{BatchNorm, Observed};
 pub(crate) use conv3x3::{ConvRecord, Window};
 pub(crate) use layer_norm::EPSILON as NORM_EPSILON;
 pub use layer_norm::Norm;
 pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use linear_heads::HeadsRecord;
+pub use map_axis::AxisMap;
+pub(crate) use map_axis::Matrix;
+pub(crate) use mix_modes::Mixing;
 pub(crate) use patches::Patches;
+pub(crate) use slices::{SLICE_EPSILON, Slices, TEMPERATURES};
+pub(crate) use windows::Windows;
 
 /// Splits a shape into all but its last axis, multiplied, and its last axis.
 fn rows_of(shape: &[usize]) -> (usize, usize) {

@@ -20,6 +20,8 @@ pub struct Param {
     pub range: Range<usize>,
     /// Whether weight decay applies to it.
     pub decay: bool,
+    /// Whether gradients reach it; running statistics are kept beside what is trained.
+    pub trained: bool,
 }
 
 /// Names, shapes and places of a model's parameters, in one flat buffer.
@@ -72,9 +74,9 @@ impl Layout {
         self.params.is_empty()
     }
 
-    /// How many numbers the parameters under a path have (`""` for all), without padding.
+    /// How many numbers are trained under a path (`""` for all), without padding.
     pub fn count(&self, path: &str) -> usize {
-        self.under(path).map(|param| param.range.len()).sum()
+        self.under(path).filter(|param| param.trained).map(|param| param.range.len()).sum()
     }
 
     /// The part of the flat buffer that holds the parameters under a path.
@@ -99,11 +101,11 @@ impl Layout {
         self.params.iter().filter(move |param| inside(&param.name))
     }
 
-    fn add(&mut self, name: String, shape: &[usize], decay: bool) -> ParamId {
+    fn add(&mut self, name: String, shape: &[usize], [decay, trained]: [bool; 2]) -> ParamId {
         let (id, start) = (ParamId(self.params.len()), self.len());
         let range = start..start + shape.iter().product::<usize>();
         assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
-        self.params.push(Param { name, shape: shape.to_vec(), range, decay });
+        self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained });
         id
     }
 }
@@ -125,13 +127,20 @@ impl Scope<'_> {
     /// Declares a weight, which decays.
     pub fn weight(&mut self, name: &str, shape: &[usize]) -> ParamId {
         let path = self.path(&name);
-        self.layout.add(path, shape, true)
+        self.layout.add(path, shape, [true, true])
     }
 
     /// Declares a bias, a gain or a table of positions, which do not decay.
     pub fn offset(&mut self, name: &str, shape: &[usize]) -> ParamId {
         let path = self.path(&name);
-        self.layout.add(path, shape, false)
+        self.layout.add(path, shape, [false, true])
+    }
+
+    /// Declares statistics that training keeps up to date without gradients; they lie among the parameters, so that
+    /// checkpoints and weight files hold them, and are not counted.
+    pub fn statistic(&mut self, name: &str, shape: &[usize]) -> ParamId {
+        let path = self.path(&name);
+        self.layout.add(path, shape, [false, false])
     }
 
     fn path(&self, name: &impl std::fmt::Display) -> String {
@@ -164,6 +173,13 @@ mod tests {
         assert_eq!(layout.range("encoder"), 0..192);
         assert_eq!(layout.range("encoder_two"), 192..256);
         assert!(layout.find("encoder.patch").is_none());
+    }
+
+    #[test]
+    fn statistics_have_a_place_and_are_not_counted() {
+        let mut layout = sample();
+        layout.root().scope("norm").statistic("mean", &[3]);
+        assert_eq!((layout.len(), layout.count("")), (320, 87));
     }
 
     #[test]

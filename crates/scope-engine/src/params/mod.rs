@@ -169,7 +169,8 @@ impl Params {
         }
         let mut marks = vec![0_u8; (self.layout.len() / layout::ALIGNMENT).next_multiple_of(4)];
         for range in paths.iter().map(|path| self.layout.range(path)) {
-            for param in self.layout.params().iter().filter(|param| range.contains(&param.range.start)) {
+            let trained = |param: &&Param| param.trained && range.contains(&param.range.start);
+            for param in self.layout.params().iter().filter(trained) {
                 let blocks =
                     param.range.start / layout::ALIGNMENT..param.range.end.div_ceil(layout::ALIGNMENT);
                 marks[blocks].fill(if param.decay { 2 } else { 1 });

@@ -39,7 +39,7 @@ pub(super) fn all() -> Vec<Case> {
 }
 
 /// A case without parameters.
-fn plain(
+pub(super) fn plain(
     name: &str,
     inputs: &[&[usize]],
     tracked: bool,

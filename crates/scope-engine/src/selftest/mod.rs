@@ -5,6 +5,7 @@
 
 mod cases;
 mod flat;
+mod operators;
 mod table;
 
 use std::sync::Arc;
@@ -55,7 +56,8 @@ pub fn run(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
 fn compare(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
     let processor = Device::all_threads();
     let mut checks = Vec::new();
-    for case in cases::all().into_iter().filter(|case| case.name.contains(only)) {
+    let cases = cases::all().into_iter().chain(operators::all());
+    for case in cases.filter(|case| case.name.contains(only)) {
         let expected = case.run(&processor, Dtype::F32)?;
         for (compute, limit) in LIMITS {
             let got = case.run(card, compute)?;

@@ -114,8 +114,8 @@ impl Settings {
         if about.pde != meta.pde || about.constants != meta.constants() {
             return Err(DiagnoseError::OtherProblem { data: meta.pde, model: about.pde });
         }
-        if about.config.resolution != meta.resolution {
-            let (data, model) = (meta.resolution, about.config.resolution);
+        if about.config.resolution() != meta.resolution {
+            let (data, model) = (meta.resolution, about.config.resolution());
             return Err(DiagnoseError::OtherGrid { data, model });
         }
         if matches!(self.condition.layout(), Layout::BenchmarkUniform) && meta.pde != Pde::Cylinder {

@@ -12,12 +12,13 @@ use crate::{
 };
 
 /// The recipes that come with the program.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("full", include_str!("full.toml")),
     ("fjv", include_str!("fjv.toml")),
     ("fo", include_str!("fo.toml")),
     ("fg", include_str!("fg.toml")),
     ("fjvg", include_str!("fjvg.toml")),
+    ("operator", include_str!("operator.toml")),
 ];
 
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
@@ -62,7 +63,7 @@ pub struct StageRecipe {
 
 impl Recipe {
     /// The names of the recipes that come with the program.
-    pub fn names() -> [&'static str; 5] {
+    pub fn names() -> [&'static str; 6] {
         BUILT_IN.map(|(name, _)| name)
     }
 
@@ -168,6 +169,12 @@ mod tests {
         assert_eq!(full.pretrain.unwrap().objective, Objective::PRETRAIN);
         assert_eq!((full.batch, full.peak_rate, full.main.epochs), (32, 1.25e-4, 500.0));
         assert!(Recipe::resolve("fo", &[]).unwrap().pretrain.is_none());
+        let operator = Recipe::resolve("operator", &[]).unwrap();
+        assert_eq!(
+            (operator.batch, operator.main.epochs, operator.main.objective),
+            (125, 100.0, Objective::FO)
+        );
+        assert!(operator.pretrain.is_none());
     }
 
     #[test]
@@ -186,6 +193,11 @@ mod tests {
         assert!(refused(&["batch=many"]).contains("batch"));
         assert!(refused(&["batch=0"]).contains("must be positive"));
         assert!(refused(&["main.objective.field=-1"]).contains("main.objective"));
-        assert!(Recipe::resolve("fool", &[]).unwrap_err().to_string().contains("full, fjv, fo, fg, fjvg"));
+        assert!(
+            Recipe::resolve("fool", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("full, fjv, fo, fg, fjvg, operator")
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_data::{Dataset, Origin, write_whole};
-use scope_model::{DecoderConfig, ModelConfig, Training, View};
+use scope_model::{Architecture, DecoderConfig, Training, View};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -26,8 +26,8 @@ pub struct RunConfig {
     pub stages: Vec<Stage>,
     /// The training set.
     pub data: DataIdentity,
-    /// The sizes of the model.
-    pub model: ModelConfig,
+    /// Which network, and its sizes.
+    pub model: Architecture,
     /// How it is trained.
     pub recipe: Recipe,
     /// The base and the head of an adaptation.

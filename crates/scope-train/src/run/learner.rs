@@ -1,8 +1,8 @@
 //! What a run needs of a thing that learns, whatever it is.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Tensor};
-use scope_model::{Model, ModelConfig};
+use scope_engine::{Device, Params, Tensor};
+use scope_model::Architecture;
 
 use super::feed::Feed;
 use crate::{error::TrainError, objective::Objective, step::StepReport};
@@ -14,6 +14,15 @@ pub struct Counters {
     pub steps: u64,
     /// The cap's last factor.
     pub alpha: f64,
+}
+
+/// What a run leaves to be used.
+#[derive(Debug)]
+pub struct Deployable {
+    /// Which network, and its sizes.
+    pub architecture: Architecture,
+    /// Its parameters.
+    pub params: Params,
 }
 
 /// Something that learns from batches and can be put away and taken up again.
@@ -46,6 +55,6 @@ pub trait Learner {
         counters: Counters,
     ) -> Result<(), TrainError>;
 
-    /// The model as it would be deployed now.
-    fn deployable(&self, config: &ModelConfig) -> Result<Model, TrainError>;
+    /// The model as it would be deployed now; `trained` is what the run trains.
+    fn deployable(&self, trained: &Architecture) -> Result<Deployable, TrainError>;
 }

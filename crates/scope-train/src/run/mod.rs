@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 use scope_data::{Dataset, write_whole};
 use scope_engine::Device;
-use scope_model::{About, Adapted, Training, View, WeightKind};
+use scope_model::{About, Adapted, Training, View, WeightFile, WeightKind};
 
 pub use checkpoint::Position;
 pub use config::{AdaptConfig, DataIdentity, Length, RunConfig, Stage};
 pub use feed::{Conditions, Feed};
 pub use folder::RunFolder;
-pub use learner::{Counters, Learner};
+pub use learner::{Counters, Deployable, Learner};
 pub use length::stages;
 pub use metrics::Line;
 pub use plan::{Ask, MakeLearner, learner, plan};
@@ -49,6 +49,13 @@ pub struct Conduct {
     pub milestones: u64,
 }
 
+impl Default for Conduct {
+    /// Two threads keep ahead of any step, as masks are cheap; a checkpoint every five minutes.
+    fn default() -> Self {
+        Self { threads: 2, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -68,6 +75,15 @@ pub trait Observer {
     fn alarm(&mut self, text: &str);
     /// Whether the run is to stop after the current step.
     fn stop(&self) -> bool;
+}
+
+/// Nobody watches, and nobody asks to stop.
+impl Observer for () {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, _: &str) {}
+    fn stop(&self) -> bool {
+        false
+    }
 }
 
 /// A run under way.
@@ -216,7 +232,7 @@ impl Session<'_> {
         let position = Position { milestone, ..self.position.clone() };
         checkpoint::save(&self.folder.state(), learner, &position)?;
         checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
-        let model = learner.deployable(&self.config.model)?;
+        let Deployable { architecture, params } = learner.deployable(&self.config.model)?;
         let training = Training {
             recipe: self.config.recipe.name.clone(),
             draws: self.position.draws,
@@ -234,9 +250,9 @@ impl Session<'_> {
                 .map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
         };
         let meta = self.data.meta();
-        let (pde, constants, config) = (meta.pde, meta.constants(), model.config.clone());
-        let about = About { pde, constants, config, training: Some(training) };
-        model.save(&self.folder.model(), &about, WeightKind::F32)?;
+        let (pde, constants) = (meta.pde, meta.constants());
+        let about = About { pde, constants, config: architecture, training: Some(training) };
+        WeightFile::write(&self.folder.model(), &params, &about, WeightKind::F32)?;
         if let Device::Cuda(cuda) = learner.device() {
             write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
         }

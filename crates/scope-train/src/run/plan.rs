@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use scope_data::Dataset;
 use scope_engine::Device;
-use scope_model::{Model, ModelConfig};
+use scope_model::{Architecture, FieldModel, Model};
 
 use super::{
     config::{AdaptConfig, DataIdentity, Length, RunConfig},
@@ -12,7 +12,10 @@ use super::{
     learner::Learner,
     length::stages,
 };
-use crate::{adapt::Adaptation, error::TrainError, recipe::Recipe, recorded::RecordedTrainer, step::Trainer};
+use crate::{
+    adapt::Adaptation, error::TrainError, field::FieldTrainer, objective::Objective, recipe::Recipe,
+    recorded::RecordedTrainer, step::Trainer,
+};
 
 /// Steps that are not timed: memory is taken, weights are packed.
 const UNTIMED_STEPS: u64 = 2;
@@ -28,7 +31,7 @@ pub struct Ask {
     /// How to train.
     pub recipe: Recipe,
     /// What to train; of an adaptation, the base's sizes.
-    pub model: ModelConfig,
+    pub model: Architecture,
     /// How long; the recipe's own length if nothing is said.
     pub length: Option<Length>,
     /// Of initial parameters, batches and masks.
@@ -52,10 +55,12 @@ pub fn plan(
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
     let meta = data.meta();
-    if meta.resolution != ask.model.resolution {
+    require_fit(&ask)?;
+    if meta.resolution != ask.model.resolution() {
         return Err(TrainError::Request(format!(
             "the data are on a grid of {} and the model on one of {}: they must be the same",
-            meta.resolution, ask.model.resolution
+            meta.resolution,
+            ask.model.resolution()
         )));
     }
     let Ask { recipe, model, seed, log_every, adapt, .. } = ask;
@@ -82,6 +87,20 @@ pub fn plan(
     }
     config.stages = stages(&config.recipe, &named, spent, data.len(), &seconds)?;
     Ok(config)
+}
+
+/// Refuses a recipe whose losses the network cannot have.
+fn require_fit(ask: &Ask) -> Result<(), TrainError> {
+    let other = |objective: &Objective| *objective != Objective::FO;
+    let asked = ask.recipe.stages();
+    match (ask.model.scope(), asked.iter().find(|(_, stage)| other(&stage.objective))) {
+        (None, Some((stage, _))) => Err(TrainError::Request(format!(
+            "{} has no latents, and the {stage} stage of \"{}\" wants them: use --recipe operator, the field loss alone",
+            ask.model.name(),
+            ask.recipe.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Seconds that a draw of each stage takes.
@@ -127,7 +146,12 @@ pub fn learner(
         learner.head.settings.decay = decay;
         return Ok(Box::new(learner));
     }
-    let model = Model::initial(config.model.clone(), config.seed, device)?;
+    let Some(sizes) = config.model.scope() else {
+        let mut trainer = FieldTrainer::new(FieldModel::initial(config.model.clone(), config.seed, device)?)?;
+        trainer.settings.decay = decay;
+        return Ok(Box::new(trainer));
+    };
+    let model = Model::initial(sizes.clone(), config.seed, device)?;
     let mut trainer = Trainer::new(model, config.stages[0].objective)?;
     trainer.settings.decay = decay;
     trainer.cap_every = config.recipe.cap_every;

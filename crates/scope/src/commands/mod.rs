@@ -19,7 +19,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_model::{Head, Preset};
+use scope_model::{Architecture, Head, Operator, Preset};
 use scope_pde::{MIN_RESOLUTION, Pde};
 
 /// How a command that ran to its end turned out.
@@ -41,6 +41,46 @@ fn pde_names() -> impl TypedValueParser<Value = Pde> {
 /// Reads the name of a model's size.
 fn model_names() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
+/// A network by name: a size of SCOPE, or an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NetworkChoice {
+    Scope(Preset),
+    Operator(Operator),
+}
+
+impl NetworkChoice {
+    /// The names of all, sizes first.
+    fn names() -> Vec<&'static str> {
+        Preset::ALL.map(Preset::name).into_iter().chain(Operator::ALL.map(Operator::name)).collect()
+    }
+
+    fn find(name: &str) -> Option<Self> {
+        let preset = name.parse().ok().map(NetworkChoice::Scope);
+        preset.or_else(|| name.parse().ok().map(NetworkChoice::Operator))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            NetworkChoice::Scope(preset) => preset.name(),
+            NetworkChoice::Operator(operator) => operator.name(),
+        }
+    }
+
+    /// Its sizes on a grid.
+    fn architecture(self, resolution: usize) -> Architecture {
+        match self {
+            NetworkChoice::Scope(preset) => preset.config(resolution).into(),
+            NetworkChoice::Operator(operator) => operator.architecture(resolution),
+        }
+    }
+}
+
+/// Reads the name of a network.
+fn network_names() -> impl TypedValueParser<Value = NetworkChoice> {
+    let find = |name: String| NetworkChoice::find(&name).ok_or("no network has this name");
+    PossibleValuesParser::new(NetworkChoice::names()).try_map(find)
 }
 
 /// Reads the name of a replacement decoder.

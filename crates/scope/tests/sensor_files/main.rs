@@ -19,7 +19,11 @@ fn write_model(path: &Path) {
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let constants = Constants::released(Pde::Poisson);
     model
-        .save(path, &About { pde: Pde::Poisson, constants, config, training: None }, WeightKind::F32)
+        .save(
+            path,
+            &About { pde: Pde::Poisson, constants, config: config.into(), training: None },
+            WeightKind::F32,
+        )
         .unwrap();
 }
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{Head, Model, Preset, View};
-use scope_train::{Adaptation, Objective, RecordedTrainer, TrainError, Trainer};
+use scope_model::{FieldModel, Head, Model, Preset, View};
+use scope_train::{Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, TrainError, Trainer};
 use serde::Serialize;
 
 use super::{Measuring, device_name, median_card_time, median_time};
-use crate::commands::{Outcome, made_up, model_names};
+use crate::commands::{NetworkChoice, Outcome, made_up, network_names};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -21,9 +21,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BenchTrain {
-    /// How large a model
-    #[arg(long, default_value = "base", value_parser = model_names())]
-    model: Preset,
+    /// A SCOPE model of some size, or an operator
+    #[arg(long, default_value = "base", value_parser = network_names())]
+    model: NetworkChoice,
     /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement decoder
     #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
     objective: String,
@@ -50,30 +50,18 @@ struct Row {
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
-        let model = Model::initial(self.model.config(128), 1, &device)?;
         let examples = made_up::examples(&device, 128, self.batch)?;
-        let (time, memory_gib) = match self.objective.as_str() {
-            "sp-10m" => {
-                let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
-                self.measure(&device, || adaptation.step(&examples, 1e-6).map(drop))?
-            }
-            name => {
-                let objective = match name {
-                    "full" => Objective::FULL,
-                    "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
-                    "fjv" => Objective::FJV,
-                    _ => Objective::FO,
-                };
-                let mut trainer = Trainer::new(model, objective)?;
-                match &device {
-                    Device::Cpu(_) => {
-                        self.measure(&device, || trainer.step(&examples, 1e-6, 0.996).map(drop))?
-                    }
-                    Device::Cuda(cuda) => {
-                        let mut recorded = RecordedTrainer::new(cuda, trainer);
-                        self.measure(&device, || recorded.step_on(&examples, 1e-6, 0.996).map(drop))?
-                    }
-                }
+        let (time, memory_gib) = match self.model {
+            NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
+            NetworkChoice::Operator(operator) => {
+                anyhow::ensure!(
+                    self.objective == "fo",
+                    "{} has the field loss only: leave --objective out",
+                    operator.name()
+                );
+                let model = FieldModel::initial(operator.architecture(128), 1, &device)?;
+                let mut trainer = FieldTrainer::new(model)?;
+                self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?
             }
         };
         let row = Row {
@@ -102,6 +90,34 @@ impl BenchTrain {
         ]);
         say(&table.to_string());
         Ok(Outcome::Success)
+    }
+
+    /// A step of a SCOPE model, or of a replacement decoder on one.
+    fn measure_scope(
+        &self,
+        preset: Preset,
+        device: &Device,
+        examples: &Examples,
+    ) -> anyhow::Result<(Duration, Option<f64>)> {
+        let model = Model::initial(preset.config(128), 1, device)?;
+        let objective = match self.objective.as_str() {
+            "sp-10m" => {
+                let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
+                return self.measure(device, || adaptation.step(examples, 1e-6).map(drop));
+            }
+            "full" => Objective::FULL,
+            "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
+            "fjv" => Objective::FJV,
+            _ => Objective::FO,
+        };
+        let mut trainer = Trainer::new(model, objective)?;
+        match device {
+            Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6, 0.996).map(drop)),
+            Device::Cuda(cuda) => {
+                let mut recorded = RecordedTrainer::new(cuda, trainer);
+                self.measure(device, || recorded.step_on(examples, 1e-6, 0.996).map(drop))
+            }
+        }
     }
 
     /// The median time of a step, after one that may choose algorithms and record; on a card also what is held of its memory

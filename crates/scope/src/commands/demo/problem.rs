@@ -83,7 +83,7 @@ impl Solved {
 impl Problem {
     /// A fresh record on the model's grid.
     pub(super) fn fresh(model: &Reconstructor, index: u64) -> anyhow::Result<Self> {
-        let (pde, size) = (model.about().pde, model.about().config.resolution);
+        let (pde, size) = (model.about().pde, model.about().config.resolution());
         let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
         Ok(Self { pde, size, index, record: Generator::new(identity)?.record(index)? })
     }

@@ -16,7 +16,7 @@ use scope_engine::{Device, Dtype};
 use scope_eval::{
     DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery, Results,
 };
-use scope_model::{Accounting, Precision, Reconstructor};
+use scope_model::{Precision, Reconstructor, WeightFile};
 use scope_pde::Pde;
 
 use super::exact;
@@ -93,12 +93,13 @@ impl EvaluateCommand {
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
         let path = weight_file(run)?;
-        let device = self.device.open()?;
+        let file = WeightFile::read(&path)?;
+        let device = self.device.open_for(&file.about.config)?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,
             _ => Precision::F32,
         };
-        let model = Reconstructor::open(&path, &device, precision)?;
+        let model = Reconstructor::from_file(file, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
         if data.meta().split.name() == "train" {
             warn(&format!(
@@ -248,8 +249,8 @@ fn computed(device: &Device, precision: Precision) -> String {
 /// Who a network in a weight file is.
 fn network_identity(path: &Path, model: &Reconstructor) -> anyhow::Result<MethodIdentity> {
     let weights = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let parameters = Accounting::of(&model.about().config, None)?.online();
-    Ok(MethodIdentity::of_network(model.about(), parameters, blake3::hash(&weights).to_string()))
+    let hash = blake3::hash(&weights).to_string();
+    Ok(MethodIdentity::of_network(model.about(), model.parameters(), hash))
 }
 
 fn table(results: &Results) -> Table {

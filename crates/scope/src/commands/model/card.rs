@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use scope_data::{Channel, Dataset};
 use scope_model::{
-    About, Accounting, Card, CardData, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile,
+    About, Card, CardData, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile, parts,
 };
 use scope_train::RunConfig;
 
@@ -64,8 +64,8 @@ impl ModelCard {
             name: self.model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
             pde: about.pde,
             size: size(&about),
-            parameters: Accounting::of(&about.config, None)?.online(),
-            resolution: about.config.resolution,
+            parameters: parts(&about.config)?.iter().map(|part| part.parameters).sum(),
+            resolution: about.config.resolution(),
             weights: CardWeights {
                 file: name(&self.model).unwrap_or_default(),
                 kind: kind.name().to_owned(),
@@ -118,10 +118,10 @@ impl ModelCard {
     }
 }
 
-/// The name of a model's size.
+/// The name of a SCOPE model's size, or of an operator.
 fn size(about: &About) -> String {
-    let preset =
-        Preset::ALL.into_iter().find(|preset| preset.config(about.config.resolution) == about.config);
+    let Some(config) = about.config.scope() else { return about.config.name().to_owned() };
+    let preset = Preset::ALL.into_iter().find(|preset| preset.config(config.resolution) == *config);
     preset.map_or("custom", Preset::name).to_owned()
 }
 

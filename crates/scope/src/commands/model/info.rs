@@ -2,23 +2,25 @@
 
 use anyhow::Context;
 use clap::Args;
-use scope_model::{About, Accounting, Head, ModelConfig, Preset};
+use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, parts};
 use serde_json::json;
 
-use crate::commands::{Outcome, head_names, models};
+use crate::commands::{NetworkChoice, Outcome, head_names, models};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
   scope model info --model base --head 10m
+  scope model info --model fno
   scope model info --model runs/poisson/model.safetensors --json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelInfo {
-    /// A size (base, small or tiny), a model's name, a run folder or a weight file
-    #[arg(long, value_name = "SIZE|NAME|RUN|FILE")]
+    /// A size (base, small or tiny), an operator (fno, deeponet, cno or transolver), a model's name, a run folder or a
+    /// weight file
+    #[arg(long, value_name = "NAME|RUN|FILE")]
     model: String,
     /// Count a replacement decoder too
     #[arg(long, value_parser = head_names())]
@@ -34,10 +36,10 @@ pub(crate) struct ModelInfo {
 impl ModelInfo {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let (config, about) = self.config()?;
-        let accounting = Accounting::of(&config, self.head)?;
+        let lines = self.components(&config)?;
         if self.json {
             let components: serde_json::Map<String, serde_json::Value> =
-                accounting.components().into_iter().map(|line| (line.name, line.parameters.into())).collect();
+                lines.into_iter().map(|line| (line.name, line.parameters.into())).collect();
             let pde = about.map(|about| about.pde.name());
             print_json(&json!({ "config": config, "pde": pde, "parameters": components }))?;
             return Ok(Outcome::Success);
@@ -45,24 +47,39 @@ impl ModelInfo {
         if let Some(about) = about {
             say(&format!("{}: a model for {}", self.model, about.pde.name()));
         }
-        say(&describe(&config));
+        say(&match &config {
+            Architecture::Scope(config) => describe(config),
+            other => format!("{} on a {1} x {1} grid", other.name(), other.resolution()),
+        });
         let mut table = Table::new(&["component", "parameters"]);
-        for line in accounting.components() {
+        for line in lines {
             table.row([line.name, grouped(line.parameters)]);
         }
         say(&table.to_string());
         Ok(Outcome::Success)
     }
 
-    /// The sizes asked for, and what a weight file says about itself.
-    fn config(&self) -> anyhow::Result<(ModelConfig, Option<About>)> {
-        if let Ok(preset) = self.model.parse::<Preset>() {
-            return Ok((preset.config(self.resolution.unwrap_or(128)), None));
+    /// The paper's table of a SCOPE model; the parts of an operator and their sum.
+    fn components(&self, config: &Architecture) -> anyhow::Result<Vec<Component>> {
+        if let Some(config) = config.scope() {
+            return Ok(Accounting::of(config, self.head)?.components());
         }
-        let sizes = Preset::ALL.map(Preset::name).join(", ");
+        anyhow::ensure!(self.head.is_none(), "{} has no decoder that --head could replace", config.name());
+        let mut parts = parts(config)?;
+        let parameters = parts.iter().map(|part| part.parameters).sum();
+        parts.push(Component { name: "all".to_owned(), parameters });
+        Ok(parts)
+    }
+
+    /// The sizes asked for, and what a weight file says about itself.
+    fn config(&self) -> anyhow::Result<(Architecture, Option<About>)> {
+        if let Some(choice) = NetworkChoice::find(&self.model) {
+            return Ok((choice.architecture(self.resolution.unwrap_or(128)), None));
+        }
+        let names = NetworkChoice::names().join(", ");
         let found = models::catalogue()
             .find(&self.model)
-            .with_context(|| format!("\"{}\" is not a size ({sizes})", self.model))?;
+            .with_context(|| format!("\"{}\" is not a network ({names})", self.model))?;
         anyhow::ensure!(
             self.resolution.is_none(),
             "a weight file has its own resolution: leave --resolution out"

@@ -7,7 +7,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use scope_engine::Device;
-use scope_model::{Model, WeightKind};
+use scope_model::{FieldModel, WeightKind};
 
 use crate::commands::{Outcome, models::weight_file};
 use crate::terminal::{grouped, say};
@@ -47,7 +47,7 @@ impl ModelPack {
             "{} already exists: name another file with --out, or remove it first",
             self.out.display()
         );
-        let (model, about) = Model::load(&from, &Device::all_threads())?;
+        let (model, about) = FieldModel::load(&from, &Device::all_threads())?;
         model.save(&self.out, &about, self.kind)?;
         let length = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len() as usize);
         say(&format!(

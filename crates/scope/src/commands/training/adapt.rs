@@ -49,6 +49,12 @@ impl AdaptCommand {
         let path = weight_file(&self.base)?;
         let about = WeightFile::read(&path)?.about;
         let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        anyhow::ensure!(
+            about.config.scope().is_some(),
+            "{} is of kind {}, and only a scope model has a decoder to replace",
+            path.display(),
+            about.config.name()
+        );
         let recipe = Recipe::resolve("fo", &[])?.for_head().with_settings(&self.run.settings)?;
         let view = match self.view {
             Seen::Sparse => View::Sparse,

@@ -37,7 +37,7 @@ pub(crate) fn train_on_the_spot(
     let data = Dataset::open(&set)?;
     let ask = Ask {
         recipe: Recipe::resolve("fo", &["batch=8".to_owned(), "peak_rate=1e-3".to_owned()])?,
-        model: Preset::Tiny.config(resolution),
+        model: Preset::Tiny.config(resolution).into(),
         length: Some(Length::Minutes(minutes)),
         seed: SEED,
         log_every: 10,

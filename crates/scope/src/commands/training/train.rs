@@ -2,12 +2,11 @@
 
 use clap::Args;
 use scope_data::Dataset;
-use scope_model::Preset;
 use scope_pde::Pde;
 use scope_train::{Ask, Recipe};
 
 use super::RunArguments;
-use crate::commands::{Outcome, model_names, pde_names};
+use crate::commands::{NetworkChoice, Outcome, network_names, pde_names};
 use crate::terminal::{print_json, say};
 
 /// What `--help` ends with.
@@ -17,7 +16,9 @@ Examples:
   scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson --resume
   scope train --pde darcy --data data/darcy --recipe fo --model tiny --draws 20000 --set peak_rate=1e-3 --out runs/try
 
-Recipes: full, fjv, fo, fg, fjvg, or a TOML file of your own. Exit code 75: interrupted, state saved.";
+  scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
+
+Recipes: full, fjv, fo, fg, fjvg, operator, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,12 +26,12 @@ pub(crate) struct TrainCommand {
     /// The problem, which the data must be of
     #[arg(long, value_parser = pde_names())]
     pde: Pde,
-    /// A recipe of the program, or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "full")]
-    recipe: String,
-    /// How large a model
-    #[arg(long, default_value = "base", value_parser = model_names())]
-    model: Preset,
+    /// A recipe of the program, or a TOML file [default: full; operator for an operator]
+    #[arg(long, value_name = "NAME|FILE")]
+    recipe: Option<String>,
+    /// A SCOPE model of some size, or an operator
+    #[arg(long, default_value = "base", value_parser = network_names())]
+    model: NetworkChoice,
     /// Steps between measurements of the gradient cap; 1 is exact
     #[arg(long, value_name = "K")]
     cap_every: Option<u64>,
@@ -44,7 +45,11 @@ pub(crate) struct TrainCommand {
 impl TrainCommand {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         self.run.settings.extend(self.cap_every.map(|k| format!("cap_every={k}")));
-        let recipe = Recipe::resolve(&self.recipe, &self.run.settings)?;
+        let usual = match self.model {
+            NetworkChoice::Scope(_) => "full",
+            NetworkChoice::Operator(_) => "operator",
+        };
+        let recipe = Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &self.run.settings)?;
         let data = Dataset::open(&self.run.data)?;
         let (meta, shown) = (data.meta(), self.run.data.display());
         anyhow::ensure!(
@@ -55,7 +60,7 @@ impl TrainCommand {
         );
         let ask = Ask {
             recipe,
-            model: self.model.config(meta.resolution),
+            model: self.model.architecture(meta.resolution),
             length: self.run.length(),
             seed: self.run.seed,
             log_every: self.run.log_every,
@@ -63,7 +68,7 @@ impl TrainCommand {
         };
         ask.model.validate()?;
         if self.dry_run {
-            let device = self.run.device.open()?;
+            let device = self.run.device.open_for(&ask.model)?;
             let make = |config: &_| scope_train::learner(config, &device, None);
             let config = scope_train::plan(ask, &data, &make, 1)?;
             print_json(&config)?;

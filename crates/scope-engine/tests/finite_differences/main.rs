@@ -1,6 +1,8 @@
 //! Every operation's gradient against central finite differences, in double precision.
 #![allow(clippy::unwrap_used)]
 
+mod operators;
+
 use std::sync::Arc;
 
 use scope_engine::{

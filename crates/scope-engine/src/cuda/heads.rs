@@ -1,0 +1,220 @@
+//! Products of two values, of a value and a weight without a bias, and of all heads with one weight.
+
+use super::{
+    Cuda,
+    batch_norm::{partial_sums, total},
+    gemm::{Kind, Operands, Shape},
+    kernels::{Grid, HEADS},
+    kind,
+    linear::{aligned, any_product},
+};
+use crate::{
+    dtype::Dtype,
+    error::EngineError,
+    ops::{HeadsRecord, Linear, add},
+    params::{ParamId, Params},
+    tape::Flow,
+    tensor::Tensor,
+};
+
+/// A product as [`Kind`] says, of factors of one precision: the library's, or a plain one where rows are not aligned.
+fn product(
+    cuda: &Cuda,
+    which: Kind,
+    [m, n, k]: [usize; 3],
+    (left, right, input): (u64, u64, Dtype),
+    bias: u64,
+    (out, dtype, accumulate): (u64, Dtype, bool),
+) -> Result<(), EngineError> {
+    let rows = if which == Kind::Weight { m } else { k };
+    if aligned(rows, input) && aligned(n, input) && aligned(n, dtype) {
+        let (bias_too, period) = (bias != 0, 0);
+        let shape =
+            Shape { kind: which, m, n, k, input, out: dtype, bias: bias_too, add: accumulate, period };
+        return cuda.product(shape, Operands { left, right, bias, add: out, out });
+    }
+    let (left_steps, right_steps) = match which {
+        Kind::Forward => ([k, 1], [k, 1]),
+        Kind::Input => ([k, 1], [1, n]),
+        Kind::Weight => ([1, m], [1, n]),
+    };
+    any_product(
+        cuda,
+        [m, n, k],
+        (left, left_steps),
+        (right, right_steps),
+        bias,
+        (input, out, dtype),
+        accumulate,
+    )
+}
+
+/// Coefficients \[batch, fields, k\] times a basis \[points, k\], plus an offset a field.
+pub(crate) fn expand(
+    cuda: &Cuda,
+    x: &Tensor,
+    t: &Tensor,
+    params: &Params,
+    offset: ParamId,
+    shape: &[usize; 3],
+) -> Result<Tensor, EngineError> {
+    let [batch, fields, points] = *shape;
+    let out = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
+    let sizes = [batch * fields, points, t.shape()[1]];
+    let factors = (x.address(), t.address(), x.dtype());
+    product(cuda, Kind::Forward, sizes, factors, 0, (out.address(), Dtype::F32, false))?;
+    let offset = params.address(offset, Dtype::F32);
+    let arguments = [(&out).into(), offset.into(), out.len().into(), points.into(), fields.into()];
+    cuda.launch(HEADS, "add_offset", Grid::over(out.len()), &arguments)?;
+    Ok(out)
+}
+
+/// Gradients of the coefficients and of the basis; the offset gets its sum.
+pub(crate) fn expand_back(
+    cuda: &Cuda,
+    x: &Tensor,
+    t: &Tensor,
+    dy: &Tensor,
+    offset: ParamId,
+    flow: &mut Flow<'_>,
+) -> Result<[Tensor; 2], EngineError> {
+    let (batch, fields) = (x.shape()[0], x.shape()[1]);
+    let (points, k, rows) = (t.shape()[0], t.shape()[1], batch * fields);
+    let wide = add::convert(dy.clone(), Dtype::F32)?;
+    let (into, accumulate) = flow.into().address(offset);
+    let arguments = [
+        (&wide).into(),
+        into.into(),
+        batch.into(),
+        points.into(),
+        fields.into(),
+        usize::from(accumulate).into(),
+    ];
+    cuda.launch(HEADS, "offset_back", Grid::of(fields, 1024), &arguments)?;
+    let dy = add::convert(dy.clone(), x.dtype())?;
+    let dx = Tensor::on_cuda(cuda, x.shape(), Dtype::F32)?;
+    let factors = (dy.address(), t.address(), x.dtype());
+    product(cuda, Kind::Input, [rows, k, points], factors, 0, (dx.address(), Dtype::F32, false))?;
+    let dt = Tensor::on_cuda(cuda, t.shape(), Dtype::F32)?;
+    let factors = (dy.address(), x.address(), x.dtype());
+    product(cuda, Kind::Weight, [points, k, rows], factors, 0, (dt.address(), Dtype::F32, false))?;
+    Ok([dx, dt])
+}
+
+/// x W^T.
+pub(crate) fn project(
+    cuda: &Cuda,
+    params: &Params,
+    weight: ParamId,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
+    let sizes = &params.layout().param(weight).shape;
+    let (n, k) = (sizes[0], sizes[1]);
+    let factors = (x.address(), params.address(weight, x.dtype()), x.dtype());
+    product(cuda, Kind::Forward, [out.len() / n, n, k], factors, 0, (out.address(), x.dtype(), false))?;
+    Ok(out)
+}
+
+/// dx = dy W; the weight gets dy^T x.
+pub(crate) fn project_back(
+    cuda: &Cuda,
+    weight: ParamId,
+    x: &Tensor,
+    dy: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<Tensor, EngineError> {
+    let input = x.dtype();
+    let dy = add::convert(dy.clone(), input)?;
+    let sizes = &flow.params().layout().param(weight).shape;
+    let (n, k) = (sizes[0], sizes[1]);
+    let rows = dy.len() / n;
+    let (into, accumulate) = flow.into().address(weight);
+    let factors = (dy.address(), x.address(), input);
+    product(cuda, Kind::Weight, [n, k, rows], factors, 0, (into, Dtype::F32, accumulate))?;
+    let dx = Tensor::on_cuda(cuda, x.shape(), input)?;
+    let factors = (dy.address(), flow.params().address(weight, input), input);
+    product(cuda, Kind::Input, [rows, k, n], factors, 0, (dx.address(), input, false))?;
+    Ok(dx)
+}
+
+/// The weight of all heads, blocks on a diagonal, and their biases.
+fn blocks(
+    cuda: &Cuda,
+    params: &Params,
+    layer: Linear,
+    heads: usize,
+    dtype: Dtype,
+) -> Result<(Tensor, Tensor), EngineError> {
+    let sizes = &params.layout().param(layer.weight).shape;
+    let (n, k) = (sizes[0], sizes[1]);
+    let out = Tensor::on_cuda(cuda, &[heads * n, heads * k], dtype)?;
+    let bias = Tensor::on_cuda(cuda, &[heads * n], Dtype::F32)?;
+    let arguments = [
+        params.address(layer.weight, Dtype::F32).into(),
+        params.address(layer.bias, Dtype::F32).into(),
+        (&out).into(),
+        (&bias).into(),
+        n.into(),
+        k.into(),
+        heads.into(),
+    ];
+    cuda.launch(HEADS, &format!("blocks_{}", kind(dtype)), Grid::over(out.len()), &arguments)?;
+    Ok((out, bias))
+}
+
+/// One layer for all heads, as one product with a matrix of blocks: more work, on units that are idle otherwise.
+pub(crate) fn forward(
+    cuda: &Cuda,
+    params: &Params,
+    layer: Linear,
+    heads: usize,
+    x: &Tensor,
+    shape: &[usize; 4],
+) -> Result<Tensor, EngineError> {
+    let (weight, bias) = blocks(cuda, params, layer, heads, x.dtype())?;
+    let out = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
+    let (n, k) = (weight.shape()[0], weight.shape()[1]);
+    let factors = (x.address(), weight.address(), x.dtype());
+    let into = (out.address(), Dtype::F32, false);
+    product(cuda, Kind::Forward, [out.len() / n, n, k], factors, bias.address(), into)?;
+    Ok(out)
+}
+
+/// dx; weight and bias get their sums over rows and heads.
+pub(crate) fn backward(
+    cuda: &Cuda,
+    record: &HeadsRecord,
+    gradient: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<Tensor, EngineError> {
+    let HeadsRecord { layer, heads, x } = record;
+    let (x, input) = (x.value(), x.value().dtype());
+    let (weight, _) = blocks(cuda, flow.params(), *layer, *heads, input)?;
+    let (n, k) = (weight.shape()[0], weight.shape()[1]);
+    let rows = x.len() / k;
+    let dy = add::convert(gradient.clone(), input)?.reshape(&[rows, n])?;
+    let all = Tensor::on_cuda(cuda, &[n, k], Dtype::F32)?;
+    let factors = (dy.address(), x.address(), input);
+    product(cuda, Kind::Weight, [n, k, rows], factors, 0, (all.address(), Dtype::F32, false))?;
+    let sums = Tensor::on_cuda(cuda, &[n], Dtype::F32)?;
+    let partial = partial_sums(cuda, "batch_mean", &dy, None, None)?;
+    total(cuda, &partial, 0, 1.0, sums.address(), None)?;
+    for (from, id, k) in [(&all, layer.weight, k / heads), (&sums, layer.bias, 0)] {
+        let (into, accumulate) = flow.into().address(id);
+        let arguments = [
+            from.into(),
+            into.into(),
+            (n / heads).into(),
+            k.into(),
+            (*heads).into(),
+            usize::from(accumulate).into(),
+        ];
+        cuda.launch(HEADS, "blocks_back", Grid::over(n / heads * k.max(1)), &arguments)?;
+    }
+    let dx = Tensor::on_cuda(cuda, x.shape(), input)?;
+    let factors = (dy.address(), weight.address(), input);
+    product(cuda, Kind::Input, [rows, k, n], factors, 0, (dx.address(), input, false))?;
+    Ok(dx)
+}

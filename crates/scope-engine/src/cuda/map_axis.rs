@@ -1,0 +1,39 @@
+//! Fixed matrices along an axis: eight rows a thread, over the band of them that is not zero.
+
+use super::{
+    Cuda,
+    kernels::{Grid, OPERATORS},
+    kind,
+};
+use crate::{device::Device, dtype::Dtype, error::EngineError, ops::Matrix, tensor::Tensor};
+
+/// A x along the axis behind `outer` others, in the precision of x.
+pub(crate) fn apply(
+    cuda: &Cuda,
+    matrix: &Matrix,
+    outer: usize,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    let [m, n] = matrix.sizes();
+    let q = x.len() / (outer * n).max(1);
+    let device = Device::Cuda(cuda.clone());
+    let entries = matrix.columns.tensor(&device, Dtype::F32)?;
+    let bands = matrix.eights.tensor(&device, Dtype::F32)?;
+    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
+    let width = if q.is_multiple_of(4) { 4 } else { 1 };
+    let count = outer * m.div_ceil(8) * (q / width);
+    let arguments = [
+        x.into(),
+        (&entries).into(),
+        (&bands).into(),
+        (&out).into(),
+        count.into(),
+        m.into(),
+        n.into(),
+        q.into(),
+    ];
+    let name = format!("map_{}_{width}", kind(x.dtype()));
+    cuda.launch(OPERATORS, &name, Grid::over(count), &arguments)?;
+    Ok(out)
+}

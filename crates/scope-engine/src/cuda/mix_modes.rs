@@ -1,0 +1,78 @@
+//! Complex mixing of channels, a block a mode, in f32.
+
+use super::{
+    Cuda,
+    kernels::{Grid, MIX_MODES},
+};
+use crate::{
+    dtype::Dtype,
+    error::EngineError,
+    ops::{Mixing, add},
+    params::{ParamId, Params},
+    tape::Flow,
+    tensor::Tensor,
+};
+
+fn constants(mixing: Mixing) -> String {
+    format!("C={} O={}", mixing.c, mixing.o)
+}
+
+fn wide(x: &Tensor) -> Result<Tensor, EngineError> {
+    add::convert(x.clone(), Dtype::F32)
+}
+
+/// y = x W for each mode.
+pub(crate) fn forward(
+    cuda: &Cuda,
+    mixing: Mixing,
+    params: &Params,
+    weight: ParamId,
+    x: &Tensor,
+) -> Result<Tensor, EngineError> {
+    multiply(cuda, "mix", mixing, params, weight, x, mixing.o)
+}
+
+/// dx = dy W^H.
+pub(crate) fn input_gradient(
+    cuda: &Cuda,
+    mixing: Mixing,
+    params: &Params,
+    weight: ParamId,
+    dy: &Tensor,
+) -> Result<Tensor, EngineError> {
+    multiply(cuda, "mix_input", mixing, params, weight, dy, mixing.c)
+}
+
+fn multiply(
+    cuda: &Cuda,
+    name: &str,
+    mixing: Mixing,
+    params: &Params,
+    weight: ParamId,
+    x: &Tensor,
+    channels: usize,
+) -> Result<Tensor, EngineError> {
+    let Mixing { batch, modes, .. } = mixing;
+    let (x, weight) = (wide(x)?, params.address(weight, Dtype::F32));
+    let out = Tensor::on_cuda(cuda, &[batch, modes, 2 * channels], Dtype::F32)?;
+    let arguments = [(&x).into(), weight.into(), (&out).into(), batch.into(), modes.into()];
+    cuda.launch_with(MIX_MODES, &constants(mixing), name, Grid::of(modes, 256), &arguments)?;
+    Ok(out)
+}
+
+/// dW += x^H dy over the batch.
+pub(crate) fn weight_gradient(
+    cuda: &Cuda,
+    mixing: Mixing,
+    weight: ParamId,
+    x: &Tensor,
+    dy: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<(), EngineError> {
+    let (x, dy) = (wide(x)?, wide(dy)?);
+    let (into, accumulate) = flow.into().address(weight);
+    let Mixing { batch, modes, .. } = mixing;
+    let arguments =
+        [(&x).into(), (&dy).into(), into.into(), batch.into(), modes.into(), usize::from(accumulate).into()];
+    cuda.launch_with(MIX_MODES, &constants(mixing), "mix_weight", Grid::of(modes, 256), &arguments)
+}

@@ -1,0 +1,54 @@
+//! Activations that follow no linear layer.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    ops::add,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// GELU, in its exact form: x (1 + erf(x / sqrt 2)) / 2.
+    Gelu,
+    /// x where it is positive, this much of x elsewhere.
+    LeakyRelu(f64),
+}
+
+struct ActivateRecord {
+    activation: Activation,
+    x: Var,
+}
+
+impl Tape<'_> {
+    /// y = f(x), number by number, in the precision of x.
+    pub fn activate(&self, x: &Var, activation: Activation) -> Result<Var, EngineError> {
+        let x = add::widened(self, x)?;
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::activation::forward(cpu, activation, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::operators::activate(cuda, activation, x.value())?,
+        };
+        let tracked = x.node().is_some();
+        Ok(self.push(value, tracked, || Box::new(ActivateRecord { activation, x })))
+    }
+}
+
+/// dx = dy f'(x).
+impl Record for ActivateRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let dx = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::activation::backward(&cpu, self.activation, self.x.value(), &gradient),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::operators::activate_back(&cuda, self.activation, self.x.value(), &gradient)?
+            }
+        };
+        flow.give(&self.x, dx)
+    }
+}

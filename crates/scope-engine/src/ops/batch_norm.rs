@@ -1,0 +1,112 @@
+//! Batch normalisation, channels last.
+
+use super::rows_of;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::{Norm, add},
+    params::{ParamId, Params, Scope},
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+/// How far running statistics move towards those of a batch.
+const SHARE: f64 = 0.1;
+
+/// A batch normalisation of n channels: gain \[n\] and bias \[n\], and the running statistics of what it normalises.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchNorm {
+    /// Gain and bias.
+    pub norm: Norm,
+    /// Of the mean.
+    pub running_mean: ParamId,
+    /// Of the variance, divided by one less than the count.
+    pub running_var: ParamId,
+}
+
+impl BatchNorm {
+    /// Declares a normalisation of `n` channels.
+    pub fn declare(mut scope: Scope<'_>, n: usize) -> Self {
+        let norm = Norm { weight: scope.offset("weight", &[n]), bias: scope.offset("bias", &[n]) };
+        let (running_mean, running_var) =
+            (scope.statistic("running_mean", &[n]), scope.statistic("running_var", &[n]));
+        Self { norm, running_mean, running_var }
+    }
+}
+
+/// What one normalisation saw of a batch.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub(crate) layer: BatchNorm,
+    /// Mean and variance of each channel \[2, n\], the variance divided by the count.
+    pub(crate) moments: Tensor,
+    /// Rows that were seen.
+    pub(crate) rows: usize,
+}
+
+struct BatchNormRecord {
+    layer: BatchNorm,
+    x: Var,
+    moments: Tensor,
+}
+
+impl Tape<'_> {
+    /// y = (x - mean) / sqrt(variance + 1e-5) g + b for each channel. A recording tape takes mean and variance from the
+    /// batch and notes them ([`Tape::observed`]); any other takes the running statistics.
+    ///
+    /// # Shapes
+    /// x and y \[..., n\].
+    pub fn batch_norm(&self, x: &Var, layer: BatchNorm) -> Result<Var, EngineError> {
+        let (rows, n) = rows_of(x.shape());
+        let gain = &self.params().layout().param(layer.norm.weight).shape;
+        require_shape("batch norm", "the gain", gain, &[n])?;
+        let x = add::widened(self, x)?;
+        if !self.is_recording() {
+            let value = match self.device() {
+                Device::Cpu(cpu) => cpu::batch_norm::running(cpu, self.params(), layer, x.value()),
+                #[cfg(not(target_arch = "wasm32"))]
+                Device::Cuda(cuda) => cuda::batch_norm::running(cuda, self.params(), layer, x.value())?,
+            };
+            return Ok(self.input(value));
+        }
+        let (value, moments) = match self.device() {
+            Device::Cpu(cpu) => cpu::batch_norm::forward(cpu, self.params(), layer.norm, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::batch_norm::forward(cuda, self.params(), layer.norm, x.value())?,
+        };
+        self.observe(Observed { layer, moments: moments.clone(), rows });
+        Ok(self.push(value, true, || Box::new(BatchNormRecord { layer, x, moments })))
+    }
+}
+
+/// With r = 1 / sqrt(variance + e), h = (x - mean) r and means over all rows of the batch:
+/// dx = g r (dy - mean(dy) - h mean(dy h)), dg = sum of dy h, db = sum of dy.
+impl Record for BatchNormRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let (norm, x) = (self.layer.norm, self.x.value());
+        let dx = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::batch_norm::backward(&cpu, norm, x, &self.moments, &gradient, flow)?,
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::batch_norm::backward(&cuda, norm, x, &self.moments, &gradient, flow)?,
+        };
+        flow.give(&self.x, dx)
+    }
+}
+
+impl Params {
+    /// running = 0.9 running + 0.1 seen, for every normalisation that saw a batch. Nothing happens if `guard`, the norm
+    /// of the step's gradients, is not finite.
+    pub fn absorb(&mut self, observed: &[Observed], guard: &Tensor) -> Result<(), EngineError> {
+        for seen in observed {
+            match self.device().clone() {
+                Device::Cpu(_) => cpu::batch_norm::absorb(self, seen, SHARE, guard)?,
+                #[cfg(not(target_arch = "wasm32"))]
+                Device::Cuda(cuda) => cuda::batch_norm::absorb(&cuda, self, seen, SHARE, guard)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! Fields as combinations of basis functions.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::add,
+    params::ParamId,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+struct ExpansionRecord {
+    coefficients: Var,
+    basis: Var,
+    offset: ParamId,
+}
+
+impl Tape<'_> {
+    /// y\[b, f, p\] = sum over k of x\[b, f, k\] t\[p, k\] + offset\[f\], at full width.
+    ///
+    /// # Shapes
+    /// coefficients x \[batch, fields, k\], basis t \[points, k\], offset \[fields\], y \[batch, fields, points\].
+    pub fn expansion(&self, coefficients: &Var, basis: &Var, offset: ParamId) -> Result<Var, EngineError> {
+        let (&[batch, fields, k], &[points, _]) = (coefficients.shape(), basis.shape()) else {
+            let expected = "[batch, fields, k], and a basis [points, k]".to_owned();
+            let (operation, what, got) = ("an expansion", "its coefficients", coefficients.shape().to_vec());
+            return Err(EngineError::Shape { operation, what, expected, got });
+        };
+        require_shape("an expansion", "its basis", basis.shape(), &[points, k])?;
+        let offsets = &self.params().layout().param(offset).shape;
+        require_shape("an expansion", "its offset", offsets, &[fields])?;
+        let (coefficients, basis) = match self.device() {
+            Device::Cpu(_) => (add::widened(self, coefficients)?, add::widened(self, basis)?),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => (add::converted(self, coefficients)?, add::converted(self, basis)?),
+        };
+        let (x, t, shape) = (coefficients.value(), basis.value(), [batch, fields, points]);
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::expansion::forward(cpu, x, t, self.params(), offset, &shape),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::heads::expand(cuda, x, t, self.params(), offset, &shape)?,
+        };
+        Ok(self.push(value, true, || Box::new(ExpansionRecord { coefficients, basis, offset })))
+    }
+}
+
+/// dx = dy t, dt = dy^T x over batch and fields, d offset = the sum of dy over batch and points.
+impl Record for ExpansionRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let (x, t) = (self.coefficients.value(), self.basis.value());
+        let [dx, dt] = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::expansion::backward(&cpu, x, t, &gradient, self.offset, flow)?,
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::heads::expand_back(&cuda, x, t, &gradient, self.offset, flow)?,
+        };
+        flow.give(&self.coefficients, dx)?;
+        flow.give(&self.basis, dt)
+    }
+}

@@ -1,0 +1,63 @@
+//! One linear layer for the numbers of every head.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    device::Device,
+    error::EngineError,
+    ops::{Epilogue, Linear},
+    tape::{Tape, Var},
+};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{
+    error::require_shape,
+    ops::add,
+    tape::{Flow, Record},
+    tensor::Tensor,
+};
+
+/// What it remembers on a card.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) struct HeadsRecord {
+    pub(crate) layer: Linear,
+    pub(crate) heads: usize,
+    pub(crate) x: Var,
+}
+
+impl Tape<'_> {
+    /// y\[..., h\] = x\[..., h\] W^T + b, the same for every head h, at full width.
+    ///
+    /// # Shapes
+    /// x \[batch, rows, heads k\], W \[n, k\], y \[batch, rows, heads, n\].
+    pub fn linear_heads(&self, x: &Var, layer: Linear, heads: usize) -> Result<Var, EngineError> {
+        let &[batch, rows, width] = x.shape() else {
+            let expected = "[batch, rows, heads x size]".to_owned();
+            let (operation, what, got) = ("a layer for all heads", "its input", x.shape().to_vec());
+            return Err(EngineError::Shape { operation, what, expected, got });
+        };
+        let shape = [batch, rows, heads.max(1), width / heads.max(1)];
+        match self.device() {
+            Device::Cpu(_) => self.linear(&x.reshape(&shape)?, layer, Epilogue::Wide),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                let weight = &self.params().layout().param(layer.weight).shape;
+                let n = weight[0];
+                require_shape("a layer for all heads", "the weight", weight, &[n, shape[3]])?;
+                let x = add::converted(self, x)?;
+                let shape = [batch, rows, heads, n];
+                let value = cuda::heads::forward(cuda, self.params(), layer, heads, x.value(), &shape)?;
+                Ok(self.push(value, true, || Box::new(HeadsRecord { layer, heads, x })))
+            }
+        }
+    }
+}
+
+/// As of a linear layer, with sums over the heads too.
+#[cfg(not(target_arch = "wasm32"))]
+impl Record for HeadsRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
+        let dx = cuda::heads::backward(&cuda, self, &gradient, flow)?;
+        flow.give(&self.x, dx)
+    }
+}

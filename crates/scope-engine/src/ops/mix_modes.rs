@@ -1,0 +1,82 @@
+//! Channels mixed mode by mode, with complex weights.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::add,
+    params::ParamId,
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+
+/// The sizes of a mixing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mixing {
+    pub(crate) batch: usize,
+    pub(crate) modes: usize,
+    /// Channels in.
+    pub(crate) c: usize,
+    /// Channels out.
+    pub(crate) o: usize,
+}
+
+struct MixRecord {
+    mixing: Mixing,
+    weight: ParamId,
+    x: Var,
+}
+
+impl Tape<'_> {
+    /// y\[b, k, o\] = sum over c of x\[b, k, c\] W\[k, c, o\], all complex: a number is its real part in the first half of
+    /// the channels' axis and its imaginary part in the second, and the weight holds both parts of each mode in turn.
+    ///
+    /// # Shapes
+    /// x \[batch, modes, 2 c\], W \[modes, 2, c, o\] (the modes may be several axes), y \[batch, modes, 2 o\].
+    pub fn mix_modes(&self, x: &Var, weight: ParamId) -> Result<Var, EngineError> {
+        let shape = &self.params().layout().param(weight).shape;
+        let (&[batch, modes, features], [kept @ .., 2, c, o]) = (x.shape(), &shape[..]) else {
+            let expected = "[batch, modes, 2 channels], and a weight [modes, 2, c, o]".to_owned();
+            let (operation, what, got) = ("mixing modes", "its input", x.shape().to_vec());
+            return Err(EngineError::Shape { operation, what, expected, got });
+        };
+        let expected = [kept.iter().product(), 2 * c];
+        require_shape("mixing modes", "its input", &[modes, features], &expected)?;
+        let mixing = Mixing { batch, modes, c: *c, o: *o };
+        let x = add::widened(self, x)?;
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::mix_modes::forward(cpu, mixing, self.params(), weight, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::mix_modes::forward(cuda, mixing, self.params(), weight, x.value())?,
+        };
+        Ok(self.push(value, true, || Box::new(MixRecord { mixing, weight, x })))
+    }
+}
+
+/// dx\[b, k, c\] = sum over o of dy\[b, k, o\] conj W\[k, c, o\], dW\[k, c, o\] = sum over b of conj x\[b, k, c\] dy\[b, k, o\].
+impl Record for MixRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let Self { mixing, weight, x } = self;
+        match gradient.device().clone() {
+            Device::Cpu(cpu) => {
+                cpu::mix_modes::weight_gradient(&cpu, *mixing, *weight, x.value(), &gradient, flow)?;
+                if flow.wants(x) {
+                    let dx = cpu::mix_modes::input_gradient(&cpu, *mixing, flow.params(), *weight, &gradient);
+                    flow.give(x, dx)?;
+                }
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                cuda::mix_modes::weight_gradient(&cuda, *mixing, *weight, x.value(), &gradient, flow)?;
+                if flow.wants(x) {
+                    let dx =
+                        cuda::mix_modes::input_gradient(&cuda, *mixing, flow.params(), *weight, &gradient)?;
+                    flow.give(x, dx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

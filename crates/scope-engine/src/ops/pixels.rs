@@ -1,0 +1,37 @@
+//! A context as pixels with their coordinates.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::EngineError,
+    tape::{Tape, Var},
+};
+
+impl Tape<'_> {
+    /// y\[b, i, j\] = (x\[b, 0, i, j\], ..., x\[b, c - 1, i, j\], i / (height - 1), j / (width - 1)): channels last, with the
+    /// coordinates of both axes from 0 to 1. A context is data: nothing flows back to it, and a tracked one is refused.
+    ///
+    /// # Shapes
+    /// x \[batch, c, height, width\], y \[batch, height, width, c + 2\].
+    pub fn pixels(&self, x: &Var) -> Result<Var, EngineError> {
+        let &[batch, c, height, width] = x.shape() else { return Err(malformed(x)) };
+        if x.node().is_some() || height < 2 || width < 2 {
+            return Err(malformed(x));
+        }
+        let sizes = [batch, c, height, width];
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::channels_last::pixels(cpu, sizes, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::operators::pixels(cuda, sizes, x.value(), self.compute())?,
+        };
+        Ok(self.input(value))
+    }
+}
+
+fn malformed(x: &Var) -> EngineError {
+    let expected =
+        "[batch, channels, height, width] without gradients, of two pixels a side at least".to_owned();
+    EngineError::Shape { operation: "pixels", what: "the context", expected, got: x.shape().to_vec() }
+}

@@ -1,0 +1,103 @@
+//! The operations that operators are made of.
+
+use super::{Case, cases::plain};
+use crate::{
+    error::EngineError,
+    ops::{Activation, AxisMap, BatchNorm, Linear},
+    params::Layout,
+    tape::{Tape, Var},
+};
+
+/// All cases.
+pub(super) fn all() -> Vec<Case> {
+    let mut cases = vec![
+        plain("gelu alone", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::Gelu)),
+        plain("leaky relu", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::LeakyRelu(0.01))),
+        plain("pixels", &[&[3, 4, 12, 16]], false, |tape, x| tape.pixels(&x[0])),
+        plain("windows 5", &[&[3, 12, 16, 6]], true, |tape, x| tape.windows(&x[0], 5, 2)),
+        plain("windows 3", &[&[3, 12, 16, 32]], true, |tape, x| tape.windows(&x[0], 3, 2)),
+        plain("join", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.join(&x[0], &x[1])),
+    ];
+    // Dense and banded, long rows and short ones, of widths that vectors fit and do not.
+    for (m, n, axis, shape) in [
+        (56, 37, 1, [2, 37, 5, 8]),
+        (28, 74, 2, [2, 3, 74, 40]),
+        (32, 16, 1, [2, 16, 4, 26]),
+        (16, 32, 2, [2, 4, 32, 26]),
+    ] {
+        cases.push(map(m, n, axis, shape));
+    }
+    cases.extend([mix(40, 40, 20), mix(3, 5, 4)]);
+    cases.extend([26, 208, 300].map(batch_norm));
+    cases.extend([expansion(256, 96), expansion(7, 30)]);
+    cases.push(project());
+    cases.extend([slices(8, 32, 20), slices(2, 5, 6)]);
+    cases
+}
+
+fn map(m: usize, n: usize, axis: usize, shape: [usize; 4]) -> Case {
+    let declare = move |_: &mut Layout| -> super::Forward {
+        let banded = m.max(n) == 2 * m.min(n);
+        let near = move |i: usize, j: usize| (i * n / m).abs_diff(j) < 4;
+        let map = AxisMap::new(m, n, move |i, j| {
+            if !banded || near(i, j) { ((3 * i + 7 * j) % 11) as f64 / 11.0 - 0.4 } else { 0.0 }
+        });
+        Box::new(move |tape, inputs| tape.map_axis(&inputs[0], axis, &map))
+    };
+    let name = format!("map {n} to {m} along axis {axis}");
+    Case { name, inputs: vec![shape.to_vec()], tracked: true, declare: Box::new(declare) }
+}
+
+/// A case with parameters.
+fn with(
+    name: String,
+    inputs: Vec<Vec<usize>>,
+    declare: impl Fn(&mut Layout) -> super::Forward + 'static,
+) -> Case {
+    Case { name, inputs, tracked: true, declare: Box::new(declare) }
+}
+
+fn mix(c: usize, o: usize, modes: usize) -> Case {
+    with(format!("mixing {modes} modes, {c} to {o}"), vec![vec![19, modes, 2 * c]], move |layout| {
+        let weight = layout.root().weight("weight", &[modes, 2, c, o]);
+        Box::new(move |tape, inputs| tape.mix_modes(&inputs[0], weight))
+    })
+}
+
+fn batch_norm(n: usize) -> Case {
+    with(format!("batch norm {n}"), vec![vec![3, 333, n]], move |layout| {
+        let norm = BatchNorm::declare(layout.root().scope("norm"), n);
+        Box::new(move |tape, inputs| tape.batch_norm(&inputs[0], norm))
+    })
+}
+
+fn expansion(k: usize, points: usize) -> Case {
+    with(format!("expansion {k} at {points}"), vec![vec![4, 2, k], vec![points, k]], |layout| {
+        let offset = layout.root().offset("offset", &[2]);
+        Box::new(move |tape, inputs| tape.expansion(&inputs[0], &inputs[1], offset))
+    })
+}
+
+fn project() -> Case {
+    with("projection".to_owned(), vec![vec![6, 32, 20]], |layout| {
+        let weight = layout.root().weight("weight", &[60, 20]);
+        Box::new(move |tape, inputs| tape.project(&inputs[0], weight))
+    })
+}
+
+/// A layer for all heads, weights, pooling and spreading.
+fn slices(heads: usize, slices: usize, size: usize) -> Case {
+    let inputs = vec![vec![2, 300, heads * size], vec![2, 300, heads * size]];
+    with(format!("slices {heads} x {slices} of {size}"), inputs, move |layout| {
+        let mut root = layout.root();
+        let layer = Linear::declare(root.scope("layer"), size, slices);
+        let temperature = root.offset("temperature", &[heads]);
+        let run = move |tape: &Tape<'_>, inputs: &[Var]| -> Result<Var, EngineError> {
+            let logits = tape.linear_heads(&inputs[0], layer, heads)?;
+            let weights = tape.slice_weights(&logits, temperature)?;
+            let tokens = tape.pool_slices(&weights, &inputs[1])?;
+            tape.spread_slices(&weights, &tokens)
+        };
+        Box::new(run)
+    })
+}

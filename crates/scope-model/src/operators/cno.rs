@@ -1,0 +1,206 @@
+//! The convolutional neural operator (Raonic et al., 2023), in its simplified form: a U-shaped network whose every
+//! activation acts on a finer grid.
+
+use scope_engine::{BatchNorm, EngineError, Epilogue, Layout, Linear, Param, Scope, Tape, Var};
+use serde::{Deserialize, Serialize};
+
+use super::{FIELDS, PIXEL, require_sizes, resize::FilteredActivations};
+use crate::{
+    error::ModelError,
+    field_model::FieldNetwork,
+    initial::{Initial, default_initial},
+};
+
+/// The sizes of a CNO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CnoConfig {
+    /// The side of the grid.
+    pub resolution: usize,
+    /// Times that the grid is halved.
+    pub levels: usize,
+    /// Residual blocks on each skip.
+    pub residual: usize,
+    /// Residual blocks at the bottom.
+    pub neck: usize,
+    /// Channels after the first halving; half as many before, and twice as many after each further one.
+    pub multiplier: usize,
+    /// Hidden channels of the first and last layers.
+    pub latent: usize,
+}
+
+impl CnoConfig {
+    /// The paper's: 4,774,776 parameters.
+    pub fn paper(resolution: usize) -> Self {
+        Self { resolution, levels: 3, residual: 2, neck: 4, multiplier: 52, latent: 64 }
+    }
+
+    /// Whether it can be built, and if not, why.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let Self { resolution, levels, residual, neck, multiplier, latent } = *self;
+        require_sizes("cno", &[resolution, levels, residual + 1, neck + 1, multiplier, latent])?;
+        if levels > 8 || multiplier % 2 == 1 {
+            let problem = format!("{levels} levels of multiplier {multiplier}: at most 8, and an even one");
+            return Err(ModelError::Config(format!("cno: {problem}")));
+        }
+        if !resolution.is_multiple_of(1 << levels) || resolution < 2 << levels {
+            let problem =
+                format!("a grid of {resolution} cannot be halved {levels} times to two points or more");
+            return Err(ModelError::Config(format!("cno: {problem}")));
+        }
+        Ok(())
+    }
+
+    fn channels(&self, level: usize) -> usize {
+        (self.multiplier / 2) << level
+    }
+
+    fn side(&self, level: usize) -> usize {
+        self.resolution >> level
+    }
+}
+
+/// Convolution, normalisation, activation.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    conv: Linear,
+    norm: BatchNorm,
+    /// The side of the grid that it leaves.
+    to: usize,
+}
+
+impl Block {
+    fn declare(mut scope: Scope<'_>, c: usize, o: usize, to: usize) -> Self {
+        let conv = Linear::declare_conv3x3(scope.scope("conv"), c, o);
+        Self { conv, norm: BatchNorm::declare(scope.scope("bn"), o), to }
+    }
+}
+
+/// v + norm(conv(activation(norm(conv v)))).
+#[derive(Clone, Copy, Debug)]
+struct Residual {
+    convs: [Linear; 2],
+    norms: [BatchNorm; 2],
+}
+
+impl Residual {
+    fn declare(mut scope: Scope<'_>, c: usize) -> Self {
+        let [first, second] = ["conv0", "conv1"].map(|name| Linear::declare_conv3x3(scope.scope(name), c, c));
+        let norms = ["bn0", "bn1"].map(|name| BatchNorm::declare(scope.scope(name), c));
+        Self { convs: [first, second], norms }
+    }
+
+    fn declare_all(mut scope: Scope<'_>, count: usize, c: usize) -> Vec<Self> {
+        (0..count).map(|k| Self::declare(scope.scope(k), c)).collect()
+    }
+}
+
+/// A CNO.
+#[derive(Clone, Debug)]
+pub struct Cno {
+    activations: FilteredActivations,
+    lift: [Linear; 2],
+    down: Vec<Block>,
+    skips: Vec<Vec<Residual>>,
+    neck: Vec<Residual>,
+    /// Of each skip, and of the neck.
+    invariant: Vec<Block>,
+    up: Vec<Block>,
+    project: [Linear; 2],
+}
+
+impl Cno {
+    /// Declares its parameters.
+    pub fn declare(layout: &mut Layout, config: &CnoConfig) -> Self {
+        let mut root = layout.root();
+        let levels = config.levels;
+        let (channels, side) = (|l| config.channels(l), |l| config.side(l));
+        let pair = |mut scope: Scope<'_>, c: usize, o: usize| {
+            let first = Linear::declare_conv3x3(scope.scope("conv0"), c, config.latent);
+            [first, Linear::declare_conv3x3(scope.scope("conv1"), config.latent, o)]
+        };
+        let lift = pair(root.scope("lift"), PIXEL, channels(0));
+        let mut scope = root.scope("down");
+        let down = (0..levels)
+            .map(|l| Block::declare(scope.scope(l), channels(l), channels(l + 1), side(l + 1)))
+            .collect();
+        let mut scope = root.scope("skips");
+        let skips = (0..levels)
+            .map(|l| Residual::declare_all(scope.scope(l), config.residual, channels(l)))
+            .collect();
+        let neck = Residual::declare_all(root.scope("neck"), config.neck, channels(levels));
+        let mut scope = root.scope("invariant");
+        let invariant =
+            (0..=levels).map(|l| Block::declare(scope.scope(l), channels(l), channels(l), side(l))).collect();
+        let mut scope = root.scope("up");
+        let up = (0..levels)
+            .map(|k| {
+                let level = levels - k;
+                // Above the bottom, what comes from below is joined by a skip of as many channels.
+                let c = if k == 0 { channels(level) } else { 2 * channels(level) };
+                Block::declare(scope.scope(k), c, channels(level - 1), side(level - 1))
+            })
+            .collect();
+        let sides = (0..=levels).map(side);
+        let kept = sides.clone().map(|side| (side, side));
+        let changed = (0..levels).flat_map(|l| [(side(l), side(l + 1)), (side(l + 1), side(l))]);
+        Self {
+            activations: FilteredActivations::new(kept.chain(changed)),
+            lift,
+            down,
+            skips,
+            neck,
+            invariant,
+            up,
+            project: pair(root.scope("project"), 2 * channels(0), FIELDS),
+        }
+    }
+
+    fn block(&self, tape: &Tape<'_>, v: &Var, block: &Block) -> Result<Var, EngineError> {
+        let h = tape.conv3x3(v, block.conv, Epilogue::Plain)?;
+        self.activations.apply(tape, &tape.batch_norm(&h, block.norm)?, block.to)
+    }
+
+    fn residuals(&self, tape: &Tape<'_>, v: &Var, blocks: &[Residual]) -> Result<Var, EngineError> {
+        let mut v = v.clone();
+        for Residual { convs, norms } in blocks {
+            let h = tape.batch_norm(&tape.conv3x3(&v, convs[0], Epilogue::Plain)?, norms[0])?;
+            let h = self.activations.apply(tape, &h, v.shape()[1])?;
+            let h = tape.batch_norm(&tape.conv3x3(&h, convs[1], Epilogue::Plain)?, norms[1])?;
+            v = tape.add(&h, &v)?;
+        }
+        Ok(v)
+    }
+
+    /// Convolution, activation, convolution.
+    fn pair(&self, tape: &Tape<'_>, v: &Var, convs: [Linear; 2]) -> Result<Var, EngineError> {
+        let h = tape.conv3x3(v, convs[0], Epilogue::Plain)?;
+        let h = self.activations.apply(tape, &h, v.shape()[1])?;
+        tape.conv3x3(&h, convs[1], Epilogue::Wide)
+    }
+}
+
+impl FieldNetwork for Cno {
+    fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
+        let mut v = self.pair(tape, &tape.pixels(context)?, self.lift)?;
+        let mut skips = Vec::new();
+        for (k, down) in self.down.iter().enumerate() {
+            let skip = self.residuals(tape, &v, &self.skips[k])?;
+            skips.push(self.block(tape, &skip, &self.invariant[k])?);
+            v = self.block(tape, &v, down)?;
+        }
+        v = self.residuals(tape, &v, &self.neck)?;
+        v = self.block(tape, &v, &self.invariant[self.down.len()])?;
+        for up in &self.up {
+            v = self.block(tape, &v, up)?;
+            if let Some(skip) = skips.pop() {
+                v = tape.join(&v, &skip)?;
+            }
+        }
+        tape.channels_first(&self.pair(tape, &v, self.project)?)
+    }
+
+    fn initial(&self, layout: &Layout, param: &Param) -> Initial {
+        default_initial(layout, param)
+    }
+}

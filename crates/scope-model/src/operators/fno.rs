@@ -1,0 +1,125 @@
+//! The Fourier neural operator (Li et al., 2021): pointwise layers beside convolutions over all of space, of which a
+//! few modes are kept.
+
+use scope_engine::{Activation, AxisMap, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
+use serde::{Deserialize, Serialize};
+
+use super::{FIELDS, PIXEL, require_sizes, spectral::Transforms};
+use crate::{
+    error::ModelError,
+    field_model::FieldNetwork,
+    initial::{Initial, default_initial},
+};
+
+/// The sizes of an FNO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FnoConfig {
+    /// The side of the grid.
+    pub resolution: usize,
+    /// Channels.
+    pub width: usize,
+    /// Columns of modes that are kept; twice as many rows.
+    pub modes: usize,
+    /// Layers.
+    pub layers: usize,
+    /// The width of the last hidden layer.
+    pub projection: usize,
+    /// Pixels of zeros beyond the last row and column.
+    pub padding: usize,
+}
+
+impl FnoConfig {
+    /// The paper's: 5,029,946 parameters.
+    pub fn paper(resolution: usize) -> Self {
+        Self { resolution, width: 40, modes: 14, layers: 4, projection: 128, padding: 9 }
+    }
+
+    /// Whether it can be built, and if not, why.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let Self { resolution, width, modes, layers, projection, padding } = *self;
+        require_sizes("fno", &[resolution, width, modes, layers, projection, padding + 1])?;
+        if resolution < 2 || 2 * modes > resolution + padding {
+            return Err(ModelError::Config(format!(
+                "fno: {modes} modes need a grid of {} points at least, with {padding} of padding",
+                (2 * modes).saturating_sub(padding).max(2)
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A layer: v <- K(v) + P(v).
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    spectral: ParamId,
+    pointwise: Linear,
+}
+
+/// An FNO.
+#[derive(Clone, Debug)]
+pub struct Fno {
+    width: usize,
+    pad: AxisMap,
+    crop: AxisMap,
+    transforms: Transforms,
+    lift: Linear,
+    layers: Vec<Layer>,
+    fc1: Linear,
+    fc2: Linear,
+}
+
+impl Fno {
+    /// Declares its parameters.
+    pub fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
+        let mut root = layout.root();
+        let FnoConfig { resolution, width, modes, projection, padding, .. } = *config;
+        let points = resolution + padding;
+        let same = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
+        let lift = Linear::declare(root.scope("lift"), PIXEL, width);
+        let mut layers = root.scope("layers");
+        let layers = (0..config.layers)
+            .map(|k| {
+                let mut layer = layers.scope(k);
+                let spectral = Transforms::declare(layer.scope("spectral"), modes, width);
+                Layer { spectral, pointwise: Linear::declare(layer.scope("pointwise"), width, width) }
+            })
+            .collect();
+        Self {
+            width,
+            pad: AxisMap::new(points, resolution, same),
+            crop: AxisMap::new(resolution, points, same),
+            transforms: Transforms::new(points, modes),
+            lift,
+            layers,
+            fc1: Linear::declare(root.scope("fc1"), width, projection),
+            fc2: Linear::declare(root.scope("fc2"), projection, FIELDS),
+        }
+    }
+}
+
+impl FieldNetwork for Fno {
+    fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
+        let x = tape.pixels(context)?; // [batch, size, size, 6]
+        let v = tape.linear(&x, self.lift, Epilogue::Wide)?; // [batch, size, size, width]
+        let mut v = tape.map_axis(&tape.map_axis(&v, 1, &self.pad)?, 2, &self.pad)?; // [batch, points, points, width]
+        for (k, layer) in self.layers.iter().enumerate() {
+            let far = self.transforms.convolve(tape, &v, layer.spectral)?;
+            v = tape.linear(&v, layer.pointwise, Epilogue::Add(&far))?;
+            if k + 1 < self.layers.len() {
+                v = tape.activate(&v, Activation::Gelu)?;
+            }
+        }
+        let v = tape.map_axis(&tape.map_axis(&v, 1, &self.crop)?, 2, &self.crop)?;
+        let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, size, size, projection]
+        tape.channels_first(&tape.linear(&h, self.fc2, Epilogue::Wide)?)
+    }
+
+    /// Spectral weights are uniform in \[0, 1) / width^2, both parts, as the original has them.
+    fn initial(&self, layout: &Layout, param: &Param) -> Initial {
+        if param.name.ends_with("spectral.weight") {
+            return Initial::Positive(1.0 / (self.width * self.width) as f64);
+        }
+        default_initial(layout, param)
+    }
+}

@@ -1,0 +1,33 @@
+//! The operators that SCOPE is compared with (paper, "Main-comparison mask-aware operators"). Each reads six channels
+//! a pixel, (Ma a, Ma, Mu u, Mu, x, y), and gives both fields.
+
+mod cno;
+mod deeponet;
+mod fno;
+mod resize;
+mod spectral;
+mod transolver;
+
+pub use cno::{Cno, CnoConfig};
+pub use deeponet::{DeepOnet, DeepOnetConfig};
+pub use fno::{Fno, FnoConfig};
+pub use transolver::{Transolver, TransolverConfig};
+
+use crate::error::ModelError;
+
+/// Channels of a context.
+pub(crate) const CONTEXT: usize = 4;
+/// Channels of a pixel: the context's, and its coordinates.
+const PIXEL: usize = CONTEXT + 2;
+/// Fields recovered.
+const FIELDS: usize = 2;
+/// The most a size may be: far beyond any use, and small enough that no product of sizes overflows.
+const MOST: usize = 1 << 12;
+
+/// Refuses sizes that are zero or absurd.
+fn require_sizes(name: &str, sizes: &[usize]) -> Result<(), ModelError> {
+    match sizes.iter().find(|size| !(1..=MOST).contains(*size)) {
+        Some(size) => Err(ModelError::Config(format!("{name}: a size of {size} is outside 1 to {MOST}"))),
+        None => Ok(()),
+    }
+}

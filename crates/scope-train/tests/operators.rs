@@ -1,0 +1,152 @@
+//! Operators train like everything else: they learn, and a run that was stopped is the run that was not.
+#![allow(clippy::unwrap_used)]
+
+mod small_set;
+
+use std::{fs, path::Path, time::Duration};
+
+use scope_data::Dataset;
+use scope_engine::Device;
+use scope_model::{
+    Architecture, FieldModel, Operator, Precision, Reconstructor,
+    operators::{CnoConfig, DeepOnetConfig, FnoConfig, TransolverConfig},
+};
+use scope_pde::{Pde, Split};
+use scope_train::{
+    Ask, Conduct, Ending, Examples, FieldTrainer, Length, Line, Observer, Recipe, RunFolder, loss_weights,
+};
+use small_set::make;
+
+/// Asks to stop after some steps.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {
+        self.0 -= 1;
+    }
+    fn alarm(&mut self, _: &str) {}
+    fn stop(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Each operator with little of everything.
+fn reduced() -> [Architecture; 4] {
+    let resolution = 32;
+    [
+        Architecture::Fno(FnoConfig {
+            resolution,
+            width: 8,
+            modes: 4,
+            layers: 2,
+            projection: 16,
+            padding: 3,
+        }),
+        Architecture::DeepOnet(DeepOnetConfig {
+            channels: vec![4, 8, 8],
+            normalised: true,
+            hidden: 24,
+            basis: 16,
+            trunk: 16,
+            ..DeepOnetConfig::fourier(resolution)
+        }),
+        Architecture::Cno(CnoConfig {
+            resolution,
+            levels: 2,
+            residual: 1,
+            neck: 1,
+            multiplier: 8,
+            latent: 8,
+        }),
+        Architecture::Transolver(TransolverConfig {
+            resolution,
+            width: 16,
+            depth: 2,
+            heads: 2,
+            slices: 8,
+            expansion: 2,
+        }),
+    ]
+}
+
+fn ask(model: Architecture, recipe: &str) -> Ask {
+    let settings = ["batch=4", "peak_rate=3e-3"].map(str::to_owned);
+    let recipe = Recipe::resolve(recipe, &settings).unwrap();
+    Ask { recipe, model, length: Some(Length::Draws(80)), seed: 3, log_every: 1, adapt: None }
+}
+
+fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
+    let device = Device::cpu(threads);
+    let make = |config: &_| scope_train::learner(config, &device, None);
+    let folder = RunFolder::open(folder, true).unwrap();
+    let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
+    let conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
+    let mut learner = make(&config).unwrap();
+    scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut StopAfter(steps)).unwrap()
+}
+
+fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
+    let state = folder.join("state").join(format!("{:015}", 80)).join("state.safetensors");
+    [state, folder.join("metrics.jsonl"), folder.join("model.safetensors")]
+        .map(|file| fs::read(file).unwrap())
+}
+
+#[test]
+fn every_operator_resumes_in_every_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 60);
+    for model in reduced() {
+        let ask = ask(model.clone(), "operator");
+        let name = model.name();
+        let [straight, stopped] =
+            ["straight", "stopped"].map(|kind| root.path().join(format!("{name}-{kind}")));
+        assert_eq!(session(&straight, &data, &ask, 2, u64::MAX), Ending::Finished);
+        assert_eq!(session(&stopped, &data, &ask, 1, 7), Ending::Interrupted);
+        assert_eq!(session(&stopped, &data, &ask, 3, u64::MAX), Ending::Finished);
+        assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
+        let device = Device::cpu(2);
+        let (trained, about) = FieldModel::load(&straight.join("model.safetensors"), &device).unwrap();
+        assert_eq!((&about.config, &trained.architecture), (&model, &model));
+        let fields = Reconstructor::new(trained, about.pde, about.constants, Precision::F32);
+        assert!(fields.recover(&vec![0.0; 4 * 32 * 32]).unwrap()[0].u.iter().all(|x| x.is_finite()));
+    }
+}
+
+/// Steps on one batch of complete views halve its loss.
+#[test]
+fn every_operator_learns() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2);
+    let device = Device::cpu(2);
+    let (mut fields, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in (0..2).map(|record| data.pair(record)) {
+        for field in [pair.a(), pair.u()] {
+            fields.extend_from_slice(field);
+            contexts.extend_from_slice(field);
+            contexts.extend([1.0; 32 * 32]);
+        }
+        let constants = data.meta().constants();
+        weights.extend(loss_weights(&constants, [pair.a(), pair.u()], [false; 2], [1.0; 2]));
+    }
+    let examples = Examples::new(&device, 32, &fields, &contexts, &weights).unwrap();
+    for model in reduced() {
+        let mut trainer = FieldTrainer::new(FieldModel::initial(model.clone(), 1, &device).unwrap()).unwrap();
+        let losses: Vec<f64> =
+            (0..120).map(|_| trainer.step(&examples, 3e-3).unwrap().read().unwrap().losses[0].1).collect();
+        assert!(losses[119] < 0.5 * losses[0], "{}: from {} to {}", model.name(), losses[0], losses[119]);
+    }
+}
+
+#[test]
+fn what_an_operator_cannot_be_trained_with_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 8);
+    let refused = |ask: Ask| {
+        let nothing = |_: &_| Err(scope_train::TrainError::Request("not timed".to_owned()));
+        scope_train::plan(ask, &data, &nothing, 1).unwrap_err().to_string()
+    };
+    let text = refused(ask(Operator::Fno.architecture(32), "full"));
+    assert!(text.contains("fno has no latents") && text.contains("--recipe operator"), "{text}");
+    let text = refused(ask(Operator::Cno.architecture(64), "operator"));
+    assert!(text.contains("a grid of 32 and the model on one of 64"), "{text}");
+}

@@ -1,0 +1,70 @@
+//! A method of one's own in the same protocol: same records, masks, schedule, loss, training, evaluation.
+//!
+//!     cargo run --release --example own_method
+
+use scope::data::{Dataset, Request, generate, observation::TEST_MASK_SEED};
+use scope::engine::{Device, EngineError, Epilogue, Layout, Linear, Tape, Var};
+use scope::eval::{Evaluation, Protocol};
+use scope::model::{Architecture, FieldModel, FieldNetwork, OwnConfig, Precision, Reconstructor, WeightFile};
+use scope::pde::{Identity, Pde, Split};
+use scope::train::{Ask, Conduct, FieldTrainer, Length, Recipe, RunConfig, RunFolder};
+
+/// Three convolutions: from six channels a pixel, (Ma a, Ma, Mu u, Mu, x, y), to two fields.
+#[derive(Debug)]
+struct ThreeConvolutions([Linear; 3]);
+
+impl ThreeConvolutions {
+    fn declare(layout: &mut Layout) -> Self {
+        let mut root = layout.root();
+        let sizes = [("first", 6, 32), ("second", 32, 32), ("third", 32, 2)];
+        Self(sizes.map(|(name, c, o)| Linear::declare_conv3x3(root.scope(name), c, o)))
+    }
+}
+
+impl FieldNetwork for ThreeConvolutions {
+    fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
+        let h = tape.conv3x3(&tape.pixels(context)?, self.0[0], Epilogue::Gelu)?;
+        let h = tape.conv3x3(&h, self.0[1], Epilogue::Gelu)?;
+        tape.channels_first(&tape.conv3x3(&h, self.0[2], Epilogue::Wide)?)
+    }
+}
+
+#[allow(clippy::print_stdout)] // a program of its own
+fn main() -> anyhow::Result<()> {
+    let (root, device, resolution) = (tempfile::tempdir()?, Device::all_threads(), 32);
+    let set = |split: Split, count: usize| -> anyhow::Result<Dataset> {
+        let out = root.path().join(split.name());
+        let identity = Identity { pde: Pde::Poisson, seed: 1, split, resolution };
+        generate(&Request { identity, count, shard: None }, &out, |_| true)?;
+        Ok(Dataset::open(&out)?)
+    };
+    let (train, test) = (set(Split::Train, 500)?, set(Split::Test, 50)?);
+    let own = Architecture::Own(OwnConfig { name: "three-convolutions".to_owned(), resolution });
+    let build = |seed: u64| {
+        let mut layout = Layout::new();
+        let network = Box::new(ThreeConvolutions::declare(&mut layout));
+        FieldModel::own(own.clone(), network, layout, seed, &device)
+    };
+    // The same run as everybody's: config.toml, metrics, checkpoints that resume in every bit, a weight file.
+    let recipe = Recipe::resolve("operator", &["batch=10".to_owned(), "peak_rate=2e-3".to_owned()])?;
+    let (model, length) = (own.clone(), Some(Length::Draws(2_000)));
+    let ask = Ask { recipe, model, length, seed: 1, log_every: 10, adapt: None };
+    let make = |config: &RunConfig| Ok(Box::new(FieldTrainer::new(build(config.seed)?)?) as Box<_>);
+    let config = scope::train::plan(ask, &train, &make, 1)?;
+    let folder = RunFolder::open(&root.path().join("run"), false)?;
+    scope::train::run(&folder, &config, &train, &mut *make(&config)?, Conduct::default(), &mut ())?;
+    // The weight file holds the parameters; the network is ours.
+    let mut trained = build(0)?;
+    WeightFile::read(&folder.model())?.fill(&mut trained.params)?;
+    let method = Reconstructor::new(trained, Pde::Poisson, test.meta().constants(), Precision::F32);
+    let evaluation = Evaluation { data: &test, mask_seed: TEST_MASK_SEED, records: test.len(), batch: 25 };
+    evaluation.require_fit(&method)?;
+    for condition in Protocol::Uniform500.conditions(Pde::Poisson) {
+        let scores = evaluation.condition(&method, condition, &mut |_| {})?;
+        for (measure, values) in scores.measures.iter().filter(|(measure, _)| !measure.contains('/')) {
+            let mean = values.iter().flatten().sum::<f64>() / values.len() as f64;
+            println!("{condition}  {measure}  {mean:.1} %");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Operators, as a user trains, evaluates and looks at them.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn scope(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("scope").unwrap();
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = scope(folder, arguments).assert().success().get_output().stdout.clone();
+    String::from_utf8(output).unwrap()
+}
+
+fn fail(folder: &Path, arguments: &[&str]) -> String {
+    let output = scope(folder, arguments).assert().failure().get_output().stderr.clone();
+    String::from_utf8(output).unwrap()
+}
+
+#[test]
+fn operators_are_trained_resumed_evaluated_and_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path();
+    for (split, count) in [("train", "8"), ("test", "2")] {
+        let generate =
+            ["data", "generate", "poisson", "--resolution", "32", "--split", split, "--count", count];
+        succeed(folder, &[&generate[..], &["--out", split]].concat());
+    }
+    for (model, label) in
+        [("fno", "FNO"), ("deeponet", "DeepONet"), ("cno", "CNO"), ("transolver", "Transolver")]
+    {
+        let train = [
+            "train", "--pde", "poisson", "--data", "train", "--model", model, "--recipe", "operator",
+            "--draws", "2", "--set", "batch=1", "--out", model,
+        ];
+        succeed(folder, &[&train[..], &["--device", "cpu"]].concat());
+        let again = succeed(folder, &[&train[..], &["--device", "cpu", "--resume"]].concat());
+        assert!(again.contains("nothing was changed"), "{again}");
+        let evaluate = ["evaluate", "--run", model, "--data", "test", "--device", "cpu", "--json", "-"];
+        let results: serde_json::Value = serde_json::from_str(&succeed(folder, &evaluate)).unwrap();
+        let method = &results["identity"]["method"];
+        assert_eq!((&method["name"], &method["recipe"]), (&model.into(), &"operator".into()));
+        assert!(results["conditions"]["forward/uniform/500"]["u"]["mean"].as_f64().unwrap() > 0.0);
+        let shown = succeed(folder, &["evaluate", "--run", model, "--data", "test", "--device", "cpu"]);
+        assert!(shown.contains(&format!("model: {label}, 2 draws")), "{shown}");
+        let weights = format!("{model}/model.safetensors");
+        let info = succeed(folder, &["model", "info", "--model", &weights]);
+        assert!(info.contains(&format!("{model} on a 32 x 32 grid")), "{info}");
+    }
+    std::fs::write(folder.join("sensors.csv"), "x,y,channel,value\n0.1,0.4,a,0.5\n0.7,0.3,a,-0.2\n").unwrap();
+    let recover =
+        ["recover", "--model", "fno", "--sensors", "sensors.csv", "--out", "mine", "--device", "cpu"];
+    succeed(folder, &recover);
+    assert!(folder.join("mine").is_dir());
+    let report = succeed(folder, &["compare", "fno/eval/uniform500.json", "cno/eval/uniform500.json"]);
+    assert!(report.contains("FNO") && report.contains("CNO"), "{report}");
+    let adapt = ["adapt", "--base", "fno", "--data", "train", "--head", "1m", "--out", "head"];
+    assert!(fail(folder, &adapt).contains("only a scope model has a decoder to replace"));
+}
+
+#[test]
+fn counts_are_the_papers_and_requests_that_make_no_sense_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path();
+    for (model, count) in
+        [("fno", "5,029,946"), ("deeponet", "4,977,354"), ("cno", "4,774,776"), ("transolver", "4,792,482")]
+    {
+        let info = succeed(folder, &["model", "info", "--model", model]);
+        assert!(info.contains(count), "{info}");
+    }
+    assert!(fail(folder, &["model", "info", "--model", "fno", "--head", "1m"]).contains("has no decoder"));
+    let generate = ["data", "generate", "poisson", "--resolution", "32", "--count", "4", "--out", "data"];
+    succeed(folder, &generate);
+    let train = ["train", "--pde", "poisson", "--data", "data", "--model", "fno", "--out", "run"];
+    let with = |more: &[&str]| fail(folder, &[&train[..], more].concat());
+    assert!(with(&["--recipe", "full", "--device", "cpu"]).contains("fno has no latents"));
+    let text = with(&["--device", "cuda"]);
+    assert!(text.contains("is computed on the processor only"), "{text}");
+}
