@@ -143,6 +143,9 @@ impl MethodIdentity {
 
     /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`, `Transolver`.
     pub fn label(&self) -> String {
+        if self.name == "exact" {
+            return "Exact posterior".to_owned();
+        }
         if self.name != "scope" {
             let operator = self.name.parse::<Operator>();
             return operator.map_or_else(|_| self.name.clone(), |operator| operator.label().to_owned());
@@ -150,7 +153,6 @@ impl MethodIdentity {
         let mut label = match self.recipe.as_deref() {
             Some("full") => "Full".to_owned(),
             Some(recipe) => recipe.to_uppercase(),
-            None if self.name == "exact" => "Exact posterior".to_owned(),
             None => self.name.clone(),
         };
         if let Some(decoder) = self.decoder.as_deref().filter(|decoder| *decoder != "native") {

@@ -190,7 +190,10 @@ fn misuse_is_explained() {
     let other = ["diagnose", "--run", "run", "--data", "other", "--device", "cpu"];
     assert!(refused(folder, &other, 1).contains("the records are ns and the model was trained on poisson"));
     let nothing = ["diagnose", "--run", "nothing", "--data", "test", "--device", "cpu"];
-    assert!(refused(folder, &nothing, 1).contains("cannot read nothing"));
+    assert!(
+        refused(folder, &nothing, 1)
+            .contains("\"nothing\" is neither a run folder, nor a weight file, nor the name of a model")
+    );
     // A checkpoint that has changed is refused, not passed over.
     let state =
         fs::read_dir(folder.join("run/state")).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
