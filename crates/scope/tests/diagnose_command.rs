@@ -1,26 +1,13 @@
 //! `scope diagnose`, as a user types it.
 #![allow(clippy::unwrap_used)]
 
+mod program;
+
 use std::{fs, path::Path};
 
-use assert_cmd::Command;
 use serde_json::Value;
 
-fn scope(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("scope").unwrap();
-    command.current_dir(folder).args(arguments);
-    command
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = scope(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).unwrap()
-}
-
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = scope(folder, arguments).assert().code(code).get_output().stderr.clone();
-    String::from_utf8(output).unwrap()
-}
+use program::{refused, succeed};
 
 /// Makes a small set of records.
 fn generate(folder: &Path, pde: &str, split: &str, count: &str, out: &str) {

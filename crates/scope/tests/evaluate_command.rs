@@ -1,20 +1,11 @@
 //! `scope evaluate` and `scope doctor`, as a user types them.
 #![allow(clippy::unwrap_used)]
 
+mod program;
+
 use std::path::Path;
 
-use assert_cmd::Command;
-
-fn scope(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("scope").unwrap();
-    command.current_dir(folder).args(arguments);
-    command
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = scope(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).unwrap()
-}
+use program::{refused, succeed};
 
 /// A folder with a short run of a tiny model on a problem, and a test set.
 fn trained(pde: &str) -> tempfile::TempDir {
@@ -58,18 +49,13 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
     let text = succeed(root.path(), &plain);
     assert!(text.contains("inverse/uniform/500  ber"), "{text}");
     assert!(root.path().join("run/eval/uniform500.json").is_file());
-    let fewer = scope(root.path(), &[&plain[..], &["--limit", "3"]].concat())
-        .assert()
-        .code(1)
-        .get_output()
-        .stderr
-        .clone();
-    assert!(String::from_utf8(fewer).unwrap().contains("holds an evaluation of 10 records"));
+    let fewer = refused(root.path(), &[&plain[..], &["--limit", "3"]].concat(), 1);
+    assert!(fewer.contains("holds an evaluation of 10 records"));
     succeed(root.path(), &[&plain[..], &["--limit", "3", "--out", "few", "--figures", "1"]].concat());
     assert!(root.path().join("few/figures/inverse-uniform-500-record-0.png").is_file());
     let benchmark = [&plain[..], &["--protocol", "benchmark"]].concat();
-    let refused = scope(root.path(), &benchmark).assert().code(1).get_output().stderr.clone();
-    assert!(String::from_utf8(refused).unwrap().contains("for the cylinder only"));
+    let said = refused(root.path(), &benchmark, 1);
+    assert!(said.contains("for the cylinder only"));
 }
 
 #[test]
@@ -95,10 +81,8 @@ fn evaluations_are_compared_on_the_same_records_and_masks_only() {
     let text = succeed(root.path(), &["compare", "head", "run", "--condition", "inverse/uniform/500"]);
     assert!(text.contains("A = FO / SP-1M (tiny), B = FO (tiny)"), "{text}");
     succeed(root.path(), &["evaluate", "--run", "run", "--data", "test", "--device", "cpu", "--seed", "7"]);
-    let refused =
-        scope(root.path(), &["compare", "head", "run"]).assert().code(1).get_output().stderr.clone();
-    let refused = String::from_utf8(refused).unwrap();
-    assert!(refused.contains("differ in their masks (seed 20261013 and seed 7)"), "{refused}");
+    let said = refused(root.path(), &["compare", "head", "run"], 1);
+    assert!(said.contains("differ in their masks (seed 20261013 and seed 7)"), "{said}");
 }
 
 #[test]
@@ -107,10 +91,8 @@ fn records_of_another_problem_are_refused() {
     let other = ["data", "generate", "ns", "--resolution", "32", "--count", "1", "--out", "other"];
     succeed(root.path(), &other);
     let evaluate = ["evaluate", "--run", "run", "--data", "other", "--device", "cpu"];
-    let refused = scope(root.path(), &evaluate).assert().code(1).get_output().stderr.clone();
-    assert!(
-        String::from_utf8(refused).unwrap().contains("other holds ns, and the model was trained on poisson")
-    );
+    let said = refused(root.path(), &evaluate, 1);
+    assert!(said.contains("other holds ns, and the model was trained on poisson"));
 }
 
 #[test]

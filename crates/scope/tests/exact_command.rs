@@ -1,25 +1,11 @@
 //! `scope evaluate` and `scope recover` with `--method exact`, as a user types them.
 #![allow(clippy::unwrap_used)]
 
+mod program;
+
 use std::path::Path;
 
-use assert_cmd::Command;
-
-fn scope(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("scope").unwrap();
-    command.current_dir(folder).args(arguments);
-    command
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = scope(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).unwrap()
-}
-
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
-    let output = scope(folder, arguments).assert().code(code).get_output().stderr.clone();
-    String::from_utf8(output).unwrap()
-}
+use program::{refused, scope, succeed};
 
 /// A folder with a small test set called `test`.
 fn with_records(pde: &str) -> tempfile::TempDir {

@@ -1,25 +1,9 @@
 //! Operators, as a user trains, evaluates and looks at them.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+mod program;
 
-use assert_cmd::Command;
-
-fn scope(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("scope").unwrap();
-    command.current_dir(folder).args(arguments);
-    command
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = scope(folder, arguments).assert().success().get_output().stdout.clone();
-    String::from_utf8(output).unwrap()
-}
-
-fn fail(folder: &Path, arguments: &[&str]) -> String {
-    let output = scope(folder, arguments).assert().failure().get_output().stderr.clone();
-    String::from_utf8(output).unwrap()
-}
+use program::{refused, succeed};
 
 #[test]
 fn operators_are_trained_resumed_evaluated_and_counted() {
@@ -59,7 +43,7 @@ fn operators_are_trained_resumed_evaluated_and_counted() {
     let report = succeed(folder, &["compare", "fno/eval/uniform500.json", "cno/eval/uniform500.json"]);
     assert!(report.contains("FNO") && report.contains("CNO"), "{report}");
     let adapt = ["adapt", "--base", "fno", "--data", "train", "--head", "1m", "--out", "head"];
-    assert!(fail(folder, &adapt).contains("only a scope model has a decoder to replace"));
+    assert!(refused(folder, &adapt, 1).contains("only a scope model has a decoder to replace"));
 }
 
 #[test]
@@ -72,11 +56,13 @@ fn counts_are_the_papers_and_requests_that_make_no_sense_are_refused() {
         let info = succeed(folder, &["model", "info", "--model", model]);
         assert!(info.contains(count), "{info}");
     }
-    assert!(fail(folder, &["model", "info", "--model", "fno", "--head", "1m"]).contains("has no decoder"));
+    assert!(
+        refused(folder, &["model", "info", "--model", "fno", "--head", "1m"], 1).contains("has no decoder")
+    );
     let generate = ["data", "generate", "poisson", "--resolution", "32", "--count", "4", "--out", "data"];
     succeed(folder, &generate);
     let train = ["train", "--pde", "poisson", "--data", "data", "--model", "fno", "--out", "run"];
-    let with = |more: &[&str]| fail(folder, &[&train[..], more].concat());
+    let with = |more: &[&str]| refused(folder, &[&train[..], more].concat(), 1);
     assert!(with(&["--recipe", "full", "--device", "cpu"]).contains("fno has no latents"));
     let text = with(&["--device", "cuda"]);
     assert!(text.contains("is computed on the processor only"), "{text}");

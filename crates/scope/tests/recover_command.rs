@@ -1,30 +1,19 @@
 //! `scope recover`, `scope model list | pack | card` and `scope demo`, as a user types them.
 #![allow(clippy::unwrap_used)]
 
+mod program;
+
 use std::{fmt::Write, fs, path::Path};
 
-use assert_cmd::Command;
 use scope_data::{Constants, npy::MappedArray};
 use scope_engine::Device;
 use scope_model::{About, Fields, Model, Precision, Preset, Reconstructor, WeightKind};
 use scope_pde::Pde;
 use serde_json::Value;
 
+use program::{refused, scope, succeed};
+
 const SIZE: usize = 32;
-
-fn scope(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("scope").unwrap();
-    command.current_dir(folder).env_remove("SCOPE_MODELS").args(arguments);
-    command
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    String::from_utf8(scope(folder, arguments).assert().success().get_output().stdout.clone()).unwrap()
-}
-
-fn refusal(folder: &Path, arguments: &[&str], code: i32) -> String {
-    String::from_utf8(scope(folder, arguments).assert().code(code).get_output().stderr.clone()).unwrap()
-}
 
 fn recover(folder: &Path, sensors: &str, out: &str, more: &[&str]) -> Value {
     let plain =
@@ -135,7 +124,7 @@ fn what_is_there_is_never_overwritten() {
     fs::create_dir(root.path().join("mine")).unwrap();
     fs::write(root.path().join("mine/a.npy"), "precious").unwrap();
     let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "mine"];
-    assert!(refusal(root.path(), &plain, 1).contains("mine already exists and is not empty"));
+    assert!(refused(root.path(), &plain, 1).contains("mine already exists and is not empty"));
     assert_eq!(fs::read(root.path().join("mine/a.npy")).unwrap(), b"precious");
 }
 
@@ -149,13 +138,13 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     assert!(!warnings(&with).contains("--geometry"));
     assert_eq!(with["problems"][0]["coverage"]["a"]["sensors"], 2, "the disk is no sensor");
     let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "x", "--geometry"];
-    assert!(refusal(root.path(), &[&plain[..], &["10,12"]].concat(), 2).contains("expected three numbers"));
+    assert!(refused(root.path(), &[&plain[..], &["10,12"]].concat(), 2).contains("expected three numbers"));
     assert!(
-        refusal(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1).contains("does not lie inside 32 x 32")
+        refused(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1).contains("does not lie inside 32 x 32")
     );
     let poisson = with_model(Pde::Poisson);
     fs::write(poisson.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n").unwrap();
-    let told = refusal(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);
+    let told = refused(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);
     assert!(told.contains("poisson has no geometry: leave --geometry out"), "{told}");
 }
 
@@ -181,7 +170,7 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     succeed(here, &[&evaluate[..], &["--run", weights, "--out", "evals"]].concat());
     succeed(here, &[&evaluate[..], &["--run", "run"]].concat());
     let card = ["model", "card", "--model", weights, "--run", "run", "--data", "train", "--eval"];
-    let other = refusal(here, &[&card[..], &["run/eval/uniform500.json"]].concat(), 1);
+    let other = refused(here, &[&card[..], &["run/eval/uniform500.json"]].concat(), 1);
     assert!(other.contains("evaluate this very file"), "{other}");
     succeed(here, &[&card[..], &["evals/uniform500.json", "--trained-on", "a laptop"]].concat());
 
@@ -212,12 +201,12 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     let of_run: Value = serde_json::from_str(&of_run).unwrap();
     assert!(of_run["problems"][0]["held_out_percent"]["a"].is_number());
 
-    let typo = refusal(here, &[&recover[..], &["--model", "smal-town", "--out", "x"]].concat(), 1);
+    let typo = refused(here, &[&recover[..], &["--model", "smal-town", "--out", "x"]].concat(), 1);
     assert!(typo.contains("did you mean small-town?"), "{typo}");
     let mut bytes = fs::read(here.join(weights)).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(here.join(weights), bytes).unwrap();
-    let changed = refusal(here, &[&recover[..], &["--model", "small-town", "--out", "x"]].concat(), 1);
+    let changed = refused(here, &[&recover[..], &["--model", "small-town", "--out", "x"]].concat(), 1);
     assert!(changed.contains("its card says"), "{changed}");
 }
 
@@ -247,13 +236,13 @@ fn the_demo_prints_commands_that_work() {
         "a second demo replaces the first"
     );
     fs::remove_file(here.join("scope-demo/demo.json")).unwrap();
-    assert!(refusal(here, &["demo"], 1).contains("scope-demo exists and no demo made it"));
+    assert!(refused(here, &["demo"], 1).contains("scope-demo exists and no demo made it"));
 }
 
 #[test]
 fn the_terminal_has_manners() {
     let root = tempfile::tempdir().unwrap();
-    let typo = refusal(root.path(), &["recovr"], 2);
+    let typo = refused(root.path(), &["recovr"], 2);
     assert!(typo.contains("'recover'"), "{typo}");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(succeed(root.path(), &["completions", shell]).contains("recover"), "{shell}");
