@@ -103,10 +103,11 @@ fn the_context_error_is_what_evaluation_measures() {
     }
     let identity = &found["identity"];
     let meta: Value = serde_json::from_slice(&fs::read(root.path().join("test/meta.json")).unwrap()).unwrap();
-    assert_eq!(identity["data"], meta["blake3"]["fields.npy"]);
-    assert_eq!(identity["model"].as_str().unwrap().len(), 64);
+    assert_eq!(identity["data"]["blake3"], meta["blake3"]["fields.npy"]);
+    assert_eq!(identity["method"]["blake3"].as_str().unwrap().len(), 64);
     // 48 draws, and one batch of pretraining that such a short run still has.
-    assert_eq!((&identity["draws"], &identity["cut_short"]), (&56.into(), &false.into()));
+    let training = &identity["method"]["training"];
+    assert_eq!((&training["draws"], &training["cut_short"]), (&56.into(), &false.into()));
     assert_eq!(identity["mask_seed"], 20_261_013);
     let text = succeed(root.path(), &[&PLAIN[..], &["--json", "found.json"]].concat());
     assert!(text.contains("B_M <= L_d kappa_y (sqrt(J) + delta_EMA)  u"), "{text}");
@@ -127,7 +128,7 @@ fn a_replaced_decoder_is_compared_with_its_base() {
     let with = [&plain[..], &["--base", "run"]].concat();
     let found: Value = serde_json::from_str(&succeed(root.path(), &with)).unwrap();
     let base = diagnosed(root.path(), &[]);
-    assert_eq!(found["identity"]["base"], base["identity"]["model"]);
+    assert_eq!(found["identity"]["base"], base["identity"]["method"]);
     for name in ["a", "u"] {
         let channel = &found["channels"][name];
         assert_eq!((held(channel), held(&alone["channels"][name])), (5, 3));

@@ -15,7 +15,10 @@ use scope_data::{
     write_whole,
 };
 use scope_engine::Params;
-use scope_eval::diagnose::{Diagnosis, Settings, Subject, diagnose};
+use scope_eval::{
+    DataIdentity, MethodIdentity,
+    diagnose::{Diagnosis, Settings, Subject, diagnose},
+};
 use scope_model::{About, Model};
 use scope_train::{Teacher, saved_teacher};
 use serde::Serialize;
@@ -79,16 +82,10 @@ struct Identity {
     pde: &'static str,
     condition: String,
     mask_seed: u64,
-    /// BLAKE3 of the weight files and of the records.
-    model: String,
-    base: Option<String>,
-    data: String,
-    /// Where the records come from.
-    data_origin: String,
-    recipe: Option<String>,
-    draws: Option<u64>,
-    /// Whether training ended before the draws that were planned.
-    cut_short: Option<bool>,
+    method: MethodIdentity,
+    /// Whose backbone the method's is, if its decoder was replaced.
+    base: Option<MethodIdentity>,
+    data: DataIdentity,
 }
 
 /// A model, its file's hash, and its teacher if it has one.
@@ -126,18 +123,17 @@ impl DiagnoseCommand {
     }
 
     fn identity(&self, own: &Loaded, base: Option<&Loaded>, data: &Dataset) -> Identity {
-        let (meta, training) = (data.meta(), own.about.training.as_ref());
+        let method = |loaded: &Loaded| {
+            let parameters = loaded.model.params.layout().count("");
+            MethodIdentity::of_network(&loaded.about, parameters, loaded.hash.clone())
+        };
         Identity {
-            pde: meta.pde.name(),
+            pde: data.meta().pde.name(),
             condition: self.condition.to_string(),
             mask_seed: self.seed,
-            model: own.hash.clone(),
-            base: base.map(|base| base.hash.clone()),
-            data: meta.blake3.get("fields.npy").cloned().unwrap_or_default(),
-            data_origin: meta.origin.describe(meta.pde),
-            recipe: training.map(|training| training.recipe.clone()),
-            draws: training.map(|training| training.draws),
-            cut_short: training.map(|training| training.draws < training.planned),
+            method: method(own),
+            base: base.map(method),
+            data: DataIdentity::of(data),
         }
     }
 

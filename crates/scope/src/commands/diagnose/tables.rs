@@ -29,10 +29,14 @@ impl Results {
                 "J, delta_EMA, the bound by them and what is recovered of the teacher's latents need a teacher: {why}"
             ));
         }
-        say(&format!("records: {}", self.identity.data_origin));
-        if let Some(draws) = self.identity.draws {
-            let cut = if self.identity.cut_short == Some(true) { ", cut short" } else { "" };
-            say(&format!("model: {draws} draws{cut}"));
+        say(&format!("records: {}", self.identity.data.origin));
+        if let Some(training) = &self.identity.method.training {
+            let cut = if training.cut_short { ", cut short" } else { "" };
+            say(&format!(
+                "model: {}, {} draws{cut}",
+                self.identity.method.label(),
+                grouped(training.draws as usize)
+            ));
         }
     }
 }
