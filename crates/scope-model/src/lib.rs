@@ -6,6 +6,7 @@
 
 mod accounting;
 mod architecture;
+mod arithmetic;
 mod catalogue;
 mod config;
 mod error;
@@ -20,6 +21,7 @@ mod weights;
 
 pub use accounting::{Accounting, Component, parts};
 pub use architecture::{Architecture, Operator, OwnConfig};
+pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
     Card, CardData, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found, HeldOut, Ranges,
 };

@@ -12,6 +12,7 @@
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
 mod cache;
+mod ceiling;
 mod choices;
 pub(crate) mod conv3x3;
 mod conv_narrow;

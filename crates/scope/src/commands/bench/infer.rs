@@ -2,10 +2,10 @@
 
 use clap::Args;
 use scope_engine::{Device, Dtype, EngineError, Graph, Tape, Tensor};
-use scope_model::{Model, Preset};
+use scope_model::{Arithmetic, Model, Preset};
 use serde::Serialize;
 
-use super::{Measuring, device_name, median_card_time, median_time};
+use super::{Measuring, Speed, ceiling, device_name, median_card_time, median_time};
 use crate::commands::{Outcome, model_names};
 use crate::terminal::{Table, print_json, say};
 
@@ -40,24 +40,30 @@ struct Row {
     device: String,
     median_ms: f64,
     fields_per_second: f64,
+    #[serde(flatten)]
+    speed: Speed,
 }
 
 impl BenchInfer {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
         let model = Model::initial(self.model.config(128), 1, &device)?;
+        let ceiling = ceiling(&device)?;
         let mut rows = Vec::new();
         for precision in &self.precision {
             for batch in &self.batch {
-                rows.push(self.measure(&model, *batch, precision)?);
+                rows.push(self.measure(&model, *batch, precision, ceiling)?);
             }
         }
         if self.measuring.json {
             print_json(&rows)?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["model", "batch", "precision", "device", "median ms", "fields/s"]);
+        let heads =
+            ["model", "batch", "precision", "device", "median ms", "fields/s", "TFLOP/s", "of ceiling"];
+        let mut table = Table::new(&heads);
         for row in &rows {
+            let [tflops, share] = Speed::cells(Some(row.speed));
             table.row([
                 row.model.into(),
                 row.batch.to_string(),
@@ -65,13 +71,21 @@ impl BenchInfer {
                 row.device.clone(),
                 format!("{:.2}", row.median_ms),
                 format!("{:.1}", row.fields_per_second),
+                tflops,
+                share,
             ]);
         }
         say(&table.to_string());
         Ok(Outcome::Success)
     }
 
-    fn measure(&self, model: &Model, batch: usize, precision: &str) -> anyhow::Result<Row> {
+    fn measure(
+        &self,
+        model: &Model,
+        batch: usize,
+        precision: &str,
+        ceiling: Option<f64>,
+    ) -> anyhow::Result<Row> {
         let compute = if precision == "bf16" { Dtype::Bf16 } else { Dtype::F32 };
         let device = model.params.device();
         let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
@@ -96,6 +110,7 @@ impl BenchInfer {
             device: device_name(device),
             median_ms: time.as_secs_f64() * 1e3,
             fields_per_second: batch as f64 / time.as_secs_f64(),
+            speed: Speed::of(batch as f64 * Arithmetic::of(&model.config).inference(), time, ceiling),
         })
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use scope_engine::Device;
+use serde::Serialize;
 
 use super::{Outcome, device::DeviceArguments};
 
@@ -42,6 +43,40 @@ struct Measuring {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// How much arithmetic was done a second, beside the most that the device was seen to do.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Speed {
+    /// Products of the network, in TFLOP/s.
+    tflops: f64,
+    /// The library's product of two square matrices of 8192 bf16 numbers, in TFLOP/s; cards only.
+    ceiling_tflops: Option<f64>,
+}
+
+impl Speed {
+    fn of(operations: f64, time: Duration, ceiling: Option<f64>) -> Self {
+        Self {
+            tflops: operations / time.as_secs_f64() / 1e12,
+            ceiling_tflops: ceiling.map(|rate| rate / 1e12),
+        }
+    }
+
+    /// The cells of a table: TFLOP/s, and the share of the ceiling.
+    fn cells(speed: Option<Self>) -> [String; 2] {
+        let absent = || "-".to_owned();
+        let tflops = speed.map_or_else(absent, |speed| format!("{:.3}", speed.tflops));
+        let share = speed.and_then(|speed| Some(speed.tflops / speed.ceiling_tflops?));
+        [tflops, share.map_or_else(absent, |share| format!("{:.0}%", 100.0 * share))]
+    }
+}
+
+/// What a device multiplies at best, in operations a second, if it is a card.
+fn ceiling(device: &Device) -> anyhow::Result<Option<f64>> {
+    match device {
+        Device::Cpu(_) => Ok(None),
+        Device::Cuda(cuda) => Ok(Some(cuda.product_rate()?)),
+    }
 }
 
 /// The fewest times that a measurement repeats its work.

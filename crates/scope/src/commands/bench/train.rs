@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{FieldModel, Head, Model, Preset, View};
+use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
 use scope_train::{Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, TrainError, Trainer};
 use serde::Serialize;
 
-use super::{Measuring, device_name, median_card_time, median_time};
+use super::{Measuring, Speed, ceiling, device_name, median_card_time, median_time};
 use crate::commands::{NetworkChoice, Outcome, made_up, network_names};
 use crate::terminal::{Table, print_json, say};
 
@@ -43,6 +43,9 @@ struct Row {
     device: String,
     median_ms: f64,
     draws_per_second: f64,
+    /// Of SCOPE models.
+    #[serde(flatten)]
+    speed: Option<Speed>,
     /// What is held of a card's memory, in GiB.
     memory_gib: Option<f64>,
 }
@@ -64,7 +67,14 @@ impl BenchTrain {
                 self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?
             }
         };
+        let operations = match self.model {
+            NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)),
+            NetworkChoice::Operator(_) => None,
+        };
+        let ceiling = ceiling(&device)?;
+        let speed = operations.map(|operations| Speed::of(operations, time, ceiling));
         let row = Row {
+            speed,
             model: self.model.name(),
             objective: self.objective,
             batch: self.batch,
@@ -77,8 +87,19 @@ impl BenchTrain {
             print_json(&row)?;
             return Ok(Outcome::Success);
         }
-        let mut table =
-            Table::new(&["model", "objective", "batch", "device", "median ms", "draws/s", "memory"]);
+        let heads = [
+            "model",
+            "objective",
+            "batch",
+            "device",
+            "median ms",
+            "draws/s",
+            "TFLOP/s",
+            "of ceiling",
+            "memory",
+        ];
+        let mut table = Table::new(&heads);
+        let [tflops, share] = Speed::cells(row.speed);
         table.row([
             row.model.into(),
             row.objective.clone(),
@@ -86,10 +107,30 @@ impl BenchTrain {
             row.device.clone(),
             format!("{:.1}", row.median_ms),
             format!("{:.2}", row.draws_per_second),
+            tflops,
+            share,
             row.memory_gib.map_or_else(|| "-".to_owned(), |gib| format!("{gib:.2} GiB")),
         ]);
         say(&table.to_string());
         Ok(Outcome::Success)
+    }
+
+    /// Operations of a step on one example: what goes forward once, and twice as many for each way back.
+    fn operations(&self, preset: Preset) -> f64 {
+        let config = preset.config(128);
+        let Arithmetic { encoder, predictor, decoder } = Arithmetic::of(&config);
+        let (predicted, grounded) = (encoder + predictor, encoder + decoder);
+        let field = 3.0 * (predicted + decoder);
+        // The latent loss has the teacher's pass too; grounding comes with the complete view's.
+        let full = field + 2.0 * predicted + encoder + 3.0 * grounded;
+        match self.objective.as_str() {
+            "sp-10m" => predicted + 3.0 * decoder_arithmetic(&config, &Head::M10.config()),
+            "full-idle" => full,
+            "full" => full + 2.0 * encoder,
+            // Without grounding.
+            "fjv" => full - 3.0 * grounded + 3.0 * encoder,
+            _ => field,
+        }
     }
 
     /// A step of a SCOPE model, or of a replacement decoder on one.
