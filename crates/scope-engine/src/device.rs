@@ -2,11 +2,11 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::cuda::{self, Cuda};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::error::EngineError;
 use crate::{
     cpu::{Cpu, Memory},
     dtype::Dtype,
+    error::EngineError,
+    tensor::Tensor,
 };
 
 /// A device: something that holds tensors and computes with them.
@@ -39,10 +39,45 @@ impl Device {
         }
     }
 
+    /// Does work whose result is wanted later; a card does it beside what it is asked for until then.
+    pub fn begin<T>(
+        &self,
+        #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "there are no cards"))]
+        reads: &[&Tensor],
+        work: impl FnOnce() -> Result<T, EngineError>,
+    ) -> Result<Later<T>, EngineError> {
+        let value = match self {
+            Device::Cpu(_) => work()?,
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda.aside(reads, work)?,
+        };
+        Ok(Later { value, device: self.clone() })
+    }
+
     /// An NVIDIA card, counted from zero.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn cuda(ordinal: usize) -> Result<Self, EngineError> {
         Ok(Device::Cuda(Cuda::open(ordinal)?))
+    }
+}
+
+/// The result of work that may still be going on.
+#[derive(Debug)]
+#[must_use = "the device must wait for it before it is used"]
+pub struct Later<T> {
+    value: T,
+    device: Device,
+}
+
+impl<T> Later<T> {
+    /// The result, for what the device is asked from now on.
+    pub fn wait(self) -> Result<T, EngineError> {
+        match &self.device {
+            Device::Cpu(_) => {}
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda.rejoin()?,
+        }
+        Ok(self.value)
     }
 }
 

@@ -27,7 +27,7 @@ pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
 #[cfg(not(target_arch = "wasm32"))]
 pub use cuda::{Cuda, Graph};
-pub use device::Device;
+pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Pace, Update};

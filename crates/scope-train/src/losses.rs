@@ -1,6 +1,6 @@
 //! The forward pass of a training step: latents, fields, and one loss a component.
 
-use scope_engine::{Dtype, EngineError, Params, Tape, Tensor, Var};
+use scope_engine::{Dtype, EngineError, Later, Params, Tape, Tensor, Var};
 use scope_model::Network;
 
 use crate::{
@@ -37,6 +37,11 @@ impl Pass {
         objective: &Objective,
     ) -> Result<Self, EngineError> {
         let mut pass = Self::default();
+        let teacher = teacher.filter(|_| objective.has(Component::Latent));
+        let complete = &examples.complete;
+        let lesson =
+            |teacher| tape.device().begin(&[complete], || teach(network, teacher, tape.compute(), complete));
+        let target = teacher.map(lesson).transpose()?;
         if objective.has(Component::Field) || objective.has(Component::Latent) {
             let z = network.predict(tape, &tape.input(examples.contexts.clone()))?;
             if objective.has(Component::Field) {
@@ -55,9 +60,7 @@ impl Pass {
             }
             pass.complete = Some(z);
         }
-        if let Some(teacher) = teacher.filter(|_| objective.has(Component::Latent)) {
-            pass.target = Some(teach(network, teacher, tape.compute(), &examples.complete)?);
-        }
+        pass.target = target.map(Later::wait).transpose()?;
         Ok(pass)
     }
 

@@ -84,7 +84,7 @@ impl Lanes {
 impl Cuda {
     /// Does work beside the main stream, after everything asked for so far. What it reads is kept until the streams
     /// join; what it allocates is used by later work beside only.
-    pub(super) fn aside<T>(
+    pub(crate) fn aside<T>(
         &self,
         reads: &[&Tensor],
         work: impl FnOnce() -> Result<T, EngineError>,
