@@ -92,7 +92,11 @@ impl Preset {
         };
         match self {
             Preset::Base => base,
-            Preset::Small => ModelConfig { encoder: Transformer { width: 256, depth: 6, heads: 8 }, ..base },
+            Preset::Small => ModelConfig {
+                encoder: Transformer { width: 256, depth: 6, heads: 4 },
+                predictor: Transformer { width: 256, depth: 2, heads: 4 },
+                ..base
+            },
             Preset::Tiny => ModelConfig {
                 latent: 64,
                 encoder: Transformer { width: 96, depth: 3, heads: 3 },
