@@ -11,7 +11,8 @@ use cudarc::cudnn::{
     result as dnn,
     sys::{
         self, cudnnBackendAttributeName_t as Name, cudnnBackendAttributeType_t as Type,
-        cudnnBackendDescriptor_t, cudnnBackendDescriptorType_t as Kind, cudnnBackendNumericalNote_t as Note,
+        cudnnBackendDescriptor_t, cudnnBackendDescriptorType_t as Kind, cudnnBackendHeurMode_t as Guide,
+        cudnnBackendNumericalNote_t as Note,
     },
 };
 
@@ -19,7 +20,9 @@ use super::{Cuda, cache::Cache, failed, libraries, locked};
 use crate::error::EngineError;
 use descriptor::{Descriptor, names};
 
-/// Plans of the library's list that are timed.
+/// The library's ways of guessing which plans are fast. Their lists differ.
+const GUIDES: [Guide; 2] = [Guide::CUDNN_HEUR_MODE_A, Guide::CUDNN_HEUR_MODE_B];
+/// Plans of each list that are timed.
 const SUGGESTIONS: usize = 8;
 /// Runs timed for each.
 const RUNS: usize = 4;
@@ -77,18 +80,19 @@ impl Drop for Handle {
 struct Plan {
     plan: Descriptor,
     workspace: usize,
-    /// Its place in the library's list.
+    /// Its place in the library's lists, of which each has [`SUGGESTIONS`].
     place: usize,
     _parts: Vec<Descriptor>,
 }
 
-/// The plan at a place in the library's list for a shape, best guess first; none beyond the list's end. A plan that cannot
+/// The plan at a place in the library's lists for a shape, best guess first; none beyond a list's end. A plan that cannot
 /// be used, or whose results may differ from run to run, is an error.
 fn suggestion(handle: &Handle, shape: Shape, place: usize) -> Option<Result<Plan, EngineError>> {
     let described = || -> Result<Option<Plan>, EngineError> {
-        let parts = describe(handle, shape)?;
+        let Some(guide) = GUIDES.get(place / SUGGESTIONS) else { return Ok(None) };
+        let parts = describe(handle, shape, *guide)?;
         // The guide comes last.
-        let Some(engine) = nth_engine(&parts[parts.len() - 1], place)? else { return Ok(None) };
+        let Some(engine) = nth_engine(&parts[parts.len() - 1], place % SUGGESTIONS)? else { return Ok(None) };
         if wavers(&engine)? {
             let reason = "its results may differ from run to run".to_owned();
             return Err(EngineError::Cuda { call: "choosing a convolution", reason });
@@ -99,7 +103,7 @@ fn suggestion(handle: &Handle, shape: Shape, place: usize) -> Option<Result<Plan
 }
 
 /// A convolution and the library's guide to it. Each plan owns its parts, so that plans not chosen can go.
-fn describe(handle: &Handle, shape: Shape) -> Result<Vec<Descriptor>, EngineError> {
+fn describe(handle: &Handle, shape: Shape, mode: Guide) -> Result<Vec<Descriptor>, EngineError> {
     let Shape { pass, batch, height, width, c, o } = shape;
     let child = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
     let tensors = [
@@ -121,7 +125,6 @@ fn describe(handle: &Handle, shape: Shape) -> Result<Vec<Descriptor>, EngineErro
         .with(Name::CUDNN_ATTR_OPERATIONGRAPH_HANDLE, Type::CUDNN_TYPE_HANDLE, &[handle.0])?
         .with(Name::CUDNN_ATTR_OPERATIONGRAPH_OPS, child, &[operation.0])?
         .done()?;
-    let mode = sys::cudnnBackendHeurMode_t::CUDNN_HEUR_MODE_A;
     let guide = Descriptor::new(Kind::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?
         .with(Name::CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, child, &[graph.0])?
         .with(Name::CUDNN_ATTR_ENGINEHEUR_MODE, Type::CUDNN_TYPE_HEUR_MODE, &[mode])?
@@ -220,7 +223,8 @@ impl Cuda {
     /// Times the suggestions. A convolution writes its result and reads nothing of it, so trials do no harm.
     fn time_plans(&self, handle: &Handle, shape: Shape, operands: [u64; 3]) -> Result<Plan, EngineError> {
         let mut best = None;
-        for plan in (0..SUGGESTIONS).map_while(|place| suggestion(handle, shape, place)).flatten() {
+        let places = 0..GUIDES.len() * SUGGESTIONS;
+        for plan in places.filter_map(|place| suggestion(handle, shape, place)).flatten() {
             let trial = || self.execute(handle, &plan, operands);
             if plan.workspace > WORKSPACE || trial().is_err() {
                 continue;
@@ -257,7 +261,7 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// The file of chosen plans: a shape and a place in the library's list a line. The library's version is in its name.
+/// The file of chosen plans: a shape and a place in the library's lists a line. The library's version is in its name.
 fn file() -> String {
     // SAFETY: asks for a number.
     format!("convolutions-{}.txt", unsafe { sys::cudnnGetVersion() })
