@@ -11,6 +11,7 @@ use scope_engine::{Device, Dtype};
 #[test]
 fn oracle_cases_agree() {
     // What an honest single-precision implementation meets.
-    let setting = Setting { device: Device::cpu(2), precision: Dtype::F32, values: 1e-5, gradients: 1e-4 };
+    let setting =
+        Setting { device: Device::cpu(2), precision: Dtype::F32, values: 1e-5, whole: 1e-4, gradients: 1e-4 };
     cases().iter().for_each(|case| case.check(&setting));
 }

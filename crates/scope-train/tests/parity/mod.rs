@@ -6,7 +6,7 @@ mod parameters;
 use std::collections::HashMap;
 
 use scope_data::Constants;
-use scope_engine::{Device, Dtype, Gradients, Layout, Tape, Tensor};
+use scope_engine::{Device, Dtype, Gradients, Layout, Param, Tape, Tensor};
 use scope_model::{DecoderConfig, Model, ModelConfig};
 use scope_train::{Component, Examples, HeadTrainer, Measured, Objective, Pass, Trainer, loss_weights};
 
@@ -19,6 +19,8 @@ pub(crate) struct Setting {
     pub(crate) precision: Dtype,
     /// Relative L2 error of activations, and relative error of losses.
     pub(crate) values: f64,
+    /// Relative L2 error of the gradient of all parameters together.
+    pub(crate) whole: f64,
     /// Relative L2 error of a tensor's gradient, relative error of norms and factors.
     pub(crate) gradients: f64,
 }
@@ -71,7 +73,7 @@ impl Case {
         let combined = components.combined(measured.alpha as f32);
         let clip = (1.0 / (measured.norm + 1e-6)).min(1.0) as f32;
         let clipped: Vec<f32> = combined.iter().map(|x| clip * x).collect();
-        self.compare_gradients(trainer.params.layout(), "grad", &clipped, setting.gradients);
+        self.compare_gradients(trainer.params.layout(), "grad", &clipped, setting);
         // With coarser products the sign of a small gradient, and so a first update, may be another.
         if setting.precision == Dtype::F32 && matches!(setting.device, Device::Cpu(_)) {
             self.compare_after(trainer.params.layout(), trainer.params.flat(), &combined, rate);
@@ -116,12 +118,7 @@ impl Case {
             let mut gradients = Gradients::zeros(&trainer.params).unwrap();
             tape.backward(&[(&loss, objective.weight(component))], &mut gradients).unwrap();
             let flat = gradients.flat().to_vec::<f32>().unwrap();
-            self.compare_gradients(
-                trainer.params.layout(),
-                &format!("grad_{letter}"),
-                &flat,
-                setting.gradients,
-            );
+            self.compare_gradients(trainer.params.layout(), &format!("grad_{letter}"), &flat, setting);
             match component {
                 Component::Field => components.field = flat,
                 _ => components.others.push(flat),
@@ -183,8 +180,16 @@ impl Case {
         Examples::new(device, size, &fields, &contexts, &weights).unwrap()
     }
 
-    fn compare_gradients(&self, layout: &Layout, kind: &str, flat: &[f32], limit: f64) {
+    fn compare_gradients(&self, layout: &Layout, kind: &str, flat: &[f32], setting: &Setting) {
+        let limit = setting.gradients;
         let whole = flat.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let apart =
+            |param: &Param| self.distance(&format!("{kind}/{}", param.name), &flat[param.range.clone()]);
+        let together = layout.params().iter().filter_map(apart).map(|d| d * d).sum::<f64>().sqrt();
+        // The spread over a batch is a small difference of rounded latents.
+        let most = if kind == "grad_V" { 1.5 * setting.whole } else { setting.whole };
+        let (case, share) = (&self.name, together / whole);
+        assert!(share <= most, "{case}: {kind}: {share:.1e} of the whole gradient, at most {most:.1e}");
         for param in layout.params() {
             let name = format!("{kind}/{}", param.name);
             if self.distance(&name, &flat[param.range.clone()]).is_some_and(|d| d > ROUNDING * limit * whole)
