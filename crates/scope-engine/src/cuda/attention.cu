@@ -64,6 +64,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
     const size_t width = (size_t)heads * HEAD, stride = 3 * width;
     const u16* base = qkv + (size_t)(pair / heads) * TOKENS * stride + (pair % heads) * HEAD;
     const u32 q = shared_start(), k = q + QUERIES * ROW_BYTES, v = k + TILE_BYTES;
+    after_previous();
     load_rows<QUERIES>(q, 0, base + first * stride, stride, THREADS);
     load_rows<TOKENS>(k, 0, base + width, stride, THREADS);
     commit_copies();
@@ -186,6 +187,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
     const size_t start_out = (size_t)(pair / heads) * TOKENS * width + (pair % heads) * HEAD;
     const u32 q = shared_start(), k = q + TILE_BYTES, v = q + 2 * TILE_BYTES, g = q + 3 * TILE_BYTES;
     const u32 scores = q + 4 * TILE_BYTES;
+    after_previous();
     float* logs = (float*)(memory + 4 * TILE_BYTES + TOKENS * SCORE_BYTES);
     float* deltas = logs + TOKENS;
     load_rows<TOKENS>(k, 0, qkv + start + width, stride, TOKENS);

@@ -91,14 +91,14 @@ pub(crate) fn forward(
         let grid =
             Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.processors()), 512) };
         let constants = format!("TOKENS={tokens}");
-        cuda.launch_with(ATTENTION_HOPPER, &constants, "attention", grid, &arguments)?;
+        cuda.launch_with(ATTENTION_HOPPER, &constants, "attention", grid.early(), &arguments)?;
     } else if sizes.fits(qkv.dtype()) {
         // Few heads: fewer queries a warp and a block, so that more processors have work.
         let few = sizes.pairs * tokens < 128 * cuda.processors();
         let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
         let threads = queries / tiles * 2;
-        let grid = Grid { blocks: [tokens / queries, sizes.pairs], threads, shared };
+        let grid = Grid { blocks: [tokens / queries, sizes.pairs], shared, ..Grid::of(1, threads) }.early();
         let constants = format!("{} TILES={tiles} QUERIES={queries}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
         cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
@@ -134,7 +134,7 @@ pub(crate) fn backward(
     } else if sizes.fits(qkv.dtype()) {
         let shared =
             4 * sizes.tile() + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
-        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) };
+        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) }.early();
         let arguments = [
             qkv.into(),
             out.into(),
@@ -175,7 +175,7 @@ fn hopper_backward(
     let sums = (2 * tokens + 3 * 8 * sizes.head) * size_of::<f32>();
     let grid = Grid { shared: 6 * sizes.tile() + sums + 16, ..Grid::of(sizes.pairs, 256) };
     let constants = format!("TOKENS={tokens}");
-    cuda.launch_with(ATTENTION_HOPPER, &constants, "attention_back", grid, &arguments)?;
+    cuda.launch_with(ATTENTION_HOPPER, &constants, "attention_back", grid.early(), &arguments)?;
     Ok(partial)
 }
 

@@ -36,6 +36,7 @@ extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
+    after_previous();
     if (group == GROUPS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
         if (threadIdx.x != 128 * GROUPS) return;
@@ -159,6 +160,9 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     if (threadIdx.x == 0) {
         for (int i = 0; i < ROUNDS; i++) barrier_begin(arrived + 8 * i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    after_previous();
+    if (threadIdx.x == 0) {
         // Boxes of 128 rows: what the first round needs comes first.
         for (int i = 0; i < ROUNDS; i++) {
             barrier_expect(arrived + 8 * i, i == 0 ? 2 * ALL + 4 * TILE : 4 * TILE);

@@ -69,13 +69,7 @@ pub(crate) fn forward(
         _ => {}
     }
     let before = match compute {
-        Dtype::Bf16 => {
-            let before = Tensor::on_cuda(cuda, &window.image(padded(window.o)), compute)?;
-            let (x, weight) = (pad(cuda, x)?, pack(cuda, params, layer.weight, window)?);
-            let operands = [x.address(), weight.address(), before.address()];
-            cuda.convolve(window.library(Pass::Forward), operands)?;
-            before
-        }
+        Dtype::Bf16 => library(cuda, params, layer.weight, window, x)?,
         _ => plain(cuda, params, layer.weight, window, x, false)?,
     };
     // Where nobody asks for the sums again, GELU takes their place.
@@ -84,6 +78,53 @@ pub(crate) fn forward(
     let added = residual.as_ref().map(|residual| (residual.address(), 0));
     finish(cuda, &before, Some(bias), added, gelu.then_some(None), &value)?;
     Ok((value, (gelu && tape.is_recording()).then_some(before)))
+}
+
+/// The sums of the library's convolution, with padded channels.
+fn library(
+    cuda: &Cuda,
+    params: &Params,
+    weight: ParamId,
+    window: Window,
+    x: &Tensor,
+) -> Result<Tensor, EngineError> {
+    let sums = Tensor::on_cuda(cuda, &window.image(padded(window.o)), Dtype::Bf16)?;
+    let (x, weight) = (pad(cuda, x)?, pack(cuda, params, weight, window)?);
+    cuda.convolve(window.library(Pass::Forward), [x.address(), weight.address(), sums.address()])?;
+    Ok(sums)
+}
+
+/// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to two
+/// channels: GELU is applied while the second reads. With few samples that would leave processors idle.
+pub(crate) fn pair(
+    cuda: &Cuda,
+    tape: &Tape<'_>,
+    [first, second]: [Linear; 2],
+    x: &Tensor,
+    residual: &Tensor,
+) -> Result<Option<Tensor>, EngineError> {
+    let (params, compute) = (tape.params(), tape.compute());
+    let weights = [first, second].map(|layer| &params.layout().param(layer.weight).shape[..]);
+    let (&[batch, height, width, c], [&[between, from, ..], &[o, to, ..]]) = (x.shape(), weights) else {
+        return Ok(None);
+    };
+    let windows = [(c, between), (between, o)].map(|(c, o)| Window { batch, height, width, c, o });
+    let narrow = Narrow::of(windows[1], compute).filter(|narrow| narrow.narrows());
+    let (Some(narrow), None) = (narrow, Narrow::of(windows[0], compute)) else { return Ok(None) };
+    let fits = from == c && to == between && residual.shape() == windows[1].image(o);
+    if !fits || !narrow.fills(cuda) {
+        return Ok(None);
+    }
+    let x = add::convert(x.clone(), compute)?;
+    let sums = library(cuda, params, first.weight, windows[0], &x)?;
+    let [inner, bias] = [first, second].map(|layer| params.address(layer.bias, Dtype::F32));
+    let weight = params.address(second.weight, Dtype::F32);
+    let (residual, value) = (
+        add::convert(residual.clone(), Dtype::F32)?,
+        Tensor::on_cuda(cuda, &windows[1].image(o), Dtype::F32)?,
+    );
+    narrow.narrow_gelu(cuda, &sums, inner, weight, bias, &residual, &value)?;
+    Ok(Some(value))
 }
 
 /// An image with its channels padded with zeros.

@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, cons
                 if (u) v.store(u + to);
                 if (!y) continue;
 #pragma unroll
-                for (int k = 0; k < 8; k++) v.x[k] = gelu(v.x[k] + b.x[k]);
+                for (int k = 0; k < 8; k++) v.x[k] = gelu_fast(v.x[k] + b.x[k]);
                 v.store(y + to);
             }
         }
@@ -69,12 +69,18 @@ extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, cons
 
 // BIG channels to two, for rows of at most SEGMENT pixels: first the nine taps of both results are the columns of one
 // product with the channels, then each result gathers its taps from its neighbours. A block has a strip of STRIP rows;
-// a warp sixteen pixels. Weights are w[2, BIG, 9], or turned round w[BIG, 2, 9].
+// a warp sixteen pixels. Weights are w[2, BIG, 9], or turned round w[BIG, 2, 9]. With GELU, x is first made gelu(x + inner).
 #define STRIP 8
-template <typename Out>
-__device__ __forceinline__ void narrow_in(const bf16* x, const float* w, const float* bias, const float* added, Out* out,
-                                          int height, int width, int turned) {
+__device__ __forceinline__ u32 gelu_pair(u32 x, float2 b) {
+    return pack(gelu_fast(low_half(x) + b.x), gelu_fast(high_half(x) + b.y));
+}
+template <typename Out, bool GELU>
+__device__ __forceinline__ void narrow_in(const bf16* x, const float* w, const float* bias, const float* added,
+                                          const float* inner, Out* out, int height, int width, int turned) {
     __shared__ uint2 columns[BIG / 16][3][32];
+    __shared__ float2 biases[GELU ? BIG / 2 : 1];
+    if (GELU)
+        for (int i = threadIdx.x; i < BIG / 2; i += 256) biases[i] = ((const float2*)inner)[i];
     __shared__ float taps[SEGMENT][19];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
     // The order of channels in a product is free: lane t takes channels 8 t .. 8 t + 7 of each 32 at once.
@@ -106,6 +112,11 @@ __device__ __forceinline__ void narrow_in(const bf16* x, const float* w, const f
                 uint4 zero = make_uint4(0, 0, 0, 0);
                 uint4 a = low < width ? *(const uint4*)(from + (long long)low * BIG + block * 32 + t * 8) : zero;
                 uint4 b = high < width ? *(const uint4*)(from + (long long)high * BIG + block * 32 + t * 8) : zero;
+                if (GELU) {
+                    const float2* c = biases + block * 16 + t * 4;
+                    a = make_uint4(gelu_pair(a.x, c[0]), gelu_pair(a.y, c[1]), gelu_pair(a.z, c[2]), gelu_pair(a.w, c[3]));
+                    b = make_uint4(gelu_pair(b.x, c[0]), gelu_pair(b.y, c[1]), gelu_pair(b.z, c[2]), gelu_pair(b.w, c[3]));
+                }
                 u32 first[4] = {a.x, b.x, a.y, b.y}, second[4] = {a.z, b.z, a.w, b.w};
 #pragma unroll
                 for (int tile = 0; tile < 3; tile++) {
@@ -142,91 +153,109 @@ __device__ __forceinline__ void narrow_in(const bf16* x, const float* w, const f
         here = gathered[0];
     }
 }
-extern "C" __global__ void __launch_bounds__(256) narrow_image_f32(const bf16* x, const float* w, const float* bias,
-                                                                   const float* added, float* out, int height,
-                                                                   int width, int turned) {
-    narrow_in(x, w, bias, added, out, height, width, turned);
-}
-extern "C" __global__ void __launch_bounds__(256) narrow_image_bf16(const bf16* x, const float* w, const float* bias,
-                                                                    const float* added, bf16* out, int height,
-                                                                    int width, int turned) {
-    narrow_in(x, w, bias, added, out, height, width, turned);
-}
+#define NARROW(name, Out, GELU)                                                                                        \
+    extern "C" __global__ void __launch_bounds__(256)                                                                  \
+        name(const bf16* x, const float* w, const float* bias, const float* added, const float* inner, Out* out,       \
+             int height, int width, int turned) {                                                                      \
+        narrow_in<Out, GELU>(x, w, bias, added, inner, out, height, width, turned);                                    \
+    }
+NARROW(narrow_image_f32, float, false)
+NARROW(narrow_image_bf16, bf16, false)
+NARROW(narrow_gelu_f32, float, true)
 
 // The weight's gradient, for rows of at most SEGMENT pixels: with the shifted two channels as 18 rows and the BIG
-// channels as columns, a product over all pixels. A block adds up some rows of the images for CHANNELS channels, a warp
-// sixteen pixels of each, and leaves its sums for `weight_sums`. `sign` says which way the two channels shift.
-#define CHANNELS (BIG % 64 ? 32 : 64)
-#define ROW_BYTES (CHANNELS * 2)
-extern "C" __global__ void __launch_bounds__(256) weight_products(const bf16* big, const u32* two, float* partial,
-                                                                  int lines, int height, int width, int sign) {
-    __shared__ __align__(128) unsigned char pool[8 * 18 * CHANNELS * 4];
+// channels as columns, a product over all pixels. A block adds up some rows of the images and leaves its sums for
+// `weight_sums`. Its warps have 32 channels each, so that together they read whole pixels; with few channels, SHARES warps
+// share out the pixels of a row, sixteen at a time. `sign` says which way the two channels shift.
+#define GROUPS (BIG / 32)
+#define SHARES (GROUPS < 8 ? 8 / GROUPS : 1)
+#define CHUNKS (SEGMENT / 16)
+#define CHUNK_BYTES (16 * 64)
+// Where chunk c of pixel p lies: they change places, so that the rows of a matrix lie in different banks.
+__device__ __forceinline__ int in_chunk(int p, int c) { return p * 64 + ((c ^ ((p >> 1) & 3)) << 4); }
+
+extern "C" __global__ void __launch_bounds__(32 * GROUPS * SHARES)
+    weight_products(const bf16* big, const u32* two, float* partial, int lines, int height, int width, int sign) {
+    // Chunks first, then the warps' sums [SHARES][18][BIG].
+    __shared__ __align__(128) unsigned char pool[SHARES * 18 * BIG * 4];
     __shared__ u16 planes[2][3][SEGMENT + 4];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
-    const u32 mine = (u32)__cvta_generic_to_shared(pool) + warp * 16 * ROW_BYTES;
-    float sum[2][CHANNELS / 8][4];
+    const int group = warp % GROUPS, share = warp / GROUPS;
+    unsigned char* mine = pool + warp * CHUNK_BYTES;
+    const u32 at = (u32)__cvta_generic_to_shared(mine);
+    // A lane's two pieces of a chunk of pixels: zeros outside.
+    auto fetch = [&](uint4* v, int line, int chunk) {
 #pragma unroll
-    for (int i = 0; i < CHANNELS; i++) (&sum[0][0][0])[i] = 0.f;
+        for (int i = 0; i < 2; i++) {
+            int p = lane / 4 + i * 8, pixel = chunk * 16 + p;
+            const bf16* from = big + ((long long)line * width + pixel) * BIG + group * 32 + lane % 4 * 8;
+            v[i] = line < lines && pixel < width ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
+        }
+    };
+    float sum[2][4][4];
+#pragma unroll
+    for (int i = 0; i < 32; i++) (&sum[0][0][0])[i] = 0.f;
+    uint4 next[2];
+    fetch(next, blockIdx.x, share);
     for (int line = blockIdx.x; line < lines; line += gridDim.x) {
         const int row = line % height;
         __syncthreads();
-        // Chunks change places from row to row, so that the rows of a matrix lie in different banks.
-        for (int i = lane; i < 16 * CHANNELS / 8; i += 32) {
-            int p = i / (CHANNELS / 8), c = i % (CHANNELS / 8), pixel = warp * 16 + p;
-            const bf16* from = big + ((long long)line * width + pixel) * BIG + blockIdx.y * CHANNELS + c * 8;
-            uint4 v = pixel < width ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
-            int place = c ^ (CHANNELS == 64 ? p & 7 : (p >> 1) & 3);
-            *(uint4*)(pool + (warp * 16 + p) * ROW_BYTES + place * 16) = v;
-        }
-        for (int i = threadIdx.x; i < 3 * (SEGMENT + 2); i += 256) {
+        for (int i = threadIdx.x; i < 3 * (SEGMENT + 2); i += blockDim.x) {
             int r = i / (SEGMENT + 2), c = i % (SEGMENT + 2) - 1;
             bool inside = row + r - 1 >= 0 && row + r - 1 < height && c >= 0 && c < width;
             u32 v = inside ? two[(long long)(line + r - 1) * width + c] : 0;
             planes[0][r][c + 1] = (u16)v, planes[1][r][c + 1] = (u16)(v >> 16);
         }
         __syncthreads();
-        u32 a[2][4];
+        for (int chunk = share; chunk < CHUNKS; chunk += SHARES) {
+            __syncwarp();
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+            for (int i = 0; i < 2; i++) *(uint4*)(mine + in_chunk(lane / 4 + i * 8, lane % 4)) = next[i];
+            const bool last = chunk + SHARES >= CHUNKS;
+            fetch(next, last ? line + gridDim.x : line, last ? share : chunk + SHARES);
+            __syncwarp();
+            u32 a[2][4];
 #pragma unroll
-            for (int k = 0; k < 4; k++) {
-                int index = m * 16 + g + (k & 1) * 8, tap = index >> 1;
-                a[m][k] = 0;
-                if (index < 18) {
-                    const u16* plane = &planes[index & 1][1 + sign * (tap / 3 - 1)][warp * 16 + 2 * t + (k >> 1) * 8 + 1 + sign * (tap % 3 - 1)];
-                    a[m][k] = (u32)plane[0] | (u32)plane[1] << 16;
+            for (int m = 0; m < 2; m++)
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    int index = m * 16 + g + (k & 1) * 8, tap = index >> 1;
+                    a[m][k] = 0;
+                    if (index < 18) {
+                        const u16* plane = &planes[index & 1][1 + sign * (tap / 3 - 1)]
+                                                  [chunk * 16 + 2 * t + (k >> 1) * 8 + 1 + sign * (tap % 3 - 1)];
+                        a[m][k] = (u32)plane[0] | (u32)plane[1] << 16;
+                    }
                 }
-            }
 #pragma unroll
-        for (int n = 0; n < CHANNELS / 16; n++) {
-            u32 b[4];
-            int p = lane & 15, c = n * 2 + (lane >> 4);
-            matrices_transposed(mine + p * ROW_BYTES + ((c ^ (CHANNELS == 64 ? p & 7 : (p >> 1) & 3)) << 4), b);
+            for (int n = 0; n < 2; n++) {
+                u32 b[4];
+                matrices_transposed(at + in_chunk(lane & 15, n * 2 + (lane >> 4)), b);
 #pragma unroll
-            for (int m = 0; m < 2; m++) {
-                multiply(sum[m][2 * n], a[m], b[0], b[1]);
-                multiply(sum[m][2 * n + 1], a[m], b[2], b[3]);
+                for (int m = 0; m < 2; m++) {
+                    multiply(sum[m][2 * n], a[m], b[0], b[1]);
+                    multiply(sum[m][2 * n + 1], a[m], b[2], b[3]);
+                }
             }
         }
     }
     __syncthreads();
-    float* all = (float*)pool;
+    float* sums = (float*)pool;
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
-        for (int n = 0; n < CHANNELS / 8; n++)
+        for (int n = 0; n < 4; n++)
 #pragma unroll
             for (int k = 0; k < 4; k++) {
                 int index = m * 16 + g + (k >> 1) * 8;
-                if (index < 18) all[(warp * 18 + index) * CHANNELS + n * 8 + 2 * t + (k & 1)] = sum[m][n][k];
+                if (index < 18) sums[(share * 18 + index) * BIG + group * 32 + n * 8 + 2 * t + (k & 1)] = sum[m][n][k];
             }
     __syncthreads();
-    for (int i = threadIdx.x; i < 18 * CHANNELS; i += 256) {
+    for (int i = threadIdx.x; i < 18 * BIG; i += blockDim.x) {
         float total = 0.f;
 #pragma unroll
-        for (int k = 0; k < 8; k++) total += all[k * 18 * CHANNELS + i];
-        int index = i / CHANNELS, channel = blockIdx.y * CHANNELS + i % CHANNELS;
-        partial[((long long)blockIdx.x * 18 + index) * BIG + channel] = total;
+        for (int k = 0; k < SHARES; k++) total += sums[k * 18 * BIG + i];
+        partial[(long long)blockIdx.x * 18 * BIG + i] = total;
     }
 }
 

@@ -8,6 +8,8 @@ use crate::{dtype::Dtype, error::EngineError, ops::Window, tensor::Tensor};
 
 /// Pixels of a row that a block has at once.
 const SEGMENT: usize = 128;
+/// The most channels: their weights or sums fit in shared memory.
+const CHANNELS: usize = 512;
 /// Rows that a block of the narrowing kernel has.
 const STRIP: usize = 8;
 
@@ -30,7 +32,8 @@ impl Narrow {
             (big, 2) => (big, true),
             _ => return None,
         };
-        let fits = compute == Dtype::Bf16 && big.is_multiple_of(32) && width <= SEGMENT;
+        let channels = big.is_multiple_of(32) && (32..=CHANNELS).contains(&big);
+        let fits = compute == Dtype::Bf16 && channels && width <= SEGMENT;
         fits.then_some(Self { window, big, narrows })
     }
 
@@ -89,14 +92,51 @@ impl Narrow {
             weight.into(),
             bias.unwrap_or(0).into(),
             added.map_or(0, Tensor::address).into(),
+            0_u64.into(),
             out.into(),
             self.window.height.into(),
             self.window.width.into(),
             usize::from(!self.narrows).into(),
         ];
         let name = format!("narrow_image_{}", super::kind(out.dtype()));
-        let grid = Grid::of(self.window.batch * self.window.height.div_ceil(STRIP), 256);
-        cuda.launch_with(CONV_NARROW, &self.constants(), &name, grid, &arguments)
+        cuda.launch_with(CONV_NARROW, &self.constants(), &name, self.strips(), &arguments)
+    }
+
+    /// Whether narrowing has work for all of a card's processors.
+    pub(super) fn fills(self, cuda: &Cuda) -> bool {
+        self.strips().blocks[0] >= 2 * cuda.processors()
+    }
+
+    /// A block for each strip of rows.
+    fn strips(self) -> Grid {
+        Grid::of(self.window.batch * self.window.height.div_ceil(STRIP), 256)
+    }
+
+    /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32.
+    #[expect(clippy::too_many_arguments, reason = "two layers and a residual")]
+    pub(super) fn narrow_gelu(
+        self,
+        cuda: &Cuda,
+        u: &Tensor,
+        inner: u64,
+        weight: u64,
+        bias: u64,
+        added: &Tensor,
+        out: &Tensor,
+    ) -> Result<(), EngineError> {
+        let Window { height, width, .. } = self.window;
+        let arguments = [
+            u.into(),
+            weight.into(),
+            bias.into(),
+            added.into(),
+            inner.into(),
+            out.into(),
+            height.into(),
+            width.into(),
+            0_usize.into(),
+        ];
+        cuda.launch_with(CONV_NARROW, &self.constants(), "narrow_gelu_f32", self.strips(), &arguments)
     }
 
     /// The weight's gradient from the gradient h of the result and the input x.
@@ -110,8 +150,10 @@ impl Narrow {
         let (many, two) = if self.narrows { (x, h) } else { (h, x) };
         // Against the many channels, an input shifts with its tap, a result the other way.
         let sign = if self.narrows { u64::from(u32::MAX) } else { 1 };
-        let channels = if self.big.is_multiple_of(64) { 64 } else { 32 };
-        let blocks = self.lines().min(2 * cuda.processors());
+        // A warp has 32 channels; eight or more share out a row.
+        let groups = self.big / 32;
+        let warps = if groups < 8 { groups * (8 / groups) } else { groups };
+        let blocks = self.lines().min(4 * cuda.processors());
         let partial = cuda.memory(blocks * 18 * self.big * size_of::<f32>())?;
         let arguments = [
             many.into(),
@@ -122,7 +164,7 @@ impl Narrow {
             self.window.width.into(),
             sign.into(),
         ];
-        let grid = Grid { blocks: [blocks, self.big / channels], ..Grid::of(1, 256) };
+        let grid = Grid::of(blocks, 32 * warps);
         cuda.launch_with(CONV_NARROW, &self.constants(), "weight_products", grid, &arguments)?;
         let arguments = [
             (&partial).into(),

@@ -83,15 +83,6 @@ __device__ __forceinline__ void tile_product(float* c, u32 start, u32 full, u32 
     if (lane == 0) barrier_arrive(empty + (turn - 1) % STAGES * 8);
 }
 
-// GELU and its slope, F(x) + x f(x) with f and F the standard normal's density and distribution. F = (1 + tanh(x p(x^2))) / 2 with
-// p fitted so that x F is exact to 2.5e-5; the unit's tanh adds 2.5e-4 |x| at most, which bf16 does not show.
-__device__ __forceinline__ float2 gelu_and_slope(float x) {
-    float square = fminf(x * x, 40.f), t;
-    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x * fmaf(fmaf(-3.5151681e-4f, square, 0.037005646f), square, 0.79750788f)));
-    float share = fmaf(0.5f, t, 0.5f);
-    return make_float2(x * share, fmaf(x * 0.39894228f, exp2_fast(square * -0.72134752f), share));
-}
-
 // Where row `row` of a box has its chunk: they change places with the row.
 __device__ __forceinline__ u32 in_box(int row, int chunk) { return (u32)(row * 128 + ((chunk ^ (row & 7)) << 4)); }
 
@@ -122,7 +113,7 @@ __device__ __forceinline__ void finish_gelu(const float* c, u32 boxes, const Ten
             float y[8], d[8];
 #pragma unroll
             for (int e = 0; e < 8; e++) {
-                float2 both = gelu_and_slope(v[e] + (e & 1 ? b[j + e / 4].y : b[j + e / 4].x));
+                float2 both = gelu_and_slope_fast(v[e] + (e & 1 ? b[j + e / 4].y : b[j + e / 4].x));
                 y[e] = both.x, d[e] = both.y;
             }
             to_box(box, at, j + (lane >> 4), y);
@@ -206,6 +197,7 @@ extern "C" __global__ void __launch_bounds__(640, 1)
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
+    after_previous();
     if (group < 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
         if (threadIdx.x == 0) ask(x, w, start, full, empty, m, n, k);

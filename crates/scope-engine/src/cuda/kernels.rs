@@ -7,7 +7,7 @@ use std::{
 };
 
 use cudarc::{
-    driver::{CudaFunction, CudaModule, result, sys},
+    driver::{CudaFunction, CudaModule, sys},
     nvrtc::{self, Ptx},
 };
 
@@ -104,11 +104,18 @@ pub(super) struct Grid {
     pub(super) blocks: [usize; 2],
     pub(super) threads: usize,
     pub(super) shared: usize,
+    /// Whether blocks may begin while the kernel before them ends. Only for kernels that say `after_previous()` first.
+    pub(super) early: bool,
 }
 
 impl Grid {
     pub(super) fn of(blocks: usize, threads: usize) -> Self {
-        Self { blocks: [blocks.max(1), 1], threads, shared: 0 }
+        Self { blocks: [blocks.max(1), 1], threads, shared: 0, early: false }
+    }
+
+    /// The same, launched early.
+    pub(super) fn early(self) -> Self {
+        Self { early: true, ..self }
     }
 
     /// A thread for each of `count` items.
@@ -147,21 +154,32 @@ impl Cuda {
         };
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(pointer).collect();
         let unsigned = |x: usize| u32::try_from(x).unwrap_or(u32::MAX);
-        let blocks = (unsigned(grid.blocks[0]), unsigned(grid.blocks[1]), 1);
+        let mut overlap = overlapping();
+        let early = grid.early && self.0.capability >= (9, 0);
+        let config = sys::CUlaunchConfig {
+            gridDimX: unsigned(grid.blocks[0]),
+            gridDimY: unsigned(grid.blocks[1]),
+            gridDimZ: 1,
+            blockDimX: unsigned(grid.threads),
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: unsigned(grid.shared),
+            hStream: self.stream(),
+            attrs: &raw mut overlap,
+            numAttrs: u32::from(early),
+        };
         self.bind()?;
         // SAFETY: the wrappers in this folder pass what the kernel's parameters are; each word lies in the first bytes
         // of its eight (every machine with such a card is little-endian).
         unsafe {
-            let threads = (unsigned(grid.threads), 1, 1);
-            result::launch_kernel(
+            sys::cuLaunchKernelEx(
+                &raw const config,
                 function.cu_function(),
-                blocks,
-                threads,
-                unsigned(grid.shared),
-                self.stream(),
-                &mut pointers,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
             )
         }
+        .result()
         .map_err(|error| EngineError::Cuda {
             call: "launching a kernel",
             reason: format!("{name}: {error:?}"),
@@ -222,6 +240,15 @@ impl Cuda {
         };
         modules.insert(key, module.clone());
         Ok(module)
+    }
+}
+
+/// Lets a kernel begin before the one before it on the stream has ended.
+fn overlapping() -> sys::CUlaunchAttribute {
+    sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
     }
 }
 

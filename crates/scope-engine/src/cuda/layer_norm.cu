@@ -51,6 +51,7 @@ __device__ __forceinline__ void forward(const float* x, const float* gain, const
                                         float epsilon) {
     int lane = threadIdx.x & 31;
     long long row = blockIdx.x * (long long)WARPS + (threadIdx.x >> 5);
+    after_previous();
     if (row >= rows) return;
     Row r, g, b;
     load_row(r, x + row * WIDTH, lane);
@@ -90,6 +91,7 @@ __device__ __forceinline__ void backward(const float* x, const T* dy, const floa
     __shared__ float shared[WARPS][WIDTH];
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     Row g, dgain, dbias, total;
+    after_previous();
     load_row(g, gain, lane);
 #pragma unroll
     for (int j = 0; j < PARTS; j++)

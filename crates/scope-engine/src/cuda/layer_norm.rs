@@ -32,7 +32,7 @@ pub(crate) fn forward(cuda: &Cuda, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> R
         (NORM_EPSILON as f32).into(),
     ];
     let name = format!("norm_{}", kind(out.dtype()));
-    let grid = Grid::of(rows.div_ceil(WARPS), 32 * WARPS);
+    let grid = Grid::of(rows.div_ceil(WARPS), 32 * WARPS).early();
     let early = usize::from(rows < WARPS * cuda.processors());
     cuda.launch_with(LAYER_NORM, &format!("WIDTH={width} EARLY={early}"), &name, grid, &arguments)?;
     Ok(out)
@@ -65,7 +65,8 @@ pub(crate) fn backward(
         (NORM_EPSILON as f32).into(),
     ];
     let name = format!("norm_back_{}", kind(gradient.dtype()));
-    cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, Grid::of(blocks, 32 * WARPS), &arguments)?;
+    let grid = Grid::of(blocks, 32 * WARPS).early();
+    cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, grid, &arguments)?;
     let ((dgain, accumulate), (dbias, _)) =
         (flow.into().address(norm.weight), flow.into().address(norm.bias));
     add_sums(cuda, &partial, 0, &[dgain, dbias], accumulate)?;

@@ -19,11 +19,11 @@ __device__ __forceinline__ void bias_in(const In* u, const float* bias, const fl
     if (GELU) {
         if (slope) {
 #pragma unroll
-            for (int k = 0; k < W; k++) b.x[k] = gelu_slope(v.x[k]);
+            for (int k = 0; k < W; k++) b.x[k] = gelu_slope_for<Out>(v.x[k]);
             b.store(slope + i);
         }
 #pragma unroll
-        for (int k = 0; k < W; k++) v.x[k] = gelu(v.x[k]);
+        for (int k = 0; k < W; k++) v.x[k] = gelu_for<Out>(v.x[k]);
     }
     if (added) {
         b.load(added + (period ? i % period : i));
@@ -68,23 +68,23 @@ enum { ALONE, GELU, SLOPE };
 
 // partial[y, n] = the sum over some rows of h[m, n], made of g[m, n] and u[m, stride]. If it is not g alone, it is written too.
 //
-// A block takes `lanes` W columns (`lanes` a power of two up to 32) of some rows: a lane W columns, so that a warp has
-// 32 / lanes rows at once. `finish_sums` adds up what the blocks leave.
+// A block takes `lanes` W columns of some rows: 256 / lanes rows at once, a thread W columns of one. If `lanes` does not
+// divide 256, the last few threads have nothing to do. `finish_sums` adds up what the blocks leave.
 template <int W, typename T, int KIND>
 __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bias, T* h, float* partial,
                                         long long m, int n, int stride, int lanes) {
     __shared__ float shared[256 * W];
     const int columns = lanes * W, rows = 256 / lanes, start = blockIdx.x * columns;
-    const int column = start + (threadIdx.x & (lanes - 1)) * W;
+    const int mine = threadIdx.x / lanes, column = start + (threadIdx.x - mine * lanes) * W;
     Vector<W> b, total;
 #pragma unroll
     for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
-    if (column < n) {
+    if (column < n && mine < rows) {
         if (KIND == GELU) b.load(bias + column);
         // Some rows are asked for before the first is used.
         constexpr int AHEAD = KIND == ALONE ? 16 : 4;
         const int step = gridDim.y * rows, end = (int)m;
-        for (int row = blockIdx.y * rows + threadIdx.x / lanes; row < end; row += AHEAD * step) {
+        for (int row = blockIdx.y * rows + mine; row < end; row += AHEAD * step) {
             Raw<W, T> gs[AHEAD], us[KIND == ALONE ? 1 : AHEAD];
 #pragma unroll
             for (int j = 0; j < AHEAD; j++)
@@ -99,7 +99,7 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
                 if (KIND != ALONE) {
                     Vector<W> x = us[j].wide();
 #pragma unroll
-                    for (int k = 0; k < W; k++) v.x[k] *= KIND == SLOPE ? x.x[k] : gelu_slope(x.x[k] + b.x[k]);
+                    for (int k = 0; k < W; k++) v.x[k] *= KIND == SLOPE ? x.x[k] : gelu_slope_for<T>(x.x[k] + b.x[k]);
                     v.store(h + (long long)(row + j * step) * n + column);
                 }
 #pragma unroll

@@ -17,8 +17,8 @@ use crate::{
     tensor::Tensor,
 };
 
-/// A thread adds up at most about this many partial sums of a column.
-const PIECES: usize = 64;
+/// Sums of a column over at most so many blocks of rows are left to be added up: sixteen for each warp of a block.
+const PIECES: usize = 512;
 /// Rows of at most this many numbers have kernels of their own.
 const NARROW: usize = 8;
 
@@ -316,8 +316,8 @@ fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tenso
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
     let lanes = lanes(n.div_ceil(width));
     let groups = n.div_ceil(lanes * width);
-    let (most, rows) = (PIECES * 256 / (lanes * width), 256 / lanes);
-    let pieces = (4 * cuda.processors() / groups).clamp(1, most).min(m.div_ceil(rows));
+    let rows = 256 / lanes;
+    let pieces = (4 * cuda.processors() / groups).clamp(1, PIECES).min(m.div_ceil(rows));
     let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
     let arguments = [
         g.into(),
@@ -335,10 +335,18 @@ fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tenso
     Ok(partial)
 }
 
-/// How many lanes share a row of so many vectors: a power of two of which whole groups fill the row, if it is not too small.
+/// How many threads of a block share a row of so many vectors. Rows are read whole where that leaves few of the 256 idle: memory
+/// is faster in long pieces. Otherwise a power of two of which whole groups fill the row, if it is not too small.
 fn lanes(vectors: usize) -> usize {
     let whole = 1 << vectors.trailing_zeros().min(5);
-    if whole >= 4 { whole } else { vectors.next_power_of_two().min(32) }
+    let idle = 256 % vectors.max(1);
+    if (5..=256).contains(&vectors) && whole < 32 && idle <= 40 {
+        vectors
+    } else if whole >= 4 {
+        whole
+    } else {
+        vectors.next_power_of_two().min(32)
+    }
 }
 
 /// Adds up sums over blocks \[blocks, n\], beside the main stream.

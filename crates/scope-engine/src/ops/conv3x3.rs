@@ -76,6 +76,28 @@ impl Tape<'_> {
         let record = ConvRecord { layer, window, x, before, residual };
         Ok(self.push(value, true, || Box::new(record)))
     }
+
+    /// Two convolutions with GELU between them, and a residual: r + conv(gelu(conv(x))). A card that need not remember what is
+    /// between them applies GELU while the second reads.
+    ///
+    /// # Shapes
+    /// x \[batch, height, width, c\], r and the result \[batch, height, width, o\].
+    pub fn conv3x3_pair(
+        &self,
+        x: &Var,
+        [first, second]: [Linear; 2],
+        residual: &Var,
+    ) -> Result<Var, EngineError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let (Device::Cuda(cuda), false) = (self.device(), self.is_recording())
+            && let Some(value) =
+                cuda::conv3x3::pair(cuda, self, [first, second], x.value(), residual.value())?
+        {
+            return Ok(self.input(value));
+        }
+        let between = self.conv3x3(x, first, Epilogue::Gelu)?;
+        self.conv3x3(&between, second, Epilogue::Add(residual))
+    }
 }
 
 /// With h = g gelu'(before) or g: db = sum over pixels of h, dW\[o, c, k, l\] = sum over pixels of

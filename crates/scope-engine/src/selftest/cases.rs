@@ -33,6 +33,7 @@ pub(super) fn all() -> Vec<Case> {
     for [c, o] in [[2, 16], [16, 2], [24, 16], [2, 64], [64, 2], [2, 96], [96, 2]] {
         cases.extend(conv3x3(c, o));
     }
+    cases.extend([[24, 64, 2], [2, 64, 2], [8, 352, 2], [24, 352, 16]].map(conv3x3_pair));
     cases.extend(layouts());
     cases.extend(losses());
     cases
@@ -136,6 +137,20 @@ fn conv3x3(c: usize, o: usize) -> Vec<Case> {
         cases.push(Case { name, inputs, tracked: true, declare: Box::new(declare) });
     }
     cases
+}
+
+/// Two convolutions; what is between them need not fill a power of two of lanes.
+fn conv3x3_pair([c, between, o]: [usize; 3]) -> Case {
+    let declare = move |layout: &mut Layout| -> super::Forward {
+        let mut root = layout.root();
+        let first = Linear::declare_conv3x3(root.scope("first"), c, between);
+        let second = Linear::declare_conv3x3(root.scope("second"), between, o);
+        Box::new(move |tape, inputs| tape.conv3x3_pair(&inputs[0], [first, second], &inputs[1]))
+    };
+    // So many samples that both kinds of kernels for the second are taken.
+    let inputs = vec![vec![90, 20, 16, c], vec![90, 20, 16, o]];
+    let name = format!("convolutions {c} to {between} to {o}");
+    Case { name, inputs, tracked: true, declare: Box::new(declare) }
 }
 
 fn layouts() -> Vec<Case> {

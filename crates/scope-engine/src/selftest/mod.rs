@@ -1,7 +1,7 @@
 //! Checks every operation of a card against the processor, on random inputs.
 //!
-//! Each case runs forward and backward on both; what is compared are results, gradients of inputs and gradients of
-//! parameters, by |card - processor| / |processor|.
+//! Each case runs forward and backward on both, and forward on a tape that remembers nothing; what is compared are results,
+//! gradients of inputs and gradients of parameters, by |card - processor| / |processor|.
 
 mod cases;
 mod flat;
@@ -94,16 +94,26 @@ impl Case {
     fn run(&self, device: &Device, compute: Dtype) -> Result<Vec<(String, Vec<f32>)>, EngineError> {
         let mut layout = Layout::new();
         let forward = (self.declare)(&mut layout);
-        let values: Vec<f32> = numbers(1, layout.len()).iter().map(|x| 0.3 * x).collect();
+        let mut values: Vec<f32> = numbers(1, layout.len()).iter().map(|x| 0.3 * x).collect();
+        // Variances, which are observed and not trained, are positive.
+        for param in layout.params().iter().filter(|param| !param.trained) {
+            values[param.range.clone()].iter_mut().for_each(|x| *x = 0.1 + x.abs());
+        }
         let params = Params::from_flat(device, Arc::new(layout), &values)?;
         let tape = Tape::recording_in(&params, compute)?;
-        let inputs = self.inputs.iter().zip(2..).map(|(shape, seed)| {
-            let tensor = Tensor::from_slice(device, shape, &numbers(seed, shape.iter().product()))?;
-            Ok(if self.tracked { tape.tracked(tensor) } else { tape.input(tensor) })
-        });
-        let inputs: Vec<Var> = inputs.collect::<Result<_, EngineError>>()?;
+        let values =
+            self.inputs.iter().zip(2..).map(|(shape, seed)| {
+                Tensor::from_slice(device, shape, &numbers(seed, shape.iter().product()))
+            });
+        let values: Vec<Tensor> = values.collect::<Result<_, EngineError>>()?;
+        let forgetful = Tape::inference(&params, compute);
+        let inputs: Vec<Var> = values.iter().map(|value| forgetful.input(value.clone())).collect();
+        let mut parts =
+            vec![("result of inference".to_owned(), wide(forward(&forgetful, &inputs)?.value())?)];
+        let input = |value| if self.tracked { tape.tracked(value) } else { tape.input(value) };
+        let inputs: Vec<Var> = values.into_iter().map(input).collect();
         let out = forward(&tape, &inputs)?;
-        let mut parts = vec![("result".to_owned(), wide(out.value())?)];
+        parts.push(("result".to_owned(), wide(out.value())?));
         if out.node().is_none() {
             return Ok(parts);
         }

@@ -44,11 +44,17 @@ impl Decoder {
             h = tape.linear(&h, *layer, if last { Epilogue::Wide } else { Epilogue::Gelu })?;
         }
         let x = tape.tiles(&h, self.tile)?; // [batch, size, size, fields]
-        let mut h = x.clone();
-        for (k, layer) in self.conv.iter().enumerate() {
-            let last = k + 1 == self.conv.len();
-            h = tape.conv3x3(&h, *layer, if last { Epilogue::Add(&x) } else { Epilogue::Gelu })?;
-        }
-        tape.channels_first(&h)
+        let fields = match self.conv.as_slice() {
+            [] => x,
+            [only] => tape.conv3x3(&x, *only, Epilogue::Add(&x))?,
+            [first @ .., before, last] => {
+                let mut h = x.clone();
+                for layer in first {
+                    h = tape.conv3x3(&h, *layer, Epilogue::Gelu)?;
+                }
+                tape.conv3x3_pair(&h, [*before, *last], &x)?
+            }
+        };
+        tape.channels_first(&fields)
     }
 }
