@@ -68,9 +68,11 @@ extern "C" __global__ void __launch_bounds__(256) widen_image(const u32* x, cons
 }
 
 // BIG channels to two, for rows of at most SEGMENT pixels: first the nine taps of both results are the columns of one
-// product with the channels, then each result gathers its taps from its neighbours. A block has a strip of STRIP rows;
-// a warp sixteen pixels. Weights are w[2, BIG, 9], or turned round w[BIG, 2, 9]. With GELU, x is first made gelu(x + inner).
+// product with the channels, then each result gathers its taps from its neighbours. A block has a strip of STRIP rows (a
+// compile-time constant); a warp sixteen pixels. Weights are w[2, BIG, 9], or turned round w[BIG, 2, 9]. With GELU, x is first made gelu(x + inner).
+#ifndef STRIP
 #define STRIP 8
+#endif
 __device__ __forceinline__ u32 gelu_pair(u32 x, float2 b) {
     return pack(gelu_fast(low_half(x) + b.x), gelu_fast(high_half(x) + b.y));
 }

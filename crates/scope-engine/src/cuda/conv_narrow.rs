@@ -2,7 +2,7 @@
 
 use super::{
     Cuda,
-    kernels::{CONV_NARROW, Grid},
+    kernels::{Arg, CONV_NARROW, Grid},
 };
 use crate::{dtype::Dtype, error::EngineError, ops::Window, tensor::Tensor};
 
@@ -10,8 +10,8 @@ use crate::{dtype::Dtype, error::EngineError, ops::Window, tensor::Tensor};
 const SEGMENT: usize = 128;
 /// The most channels: their weights or sums fit in shared memory.
 const CHANNELS: usize = 512;
-/// Rows that a block of the narrowing kernel has.
-const STRIP: usize = 8;
+/// How many rows a block of the narrowing kernel may have. It reads one more above and below.
+const STRIPS: [usize; 4] = [16, 8, 4, 2];
 
 /// Such a convolution: which way it goes, and its many channels.
 #[derive(Clone, Copy, Debug)]
@@ -99,17 +99,25 @@ impl Narrow {
             usize::from(!self.narrows).into(),
         ];
         let name = format!("narrow_image_{}", super::kind(out.dtype()));
-        cuda.launch_with(CONV_NARROW, &self.constants(), &name, self.strips(), &arguments)
+        self.launch_narrow(cuda, &name, &arguments)
     }
 
-    /// Whether narrowing has work for all of a card's processors.
+    /// How many strips of rows there are.
+    fn strips(self, rows: usize) -> usize {
+        self.window.batch * self.window.height.div_ceil(rows)
+    }
+
+    /// Whether narrowing in strips of eight rows has work for all of a card's processors.
     pub(super) fn fills(self, cuda: &Cuda) -> bool {
-        self.strips().blocks[0] >= 2 * cuda.processors()
+        self.strips(8) >= 2 * cuda.processors()
     }
 
-    /// A block for each strip of rows.
-    fn strips(self) -> Grid {
-        Grid::of(self.window.batch * self.window.height.div_ceil(STRIP), 256)
+    /// Narrows with one of the kernels for it, in the longest strips that leave no processor idle.
+    fn launch_narrow(self, cuda: &Cuda, name: &str, arguments: &[Arg]) -> Result<(), EngineError> {
+        let fills = |rows: &&usize| self.strips(**rows) >= 2 * cuda.processors();
+        let rows = *STRIPS.iter().find(fills).unwrap_or(&STRIPS[STRIPS.len() - 1]);
+        let constants = format!("{} STRIP={rows}", self.constants());
+        cuda.launch_with(CONV_NARROW, &constants, name, Grid::of(self.strips(rows), 256), arguments)
     }
 
     /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32.
@@ -136,7 +144,7 @@ impl Narrow {
             width.into(),
             0_usize.into(),
         ];
-        cuda.launch_with(CONV_NARROW, &self.constants(), "narrow_gelu_f32", self.strips(), &arguments)
+        self.launch_narrow(cuda, "narrow_gelu_f32", &arguments)
     }
 
     /// The weight's gradient from the gradient h of the result and the input x.
