@@ -36,6 +36,7 @@ pub(crate) mod operators;
 pub(crate) mod slices;
 pub(crate) mod table;
 mod tensor_map;
+mod unaligned;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
