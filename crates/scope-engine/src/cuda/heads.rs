@@ -38,6 +38,7 @@ fn product(
         Kind::Forward => ([k, 1], [k, 1]),
         Kind::Input => ([k, 1], [1, n]),
         Kind::Weight => ([1, m], [1, n]),
+        Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
     };
     any_product(
         cuda,
