@@ -4,6 +4,9 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::OnceLock;
 
+#[cfg(not(target_arch = "wasm32"))]
+use half::bf16;
+
 use crate::{
     device::Device,
     dtype::{Dtype, Element},
@@ -23,6 +26,8 @@ struct Inner {
     single: Vec<f32>,
     #[cfg(not(target_arch = "wasm32"))]
     card: OnceLock<Tensor>,
+    #[cfg(not(target_arch = "wasm32"))]
+    rounded: OnceLock<Tensor>,
 }
 
 impl Constant {
@@ -35,6 +40,8 @@ impl Constant {
             double,
             #[cfg(not(target_arch = "wasm32"))]
             card: OnceLock::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            rounded: OnceLock::new(),
         }))
     }
 
@@ -67,6 +74,17 @@ impl Constant {
                 Ok(self.0.card.get_or_init(|| tensor).clone())
             }
         }
+    }
+
+    /// Its numbers on a card, in bf16.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn rounded(&self, card: &Device) -> Result<Tensor, EngineError> {
+        if let Some(kept) = self.0.rounded.get() {
+            return Ok(kept.clone());
+        }
+        let halves: Vec<bf16> = self.0.double.iter().map(|x| bf16::from_f64(*x)).collect();
+        let tensor = Tensor::from_slice(card, &self.0.shape, &halves)?;
+        Ok(self.0.rounded.get_or_init(|| tensor).clone())
     }
 }
 

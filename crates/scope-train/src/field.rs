@@ -38,6 +38,14 @@ impl FieldTrainer {
 
     /// One step with a learning rate. If a gradient is not finite, the report says so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64) -> Result<StepReport, TrainError> {
+        let pace = Pace::new(self.model.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
+        let report = self.step_at(examples, &pace)?;
+        self.steps += 1;
+        Ok(report)
+    }
+
+    /// A step that is not counted, with a learning rate that may change after it was recorded.
+    pub(crate) fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
         let params = &mut self.model.params;
         let tape = Tape::recording_in(params, self.precision)?;
         let fields = self.model.network.forward(&tape, &tape.input(examples.contexts.clone()))?;
@@ -46,11 +54,9 @@ impl FieldTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let (loss, observed) = (loss.value().clone(), tape.observed());
         drop(tape);
-        let pace = Pace::new(params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
-        let update = Update { pace: &pace, longest: LONGEST, paths: &[""] };
+        let update = Update { pace, longest: LONGEST, paths: &[""] };
         let norm = self.settings.step(params, &self.gradients, &mut self.moments, update)?;
         params.absorb(&observed, &norm)?;
-        self.steps += 1;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
 }

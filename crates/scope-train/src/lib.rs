@@ -7,12 +7,16 @@ mod adapt;
 mod error;
 mod examples;
 mod field;
+#[cfg(not(target_arch = "wasm32"))]
+mod input;
 mod losses;
 mod objective;
 mod pace;
 mod recipe;
 #[cfg(not(target_arch = "wasm32"))]
 mod recorded;
+#[cfg(not(target_arch = "wasm32"))]
+mod recorded_field;
 mod run;
 mod step;
 
@@ -26,6 +30,8 @@ pub use pace::StagePace;
 pub use recipe::{Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
+#[cfg(not(target_arch = "wasm32"))]
+pub use recorded_field::RecordedFieldTrainer;
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length,
     Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run,

@@ -1,12 +1,13 @@
 //! Steps that a card replays without being asked for each operation again.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Cuda, Device, Graph, Pace, Selection, Table, Tensor};
+use scope_engine::{Cuda, Device, Graph, Pace, Tensor};
 use scope_model::Architecture;
 
 use crate::{
     error::TrainError,
     examples::Examples,
+    input::Input,
     objective::{Component, Objective},
     run::{Counters, Deployable, Feed, Learner},
     step::{Passes, StepReport, Trainer},
@@ -56,25 +57,6 @@ struct Together {
 struct Replay {
     graph: Graph,
     report: StepReport,
-}
-
-/// Where a recorded step finds its batch.
-#[derive(Debug)]
-enum Input {
-    /// Copied to the card whole, for data that do not fit on it.
-    Given(Examples),
-    /// Gathered on the card from all records; part of the recorded work.
-    Selected(Table, Selection),
-}
-
-impl Input {
-    /// The batch, as the step takes it.
-    fn examples(&self) -> Result<Examples, TrainError> {
-        match self {
-            Input::Given(examples) => Ok(examples.clone()),
-            Input::Selected(table, selection) => Ok(Examples::from(table.gather(selection)?)),
-        }
-    }
 }
 
 impl RecordedTrainer {
@@ -204,20 +186,9 @@ impl Learner for RecordedTrainer {
         rate: f64,
         momentum: f64,
     ) -> Result<StepReport, TrainError> {
-        match self.recording.as_mut().map(|recording| &mut recording.input) {
-            Some(Input::Selected(_, selection)) => feed.select(batch, selection)?,
-            Some(Input::Given(examples)) => feed.overwrite(batch, examples)?,
-            None => {
-                let input = match feed.table() {
-                    Some(table) => {
-                        let mut selection = Selection::new(table, batch.records.len())?;
-                        feed.select(batch, &mut selection)?;
-                        Input::Selected(table.clone(), selection)
-                    }
-                    None => Input::Given(feed.examples(batch, self.trainer.params.device())?),
-                };
-                self.begin(input, rate, momentum)?;
-            }
+        match &mut self.recording {
+            Some(recording) => recording.input.change(feed, batch)?,
+            None => self.begin(Input::new(feed, batch, self.device())?, rate, momentum)?,
         }
         self.step(rate, momentum)
     }

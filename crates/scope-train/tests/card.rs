@@ -9,7 +9,7 @@ use std::{fs, path::Path, time::Duration};
 use parity::{Setting, cases};
 use scope_data::{Constants, Dataset, Scaling};
 use scope_engine::{Device, Dtype, Tape, Tensor};
-use scope_model::{Model, Precision, Preset, Reconstructor};
+use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
     Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe, RunConfig,
@@ -73,14 +73,15 @@ fn two_hundred_steps_in_half_precision_track_single_precision() {
 struct Run<'a> {
     folder: &'a Path,
     data: &'a Dataset,
-    settings: &'a [String],
+    model: &'a Architecture,
+    recipe: &'a Recipe,
 }
 
 impl Run<'_> {
     /// Trains until done, or until asked to stop after a number of steps.
     fn train(&self, draws: u64, stop_after: Option<u64>) -> Ending {
-        let recipe = Recipe::resolve("full", self.settings).unwrap();
-        let (model, length) = (Preset::Small.config(32).into(), Some(Length::Draws(draws)));
+        let (recipe, model) = (self.recipe.clone(), self.model.clone());
+        let length = Some(Length::Draws(draws));
         let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
         let device = card();
         let make = |config: &RunConfig| scope_train::learner(config, &device, None);
@@ -116,18 +117,19 @@ impl Observer for StopAfter {
     }
 }
 
-/// Straight runs and one that is stopped and taken up again, with settings of the recipe.
-fn runs_agree(settings: &[&str]) {
+/// Straight runs and one that is stopped and taken up again, of so many steps.
+fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
     let settings: Vec<String> =
-        ["peak_rate=1e-3"].iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+        ["peak_rate=1e-3", "batch=32"].iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+    let recipe = Recipe::resolve(recipe, &settings).unwrap();
     let left = ["first", "second", "interrupted"].map(|name| {
-        let run = Run { folder: &root.path().join(name), data: &data, settings: &settings };
+        let run = Run { folder: &root.path().join(name), data: &data, model: &model, recipe: &recipe };
         if name == "interrupted" {
-            assert_eq!(run.train(32 * 200, Some(77)), Ending::Interrupted);
+            assert_eq!(run.train(32 * steps, Some(77)), Ending::Interrupted);
         }
-        assert_eq!(run.train(32 * 200, None), Ending::Finished);
+        assert_eq!(run.train(32 * steps, None), Ending::Finished);
         run.left()
     });
     assert!(left[0] == left[1], "two runs from one seed differ");
@@ -137,13 +139,21 @@ fn runs_agree(settings: &[&str]) {
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn runs_from_one_seed_are_equal_in_every_bit_also_when_taken_up_again() {
-    runs_agree(&[]);
+    runs_agree(Preset::Small.config(32).into(), "full", &[], 200);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn runs_that_measure_the_cap_now_and_then_are_equal_in_every_bit() {
-    runs_agree(&["cap_every=4"]);
+    runs_agree(Preset::Small.config(32).into(), "full", &["cap_every=4"], 200);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA card"]
+fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
+    for operator in Operator::ALL {
+        runs_agree(operator.architecture(32), "operator", &[], 100);
+    }
 }
 
 #[test]

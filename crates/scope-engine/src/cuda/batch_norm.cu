@@ -45,35 +45,71 @@ SUMS(batch_variance_f32, 1, float)
 SUMS(batch_slopes_bf16, 2, bf16)
 SUMS(batch_slopes_f32, 2, float)
 
-// out[channel] = scale times the sum of one of the two kinds of partial sums; also put (or added) into a gradient.
+// out[channel] = scale times the sum of one of the two kinds of partial sums; also put (or added) into a gradient. A warp
+// a channel.
 extern "C" __global__ void batch_total(const float* partial, float* out, float* gradient, int blocks, int n, int which,
                                        float scale, int accumulate) {
-    int channel = blockIdx.x * blockDim.x + threadIdx.x;
+    int channel = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (channel >= n) return;
     double sum = 0.;
-    for (int k = 0; k < blocks; k++) sum += partial[(k * 2ll + which) * n + channel];
+    for (int k = lane; k < blocks; k += 32) sum += partial[(k * 2ll + which) * n + channel];
+    sum = warp_sum(sum);
+    if (lane) return;
     out[channel] = (float)(sum * scale);
     if (gradient) gradient[channel] = (float)sum + (accumulate ? gradient[channel] : 0.f);
 }
 
-// (x - mean) / sqrt(variance + e) g + b. A thread a number.
+// Eight neighbours a thread, of rows of n numbers: `f(v, other, channel)` gives what v becomes. The last few, which are no
+// vector, are one thread's.
+template <typename T, typename F>
+__device__ __forceinline__ void each_channel(const T* x, const T* beside, T* out, long long count, int n, F f) {
+    long long step = (long long)gridDim.x * blockDim.x * 8, first = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * 8;
+    for (long long i = first; i + 8 <= count; i += step) {
+        Vector<8> v, other = {};
+        v.load(x + i);
+        if (beside) other.load(beside + i);
+        int channel = (int)(i - quotient(i, n) * n);
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            v.x[k] = f(v.x[k], other.x[k], channel);
+            channel = channel + 1 < n ? channel + 1 : 0;
+        }
+        v.store(out + i);
+    }
+    if (first == 0)
+        for (long long i = count / 8 * 8; i < count; i++)
+            store(out + i, f(load(x + i), beside ? load(beside + i) : 0.f, (int)(i % n)));
+}
+// (x - mean) / sqrt(variance + e) g + b. Factors of each channel are in shared memory.
 template <typename T>
 __device__ __forceinline__ void normalise_in(const T* x, const float* mean, const float* variance, const float* gain,
                                              const float* bias, T* out, long long count, int n, float epsilon) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    int c = (int)(i % n);
-    store(out + i, fmaf((load(x + i) - mean[c]) * rsqrtf(variance[c] + epsilon), gain[c], bias[c]));
+    extern __shared__ float factors[];
+    for (int c = threadIdx.x; c < n; c += blockDim.x) {
+        factors[c] = mean[c];
+        factors[n + c] = rsqrtf(variance[c] + epsilon) * gain[c];
+        factors[2 * n + c] = bias[c];
+    }
+    __syncthreads();
+    each_channel(x, (const T*)nullptr, out, count, n,
+                 [&](float v, float, int c) { return fmaf(v - factors[c], factors[n + c], factors[2 * n + c]); });
 }
 // dx = g r (dy - mean(dy) - h mean(dy h)).
 template <typename T>
 __device__ __forceinline__ void normalise_back_in(const T* x, const T* dy, const float* moments, const float* means,
                                                   const float* gain, T* dx, long long count, int n, float epsilon) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    int c = (int)(i % n);
-    float r = rsqrtf(moments[n + c] + epsilon), h = (load(x + i) - moments[c]) * r;
-    store(dx + i, gain[c] * r * (load(dy + i) - means[c] - h * means[n + c]));
+    extern __shared__ float factors[];
+    for (int c = threadIdx.x; c < n; c += blockDim.x) {
+        float r = rsqrtf(moments[n + c] + epsilon);
+        factors[c] = moments[c];
+        factors[n + c] = gain[c] * r;
+        factors[2 * n + c] = means[c];
+        factors[3 * n + c] = r * means[n + c];
+    }
+    __syncthreads();
+    each_channel(x, dy, dx, count, n, [&](float v, float g, int c) {
+        return factors[n + c] * (g - factors[2 * n + c] - (v - factors[c]) * factors[3 * n + c]);
+    });
 }
 #define NORMALISE(kind, T)                                                                                             \
     extern "C" __global__ void normalise_##kind(const T* x, const float* mean, const float* variance,                  \

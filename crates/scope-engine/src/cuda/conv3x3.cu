@@ -16,14 +16,6 @@ extern "C" __global__ void unpack_gradient(const bf16* dw, float* into, int o, i
     into[i] = (accumulate ? into[i] : 0.f) + load(dw + (to * 9 + tap) * ins + channel);
 }
 
-// Rows of n numbers to rows of `wide`: the first ones kept, the rest zero.
-extern "C" __global__ void pad(const u16* x, u16* out, long long count, int n, int wide) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    int column = (int)(i % wide);
-    out[i] = column < n ? x[i / wide * n + column] : 0;
-}
-
 struct Window {
     int height, width, c, o;
 };

@@ -7,6 +7,7 @@ use super::{
     kernels::{CONV3X3, Grid},
     kind,
     linear::{finish, through_gelu},
+    unaligned,
 };
 use crate::{
     dtype::Dtype,
@@ -129,24 +130,7 @@ pub(crate) fn pair(
 
 /// An image with its channels padded with zeros.
 fn pad(cuda: &Cuda, x: &Tensor) -> Result<Tensor, EngineError> {
-    let channels = x.shape().last().copied().unwrap_or(1);
-    let mut shape = x.shape().to_vec();
-    if padded(channels) == channels {
-        return Ok(x.clone());
-    }
-    if let Some(last) = shape.last_mut() {
-        *last = padded(channels);
-    }
-    resized(cuda, x, &shape)
-}
-
-/// The first channels of an image, or zeros where it has none.
-fn resized(cuda: &Cuda, x: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
-    let last = |shape: &[usize]| shape.last().copied().unwrap_or(1);
-    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
-    let arguments = [x.into(), (&out).into(), out.len().into(), last(x.shape()).into(), last(shape).into()];
-    cuda.launch(CONV3X3, "pad", Grid::over(out.len()), &arguments)?;
-    Ok(out)
+    unaligned::with_last(cuda, x, padded(x.shape().last().copied().unwrap_or(1)))
 }
 
 /// A weight as cuDNN wants it: bf16 \[o, 3, 3, c\], padded.
@@ -276,8 +260,5 @@ pub(crate) fn input_gradient(
     let (h, weight) = (pad(cuda, h)?, pack(cuda, params, record.layer.weight, window)?);
     let dx = Tensor::on_cuda(cuda, &window.image(padded(window.c)), Dtype::Bf16)?;
     cuda.convolve(window.library(Pass::Input), [dx.address(), weight.address(), h.address()])?;
-    if padded(window.c) == window.c {
-        return Ok(dx);
-    }
-    resized(cuda, &dx, &window.image(window.c))
+    unaligned::with_last(cuda, &dx, window.c)
 }

@@ -7,7 +7,7 @@ __device__ __forceinline__ void product_in(const T* a, const T* b, const float* 
                                            long long ai, long long al, long long bj, long long bl, int accumulate) {
     __shared__ float left[16][17], right[16][17];
     int x = threadIdx.x & 15, y = threadIdx.x >> 4;
-    int j = blockIdx.x * 16 + x, i = blockIdx.y * 16 + y, jy = blockIdx.x * 16 + y;
+    int i = blockIdx.x * 16 + y, j = blockIdx.y * 16 + x, jy = blockIdx.y * 16 + y;
     float sum = 0.f;
     for (int l = 0; l < k; l += 16) {
         left[y][x] = i < m && l + x < k ? load(a + i * ai + (l + x) * al) : 0.f;

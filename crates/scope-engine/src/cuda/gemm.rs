@@ -28,6 +28,9 @@ pub(super) enum Kind {
     Input,
     /// out \[m, n\] = h \[k, m\]^T x \[k, n\].
     Weight,
+    /// So many products with one matrix, whose rows are filled up to a multiple of eight numbers: out\[t\] \[m, n\] =
+    /// A \[m, k\] x\[t\] \[k, n\].
+    Along(usize),
 }
 
 /// Everything an algorithm is chosen by.
@@ -182,11 +185,17 @@ impl Plan {
         let product =
             lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
         // A matrix that is added again and again makes a batch of products, one for each time.
-        let (rows, times) = if shape.period > 0 { (shape.period, m / shape.period) } else { (m, 1) };
+        let (rows, times) = match kind {
+            Kind::Along(times) => (m, times),
+            _ if shape.period > 0 => (shape.period, m / shape.period),
+            _ => (m, 1),
+        };
+        let along = matches!(kind, Kind::Along(_));
         let layout = |dtype, [height, width]: [usize; 2], stride: usize| {
-            let layout =
-                lt::create_matrix_layout(data_type(dtype), height as u64, width as u64, height as i64)
-                    .map_err(failed("describing a matrix"))?;
+            // Only the matrix of `Along` stays where it is, and has longer rows.
+            let step = if along && stride == 0 { height.next_multiple_of(8) } else { height };
+            let layout = lt::create_matrix_layout(data_type(dtype), height as u64, width as u64, step as i64)
+                .map_err(failed("describing a matrix"))?;
             batch(layout, times, stride)?;
             Ok::<_, EngineError>(layout)
         };
@@ -196,9 +205,9 @@ impl Plan {
         let algorithm = unsafe { std::mem::zeroed() };
         let plan = Self {
             product,
-            first: layout(input, first, 0)?,
-            second: layout(input, second, rows * k)?,
-            added: layout(out, [n, rows], if times > 1 { 0 } else { rows * n })?,
+            first: layout(input, first, if along { k * n } else { 0 })?,
+            second: layout(input, second, if along { 0 } else { rows * k })?,
+            added: layout(out, [n, rows], if times > 1 && !along { 0 } else { rows * n })?,
             out: layout(out, [n, rows], rows * n)?,
             algorithm,
         };
@@ -347,7 +356,8 @@ impl Cuda {
             return first.ok_or_else(|| no_algorithm(shape));
         }
         // Sums must not be added to twice, so the trials write elsewhere.
-        let scratch = self.memory(shape.m * shape.n * shape.out.size())?;
+        let times = if let Kind::Along(times) = shape.kind { times } else { 1 };
+        let scratch = self.memory(times * shape.m * shape.n * shape.out.size())?;
         let operands = Operands { out: scratch.address(), ..operands };
         let mut best = None;
         for algorithm in plan.suggestions(self.0.products.handle)? {

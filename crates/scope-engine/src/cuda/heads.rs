@@ -7,6 +7,7 @@ use super::{
     kernels::{Grid, HEADS},
     kind,
     linear::{aligned, any_product},
+    unaligned,
 };
 use crate::{
     dtype::Dtype,
@@ -37,6 +38,7 @@ fn product(
         Kind::Forward => ([k, 1], [k, 1]),
         Kind::Input => ([k, 1], [1, n]),
         Kind::Weight => ([1, m], [1, n]),
+        Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
     };
     any_product(
         cuda,
@@ -101,6 +103,11 @@ pub(crate) fn expand_back(
     Ok([dx, dt])
 }
 
+/// Whether the library wants the rows of a matrix of bf16 filled up.
+fn unaligned(sizes: [usize; 2], dtype: Dtype) -> bool {
+    dtype == Dtype::Bf16 && sizes.into_iter().any(|length| !aligned(length, dtype))
+}
+
 /// x W^T.
 pub(crate) fn project(
     cuda: &Cuda,
@@ -112,7 +119,12 @@ pub(crate) fn project(
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     let sizes = &params.layout().param(weight).shape;
     let (n, k) = (sizes[0], sizes[1]);
-    let factors = (x.address(), params.address(weight, x.dtype()), x.dtype());
+    let at = params.address(weight, x.dtype());
+    if unaligned([n, k], x.dtype()) {
+        unaligned::forward(cuda, x, (at, [n, k]), None, None, &out)?;
+        return Ok(out);
+    }
+    let factors = (x.address(), at, x.dtype());
     product(cuda, Kind::Forward, [out.len() / n, n, k], factors, 0, (out.address(), x.dtype(), false))?;
     Ok(out)
 }
@@ -131,10 +143,15 @@ pub(crate) fn project_back(
     let (n, k) = (sizes[0], sizes[1]);
     let rows = dy.len() / n;
     let (into, accumulate) = flow.into().address(weight);
+    let (at, dx) = (flow.params().address(weight, input), Tensor::on_cuda(cuda, x.shape(), input)?);
+    if unaligned([n, k], input) {
+        unaligned::weight(cuda, &dy, x, [n, k], (into, accumulate))?;
+        unaligned::input(cuda, &dy, (at, [n, k]), &dx)?;
+        return Ok(dx);
+    }
     let factors = (dy.address(), x.address(), input);
     product(cuda, Kind::Weight, [n, k, rows], factors, 0, (into, Dtype::F32, accumulate))?;
-    let dx = Tensor::on_cuda(cuda, x.shape(), input)?;
-    let factors = (dy.address(), flow.params().address(weight, input), input);
+    let factors = (dy.address(), at, input);
     product(cuda, Kind::Input, [rows, k, n], factors, 0, (dx.address(), input, false))?;
     Ok(dx)
 }

@@ -55,6 +55,8 @@ pub(super) const OPERATORS: Source =
     Source { name: "operators", parts: &[PRELUDE, include_str!("operators.cu")] };
 pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, include_str!("slices.cu")] };
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
+pub(super) const UNALIGNED: Source =
+    Source { name: "unaligned", parts: &[PRELUDE, include_str!("unaligned.cu")] };
 
 /// One argument of a kernel.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@ use super::{
     kernels::{GEMM, Grid, LINEAR},
     kind,
     layer_norm::bias_sums,
+    unaligned,
 };
 use crate::{
     dtype::Dtype,
@@ -21,6 +22,8 @@ use crate::{
 const PIECES: usize = 512;
 /// Rows of at most this many numbers have kernels of their own.
 const NARROW: usize = 8;
+/// From so many rows on, the library is faster even for those.
+const MANY: usize = 1 << 18;
 
 /// The layer's value, and the slope of GELU if the tape wants it.
 pub(crate) fn forward(
@@ -153,8 +156,12 @@ fn multiply(
         let (left, bias, add) = (x.address(), bias_at.unwrap_or(0), add.unwrap_or(0));
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
-    let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
     let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
+    if input == Dtype::Bf16 && (k > NARROW || m >= MANY) {
+        let bias = bias.map(|id| params.address(id, Dtype::F32));
+        return unaligned::forward(cuda, x, (right, [n, k]), bias, residual.as_ref(), y);
+    }
+    let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
     let added = residual.as_ref().map_or(0, Tensor::address);
     if k <= NARROW {
         let name = format!("narrow_product_{}_{}", kind(input), kind(out));
@@ -195,7 +202,7 @@ pub(super) fn any_product(
         right_step.into(),
         usize::from(accumulate).into(),
     ];
-    let blocks = [n.div_ceil(16), m.div_ceil(16)];
+    let blocks = [m.div_ceil(16), n.div_ceil(16)];
     cuda.launch(GEMM, &name, Grid { blocks, ..Grid::of(1, 256) }, &arguments)
 }
 
@@ -408,6 +415,9 @@ fn outer_product(
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
+    if input == Dtype::Bf16 && (k > NARROW || rows >= MANY) {
+        return unaligned::weight(cuda, h, x, [n, k], (out, accumulate));
+    }
     if k <= NARROW {
         return narrow_gradient(cuda, h, x, (out, accumulate), [rows, n, k]);
     }
@@ -486,6 +496,9 @@ fn product_with(
             Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false, period: 0 };
         let operands = Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() };
         return cuda.product(shape, operands);
+    }
+    if input == Dtype::Bf16 {
+        return unaligned::input(cuda, h, (right, [k, n]), dx);
     }
     let (left, right) = ((h.address(), [k, 1]), (right, [1, n]));
     any_product(cuda, [m, n, k], left, right, 0, (input, dx.address(), input), false)

@@ -1,7 +1,9 @@
-//! Fixed matrices along an axis: eight rows a thread, over the band of them that is not zero.
+//! Fixed matrices along an axis: the library's products if they are dense and the precision allows it; else eight rows a
+//! thread, over the band of them that is not zero.
 
 use super::{
     Cuda,
+    gemm::{Kind, Operands, Shape},
     kernels::{Grid, OPERATORS},
     kind,
 };
@@ -18,6 +20,9 @@ pub(crate) fn apply(
     let [m, n] = matrix.sizes();
     let q = x.len() / (outer * n).max(1);
     let device = Device::Cuda(cuda.clone());
+    if let Some(dense) = matrix.dense.as_ref().filter(|_| x.dtype() == Dtype::Bf16 && q.is_multiple_of(8)) {
+        return multiply(cuda, &dense.rounded(&device)?, [m, q, n], outer, x, shape);
+    }
     let entries = matrix.columns.tensor(&device, Dtype::F32)?;
     let bands = matrix.eights.tensor(&device, Dtype::F32)?;
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
@@ -35,5 +40,22 @@ pub(crate) fn apply(
     ];
     let name = format!("map_{}_{width}", kind(x.dtype()));
     cuda.launch(OPERATORS, &name, Grid::over(count), &arguments)?;
+    Ok(out)
+}
+
+/// As many products with one dense matrix as there are things before the axis.
+fn multiply(
+    cuda: &Cuda,
+    matrix: &Tensor,
+    [m, n, k]: [usize; 3],
+    times: usize,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
+    let (kind, input) = (Kind::Along(times), x.dtype());
+    let shape = Shape { kind, m, n, k, input, out: input, bias: false, add: false, period: 0 };
+    let (left, right) = (matrix.address(), x.address());
+    cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: out.address() })?;
     Ok(out)
 }

@@ -37,6 +37,7 @@ pub(crate) mod operators;
 pub(crate) mod slices;
 pub(crate) mod table;
 mod tensor_map;
+mod unaligned;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

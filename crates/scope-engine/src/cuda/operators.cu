@@ -1,18 +1,28 @@
 // Images with channels last: activations, pixels, windows, joins, fixed maps along an axis.
 
-// A thread a number.
+// f(x), or dy f'(x) if there is a dy; W neighbours from `i` on.
+template <int W, typename T>
+__device__ __forceinline__ void activate_at(const T* x, const T* dy, T* out, long long i, int leaky, float slope) {
+    Vector<W> v, g;
+    v.load(x + i);
+    if (dy) g.load(dy + i);
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+        float u = v.x[k];
+        if (dy)
+            v.x[k] = leaky ? (u > 0.f ? g.x[k] : slope * g.x[k]) : g.x[k] * gelu_slope(u);
+        else
+            v.x[k] = leaky ? (u > 0.f ? u : slope * u) : gelu(u);
+    }
+    v.store(out + i);
+}
+// A thread eight numbers; the last few, which are no vector, are the first thread's too.
 template <typename T>
 __device__ __forceinline__ void activate_in(const T* x, const T* dy, T* out, long long count, int leaky, float slope) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    float v = load(x + i), y;
-    if (dy) {
-        float g = load(dy + i);
-        y = leaky ? (v > 0.f ? g : slope * g) : g * gelu_slope(v);
-    } else {
-        y = leaky ? (v > 0.f ? v : slope * v) : gelu(v);
-    }
-    store(out + i, y);
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * 8;
+    if (i + 8 <= count) activate_at<8>(x, dy, out, i, leaky, slope);
+    if (i == 0)
+        for (long long rest = count / 8 * 8; rest < count; rest++) activate_at<1>(x, dy, out, rest, leaky, slope);
 }
 #define ACTIVATE(name, T)                                                                                              \
     extern "C" __global__ void name(const T* x, const T* dy, T* out, long long count, int leaky, float slope) {        \
@@ -26,8 +36,9 @@ template <typename Out>
 __device__ __forceinline__ void pixels_in(const float* x, Out* out, long long count, int c, int height, int width) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i >= count) return;
-    int channel = (int)(i % (c + 2)), column = (int)(i / (c + 2) % width);
-    long long line = i / (c + 2) / width, sample = line / height;
+    u32 pixel = (u32)quotient(i, c + 2), line = pixel / width;
+    int channel = (int)(i - (long long)pixel * (c + 2)), column = (int)(pixel - line * width);
+    long long sample = line / height;
     int row = (int)(line - sample * height);
     float v = channel == c       ? (float)row / (float)(height - 1)
               : channel == c + 1 ? (float)column / (float)(width - 1)
@@ -41,77 +52,85 @@ extern "C" __global__ void pixels_f32(const float* x, float* out, long long coun
     pixels_in(x, out, count, c, h, w);
 }
 
-// What windows of an odd side see of images [batch, height, width, c]. A thread a number.
-template <typename T>
-__device__ __forceinline__ void windows_in(const T* x, T* out, long long count, int height, int width, int c, int side,
+// What windows of an odd side see of images [batch, height, width, c], c in units of U. A thread a unit.
+template <typename U>
+__device__ __forceinline__ void windows_in(const U* x, U* out, long long count, int height, int width, int c, int side,
                                            int stride) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i >= count) return;
-    int channel = (int)(i % c);
-    long long rest = i / c;
-    int tap = (int)(rest % (side * side));
-    rest /= side * side;
-    int columns = width / stride, lines = height / stride;
-    int column = (int)(rest % columns) * stride + tap % side - side / 2;
-    rest /= columns;
-    int row = (int)(rest % lines) * stride + tap / side - side / 2;
-    long long sample = rest / lines;
+    long long rest = quotient(i, c);
+    int channel = (int)(i - rest * c), columns = width / stride, lines = height / stride;
+    u32 window = (u32)quotient(rest, side * side);
+    int tap = (int)(rest - (long long)window * side * side);
+    u32 line = window / columns, sample = line / lines;
+    int column = (int)(window - line * columns) * stride + tap % side - side / 2;
+    int row = (int)(line - sample * lines) * stride + tap / side - side / 2;
     bool inside = row >= 0 && row < height && column >= 0 && column < width;
-    store(out + i, inside ? load(x + ((sample * height + row) * width + column) * c + channel) : 0.f);
+    out[i] = inside ? x[(((long long)sample * height + row) * width + column) * c + channel] : U{};
 }
-// The sum over the windows that saw a pixel, always in the same order.
-template <typename T>
+#define WINDOWS(bytes, U)                                                                                              \
+    extern "C" __global__ void windows_##bytes(const U* x, U* out, long long count, int h, int w, int c, int side,     \
+                                               int stride) {                                                           \
+        windows_in(x, out, count, h, w, c, side, stride);                                                              \
+    }
+WINDOWS(2, u16)
+WINDOWS(4, u32)
+WINDOWS(16, uint4)
+// The sum over the windows that saw a pixel, always in the same order. A thread W channels of a pixel.
+template <int W, typename T>
 __device__ __forceinline__ void windows_back_in(const T* dy, T* dx, long long count, int height, int width, int c,
                                                 int side, int stride) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     if (i >= count) return;
-    int channel = (int)(i % c), column = (int)(i / c % width);
-    long long line = i / c / width, sample = line / height;
+    u32 pixel = (u32)quotient(i, c), line = pixel / width, sample = line / height;
+    int channel = (int)(i - (long long)pixel * c), column = (int)(pixel - line * width);
     int row = (int)(line - sample * height), columns = width / stride, lines = height / stride;
-    float sum = 0.f;
+    Vector<W> sum = {}, v;
     for (int k = 0; k < side; k++) {
         int above = row + side / 2 - k;
         if (above < 0 || above % stride || above / stride >= lines) continue;
         for (int l = 0; l < side; l++) {
             int left = column + side / 2 - l;
             if (left < 0 || left % stride || left / stride >= columns) continue;
-            long long window = (sample * lines + above / stride) * columns + left / stride;
-            sum += load(dy + (window * side * side + k * side + l) * c + channel);
+            long long window = ((long long)sample * lines + above / stride) * columns + left / stride;
+            v.load(dy + (window * side * side + k * side + l) * c + channel);
+#pragma unroll
+            for (int e = 0; e < W; e++) sum.x[e] += v.x[e];
         }
     }
-    store(dx + i, sum);
+    sum.store(dx + i);
 }
-#define WINDOWS(kind, T)                                                                                               \
-    extern "C" __global__ void windows_##kind(const T* x, T* out, long long count, int h, int w, int c, int side,      \
-                                              int stride) {                                                            \
-        windows_in(x, out, count, h, w, c, side, stride);                                                              \
-    }                                                                                                                  \
-    extern "C" __global__ void windows_back_##kind(const T* dy, T* dx, long long count, int h, int w, int c, int side, \
-                                                   int stride) {                                                       \
-        windows_back_in(dy, dx, count, h, w, c, side, stride);                                                         \
+#define WINDOWS_BACK(kind, T, W)                                                                                       \
+    extern "C" __global__ void windows_back_##kind##_##W(const T* dy, T* dx, long long count, int h, int w, int c,     \
+                                                         int side, int stride) {                                       \
+        windows_back_in<W>(dy, dx, count, h, w, c, side, stride);                                                      \
     }
-WINDOWS(bf16, bf16)
-WINDOWS(f32, float)
+WINDOWS_BACK(bf16, bf16, 8)
+WINDOWS_BACK(bf16, bf16, 1)
+WINDOWS_BACK(f32, float, 8)
+WINDOWS_BACK(f32, float, 1)
 
-// Rows [m] and [n] side by side, or cut apart again (`back`). A thread a number of the joined rows.
-template <typename T>
-__device__ __forceinline__ void join_in(T* x, T* y, T* z, long long count, int m, int n, int back) {
+// Rows [m] and [n] of units side by side, or cut apart again (`back`). A thread a unit of the joined rows.
+template <typename U>
+__device__ __forceinline__ void join_in(U* x, U* y, U* z, long long count, int m, int n, int back) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (i >= count) return;
-    long long row = i / (m + n);
-    int column = (int)(i % (m + n));
-    T* part = column < m ? x + row * m + column : y + row * n + column - m;
+    long long row = quotient(i, m + n);
+    int column = (int)(i - row * (m + n));
+    U* part = column < m ? x + row * m + column : y + row * n + column - m;
     if (back)
         *part = z[i];
     else
         z[i] = *part;
 }
-extern "C" __global__ void join_bf16(bf16* x, bf16* y, bf16* z, long long count, int m, int n, int back) {
-    join_in(x, y, z, count, m, n, back);
-}
-extern "C" __global__ void join_f32(float* x, float* y, float* z, long long count, int m, int n, int back) {
-    join_in(x, y, z, count, m, n, back);
-}
+#define JOIN(bytes, U)                                                                                                 \
+    extern "C" __global__ void join_##bytes(U* x, U* y, U* z, long long count, int m, int n, int back) {               \
+        join_in(x, y, z, count, m, n, back);                                                                           \
+    }
+JOIN(2, u16)
+JOIN(4, u32)
+JOIN(8, u64)
+JOIN(16, uint4)
 
 // y[p, i, q] = sum over j of A[i, j] x[p, j, q]. A thread has eight rows i and W columns q; the matrix lies transposed,
 // [n, rows], its rows filled up with zeros to a multiple of eight, and `bands` says for each eight rows from which j

@@ -43,7 +43,7 @@ fn apply(
     let arguments =
         [x.into(), dy.into(), (&out).into(), out.len().into(), leaky.into(), (slope as f32).into()];
     let name = format!("activate_{}", kind(x.dtype()));
-    cuda.launch(OPERATORS, &name, Grid::over(out.len()), &arguments)?;
+    cuda.launch(OPERATORS, &name, Grid::over(out.len().div_ceil(8)), &arguments)?;
     Ok(out)
 }
 
@@ -61,38 +61,52 @@ pub(crate) fn pixels(
     Ok(out)
 }
 
+/// The most bytes, of these, that rows of all these lengths are whole multiples of.
+fn unit(lengths: &[usize], dtype: Dtype, sizes: &[usize]) -> usize {
+    let fits = |size: &&usize| lengths.iter().all(|length| (length * dtype.size()).is_multiple_of(**size));
+    sizes.iter().find(fits).copied().unwrap_or(dtype.size())
+}
+
 /// What each window sees.
 pub(crate) fn windows(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor, EngineError> {
-    see(cuda, "windows", windows, x, &windows.shape())
+    let bytes = unit(&[windows.channels], x.dtype(), &[16, 4]);
+    let numbers = bytes / x.dtype().size();
+    let out = Tensor::on_cuda(cuda, &windows.shape(), x.dtype())?;
+    let grid = Grid::over(out.len() / numbers);
+    see(cuda, &format!("windows_{bytes}"), grid, windows, numbers, x, out)
 }
 
 /// Sums over the windows that saw a pixel.
 pub(crate) fn windows_back(cuda: &Cuda, windows: Windows, dy: &Tensor) -> Result<Tensor, EngineError> {
     let Windows { batch, height, width, channels, .. } = windows;
-    see(cuda, "windows_back", windows, dy, &[batch, height, width, channels])
+    let vector = if channels.is_multiple_of(8) { 8 } else { 1 };
+    let name = format!("windows_back_{}_{vector}", kind(dy.dtype()));
+    let out = Tensor::on_cuda(cuda, &[batch, height, width, channels], dy.dtype())?;
+    see(cuda, &name, Grid::over(out.len() / vector), windows, 1, dy, out)
 }
 
+/// Launches a kernel of windows with channels in units of so many numbers.
 fn see(
     cuda: &Cuda,
     name: &str,
+    grid: Grid,
     windows: Windows,
+    unit: usize,
     x: &Tensor,
-    shape: &[usize],
+    out: Tensor,
 ) -> Result<Tensor, EngineError> {
     let Windows { height, width, channels, side, stride, .. } = windows;
-    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     let arguments = [
         x.into(),
         (&out).into(),
-        out.len().into(),
+        (out.len() / unit).into(),
         height.into(),
         width.into(),
-        channels.into(),
+        (channels / unit).into(),
         side.into(),
         stride.into(),
     ];
-    let name = format!("{name}_{}", kind(x.dtype()));
-    cuda.launch(OPERATORS, &name, Grid::over(out.len()), &arguments)?;
+    cuda.launch(OPERATORS, name, grid, &arguments)?;
     Ok(out)
 }
 
@@ -114,14 +128,17 @@ pub(crate) fn part(cuda: &Cuda, z: &Tensor, shapes: [&[usize]; 2]) -> Result<[Te
 
 fn side_by_side(cuda: &Cuda, parts: [&Tensor; 2], whole: &Tensor, back: bool) -> Result<(), EngineError> {
     let [m, n] = parts.map(|part| part.shape().last().copied().unwrap_or(1));
+    let bytes = unit(&[m, n], whole.dtype(), &[16, 8, 4]);
+    let numbers = bytes / whole.dtype().size();
+    let count = whole.len() / numbers;
     let arguments = [
         parts[0].into(),
         parts[1].into(),
         whole.into(),
-        whole.len().into(),
-        m.into(),
-        n.into(),
+        count.into(),
+        (m / numbers).into(),
+        (n / numbers).into(),
         usize::from(back).into(),
     ];
-    cuda.launch(OPERATORS, &format!("join_{}", kind(whole.dtype())), Grid::over(whole.len()), &arguments)
+    cuda.launch(OPERATORS, &format!("join_{bytes}"), Grid::over(count), &arguments)
 }

@@ -25,6 +25,15 @@ impl Tape<'_> {
         let record = AddRecord { first: x.clone(), second: y.clone() };
         Ok(self.push(value, x.node().or(y.node()).is_some(), || Box::new(record)))
     }
+
+    /// The same value in the precision of the products: what several operations would each round for themselves.
+    pub fn rounded(&self, x: &Var) -> Result<Var, EngineError> {
+        match self.device() {
+            Device::Cpu(_) => Ok(x.clone()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => converted(self, x),
+        }
+    }
 }
 
 /// dx = dy = dz.

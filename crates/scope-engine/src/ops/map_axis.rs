@@ -31,6 +31,9 @@ pub(crate) struct Matrix {
     /// For cards: \[n, m\], with m filled up with zeros to a multiple of eight.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) columns: Constant,
+    /// For cards: \[m, n\], with n filled up with zeros to a multiple of eight, if most entries are not zero.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) dense: Option<Constant>,
     /// For cards: of each eight rows, where the bands together begin and end.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) eights: Constant,
@@ -52,6 +55,14 @@ impl Matrix {
                 let at = |row: usize, column| if row < rows { entry(row, column) } else { 0.0 };
                 Constant::from_fn(&[columns, filled], |k| at(k % filled, k / filled))
             },
+            #[cfg(not(target_arch = "wasm32"))]
+            dense: (2 * bands.iter().map(ExactSizeIterator::len).sum::<usize>() > rows * columns).then(
+                || {
+                    let filled = columns.next_multiple_of(8);
+                    let at = |row, column: usize| if column < columns { entry(row, column) } else { 0.0 };
+                    Constant::from_fn(&[rows, filled], |k| at(k / filled, k % filled))
+                },
+            ),
             #[cfg(not(target_arch = "wasm32"))]
             eights: {
                 let of = |group: &[Range<usize>]| {

@@ -3,7 +3,7 @@
 use super::{Case, cases::plain};
 use crate::{
     error::EngineError,
-    ops::{Activation, AxisMap, BatchNorm, Linear},
+    ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear},
     params::Layout,
     tape::{Tape, Var},
 };
@@ -31,6 +31,8 @@ pub(super) fn all() -> Vec<Case> {
     cases.extend([26, 208, 300].map(batch_norm));
     cases.extend([expansion(256, 96), expansion(7, 30)]);
     cases.push(project());
+    // As many rows as pixels of a batch, where a grid of blocks has an end; and rows that no vector fits.
+    cases.extend([linear(1_100_000, 6, 2), linear(270_000, 3, 16), linear(700, 150, 32), linear(700, 40, 2)]);
     cases.extend([slices(8, 32, 20), slices(2, 5, 6)]);
     cases
 }
@@ -75,6 +77,13 @@ fn expansion(k: usize, points: usize) -> Case {
     with(format!("expansion {k} at {points}"), vec![vec![4, 2, k], vec![points, k]], |layout| {
         let offset = layout.root().offset("offset", &[2]);
         Box::new(move |tape, inputs| tape.expansion(&inputs[0], &inputs[1], offset))
+    })
+}
+
+fn linear(rows: usize, k: usize, n: usize) -> Case {
+    with(format!("linear {k} to {n} of {rows} rows"), vec![vec![rows, k]], move |layout| {
+        let layer = Linear::declare(layout.root().scope("layer"), k, n);
+        Box::new(move |tape, inputs| tape.linear(&inputs[0], layer, Epilogue::Wide))
     })
 }
 

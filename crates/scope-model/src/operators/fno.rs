@@ -101,7 +101,7 @@ impl Fno {
 impl FieldNetwork for Fno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let x = tape.pixels(context)?; // [batch, size, size, 6]
-        let v = tape.linear(&x, self.lift, Epilogue::Wide)?; // [batch, size, size, width]
+        let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, size, size, width]
         let mut v = tape.map_axis(&tape.map_axis(&v, 1, &self.pad)?, 2, &self.pad)?; // [batch, points, points, width]
         for (k, layer) in self.layers.iter().enumerate() {
             let far = self.transforms.convolve(tape, &v, layer.spectral)?;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     adapt::Adaptation, error::TrainError, field::FieldTrainer, objective::Objective, recipe::Recipe,
-    recorded::RecordedTrainer, step::Trainer,
+    recorded::RecordedTrainer, recorded_field::RecordedFieldTrainer, step::Trainer,
 };
 
 /// Steps that are not timed: memory is taken, weights are packed.
@@ -149,6 +149,9 @@ pub fn learner(
     let Some(sizes) = config.model.scope() else {
         let mut trainer = FieldTrainer::new(FieldModel::initial(config.model.clone(), config.seed, device)?)?;
         trainer.settings.decay = decay;
+        if let Device::Cuda(cuda) = device {
+            return Ok(Box::new(RecordedFieldTrainer::new(cuda, trainer)));
+        }
         return Ok(Box::new(trainer));
     };
     let model = Model::initial(sizes.clone(), config.seed, device)?;

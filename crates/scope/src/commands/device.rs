@@ -5,7 +5,6 @@ use std::str::FromStr;
 use anyhow::Context;
 use clap::Args;
 use scope_engine::{Device, EngineError};
-use scope_model::Architecture;
 
 use crate::terminal::note;
 
@@ -52,24 +51,6 @@ impl DeviceArguments {
     pub(crate) fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
         pool.context("cannot start threads")
-    }
-
-    /// Opens the device for a network. Operators are computed on the processor only, for now.
-    pub(crate) fn open_for(&self, network: &Architecture) -> anyhow::Result<Device> {
-        if network.scope().is_some() {
-            return self.open();
-        }
-        match self.device {
-            DeviceChoice::Cuda(_) => anyhow::bail!(
-                "--device cuda: a network of kind {} is computed on the processor only; use --device cpu",
-                network.name()
-            ),
-            DeviceChoice::Auto => {
-                note(&format!("computing on the processor: {} is not computed on cards yet", network.name()));
-            }
-            DeviceChoice::Cpu => {}
-        }
-        Ok(self.threads.map_or_else(Device::all_threads, Device::cpu))
     }
 
     /// Opens the device. `auto` takes the processor, with a note, when no card can be used.

@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use scope_engine::Device;
 use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
-use scope_train::{Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, TrainError, Trainer};
+use scope_train::{
+    Adaptation, Examples, FieldTrainer, Objective, RecordedFieldTrainer, RecordedTrainer, TrainError, Trainer,
+};
 use serde::Serialize;
 
 use super::{Measuring, Speed, ceiling, device_name, median_card_time, median_time};
@@ -64,7 +66,13 @@ impl BenchTrain {
                 );
                 let model = FieldModel::initial(operator.architecture(128), 1, &device)?;
                 let mut trainer = FieldTrainer::new(model)?;
-                self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?
+                match &device {
+                    Device::Cpu(_) => self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?,
+                    Device::Cuda(cuda) => {
+                        let mut recorded = RecordedFieldTrainer::new(cuda, trainer);
+                        self.measure(&device, || recorded.step_on(&examples, 1e-6).map(drop))?
+                    }
+                }
             }
         };
         let operations = match self.model {

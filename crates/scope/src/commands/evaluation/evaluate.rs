@@ -94,7 +94,7 @@ impl EvaluateCommand {
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
         let path = weight_file(run)?;
         let file = WeightFile::read(&path)?;
-        let device = self.device.open_for(&file.about.config)?;
+        let device = self.device.open()?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,
             _ => Precision::F32,

@@ -51,7 +51,7 @@ impl Method {
     pub(super) fn network(name: &str, device: &DeviceArguments) -> anyhow::Result<Self> {
         let found = models::catalogue().find(name)?;
         let file = found.open()?;
-        let device = device.open_for(&file.about.config)?;
+        let device = device.open()?;
         let precision = match device.training_precision() {
             Dtype::Bf16 => Precision::Bf16,
             _ => Precision::F32,

@@ -84,7 +84,7 @@ impl RunArguments {
     /// Plans the run, or takes up the one in the folder, and trains.
     fn train(&self, ask: Ask, base: Option<&Path>) -> anyhow::Result<Outcome> {
         let data = Dataset::open(&self.data)?;
-        let device = self.device.open_for(&ask.model)?;
+        let device = self.device.open()?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| -> Result<Box<dyn Learner>, TrainError> {
             let base = base.map(|path| Model::load(path, &device)).transpose()?.map(|(model, _)| model);

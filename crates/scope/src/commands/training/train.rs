@@ -68,7 +68,7 @@ impl TrainCommand {
         };
         ask.model.validate()?;
         if self.dry_run {
-            let device = self.run.device.open_for(&ask.model)?;
+            let device = self.run.device.open()?;
             let make = |config: &_| scope_train::learner(config, &device, None);
             let config = scope_train::plan(ask, &data, &make, 1)?;
             print_json(&config)?;

@@ -1,0 +1,121 @@
+//! Products in bf16 whose rows the library does not take as they are: they are filled up with zeros first.
+
+use super::{
+    Cuda,
+    gemm::{Kind, Operands, Shape},
+    kernels::{Grid, UNALIGNED},
+    linear::finish,
+};
+use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
+
+/// The library takes rows of a multiple of so many numbers.
+const NUMBERS: usize = 8;
+
+fn filled(length: usize) -> usize {
+    length.next_multiple_of(NUMBERS)
+}
+
+/// Numbers that are copied at once, given the shorter of two rows.
+fn unit(length: usize) -> usize {
+    1 << length.trailing_zeros().min(2)
+}
+
+/// Rows of `n` numbers of bf16 with zeros behind them, or the first `n` numbers of longer rows.
+pub(super) fn with_last(cuda: &Cuda, x: &Tensor, n: usize) -> Result<Tensor, EngineError> {
+    let before = x.shape().last().copied().unwrap_or(1);
+    if before == n {
+        return Ok(x.clone());
+    }
+    let mut shape = x.shape().to_vec();
+    if let Some(last) = shape.last_mut() {
+        *last = n;
+    }
+    let out = Tensor::on_cuda(cuda, &shape, x.dtype())?;
+    let (name, short, long) = if before < n { ("fill", before, n) } else { ("cut", n, before) };
+    let unit = unit(short);
+    let count = x.len() / before.max(1) * (long / NUMBERS);
+    let arguments = [x.into(), (&out).into(), count.into(), (short / unit).into(), (long / unit).into()];
+    cuda.launch(UNALIGNED, &format!("{name}_{unit}"), Grid::over(count), &arguments)?;
+    Ok(out)
+}
+
+/// A matrix at an address, filled up with zeros on both sides.
+fn corner(cuda: &Cuda, at: u64, [rows, columns]: [usize; 2]) -> Result<Tensor, EngineError> {
+    let out = Tensor::on_cuda(cuda, &[filled(rows), filled(columns)], Dtype::Bf16)?;
+    let arguments =
+        [at.into(), (&out).into(), rows.into(), columns.into(), filled(rows).into(), filled(columns).into()];
+    cuda.launch(UNALIGNED, "corner", Grid::over(out.len()), &arguments)?;
+    Ok(out)
+}
+
+fn rows(cuda: &Cuda, x: &Tensor, length: usize) -> Result<Tensor, EngineError> {
+    with_last(cuda, &x.reshape(&[x.len() / length.max(1), length])?, filled(length))
+}
+
+fn product(
+    cuda: &Cuda,
+    kind: Kind,
+    [m, n, k]: [usize; 3],
+    [left, right]: [&Tensor; 2],
+    out: &Tensor,
+) -> Result<(), EngineError> {
+    let (input, dtype) = (left.dtype(), out.dtype());
+    let shape = Shape { kind, m, n, k, input, out: dtype, bias: false, add: false, period: 0 };
+    let (left, right) = (left.address(), right.address());
+    cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: out.address() })
+}
+
+/// y \[m, n\] = x \[m, k\] W \[n, k\]^T (+ b) (+ added), the last two of f32.
+pub(super) fn forward(
+    cuda: &Cuda,
+    x: &Tensor,
+    (weight, [n, k]): (u64, [usize; 2]),
+    bias: Option<u64>,
+    added: Option<&Tensor>,
+    y: &Tensor,
+) -> Result<(), EngineError> {
+    let m = y.len() / n.max(1);
+    let (x, weight) = (rows(cuda, x, k)?, corner(cuda, weight, [n, k])?);
+    let whole = filled(n) == n;
+    let u = if whole { y.reshape(&[m, n])? } else { Tensor::on_cuda(cuda, &[m, filled(n)], y.dtype())? };
+    product(cuda, Kind::Forward, [m, filled(n), filled(k)], [&x, &weight], &u)?;
+    if whole && bias.is_none() && added.is_none() {
+        return Ok(());
+    }
+    finish(cuda, &u, bias, added.map(|added| (added.address(), 0)), None, &y.reshape(&[m, n])?)
+}
+
+/// dx \[m, n\] = h \[m, k\] W \[k, n\].
+pub(super) fn input(
+    cuda: &Cuda,
+    h: &Tensor,
+    (weight, [k, n]): (u64, [usize; 2]),
+    dx: &Tensor,
+) -> Result<(), EngineError> {
+    let m = dx.len() / n.max(1);
+    let (h, weight) = (rows(cuda, h, k)?, corner(cuda, weight, [k, n])?);
+    let dx = dx.reshape(&[m, n])?;
+    if filled(n) == n {
+        return product(cuda, Kind::Input, [m, n, filled(k)], [&h, &weight], &dx);
+    }
+    let wide = Tensor::on_cuda(cuda, &[m, filled(n)], dx.dtype())?;
+    product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], &wide)?;
+    finish(cuda, &wide, None, None, None, &dx)
+}
+
+/// dW \[n, k\] = h \[m, n\]^T x \[m, k\], added to what is there if asked.
+pub(super) fn weight(
+    cuda: &Cuda,
+    h: &Tensor,
+    x: &Tensor,
+    [n, k]: [usize; 2],
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let (h, x) = (rows(cuda, h, n)?, rows(cuda, x, k)?);
+    let m = h.len() / filled(n);
+    let all = Tensor::on_cuda(cuda, &[filled(n), filled(k)], Dtype::F32)?;
+    product(cuda, Kind::Weight, [filled(n), filled(k), m], [&h, &x], &all)?;
+    let arguments =
+        [(&all).into(), into.into(), n.into(), k.into(), filled(k).into(), usize::from(accumulate).into()];
+    cuda.launch(UNALIGNED, "from_corner", Grid::over(n * k), &arguments)
+}

@@ -1,0 +1,41 @@
+//! Where a recorded step finds its batch.
+
+use scope_data::schedule::Batch;
+use scope_engine::{Device, Selection, Table};
+
+use crate::{error::TrainError, examples::Examples, run::Feed};
+
+/// A batch that is written over by the next one, in the memory that the step was recorded with.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// Copied to the card whole, for data that do not fit on it.
+    Given(Examples),
+    /// Gathered on the card from all records; part of the recorded work.
+    Selected(Table, Selection),
+}
+
+impl Input {
+    /// The first batch.
+    pub(crate) fn new(feed: &Feed<'_>, batch: &Batch, device: &Device) -> Result<Self, TrainError> {
+        let Some(table) = feed.table() else { return Ok(Self::Given(feed.examples(batch, device)?)) };
+        let mut selection = Selection::new(table, batch.records.len())?;
+        feed.select(batch, &mut selection)?;
+        Ok(Self::Selected(table.clone(), selection))
+    }
+
+    /// Another batch in its place.
+    pub(crate) fn change(&mut self, feed: &Feed<'_>, batch: &Batch) -> Result<(), TrainError> {
+        match self {
+            Self::Selected(_, selection) => feed.select(batch, selection),
+            Self::Given(examples) => feed.overwrite(batch, examples),
+        }
+    }
+
+    /// The batch, as the step takes it.
+    pub(crate) fn examples(&self) -> Result<Examples, TrainError> {
+        match self {
+            Self::Given(examples) => Ok(examples.clone()),
+            Self::Selected(table, selection) => Ok(Examples::from(table.gather(selection)?)),
+        }
+    }
+}
