@@ -6,6 +6,8 @@ use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
 use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::replayed::OneLoss;
 use crate::{
     error::TrainError,
     examples::Examples,
@@ -61,6 +63,21 @@ impl Adaptation {
             }
         };
         Ok(latents.value().clone())
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl OneLoss for Adaptation {
+    fn settings(&self) -> &AdamW {
+        &self.head.settings
+    }
+
+    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+        self.head.learn_at(self.latents(examples)?, examples, pace)
+    }
+
+    fn steps_mut(&mut self) -> &mut u64 {
+        &mut self.head.steps
     }
 }
 
@@ -139,6 +156,19 @@ impl HeadTrainer {
         examples: &Examples,
         rate: f64,
     ) -> Result<StepReport, TrainError> {
+        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
+        let report = self.learn_at(latents, examples, &pace)?;
+        self.steps += 1;
+        Ok(report)
+    }
+
+    /// A step that is not counted.
+    fn learn_at(
+        &mut self,
+        latents: Tensor,
+        examples: &Examples,
+        pace: &Pace,
+    ) -> Result<StepReport, TrainError> {
         let tape = Tape::recording(&self.params)?;
         let fields = self.decoder.forward(&tape, &tape.input(latents))?;
         let loss = tape.mean_distance(&fields, &examples.fields, &examples.weights)?;
@@ -146,10 +176,8 @@ impl HeadTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let loss = loss.value().clone();
         drop(tape);
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
-        let update = Update { pace: &pace, longest: LONGEST, paths: &[""] };
+        let update = Update { pace, longest: LONGEST, paths: &[""] };
         let norm = self.settings.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
-        self.steps += 1;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
 

@@ -4,6 +4,8 @@ use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Pace, Tape, Tensor, Update};
 use scope_model::{Architecture, FieldModel};
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::replayed::OneLoss;
 use crate::{
     error::TrainError,
     examples::Examples,
@@ -39,13 +41,12 @@ impl FieldTrainer {
     /// One step with a learning rate. If a gradient is not finite, the report says so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64) -> Result<StepReport, TrainError> {
         let pace = Pace::new(self.model.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
-        let report = self.step_at(examples, &pace)?;
+        let report = self.learn_at(examples, &pace)?;
         self.steps += 1;
         Ok(report)
     }
 
-    /// A step that is not counted, with a learning rate that may change after it was recorded.
-    pub(crate) fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+    fn learn_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
         let params = &mut self.model.params;
         let tape = Tape::recording_in(params, self.precision)?;
         let fields = self.model.network.forward(&tape, &tape.input(examples.contexts.clone()))?;
@@ -58,6 +59,21 @@ impl FieldTrainer {
         let norm = self.settings.step(params, &self.gradients, &mut self.moments, update)?;
         params.absorb(&observed, &norm)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl OneLoss for FieldTrainer {
+    fn settings(&self) -> &AdamW {
+        &self.settings
+    }
+
+    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+        self.learn_at(examples, pace)
+    }
+
+    fn steps_mut(&mut self) -> &mut u64 {
+        &mut self.steps
     }
 }
 

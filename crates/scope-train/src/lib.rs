@@ -16,7 +16,7 @@ mod recipe;
 #[cfg(not(target_arch = "wasm32"))]
 mod recorded;
 #[cfg(not(target_arch = "wasm32"))]
-mod recorded_field;
+mod replayed;
 mod run;
 mod step;
 
@@ -31,7 +31,7 @@ pub use recipe::{Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 #[cfg(not(target_arch = "wasm32"))]
-pub use recorded_field::RecordedFieldTrainer;
+pub use replayed::{OneLoss, Replayed};
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length,
     Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run,

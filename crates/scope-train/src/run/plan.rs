@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     adapt::Adaptation, error::TrainError, field::FieldTrainer, objective::Objective, recipe::Recipe,
-    recorded::RecordedTrainer, recorded_field::RecordedFieldTrainer, step::Trainer,
+    recorded::RecordedTrainer, replayed::Replayed, step::Trainer,
 };
 
 /// Steps that are not timed: memory is taken, weights are packed.
@@ -144,13 +144,16 @@ pub fn learner(
         let base = base.ok_or_else(|| TrainError::Request("an adaptation needs its base".to_owned()))?;
         let mut learner = Adaptation::new(base, adapt.head.clone(), adapt.view, config.seed)?;
         learner.head.settings.decay = decay;
+        if let Device::Cuda(cuda) = device {
+            return Ok(Box::new(Replayed::new(cuda, learner)));
+        }
         return Ok(Box::new(learner));
     }
     let Some(sizes) = config.model.scope() else {
         let mut trainer = FieldTrainer::new(FieldModel::initial(config.model.clone(), config.seed, device)?)?;
         trainer.settings.decay = decay;
         if let Device::Cuda(cuda) = device {
-            return Ok(Box::new(RecordedFieldTrainer::new(cuda, trainer)));
+            return Ok(Box::new(Replayed::new(cuda, trainer)));
         }
         return Ok(Box::new(trainer));
     };

@@ -6,7 +6,7 @@ use clap::Args;
 use scope_engine::Device;
 use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
 use scope_train::{
-    Adaptation, Examples, FieldTrainer, Objective, RecordedFieldTrainer, RecordedTrainer, TrainError, Trainer,
+    Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, Replayed, TrainError, Trainer,
 };
 use serde::Serialize;
 
@@ -69,7 +69,7 @@ impl BenchTrain {
                 match &device {
                     Device::Cpu(_) => self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?,
                     Device::Cuda(cuda) => {
-                        let mut recorded = RecordedFieldTrainer::new(cuda, trainer);
+                        let mut recorded = Replayed::new(cuda, trainer);
                         self.measure(&device, || recorded.step_on(&examples, 1e-6).map(drop))?
                     }
                 }
@@ -152,7 +152,11 @@ impl BenchTrain {
         let objective = match self.objective.as_str() {
             "sp-10m" => {
                 let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
-                return self.measure(device, || adaptation.step(examples, 1e-6).map(drop));
+                let Device::Cuda(cuda) = device else {
+                    return self.measure(device, || adaptation.step(examples, 1e-6).map(drop));
+                };
+                let mut replayed = Replayed::new(cuda, adaptation);
+                return self.measure(device, || replayed.step_on(examples, 1e-6).map(drop));
             }
             "full" => Objective::FULL,
             "full-idle" => Objective { variance: 0.0, ..Objective::FULL },

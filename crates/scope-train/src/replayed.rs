@@ -1,24 +1,35 @@
-//! Steps with the field loss that a card replays without being asked for each operation again.
+//! Steps with one loss that a card replays without being asked for each operation again.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Cuda, Device, Graph, Pace, Tensor};
+use scope_engine::{AdamW, Cuda, Device, Graph, Pace, Tensor};
 use scope_model::Architecture;
 
 use crate::{
     error::TrainError,
     examples::Examples,
-    field::FieldTrainer,
     input::Input,
     objective::Objective,
     run::{Counters, Deployable, Feed, Learner},
     step::StepReport,
 };
 
-/// A trainer of any network on a card: the first step is recorded, the others are replays of it.
+/// A learner whose every step is the same work on another batch.
+pub trait OneLoss: Learner {
+    /// The optimiser's settings.
+    fn settings(&self) -> &AdamW;
+
+    /// A step that is not counted, with a learning rate that may change after it was recorded.
+    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError>;
+
+    /// The number of steps taken, to be counted on.
+    fn steps_mut(&mut self) -> &mut u64;
+}
+
+/// A learner on a card: its first step is recorded, the others are replays of it.
 #[derive(Debug)]
-pub struct RecordedFieldTrainer {
+pub struct Replayed<T> {
     /// The state; its steps are counted here too.
-    pub trainer: FieldTrainer,
+    pub trainer: T,
     cuda: Cuda,
     recording: Option<Recording>,
 }
@@ -32,9 +43,9 @@ struct Recording {
     report: StepReport,
 }
 
-impl RecordedFieldTrainer {
+impl<T: OneLoss> Replayed<T> {
     /// Will record on a card.
-    pub fn new(cuda: &Cuda, trainer: FieldTrainer) -> Self {
+    pub fn new(cuda: &Cuda, trainer: T) -> Self {
         Self { trainer, cuda: cuda.clone(), recording: None }
     }
 
@@ -49,7 +60,8 @@ impl RecordedFieldTrainer {
     /// The first step, which is recorded as well.
     fn record(&mut self, input: Input, rate: f64) -> Result<StepReport, TrainError> {
         let Self { trainer, cuda, recording } = self;
-        let pace = Pace::new(trainer.device(), &trainer.settings, trainer.steps + 1, rate, 1.0)?;
+        let next = *trainer.steps_mut() + 1;
+        let pace = Pace::new(trainer.device(), trainer.settings(), next, rate, 1.0)?;
         // The work is done once before it is recorded; that step's numbers are in the first report.
         let mut done = None;
         let work = || -> Result<StepReport, TrainError> {
@@ -58,7 +70,7 @@ impl RecordedFieldTrainer {
             Ok(report)
         };
         let (graph, report) = Graph::record(cuda, work)?;
-        trainer.steps += 1;
+        *trainer.steps_mut() = next;
         let done = done.unwrap_or_else(|| report.clone());
         *recording = Some(Recording { input, pace, graph, report });
         Ok(done)
@@ -68,14 +80,15 @@ impl RecordedFieldTrainer {
     fn replay(&mut self, rate: f64) -> Result<StepReport, TrainError> {
         let missing = || TrainError::Request("no step was recorded".to_owned());
         let Recording { pace, graph, report, .. } = self.recording.as_mut().ok_or_else(missing)?;
-        pace.change(&self.trainer.settings, self.trainer.steps + 1, rate, 1.0)?;
+        let next = *self.trainer.steps_mut() + 1;
+        pace.change(self.trainer.settings(), next, rate, 1.0)?;
         graph.replay()?;
-        self.trainer.steps += 1;
+        *self.trainer.steps_mut() = next;
         Ok(report.clone())
     }
 }
 
-impl Learner for RecordedFieldTrainer {
+impl<T: OneLoss> Learner for Replayed<T> {
     fn learn(&mut self, feed: &Feed<'_>, batch: &Batch, rate: f64, _: f64) -> Result<StepReport, TrainError> {
         match &mut self.recording {
             Some(recording) => {
