@@ -81,10 +81,12 @@ __device__ __forceinline__ void sums_in(const T* g, const T* u, const float* bia
     for (int k = 0; k < W; k++) total.x[k] = 0.f, b.x[k] = 0.f;
     if (column < n && mine < rows) {
         if (KIND == GELU) b.load(bias + column);
-        // Some rows are asked for before the first is used.
+        // Some rows are asked for before the first is used: neighbours where much is written too, which memory likes best; else
+        // far apart, so that few rows keep many blocks busy.
         constexpr int AHEAD = KIND == ALONE ? 16 : 4;
-        const int step = gridDim.y * rows, end = (int)m;
-        for (int row = blockIdx.y * rows + mine; row < end; row += AHEAD * step) {
+        const int step = KIND == ALONE ? gridDim.y * rows : rows, end = (int)m;
+        const int begin = blockIdx.y * rows * (KIND == ALONE ? 1 : AHEAD) + mine;
+        for (int row = begin; row < end; row += AHEAD * gridDim.y * rows) {
             Raw<W, T> gs[AHEAD], us[KIND == ALONE ? 1 : AHEAD];
 #pragma unroll
             for (int j = 0; j < AHEAD; j++)
