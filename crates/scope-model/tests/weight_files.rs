@@ -1,13 +1,16 @@
 //! Weight files: what is written comes back, and nothing else is taken.
 #![allow(clippy::unwrap_used)]
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 
 use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 use scope_data::Constants;
 use scope_engine::Device;
-use scope_model::{About, Model, ModelConfig, Preset, WeightKind};
+use scope_model::{About, Model, ModelConfig, ModelError, Preset, WeightKind};
 use scope_pde::Pde;
 
 fn config() -> ModelConfig {
@@ -44,41 +47,92 @@ fn weights_come_back_in_every_bit_or_rounded() {
     }
 }
 
-/// No weight is off by more than a 254th of the largest of its row, vectors not at all, and what was read once is
-/// written in the same bytes again.
+/// The tensors of a file, by name.
+fn tensors(path: &Path) -> BTreeMap<String, (Dtype, Vec<u8>)> {
+    let bytes = std::fs::read(path).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    file.iter().map(|(name, view)| (name.to_owned(), (view.dtype(), view.data().to_vec()))).collect()
+}
+
+/// No weight is off by more than half a step of its row, vectors not at all, and a second rounding changes no number.
 #[test]
-fn eight_bits_keep_every_row_within_its_bound() {
+fn whole_numbers_keep_every_row_within_its_bound() {
     let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
     let mut model = Model::initial(config(), 5, &device).unwrap();
     let layout = model.params.layout().clone();
     let mut exact = values(&model);
     // A row of zeros has no scale.
-    let embedding = layout.param(layout.find("encoder.patch.weight").unwrap()).range.start;
-    exact[embedding..embedding + 256].fill(0.0);
+    let head = layout.param(layout.find("encoder.head.weight").unwrap()).range.start;
+    exact[head..head + 96].fill(0.0);
     let flat = scope_engine::Tensor::from_slice(&device, &[exact.len()], &exact).unwrap();
     model.params.set_flat(flat).unwrap();
     let path = folder.path().join("model.safetensors");
-    model.save(&path, &about(), WeightKind::Int8).unwrap();
-    let (back, said) = Model::load(&path, &device).unwrap();
-    assert_eq!(said, about());
-    for param in layout.params() {
-        let (exact, read) = (&exact[param.range.clone()], &values(&back)[param.range.clone()]);
-        let width = if param.shape.len() > 1 { exact.len() / param.shape[0] } else { 1 };
-        for (exact, read) in exact.chunks(width).zip(read.chunks(width)) {
-            let most = exact.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-            let bound = if param.shape.len() > 1 { most / 254.0 * 1.0001 } else { 0.0 };
-            assert!(exact.iter().zip(read).all(|(x, y)| (x - y).abs() <= bound), "{}", param.name);
+    for kind in [WeightKind::Int8, WeightKind::Int16] {
+        model.save(&path, &about(), kind).unwrap();
+        let first = tensors(&path);
+        let (back, said) = Model::load(&path, &device).unwrap();
+        assert_eq!(said, about());
+        for param in layout.params() {
+            let (exact, read) = (&exact[param.range.clone()], &values(&back)[param.range.clone()]);
+            let (width, steps) = match first[&param.name].0 {
+                Dtype::I8 => (exact.len() / param.shape[0], 127.0),
+                Dtype::I16 => (exact.len() / param.shape[0], 32767.0),
+                other => {
+                    assert_eq!((other, param.shape.len()), (Dtype::F32, 1), "{}", param.name);
+                    (1, f32::INFINITY)
+                }
+            };
+            for (exact, read) in exact.chunks(width).zip(read.chunks(width)) {
+                let most = exact.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+                let bound = most / (2.0 * steps) * 1.0001 + most * f32::EPSILON;
+                let bound = if steps.is_finite() { bound } else { 0.0 };
+                assert!(exact.iter().zip(read).all(|(x, y)| (x - y).abs() <= bound), "{}", param.name);
+            }
         }
+        back.save(&path, &about(), kind).unwrap();
+        let second = tensors(&path);
+        assert!(first.iter().all(|(name, tensor)| name.ends_with(".scale") || second[name] == *tensor));
     }
-    let first = std::fs::read(&path).unwrap();
-    let floats = std::fs::metadata({
-        let path = folder.path().join("f32.safetensors");
-        model.save(&path, &about(), WeightKind::F32).unwrap();
-        path
+}
+
+/// Eight bits are for what is large; what contexts and fields touch has sixteen.
+#[test]
+fn delicate_weights_have_sixteen_bits() {
+    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let model = Model::initial(config(), 5, &device).unwrap();
+    let length = |kind| {
+        let path = folder.path().join("model.safetensors");
+        model.save(&path, &about(), kind).unwrap();
+        (tensors(&path), std::fs::metadata(&path).unwrap().len() as f64)
+    };
+    let (eight, packed) = length(WeightKind::Int8);
+    let sixteen = |name: &str| eight[name].0 == Dtype::I16;
+    assert!(["encoder.patch.weight", "encoder.pos", "decoder.conv.1.weight"].into_iter().all(sixteen));
+    assert!(
+        !["encoder.blocks.0.fc1.weight", "predictor.pos", "decoder.mlp.0.weight"].into_iter().any(sixteen)
+    );
+    let (_, floats) = length(WeightKind::F32);
+    assert!(packed < 0.36 * floats, "{}", packed / floats);
+    let (all, half) = length(WeightKind::Int16);
+    assert!(half < 0.55 * floats && all.values().all(|(dtype, _)| [Dtype::I16, Dtype::F32].contains(dtype)));
+}
+
+/// Files that were written before there were sixteen bits are read as they were meant.
+#[test]
+fn rows_of_eight_bits_alone_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let model = changed(&path, |tensors| {
+        let pos = tensors.iter().position(|(name, ..)| name == "encoder.pos").unwrap();
+        let shape = tensors[pos].2.clone();
+        tensors[pos] = ("encoder.pos".into(), Dtype::I8, shape.clone(), vec![129; shape[0] * shape[1]]);
+        let scales = vec![0.5_f32; shape[0]].iter().flat_map(|x| x.to_le_bytes()).collect();
+        tensors.push(("encoder.pos.scale".into(), Dtype::F32, vec![shape[0]], scales));
     });
-    assert!((first.len() as f64) < 0.32 * floats.unwrap().len() as f64);
-    back.save(&path, &about(), WeightKind::Int8).unwrap();
-    assert!(std::fs::read(&path).unwrap() == first, "a second rounding changes nothing");
+    let model = model.unwrap();
+    let layout = model.params.layout();
+    let pos = layout.param(layout.find("encoder.pos").unwrap()).range.clone();
+    assert!(values(&model)[pos].iter().all(|x| *x == -63.5));
 }
 
 #[test]
@@ -121,15 +175,18 @@ fn initial_values_follow_their_rules() {
     }
 }
 
-/// Rewrites a file's tensors with one change.
-fn tampered(path: &Path, change: impl Fn(&mut Vec<(String, Dtype, Vec<usize>, Vec<u8>)>)) -> String {
+/// Tensors by name, kind, shape and bytes.
+type Tensors = Vec<(String, Dtype, Vec<usize>, Vec<u8>)>;
+
+/// Reads a file after one change to its tensors.
+fn changed(path: &Path, change: impl Fn(&mut Tensors)) -> Result<Model, ModelError> {
     let device = Device::cpu(1);
     Model::initial(config(), 5, &device).unwrap().save(path, &about(), WeightKind::F32).unwrap();
     let bytes = std::fs::read(path).unwrap();
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
     let metadata: Option<HashMap<String, String>> = header.metadata().clone();
     let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
-    let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = file
+    let mut tensors: Tensors = file
         .tensors()
         .into_iter()
         .map(|(name, view)| (name, view.dtype(), view.shape().to_vec(), view.data().to_vec()))
@@ -140,7 +197,12 @@ fn tampered(path: &Path, change: impl Fn(&mut Vec<(String, Dtype, Vec<usize>, Ve
         .iter()
         .map(|(name, dtype, shape, data)| (name, TensorView::new(*dtype, shape.clone(), data).unwrap()));
     std::fs::write(path, safetensors::serialize(views, metadata).unwrap()).unwrap();
-    Model::load(path, &device).unwrap_err().to_string()
+    Ok(Model::load(path, &device)?.0)
+}
+
+/// What is said of a file with one change.
+fn tampered(path: &Path, change: impl Fn(&mut Tensors)) -> String {
+    changed(path, change).unwrap_err().to_string()
 }
 
 #[test]
@@ -156,8 +218,13 @@ fn strange_files_are_refused_with_the_reason() {
     let shape = tampered(&path, |tensors| tensors[1].2.reverse());
     assert!(shape.contains("\"cond.weight\" has shape [2, 64], expected [64, 2]"), "{shape}");
     let kind = tampered(&path, |tensors| tensors[0].1 = Dtype::U32);
-    assert!(kind.contains("\"cond.bias\" holds U32, expected F32, BF16 or I8"), "{kind}");
+    assert!(kind.contains("\"cond.bias\" holds U32, expected F32, BF16, I16 or I8"), "{kind}");
     let nan = tampered(&path, |tensors| tensors[0].3[4..8].copy_from_slice(&f32::NAN.to_le_bytes()));
+    let bare = tampered(&path, |tensors| {
+        tensors[0].1 = Dtype::I16;
+        tensors[0].3.truncate(128);
+    });
+    assert!(bare.contains("\"cond.bias\" holds I16 without a scale in F32 for each of its rows"), "{bare}");
     assert!(nan.contains("\"cond.bias\" has NaN at element 1"), "{nan}");
 }
 

@@ -54,7 +54,7 @@ pub struct Card {
 pub struct CardWeights {
     /// Its name, in the card's own folder.
     pub file: String,
-    /// `f32`, `bf16` or `int8`.
+    /// `f32`, `bf16`, `int16` or `int8`.
     pub kind: String,
     /// Its length.
     pub bytes: u64,

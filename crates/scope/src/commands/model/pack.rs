@@ -25,7 +25,8 @@ pub(crate) struct ModelPack {
     /// A run folder, a weight file or a model's name
     #[arg(long, value_name = "RUN|FILE|NAME")]
     run: PathBuf,
-    /// What weights are stored in: f32 keeps all bits, bf16 half of them, int8 a quarter with a scale for each row
+    /// What weights are stored in: f32 keeps all bits, bf16 and int16 half of them, int8 a quarter; whole numbers have a
+    /// scale for each row
     #[arg(long, default_value = "bf16", value_parser = kinds())]
     kind: WeightKind,
     /// The weight file to write

@@ -1,0 +1,57 @@
+//! Rows of numbers as whole numbers with a scale each.
+//!
+//! x = scale q, q from -largest to largest, scale = max |x| / largest of the row: no number is off by more than
+//! max |x| / (2 largest).
+
+/// How many bits a whole number has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bits {
+    /// From -127 to 127.
+    Eight,
+    /// From -32767 to 32767.
+    Sixteen,
+}
+
+impl Bits {
+    /// The largest whole number.
+    fn largest(self) -> f32 {
+        match self {
+            Bits::Eight => f32::from(i8::MAX),
+            Bits::Sixteen => f32::from(i16::MAX),
+        }
+    }
+}
+
+/// Rows as whole numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rounded {
+    /// The whole numbers of all rows, little endian.
+    pub(super) bytes: Vec<u8>,
+    /// One for each row; zero for a row of zeros.
+    pub(super) scales: Vec<f32>,
+}
+
+/// Rounds rows of `width` numbers to nearest.
+pub(super) fn round(values: &[f32], width: usize, bits: Bits) -> Rounded {
+    let width = width.max(1);
+    let scale = |row: &[f32]| row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / bits.largest();
+    let scales: Vec<f32> = values.chunks(width).map(scale).collect();
+    let whole = |x: f32, scale: f32| if scale == 0.0 { 0.0 } else { (x / scale).round() };
+    let rows = values.chunks(width).zip(&scales);
+    let whole = rows.flat_map(|(row, scale)| row.iter().map(move |x| whole(*x, *scale)));
+    let bytes = match bits {
+        Bits::Eight => whole.flat_map(|q| (q as i8).to_le_bytes()).collect(),
+        Bits::Sixteen => whole.flat_map(|q| (q as i16).to_le_bytes()).collect(),
+    };
+    Rounded { bytes, scales }
+}
+
+/// The numbers that rows of `width` whole numbers stand for.
+pub(super) fn restore(bytes: &[u8], scales: &[f32], width: usize, bits: Bits) -> Vec<f32> {
+    let whole: Vec<f32> = match bits {
+        Bits::Eight => bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect(),
+        Bits::Sixteen => bytes.as_chunks().0.iter().map(|q| f32::from(i16::from_le_bytes(*q))).collect(),
+    };
+    let rows = whole.chunks(width.max(1)).zip(scales);
+    rows.flat_map(|(row, scale)| row.iter().map(move |q| scale * q)).collect()
+}
