@@ -23,7 +23,8 @@ pub use accounting::{Accounting, Component, parts};
 pub use architecture::{Architecture, Operator, OwnConfig};
 pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
-    Card, CardData, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found, HeldOut, Ranges,
+    Card, CardData, CardEarlier, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found,
+    HeldOut, Ranges,
 };
 pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Training {
     /// The recipe's name.
     pub recipe: String,
-    /// Examples seen.
+    /// Examples seen, by what it went on from too.
     pub draws: u64,
     /// Examples that were planned: with fewer seen, training was cut short.
     pub planned: u64,
@@ -17,12 +17,29 @@ pub struct Training {
     /// Of initial parameters, batches and masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// The time it was given, if its length was a time.
+    /// The time it was given, if its length was a time; with the time of what it went on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
     /// If only a replacement decoder was trained: on what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<Box<Adapted>>,
+    /// If it went on from trained weights: how they were trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Box<Training>>,
+}
+
+impl Training {
+    /// The same training where it went on from weights that another had left: draws and minutes are those of both.
+    #[must_use]
+    pub fn after(self, earlier: &Training) -> Self {
+        Self {
+            draws: earlier.draws + self.draws,
+            planned: earlier.draws + self.planned,
+            minutes: earlier.minutes.zip(self.minutes).map(|(before, own)| before + own),
+            from: Some(Box::new(earlier.clone())),
+            ..self
+        }
+    }
 }
 
 /// What a replacement decoder was put on.

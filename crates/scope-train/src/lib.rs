@@ -33,8 +33,8 @@ pub use recorded::RecordedTrainer;
 #[cfg(not(target_arch = "wasm32"))]
 pub use replayed::{OneLoss, Replayed};
 pub use run::{
-    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Ending, Feed, Learner, Length,
-    Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner, plan, run,
-    saved_teacher, stages,
+    AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Earlier, Ending, Feed,
+    Learner, Length, Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner,
+    plan, run, saved_teacher, stages,
 };
 pub use step::{Measured, StepReport, Trainer};

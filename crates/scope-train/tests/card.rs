@@ -82,7 +82,7 @@ impl Run<'_> {
     fn train(&self, draws: u64, stop_after: Option<u64>) -> Ending {
         let (recipe, model) = (self.recipe.clone(), self.model.clone());
         let length = Some(Length::Draws(draws));
-        let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
+        let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
         let device = card();
         let make = |config: &RunConfig| scope_train::learner(config, &device, None);
         let config = scope_train::plan(ask, self.data, &make, 1).unwrap();

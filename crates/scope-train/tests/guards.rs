@@ -63,7 +63,7 @@ fn configuration(data: &Dataset, draws: u64) -> RunConfig {
     let settings = ["batch=4".to_owned(), "peak_rate=1e-4".to_owned()];
     let recipe = Recipe::resolve("fo", &settings).unwrap();
     let (model, length) = (Preset::Tiny.config(32).into(), Some(Length::Draws(draws)));
-    let ask = Ask { recipe, model, length, seed: 3, log_every: 1, adapt: None };
+    let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
     scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
 }
 

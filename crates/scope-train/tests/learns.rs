@@ -46,6 +46,7 @@ fn a_tiny_model_recovers_held_out_fields() {
         length: Some(Length::Draws(20_000)),
         seed: 1,
         log_every: 100,
+        from: None,
         adapt: None,
     };
     let device = Device::all_threads();

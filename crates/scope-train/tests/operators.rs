@@ -72,7 +72,7 @@ fn reduced() -> [Architecture; 4] {
 fn ask(model: Architecture, recipe: &str) -> Ask {
     let settings = ["batch=4", "peak_rate=3e-3"].map(str::to_owned);
     let recipe = Recipe::resolve(recipe, &settings).unwrap();
-    Ask { recipe, model, length: Some(Length::Draws(80)), seed: 3, log_every: 1, adapt: None }
+    Ask { recipe, model, length: Some(Length::Draws(80)), seed: 3, log_every: 1, from: None, adapt: None }
 }
 
 fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {

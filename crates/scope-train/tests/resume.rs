@@ -9,7 +9,9 @@ use scope_data::Dataset;
 use scope_engine::Device;
 use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View};
 use scope_pde::{Pde, Split};
-use scope_train::{AdaptConfig, Ask, Conduct, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder};
+use scope_train::{
+    AdaptConfig, Ask, Conduct, Earlier, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder,
+};
 use small_set::make;
 
 /// Asks to stop after some steps.
@@ -42,15 +44,18 @@ fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
-    Ask { recipe, model: sizes().into(), length: Some(Length::Draws(160)), seed: 3, log_every: 1, adapt }
+    let (model, length) = (sizes().into(), Some(Length::Draws(160)));
+    Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
 }
 
 /// Trains until it is finished or has taken `steps` steps; a fresh process would do the same.
 fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
     let device = Device::cpu(threads);
-    let base = || Model::initial(sizes(), 7, &device).unwrap();
-    let make =
-        |config: &RunConfig| scope_train::learner(config, &device, config.adapt.as_ref().map(|_| base()));
+    let make = |config: &RunConfig| {
+        let begins = config.adapt.is_some() || config.from.is_some();
+        let weights = begins.then(|| Model::initial(sizes(), 7, &device).unwrap().params);
+        scope_train::learner(config, &device, weights)
+    };
     let folder = RunFolder::open(folder, true).unwrap();
     let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
     let mut learner = make(&config).unwrap();
@@ -82,6 +87,13 @@ fn stopping_and_resuming_changes_no_bit() {
         ("joint", ask("full", &half, None)),
         ("fjvg", ask("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
         ("field", ask("fo", &[], None)),
+        (
+            "going on",
+            Ask {
+                from: Some(Earlier { weights: "initial".to_owned(), trained: None }),
+                ..ask("full", &[], None)
+            },
+        ),
         ("sparse", ask("fo", &[], head(View::Sparse))),
         ("complete", ask("fo", &[], head(View::Complete))),
     ];

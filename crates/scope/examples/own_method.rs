@@ -48,7 +48,7 @@ fn main() -> anyhow::Result<()> {
     // The same run as everybody's: config.toml, metrics, checkpoints that resume in every bit, a weight file.
     let recipe = Recipe::resolve("operator", &["batch=10".to_owned(), "peak_rate=2e-3".to_owned()])?;
     let (model, length) = (own.clone(), Some(Length::Draws(2_000)));
-    let ask = Ask { recipe, model, length, seed: 1, log_every: 10, adapt: None };
+    let ask = Ask { recipe, model, length, seed: 1, log_every: 10, from: None, adapt: None };
     let make = |config: &RunConfig| Ok(Box::new(FieldTrainer::new(build(config.seed)?)?) as Box<_>);
     let config = scope::train::plan(ask, &train, &make, 1)?;
     let folder = RunFolder::open(&root.path().join("run"), false)?;

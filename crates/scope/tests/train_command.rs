@@ -131,6 +131,40 @@ fn a_termination_signal_saves_and_says_so() {
     assert_eq!(fs::read_dir(place.path("run/state")).unwrap().count(), 1);
 }
 
+#[test]
+fn a_run_goes_on_from_weights_and_says_so() {
+    let place = Place::new(60);
+    place.succeed(&train("first", &["--recipe", "fo", "--draws", "16"]));
+    let on = |out, from, more: &[&'static str]| -> Vec<&'static str> {
+        let plain = train(out, &["--recipe", "full", "--draws", "24", "--from", from]);
+        let model = plain.iter().position(|word| *word == "--model").unwrap();
+        [&plain[..model], &plain[model + 2..], more].concat()
+    };
+    let said = place.succeed(&on("second", "first", &[]));
+    assert!(said.contains("going on from first/model.safetensors after 16 draws"), "{said}");
+    let config = fs::read_to_string(place.path("second/config.toml")).unwrap();
+    assert!(config.contains("[from.trained]") && !config.contains("name = \"pretrain\""), "{config}");
+    assert!(place.succeed(&on("second", "first", &["--resume"])).contains("is finished"));
+    let alone = ["--recipe", "full", "--draws", "24", "--resume"];
+    place.refuse(&train("second", &alone), 1, "was begun with from = ");
+    place.refuse(&on("second", "second", &["--resume"]), 1, "was begun with from.trained.draws = 16");
+    place.refuse(&train("x", &["--from", "first"]), 2, "cannot be used with");
+    for kind in ["bf16", "int8"] {
+        let file = format!("{kind}.safetensors");
+        place.succeed(&["model", "pack", "--run", "first", "--kind", kind, "--out", &file]);
+    }
+    place.succeed(&on("third", "bf16.safetensors", &[]));
+    assert!(place.succeed(&on("fourth", "int8.safetensors", &[])).contains("rounded to eight bits"));
+    let coarse = ["data", "generate", "poisson", "--resolution", "40", "--count", "4", "--out", "coarse"];
+    place.succeed(&coarse);
+    let elsewhere = ["train", "--pde", "poisson", "--data", "coarse", "--from", "first", "--out", "x"];
+    place.refuse(
+        &elsewhere,
+        1,
+        "coarse holds poisson on a grid of 40, and first/model.safetensors is of poisson on one of 32",
+    );
+}
+
 /// Waits until a file exists and has more than some lines.
 fn wait_for_lines(path: &Path, lines: usize) {
     let begin = Instant::now();

@@ -159,6 +159,7 @@ mod tests {
             seed: None,
             minutes: None,
             adapted: adapted.map(|view| Box::new(Adapted { view, base: None })),
+            from: None,
         }
     }
 

@@ -68,7 +68,7 @@ pub struct CardWeights {
 pub struct CardTraining {
     /// The recipe's name.
     pub recipe: String,
-    /// Examples seen.
+    /// Examples seen, by what it went on from too.
     pub draws: u64,
     /// Examples that were planned: with fewer seen, training was cut short.
     pub planned: u64,
@@ -85,6 +85,35 @@ pub struct CardTraining {
     pub tasks: Vec<String>,
     /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
     pub sensors: [usize; 2],
+    /// The trainings that it went on from, the last one first; draws and minutes are counted above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<CardEarlier>,
+}
+
+/// A training that another went on from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardEarlier {
+    /// The recipe's name.
+    pub recipe: String,
+    /// Examples seen until its end.
+    pub draws: u64,
+    /// Minutes until its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+}
+
+impl CardEarlier {
+    /// What a training went on from, the last one first.
+    pub fn all(training: &Training) -> Vec<Self> {
+        std::iter::successors(training.from.as_deref(), |earlier| earlier.from.as_deref())
+            .map(|Training { recipe, draws, minutes, .. }| Self {
+                recipe: recipe.clone(),
+                draws: *draws,
+                minutes: *minutes,
+            })
+            .collect()
+    }
 }
 
 impl CardTraining {

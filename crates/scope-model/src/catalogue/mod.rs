@@ -4,6 +4,6 @@ mod card;
 mod find;
 mod held_out;
 
-pub use card::{Card, CardData, CardTraining, CardWeights, Ranges};
+pub use card::{Card, CardData, CardEarlier, CardTraining, CardWeights, Ranges};
 pub use find::{Catalogue, Embedded, Found};
 pub use held_out::{ConditionErrors, HeldOut};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_data::{Dataset, Origin, write_whole};
-use scope_model::{Architecture, DecoderConfig, Training, View};
+use scope_model::{Adapted, Architecture, DecoderConfig, Training, View};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -30,9 +30,23 @@ pub struct RunConfig {
     pub model: Architecture,
     /// How it is trained.
     pub recipe: Recipe,
+    /// The weights that it goes on from, instead of initial ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Earlier>,
     /// The base and the head of an adaptation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapt: Option<AdaptConfig>,
+}
+
+/// Weights that a run goes on from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Earlier {
+    /// BLAKE3 of the weight file.
+    pub weights: String,
+    /// How they were trained, as the file tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trained: Option<Training>,
 }
 
 /// How long a run is to be.
@@ -104,6 +118,35 @@ impl RunConfig {
     /// Draws of all stages.
     pub fn total(&self) -> u64 {
         self.stages.iter().map(|stage| stage.draws).sum()
+    }
+
+    /// The batch that the run begins with: where the training of the weights that it goes on from has ended, so that it
+    /// sees other masks than that did.
+    pub fn first_batch(&self) -> u64 {
+        let earlier = self.from.as_ref().and_then(|from| from.trained.as_ref());
+        earlier.map_or(0, |trained| trained.draws.div_ceil(self.recipe.batch as u64))
+    }
+
+    /// How a model came to be that has taken so many draws.
+    pub fn training(&self, draws: u64) -> Training {
+        let adapted = self.adapt.as_ref();
+        let training = Training {
+            recipe: self.recipe.name.clone(),
+            draws,
+            planned: self.total(),
+            generated: self.data.generated,
+            seed: Some(self.seed),
+            minutes: match self.length {
+                Length::Minutes(minutes) => Some(minutes),
+                Length::Epochs(_) | Length::Draws(_) => None,
+            },
+            adapted: adapted.map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
+            from: None,
+        };
+        match self.from.as_ref().and_then(|from| from.trained.as_ref()) {
+            Some(earlier) => training.after(earlier),
+            None => training,
+        }
     }
 
     /// How rate and momentum run over a stage.

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use scope_data::{Dataset, write_whole};
 use scope_engine::Device;
-use scope_model::{About, Adapted, Training, View, WeightFile, WeightKind};
+use scope_model::{About, View, WeightFile, WeightKind};
 
 pub use checkpoint::Position;
-pub use config::{AdaptConfig, DataIdentity, Length, RunConfig, Stage};
+pub use config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig, Stage};
 pub use feed::{Conditions, Feed};
 pub use folder::RunFolder;
 pub use learner::{Counters, Deployable, Learner};
@@ -138,7 +138,7 @@ impl Session<'_> {
             _ => Conditions::Mixed,
         };
         let (seed, size) = (self.config.seed, self.config.recipe.batch);
-        let first = self.position.draws / batch;
+        let first = self.config.first_batch() + self.position.draws / batch;
         let mut feed =
             Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
         while self.position.draws < self.config.total() {
@@ -233,22 +233,7 @@ impl Session<'_> {
         checkpoint::save(&self.folder.state(), learner, &position)?;
         checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
         let Deployable { architecture, params } = learner.deployable(&self.config.model)?;
-        let training = Training {
-            recipe: self.config.recipe.name.clone(),
-            draws: self.position.draws,
-            planned: self.config.total(),
-            generated: self.config.data.generated,
-            seed: Some(self.config.seed),
-            minutes: match self.config.length {
-                Length::Minutes(minutes) => Some(minutes),
-                Length::Epochs(_) | Length::Draws(_) => None,
-            },
-            adapted: self
-                .config
-                .adapt
-                .as_ref()
-                .map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
-        };
+        let training = self.config.training(self.position.draws);
         let meta = self.data.meta();
         let (pde, constants) = (meta.pde, meta.constants());
         let about = About { pde, constants, config: architecture, training: Some(training) };

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use scope_data::Dataset;
-use scope_engine::Device;
+use scope_engine::{Device, Params};
 use scope_model::{Architecture, FieldModel, Model};
 
 use super::{
-    config::{AdaptConfig, DataIdentity, Length, RunConfig},
+    config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig},
     feed::{Conditions, Feed},
     learner::Learner,
     length::stages,
@@ -38,6 +38,8 @@ pub struct Ask {
     pub seed: u64,
     /// Steps between two lines of `metrics.jsonl`.
     pub log_every: u64,
+    /// The weights to go on from.
+    pub from: Option<Earlier>,
     /// An adaptation's base and head.
     pub adapt: Option<AdaptConfig>,
 }
@@ -63,8 +65,13 @@ pub fn plan(
             ask.model.resolution()
         )));
     }
-    let Ask { recipe, model, seed, log_every, adapt, .. } = ask;
-    let named = if adapt.is_some() { vec![("adapt", recipe.main)] } else { recipe.stages() };
+    let Ask { recipe, model, seed, log_every, from, adapt, .. } = ask;
+    let named = match (&adapt, &from) {
+        (Some(_), _) => vec![("adapt", recipe.main)],
+        // Pretraining is for an encoder that knows nothing.
+        (None, Some(_)) => vec![("main", recipe.main)],
+        (None, None) => recipe.stages(),
+    };
     let length = ask.length.unwrap_or(Length::Epochs(recipe.main.epochs));
     let placeholder = stages(&recipe, &named, Length::Draws(1 << 40), data.len(), &[])?;
     let mut config = RunConfig {
@@ -76,6 +83,7 @@ pub fn plan(
         data: DataIdentity::of(data),
         model,
         recipe,
+        from,
         adapt,
     };
     let mut seconds = Vec::new();
@@ -133,31 +141,40 @@ fn time_stages(
     Ok(seconds)
 }
 
-/// The learner of a run's first stage. An adaptation needs its base.
+/// The learner of a run's first stage. An adaptation needs its base's parameters, a run that goes on from weights needs
+/// those, and no other takes any.
 pub fn learner(
     config: &RunConfig,
     device: &Device,
-    base: Option<Model>,
+    weights: Option<Params>,
 ) -> Result<Box<dyn Learner>, TrainError> {
-    let decay = config.recipe.weight_decay;
-    if let Some(adapt) = &config.adapt {
-        let base = base.ok_or_else(|| TrainError::Request("an adaptation needs its base".to_owned()))?;
-        let mut learner = Adaptation::new(base, adapt.head.clone(), adapt.view, config.seed)?;
-        learner.head.settings.decay = decay;
-        if let Device::Cuda(cuda) = device {
-            return Ok(Box::new(Replayed::new(cuda, learner)));
-        }
-        return Ok(Box::new(learner));
+    if weights.is_some() != (config.adapt.is_some() || config.from.is_some()) {
+        return Err(TrainError::Request(match weights {
+            None => "the run needs the weights that it begins with".to_owned(),
+            Some(_) => "a run that begins with initial parameters takes no weights".to_owned(),
+        }));
     }
+    let decay = config.recipe.weight_decay;
     let Some(sizes) = config.model.scope() else {
-        let mut trainer = FieldTrainer::new(FieldModel::initial(config.model.clone(), config.seed, device)?)?;
+        let mut model = FieldModel::initial(config.model.clone(), config.seed, device)?;
+        begin_with(&mut model.params, weights)?;
+        let mut trainer = FieldTrainer::new(model)?;
         trainer.settings.decay = decay;
         if let Device::Cuda(cuda) = device {
             return Ok(Box::new(Replayed::new(cuda, trainer)));
         }
         return Ok(Box::new(trainer));
     };
-    let model = Model::initial(sizes.clone(), config.seed, device)?;
+    let mut model = Model::initial(sizes.clone(), config.seed, device)?;
+    begin_with(&mut model.params, weights)?;
+    if let Some(adapt) = &config.adapt {
+        let mut learner = Adaptation::new(model, adapt.head.clone(), adapt.view, config.seed)?;
+        learner.head.settings.decay = decay;
+        if let Device::Cuda(cuda) = device {
+            return Ok(Box::new(Replayed::new(cuda, learner)));
+        }
+        return Ok(Box::new(learner));
+    }
     let mut trainer = Trainer::new(model, config.stages[0].objective)?;
     trainer.settings.decay = decay;
     trainer.cap_every = config.recipe.cap_every;
@@ -165,4 +182,17 @@ pub fn learner(
         return Ok(Box::new(RecordedTrainer::new(cuda, trainer)));
     }
     Ok(Box::new(trainer))
+}
+
+/// Puts weights in the place of initial parameters; they must be of the same network.
+fn begin_with(params: &mut Params, weights: Option<Params>) -> Result<(), TrainError> {
+    let Some(weights) = weights else { return Ok(()) };
+    if weights.layout() != params.layout() {
+        return Err(TrainError::Request(
+            "the weights are of another network than the one to be trained: name the network that they are of"
+                .to_owned(),
+        ));
+    }
+    *params = weights;
+    Ok(())
 }

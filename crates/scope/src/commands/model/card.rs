@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use scope_data::{Channel, Dataset};
 use scope_model::{
-    About, Card, CardData, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile, parts,
+    About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile, parts,
 };
 use scope_train::RunConfig;
 
@@ -114,6 +114,7 @@ impl ModelCard {
             device: self.trained_on.clone(),
             tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
             sensors,
+            from: CardEarlier::all(training),
         })
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use scope_model::{Head, View, WeightFile};
 use scope_train::{AdaptConfig, Ask, Recipe};
 
-use super::RunArguments;
+use super::{RunArguments, require_same_problem};
 use crate::commands::{Outcome, head_names, models::weight_file};
 use crate::terminal::say;
 
@@ -67,6 +67,7 @@ impl AdaptCommand {
             length: self.run.length(),
             seed: self.run.seed,
             log_every: self.run.log_every,
+            from: None,
             adapt: Some(AdaptConfig {
                 base,
                 trained: about.training.clone(),
@@ -75,13 +76,7 @@ impl AdaptCommand {
             }),
         };
         let data = scope_data::Dataset::open(&self.run.data)?;
-        anyhow::ensure!(
-            data.meta().pde == about.pde && data.meta().constants() == about.constants,
-            "{} holds {}, and the base was trained on {}: problem and normalisation must be the same",
-            self.run.data.display(),
-            data.meta().pde.name(),
-            about.pde.name()
-        );
+        require_same_problem(&about, &path, &data, &self.run.data)?;
         say(&format!("training a {} head on {}", self.head.name(), path.display()));
         let outcome = self.run.train(ask, Some(&path))?;
         let after = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;

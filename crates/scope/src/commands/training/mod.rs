@@ -10,8 +10,9 @@ use std::{path::Path, time::Duration};
 use anyhow::Context;
 use clap::Args;
 use scope_data::{Dataset, write_whole};
+use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
-use scope_model::Model;
+use scope_model::{About, FieldModel};
 use scope_train::{
     Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
 };
@@ -81,15 +82,13 @@ impl RunArguments {
         Ok(Conduct { threads: 2, save_every, keep: self.keep, milestones: self.milestones })
     }
 
-    /// Plans the run, or takes up the one in the folder, and trains.
-    fn train(&self, ask: Ask, base: Option<&Path>) -> anyhow::Result<Outcome> {
+    /// Plans the run, or takes up the one in the folder, and trains. `weights` is the file it begins with: the base of an
+    /// adaptation, or what it goes on from.
+    fn train(&self, ask: Ask, weights: Option<&Path>) -> anyhow::Result<Outcome> {
         let data = Dataset::open(&self.data)?;
         let device = self.device.open()?;
         let folder = RunFolder::open(&self.out, self.resume)?;
-        let make = |config: &RunConfig| -> Result<Box<dyn Learner>, TrainError> {
-            let base = base.map(|path| Model::load(path, &device)).transpose()?.map(|(model, _)| model);
-            scope_train::learner(config, &device, base)
-        };
+        let make = |config: &RunConfig| make_learner(config, &device, weights);
         let config = self.config(&folder, ask, &data, &make)?;
         let mut learner = make(&config)?;
         let mut live = Live::new(&config)?;
@@ -126,6 +125,37 @@ impl RunArguments {
         begun.require_same(&again, folder.path())?;
         Ok(begun)
     }
+}
+
+/// A run's learner, with the weights of a file if it begins with some.
+fn make_learner(
+    config: &RunConfig,
+    device: &Device,
+    weights: Option<&Path>,
+) -> Result<Box<dyn Learner>, TrainError> {
+    let weights = weights.map(|path| FieldModel::load(path, device)).transpose()?;
+    scope_train::learner(config, device, weights.map(|(model, _)| model.params))
+}
+
+/// Refuses a set of another problem, grid or normalisation than weights were trained on.
+fn require_same_problem(about: &About, weights: &Path, data: &Dataset, shown: &Path) -> anyhow::Result<()> {
+    let meta = data.meta();
+    let (weights, shown) = (weights.display(), shown.display());
+    let resolution = about.config.resolution();
+    anyhow::ensure!(
+        meta.pde == about.pde && meta.resolution == resolution,
+        "{shown} holds {} on a grid of {}, and {weights} is of {} on one of {resolution}: problem and grid must be the same",
+        meta.pde.name(),
+        meta.resolution,
+        about.pde.name(),
+    );
+    anyhow::ensure!(
+        meta.constants() == about.constants,
+        "{shown} has the normalisation {:?}, and {weights} was trained with {:?}: they must be the same",
+        meta.constants(),
+        about.constants
+    );
+    Ok(())
 }
 
 /// Says how a run ended, and draws its curves.

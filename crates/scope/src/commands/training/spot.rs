@@ -41,6 +41,7 @@ pub(crate) fn train_on_the_spot(
         length: Some(Length::Minutes(minutes)),
         seed: SEED,
         log_every: 10,
+        from: None,
         adapt: None,
     };
     let make = |config: &RunConfig| scope_train::learner(config, device, None);

@@ -1,13 +1,17 @@
 //! `scope train`: a model from data.
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use clap::Args;
 use scope_data::Dataset;
+use scope_model::{About, Preset, WeightFile, WeightKind};
 use scope_pde::Pde;
-use scope_train::{Ask, Recipe};
+use scope_train::{Ask, Earlier, Recipe};
 
-use super::RunArguments;
-use crate::commands::{NetworkChoice, Outcome, network_names, pde_names};
-use crate::terminal::{print_json, say};
+use super::{RunArguments, make_learner, require_same_problem};
+use crate::commands::{NetworkChoice, Outcome, models::weight_file, network_names, pde_names};
+use crate::terminal::{grouped, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -15,8 +19,8 @@ Examples:
   scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson
   scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson --resume
   scope train --pde darcy --data data/darcy --recipe fo --model tiny --draws 20000 --set peak_rate=1e-3 --out runs/try
-
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
+  scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
 
 Recipes: full, fjv, fo, fg, fjvg, operator, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
@@ -29,9 +33,13 @@ pub(crate) struct TrainCommand {
     /// A recipe of the program, or a TOML file [default: full; operator for an operator]
     #[arg(long, value_name = "NAME|FILE")]
     recipe: Option<String>,
-    /// A SCOPE model of some size, or an operator
-    #[arg(long, default_value = "base", value_parser = network_names())]
-    model: NetworkChoice,
+    /// A SCOPE model of some size, or an operator [default: base]
+    #[arg(long, value_parser = network_names(), conflicts_with = "from")]
+    model: Option<NetworkChoice>,
+    /// Go on from trained weights: a run folder, a weight file or a model's name; its network, a fresh optimiser, a whole
+    /// schedule without pretraining
+    #[arg(long, value_name = "RUN|FILE|NAME")]
+    from: Option<PathBuf>,
     /// Steps between measurements of the gradient cap; 1 is exact
     #[arg(long, value_name = "K")]
     cap_every: Option<u64>,
@@ -42,14 +50,41 @@ pub(crate) struct TrainCommand {
     run: RunArguments,
 }
 
+/// Weights to go on from.
+struct Start {
+    path: PathBuf,
+    about: About,
+    kind: WeightKind,
+    earlier: Earlier,
+}
+
+impl Start {
+    fn read(text: &Path) -> anyhow::Result<Self> {
+        let path = weight_file(text)?;
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let weights = blake3::hash(&bytes).to_string();
+        let file = WeightFile::parse(&path, bytes)?;
+        let (kind, about) = (file.kind()?, file.about);
+        let earlier = Earlier { weights, trained: about.training.clone() };
+        Ok(Self { path, about, kind, earlier })
+    }
+
+    /// What is gone on from, in a sentence.
+    fn describe(&self) -> String {
+        let draws = self.earlier.trained.as_ref().map_or(0, |trained| trained.draws);
+        let rounded = match self.kind {
+            WeightKind::Int8 => {
+                "; they were rounded to eight bits, and training goes on from the rounded ones"
+            }
+            WeightKind::F32 | WeightKind::Bf16 | WeightKind::Int16 => "",
+        };
+        format!("going on from {} after {} draws{rounded}", self.path.display(), grouped(draws as usize))
+    }
+}
+
 impl TrainCommand {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         self.run.settings.extend(self.cap_every.map(|k| format!("cap_every={k}")));
-        let usual = match self.model {
-            NetworkChoice::Scope(_) => "full",
-            NetworkChoice::Operator(_) => "operator",
-        };
-        let recipe = Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &self.run.settings)?;
         let data = Dataset::open(&self.run.data)?;
         let (meta, shown) = (data.meta(), self.run.data.display());
         anyhow::ensure!(
@@ -58,29 +93,56 @@ impl TrainCommand {
             meta.pde.name(),
             self.pde.name()
         );
-        let ask = Ask {
-            recipe,
-            model: self.model.architecture(meta.resolution),
-            length: self.run.length(),
-            seed: self.run.seed,
-            log_every: self.run.log_every,
-            adapt: None,
-        };
-        ask.model.validate()?;
+        let start = self.from.as_deref().map(Start::read).transpose()?;
+        if let Some(Start { path, about, .. }) = &start {
+            require_same_problem(about, path, &data, &self.run.data)?;
+        }
+        let ask = self.ask(start.as_ref(), meta.resolution)?;
+        let weights = start.as_ref().map(|start| start.path.as_path());
         if self.dry_run {
-            let device = self.run.device.open()?;
-            let make = |config: &_| scope_train::learner(config, &device, None);
-            let config = scope_train::plan(ask, &data, &make, 1)?;
-            print_json(&config)?;
-            return Ok(Outcome::Success);
+            return self.show_plan(ask, &data, weights);
+        }
+        if let Some(start) = &start {
+            say(&start.describe());
         }
         say(&format!(
             "training {} on {} records of {} with {}",
-            self.model.name(),
+            if start.is_some() { ask.model.name() } else { self.network().name() },
             meta.count,
             self.pde.name(),
             ask.recipe.name
         ));
-        self.run.train(ask, None)
+        self.run.train(ask, weights)
+    }
+
+    /// The network that was named, or the paper's.
+    fn network(&self) -> NetworkChoice {
+        self.model.unwrap_or(NetworkChoice::Scope(Preset::Base))
+    }
+
+    /// What is asked for: the network of the weights to go on from, or the one named.
+    fn ask(&self, start: Option<&Start>, resolution: usize) -> anyhow::Result<Ask> {
+        let named = || self.network().architecture(resolution);
+        let model = start.map_or_else(named, |start| start.about.config.clone());
+        model.validate()?;
+        let usual = if model.scope().is_some() { "full" } else { "operator" };
+        Ok(Ask {
+            recipe: Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &self.run.settings)?,
+            model,
+            length: self.run.length(),
+            seed: self.run.seed,
+            log_every: self.run.log_every,
+            from: start.map(|start| start.earlier.clone()),
+            adapt: None,
+        })
+    }
+
+    /// Prints what would be trained.
+    fn show_plan(&self, ask: Ask, data: &Dataset, weights: Option<&Path>) -> anyhow::Result<Outcome> {
+        let device = self.run.device.open()?;
+        let make = |config: &_| make_learner(config, &device, weights);
+        let config = scope_train::plan(ask, data, &make, 1)?;
+        print_json(&config)?;
+        Ok(Outcome::Success)
     }
 }

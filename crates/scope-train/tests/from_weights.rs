@@ -1,0 +1,108 @@
+//! A run that goes on from weights begins with exactly those, and says so.
+#![allow(clippy::unwrap_used)]
+
+mod small_set;
+
+use scope_data::Dataset;
+use scope_engine::{Device, Params};
+use scope_model::{Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training};
+use scope_pde::{Pde, Split};
+use scope_train::{Ask, Earlier, Learner, Length, Recipe, RunConfig};
+use small_set::make;
+
+fn sizes() -> ModelConfig {
+    Preset::Tiny.config(32)
+}
+
+/// A training of 1,000 draws in three minutes.
+fn trained() -> Training {
+    Training {
+        recipe: "fo".to_owned(),
+        draws: 1000,
+        planned: 1200,
+        generated: true,
+        seed: Some(1),
+        minutes: Some(3.0),
+        adapted: None,
+        from: None,
+    }
+}
+
+fn config(data: &Dataset, recipe: &str, model: Architecture, from: Option<Earlier>) -> RunConfig {
+    let recipe = Recipe::resolve(recipe, &["batch=16".to_owned()]).unwrap();
+    let ask =
+        Ask { recipe, model, length: Some(Length::Draws(160)), seed: 3, log_every: 1, from, adapt: None };
+    scope_train::plan(ask, data, &|_| unreachable!("nothing is timed"), 1).unwrap()
+}
+
+fn earlier() -> Option<Earlier> {
+    Some(Earlier { weights: "some".to_owned(), trained: Some(trained()) })
+}
+
+fn buffer(learner: &dyn Learner, name: &str) -> Vec<f32> {
+    let buffers = learner.buffers();
+    buffers.iter().find(|(known, _)| *known == name).unwrap().1.to_vec().unwrap()
+}
+
+fn flat(params: &Params) -> Vec<f32> {
+    params.flat().to_vec().unwrap()
+}
+
+#[test]
+fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
+    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let model = Model::initial(sizes(), 7, &device).unwrap();
+    let (weights, encoder) = (flat(&model.params), flat(&model.params.prefix("encoder").unwrap()));
+    let config = config(&data, "full", sizes().into(), earlier());
+    assert_eq!(config.stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["main"]);
+    let learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
+    assert!(buffer(&*learner, "params") == weights);
+    assert!(buffer(&*learner, "teacher") == encoder);
+    for moment in ["first_moment", "second_moment"] {
+        assert!(buffer(&*learner, moment).iter().all(|x| *x == 0.0), "{moment}");
+    }
+    assert_eq!(learner.counters().steps, 0);
+}
+
+#[test]
+fn operators_go_on_too() {
+    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let fno = Operator::Fno.architecture(32);
+    let model = FieldModel::initial(fno.clone(), 7, &device).unwrap();
+    let weights = flat(&model.params);
+    let config = config(&data, "operator", fno, earlier());
+    let learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
+    assert!(buffer(&*learner, "params") == weights);
+}
+
+#[test]
+fn draws_minutes_and_batches_follow_the_earlier_ones() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let mut config = config(&data, "fo", sizes().into(), earlier());
+    config.length = Length::Minutes(2.0);
+    // 1,000 draws are 62.5 batches of 16.
+    assert_eq!(config.first_batch(), 63);
+    let training = config.training(48);
+    assert_eq!((training.draws, training.planned, training.minutes), (1048, 1160, Some(5.0)));
+    assert_eq!(training.from.as_deref(), Some(&trained()));
+    let third = RunConfig { from: Some(Earlier { weights: "x".into(), trained: Some(training) }), ..config };
+    assert_eq!((third.training(0).draws, third.training(0).minutes), (1048, Some(7.0)));
+}
+
+#[test]
+fn weights_that_do_not_belong_are_refused() {
+    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let refused = |config: &RunConfig, weights: Option<Params>| {
+        scope_train::learner(config, &device, weights).err().unwrap().to_string()
+    };
+    let [fresh, going_on] = [None, earlier()].map(|from| config(&data, "fo", sizes().into(), from));
+    let params = |sizes: ModelConfig| Some(Model::initial(sizes, 7, &device).unwrap().params);
+    assert!(refused(&going_on, None).contains("needs the weights"));
+    assert!(refused(&fresh, params(sizes())).contains("takes no weights"));
+    let other = ModelConfig { latent: 32, ..sizes() };
+    assert!(refused(&going_on, params(other)).contains("another network"));
+}
