@@ -239,6 +239,31 @@ fn the_demo_prints_commands_that_work() {
     assert!(refused(here, &["demo"], 1).contains("scope-demo exists and no demo made it"));
 }
 
+/// A model and its card in a folder `models` are all that `demo` needs, for every problem.
+#[test]
+fn the_demo_uses_whatever_models_are_dropped_in() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    fs::create_dir(here.join("models")).unwrap();
+    for pde in Pde::ALL {
+        let (name, from) = (pde.name(), with_model(pde));
+        let weights = fs::read(from.path().join("model.safetensors")).unwrap();
+        let card = include_str!("card.toml").replace("poisson", name);
+        let card = card.replace("BLAKE3", &blake3::hash(&weights).to_string());
+        fs::write(here.join(format!("models/{name}.safetensors")), weights).unwrap();
+        fs::write(here.join(format!("models/{name}.toml")), card).unwrap();
+        let demo: Value = serde_json::from_str(&succeed(here, &["demo", "--pde", name, "--json"])).unwrap();
+        assert_eq!((&demo["pde"], &demo["model"]), (&name.into(), &name.into()));
+        assert!(demo["errors_percent"]["inverse/uniform/500"]["a"].is_number(), "{demo}");
+    }
+    let listed: Value = serde_json::from_str(&succeed(here, &["model", "list", "--json"])).unwrap();
+    let place = |name: &str| {
+        let entry = listed.as_array().unwrap().iter().find(|entry| entry["card"]["name"] == name);
+        entry.unwrap()["place"].as_str().unwrap().to_owned()
+    };
+    assert!(Pde::ALL.iter().all(|pde| place(pde.name()) == format!("models/{}.safetensors", pde.name())));
+}
+
 #[test]
 fn the_terminal_has_manners() {
     let root = tempfile::tempdir().unwrap();

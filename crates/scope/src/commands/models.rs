@@ -11,14 +11,8 @@ const FOLDER: &str = "models";
 /// From `target/release/scope` to the checkout's own folder is so many steps up.
 const STEPS_UP: usize = 3;
 
-/// Models inside the program.
-#[cfg(embedded_model)]
-const EMBEDDED: &[Embedded] = &[Embedded {
-    weights: include_bytes!(env!("SCOPE_EMBEDDED_WEIGHTS")),
-    card: include_str!(env!("SCOPE_EMBEDDED_CARD")),
-}];
-#[cfg(not(embedded_model))]
-const EMBEDDED: &[Embedded] = &[];
+/// Models inside the program, as `build.rs` chose them.
+const EMBEDDED: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// Where models are looked for: $SCOPE_MODELS, `models` here, `models` beside the program or above it, inside it.
 pub(crate) fn catalogue() -> Catalogue {

@@ -96,10 +96,12 @@ impl Demo {
             }
             Err(ModelError::Unknown { .. }) => {
                 self.begin(&format!(
-                    "There is no trained model for {} here: training a tiny one on the spot, about {:.0} s. Its errors \
-                     are large; a model trained in earnest does far better.\n",
-                    self.pde,
-                    60.0 * MINUTES
+                    "There is no trained model for {pde} here: training a tiny one on the spot, about {:.0} s. Its errors \
+                     are large; a model trained in earnest does far better. The project's own is used if \
+                     {pde}.safetensors and {pde}.toml, from models/ of its repository, are in a folder models here, in one \
+                     beside the program, or in one that SCOPE_MODELS names.\n",
+                    60.0 * MINUTES,
+                    pde = self.pde
                 ));
                 let scratch = tempfile::tempdir()?;
                 let Some(weights) = train_on_the_spot(self.pde, device, MINUTES, scratch.path())? else {
