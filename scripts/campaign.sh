@@ -2,7 +2,7 @@
 # All five models from nothing, one after the other: what models/ holds, and the evaluations behind docs/RESULTS.md. Needs a card.
 #
 #   scripts/campaign.sh [MINUTES] [PDE...]
-#   MODEL=small RECIPE=fo SETTINGS="peak_rate=6e-4" scripts/campaign.sh 20
+#   MODEL=base RECIPE=full SETTINGS="" scripts/campaign.sh 20
 #   scripts/campaign.sh 20 darcy ns
 #
 # MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, five for the cylinder's data. Whatever
@@ -17,8 +17,8 @@ set -uo pipefail
 minutes=${1:-20}; shift $(( $# < 1 ? $# : 1 ))
 pdes=("$@"); [ $# -gt 0 ] || pdes=(poisson darcy ns helmholtz cylinder)
 cd "$(dirname "$0")/.."
-work=${WORK:-results}; recipe=${RECIPE:-full}; model=${MODEL:-small}
-read -ra settings <<<"${SETTINGS:-}"
+work=${WORK:-results}; recipe=${RECIPE:-fo}; model=${MODEL:-small}
+read -ra settings <<<"${SETTINGS-peak_rate=6e-4}"
 mkdir -p "$work" || exit 1
 
 # Copies what is done to $OUT, after every model: a campaign that is cut short leaves what it has finished.

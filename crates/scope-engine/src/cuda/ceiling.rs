@@ -12,7 +12,7 @@ use crate::{dtype::Dtype, error::EngineError};
 const SIDE: usize = 8192;
 /// Products timed together, and how often: the median counts.
 const RUNS: usize = 8;
-const REPEATS: usize = 5;
+const REPEATS: usize = 25;
 
 impl Cuda {
     /// Operations a second of the library's product of two square matrices of 8192 bf16 numbers that look random.
