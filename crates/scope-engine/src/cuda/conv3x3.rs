@@ -124,7 +124,7 @@ pub(crate) fn pair(
         add::convert(residual.clone(), Dtype::F32)?,
         Tensor::on_cuda(cuda, &windows[1].image(o), Dtype::F32)?,
     );
-    narrow.narrow_gelu(cuda, &sums, inner, weight, bias, &residual, &value)?;
+    narrow.narrow_gelu(cuda, &sums, [inner, weight, bias], &residual, &value)?;
     Ok(Some(value))
 }
 

@@ -120,15 +120,13 @@ impl Narrow {
         cuda.launch_with(CONV_NARROW, &constants, name, Grid::of(self.strips(rows), 256), arguments)
     }
 
-    /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32.
-    #[expect(clippy::too_many_arguments, reason = "two layers and a residual")]
+    /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32. Addresses are of the inner bias, the
+    /// weight and the bias.
     pub(super) fn narrow_gelu(
         self,
         cuda: &Cuda,
         u: &Tensor,
-        inner: u64,
-        weight: u64,
-        bias: u64,
+        [inner, weight, bias]: [u64; 3],
         added: &Tensor,
         out: &Tensor,
     ) -> Result<(), EngineError> {
