@@ -14,6 +14,7 @@ pub(crate) mod batch_norm;
 mod cache;
 mod ceiling;
 mod choices;
+mod column_sums;
 pub(crate) mod conv3x3;
 mod conv_narrow;
 mod convolution;
