@@ -2,6 +2,7 @@
 
 mod condition;
 mod context;
+mod coverage;
 mod families;
 mod family;
 mod mask;
@@ -10,6 +11,7 @@ mod sensors;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
 pub use context::{ContextMasks, gather_context};
+pub use coverage::{Coverage, gaps};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};

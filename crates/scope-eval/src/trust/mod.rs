@@ -1,19 +1,17 @@
 //! How far a recovery from someone's own sensors can be trusted: what is known of the model under conditions like
 //! theirs, and what speaks against it.
 
-mod coverage;
 mod nearest;
 mod warning;
 
 use scope_data::{
     Channel, Constants,
-    observation::{ContextMasks, Mask, Task, UserContext},
+    observation::{ContextMasks, Coverage, Mask, Task, UserContext},
 };
 use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
 use serde::Serialize;
 
-pub use coverage::Coverage;
 pub use nearest::Nearest;
 pub use warning::Warning;
 

@@ -1,13 +1,11 @@
 //! Which of the protocol's conditions someone's own sensors are most like.
 
 use scope_data::observation::{
-    Condition, ContextMasks, Layout, MaskSampler, NAMED_POINTS, Namespace, TEST_MASK_SEED, Task,
+    Condition, ContextMasks, Coverage, Layout, MaskSampler, NAMED_POINTS, Namespace, TEST_MASK_SEED, Task,
 };
 use scope_model::HeldOut;
 use scope_pde::Pde;
 use serde::Serialize;
-
-use super::coverage::Coverage;
 
 /// The condition most like a set of sensors.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,0 +1,106 @@
+//! How well sensors cover the square.
+
+use serde::Serialize;
+
+use super::mask::Mask;
+
+/// How sensors cover a field. Gaps are distances from a pixel to the nearest sensor, in units of the square's side;
+/// distances do not wrap around.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Coverage {
+    /// Pixels measured.
+    pub sensors: usize,
+    /// Their share of all pixels.
+    pub share: f64,
+    /// The gap of a pixel, on average.
+    pub mean_gap: f64,
+    /// The widest gap.
+    pub largest_gap: f64,
+}
+
+impl Coverage {
+    /// Of a mask; none if it is empty.
+    pub fn of(mask: &Mask) -> Option<Self> {
+        let (size, sensors) = (mask.size(), mask.count());
+        if sensors == 0 {
+            return None;
+        }
+        let gaps = gaps(mask);
+        let points = (size * size) as f64;
+        Some(Self {
+            sensors,
+            share: sensors as f64 / points,
+            mean_gap: gaps.iter().copied().map(f64::from).sum::<f64>() / points / size as f64,
+            largest_gap: f64::from(gaps.iter().copied().fold(0.0, f32::max)) / size as f64,
+        })
+    }
+}
+
+/// The distance of every pixel to the nearest point of a mask, in pixels; infinite if the mask is empty.
+///
+/// First down the columns, g(i, j) = min over i' of |i - i'|; then along the rows, d^2 = min over j' of
+/// g(i, j')^2 + (j - j')^2, from j outwards until |j - j'| alone is too far.
+pub fn gaps(mask: &Mask) -> Vec<f32> {
+    let size = mask.size();
+    if mask.count() == 0 {
+        return vec![f32::INFINITY; size * size];
+    }
+    let mut down = vec![2 * size as u32; size * size];
+    mask.points().for_each(|point| down[point] = 0);
+    for point in size..size * size {
+        down[point] = down[point].min(down[point - size] + 1);
+    }
+    for point in (0..size * (size - 1)).rev() {
+        down[point] = down[point].min(down[point + size] + 1);
+    }
+    let mut gaps = Vec::with_capacity(size * size);
+    for row in down.chunks_exact(size) {
+        for (j, own) in row.iter().enumerate() {
+            let mut best = own * own;
+            for apart in 1..size {
+                let square = (apart * apart) as u32;
+                if square >= best {
+                    break;
+                }
+                let sides = [j.checked_sub(apart), Some(j + apart).filter(|k| *k < size)];
+                for g in sides.into_iter().flatten().map(|k| row[k]) {
+                    best = best.min(g * g + square);
+                }
+            }
+            gaps.push((best as f32).sqrt());
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_distances_to_the_nearest_point() {
+        for points in [&[3 * 16 + 4, 12 * 16 + 15, 0][..], &[77], &[5, 6, 7, 8, 250]] {
+            let mut mask = Mask::empty(16);
+            points.iter().for_each(|point| drop(mask.insert(*point)));
+            for (at, gap) in gaps(&mask).into_iter().enumerate() {
+                let to = |point: &usize| {
+                    let [i, j] = [(at / 16).abs_diff(point / 16), (at % 16).abs_diff(point % 16)];
+                    ((i * i + j * j) as f32).sqrt()
+                };
+                assert_eq!(gap, points.iter().map(to).fold(f32::INFINITY, f32::min), "{at}");
+            }
+        }
+        assert!(gaps(&Mask::empty(16)).iter().all(|gap| *gap == f32::INFINITY));
+    }
+
+    #[test]
+    fn coverage_tells_sensors_and_gaps() {
+        let mut mask = Mask::empty(16);
+        [3 * 16 + 4, 12 * 16 + 15, 0].into_iter().for_each(|point| drop(mask.insert(point)));
+        let coverage = Coverage::of(&mask).unwrap();
+        assert_eq!((coverage.sensors, coverage.share), (3, 3.0 / 256.0));
+        assert!(coverage.mean_gap < coverage.largest_gap);
+        assert_eq!(Coverage::of(&Mask::empty(16)), None);
+        assert_eq!(Coverage::of(&Mask::full(16)).map(|c| (c.mean_gap, c.largest_gap)), Some((0.0, 0.0)));
+    }
+}
