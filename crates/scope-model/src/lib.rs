@@ -7,6 +7,7 @@
 mod accounting;
 mod architecture;
 mod arithmetic;
+pub mod bands;
 mod catalogue;
 mod config;
 mod error;

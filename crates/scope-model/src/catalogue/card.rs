@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::held_out::HeldOut;
 use crate::{
+    bands::Bands,
     error::ModelError,
     training::{Training, View},
 };
@@ -46,6 +47,9 @@ pub struct Card {
     pub range: Ranges,
     /// Its errors on records that training has not seen.
     pub held_out: HeldOut,
+    /// How far its fields may be off, pixel by pixel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bands: Option<Bands>,
 }
 
 /// A card's weight file.
@@ -179,15 +183,17 @@ impl Card {
     pub fn parse(path: &Path, text: &str) -> Result<Self, ModelError> {
         let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
         let card: Self = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
-        match card.format {
-            FORMAT => Ok(card),
-            other => Err(refuse(format!("its format is {other}, this program reads {FORMAT}"))),
+        if card.format != FORMAT {
+            return Err(refuse(format!("its format is {}, this program reads {FORMAT}", card.format)));
         }
+        let checked = card.bands.as_ref().map_or(Ok(()), Bands::check);
+        checked.map_err(|problem| refuse(format!("its error bands: {problem}")))?;
+        Ok(card)
     }
 
     /// Writes the card, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), ModelError> {
-        let text = toml::to_string_pretty(self)
+        let text = toml::to_string(self)
             .map_err(|error| ModelError::Card { path: path.to_owned(), problem: error.to_string() })?;
         Ok(write_whole(path, text.as_bytes())?)
     }

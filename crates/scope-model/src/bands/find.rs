@@ -1,0 +1,171 @@
+//! The bands of someone's own sensors, if they are like those that bands were measured for.
+
+use scope_data::{
+    Channel,
+    observation::{ContextMasks, Coverage, Mask, Task},
+};
+use thiserror::Error;
+
+use super::{Bands, LayoutBands, check::task_of, distance_cells};
+use crate::reconstruct::Fields;
+
+/// Numbers of sensors up to this share beyond those measured take the bands at the end.
+const SLACK: f64 = 0.1;
+/// Gaps may be wider than any that occurred by this share.
+const GAP_SLACK: f64 = 0.05;
+/// Joint problems were measured with as many sensors of a as of u; bands hold up to this ratio.
+const UNEQUAL: f64 = 1.5;
+
+/// Half-widths for one set of sensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldBands {
+    /// The task and layout they were measured under, as in `inverse/uniform`.
+    pub like: String,
+    /// The measured numbers of sensors they lie between; equal at an end.
+    pub between: [usize; 2],
+    /// The shares of pixels that lie within, on average over records.
+    pub levels: [f64; 2],
+    /// Of each level, in physical units.
+    pub half_widths: [Fields; 2],
+}
+
+/// Why there are no bands for sensors.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NoBands {
+    /// Nothing was measured under this task.
+    #[error("no error bands were measured for {0} problems")]
+    Task(&'static str),
+    /// A number of sensors beyond those measured.
+    #[error("error bands were measured for {fewest} to {most} sensors of a field, not for {sensors}")]
+    Sensors {
+        /// How many there are.
+        sensors: usize,
+        /// The fewest measured.
+        fewest: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A joint problem with far more sensors of one channel.
+    #[error(
+        "error bands of joint problems were measured for as many sensors of a as of u, not for {a} and {u}"
+    )]
+    Unequal {
+        /// Of a.
+        a: usize,
+        /// Of u.
+        u: usize,
+    },
+    /// Gaps wider than under any layout.
+    #[error(
+        "the sensors leave wider gaps (of {mean:.3} on average and {largest:.2} at most, in sides of the square) than the layouts that error bands were measured for with so many"
+    )]
+    Gaps {
+        /// The mean gap.
+        mean: f64,
+        /// The widest.
+        largest: f64,
+    },
+}
+
+impl Bands {
+    /// The half-widths of every pixel for sensors at these points. Of the layouts whose gaps are as wide it takes the one
+    /// with the least: sensors that are spread more evenly than under it have bands that are rather too wide.
+    pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
+        let [a, u] = task.observes();
+        let measured: [Option<&Mask>; 2] = [a.then_some(&masks.a), u.then_some(&masks.u)];
+        let covered: Vec<Coverage> = measured.into_iter().flatten().filter_map(Coverage::of).collect();
+        let counts = covered.iter().map(|coverage| coverage.sensors);
+        let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        if most as f64 > UNEQUAL * fewest as f64 {
+            return Err(NoBands::Unequal { a: masks.a.count(), u: masks.u.count() });
+        }
+        let (like, layout, at) = self.layout(task, fewest, &covered)?;
+        let distances = measured.map(|mask| mask.map(distance_cells));
+        let size = masks.a.size();
+        let [a, u] = Channel::BOTH.map(|channel| {
+            let bands = layout.of(channel);
+            let shape = bands.shape(size, &distances);
+            [0, 1].map(|level| scaled(&shape, at.width(&bands.widths[level])))
+        });
+        let ([a_low, a_high], [u_low, u_high]) = (a, u);
+        Ok(FieldBands {
+            like: like.to_owned(),
+            between: [layout.sensors[at.low], layout.sensors[at.high]],
+            levels: self.levels,
+            half_widths: [Fields { a: a_low, u: u_low }, Fields { a: a_high, u: u_high }],
+        })
+    }
+
+    /// The layout that is like the sensors, and where their number lies among those measured.
+    fn layout(
+        &self,
+        task: Task,
+        sensors: usize,
+        covered: &[Coverage],
+    ) -> Result<(&str, &LayoutBands, Between), NoBands> {
+        let of_task = || self.layouts.iter().filter(|(name, _)| task_of(name) == Some(task));
+        let numbers = || of_task().flat_map(|(_, layout)| &layout.sensors).copied();
+        let (Some(fewest), Some(most)) = (numbers().min(), numbers().max()) else {
+            return Err(NoBands::Task(task.name()));
+        };
+        let mut possible: Vec<(&str, &LayoutBands, Between)> = of_task()
+            .filter_map(|(name, layout)| {
+                Some((name.as_str(), layout, Between::find(&layout.sensors, sensors)?))
+            })
+            .collect();
+        if possible.is_empty() {
+            return Err(NoBands::Sensors { sensors, fewest, most });
+        }
+        possible.sort_by(|(_, one, at), (_, other, there)| {
+            at.mean(&one.mean_gap).total_cmp(&there.mean(&other.mean_gap))
+        });
+        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(of).fold(0.0, f64::max);
+        let (mean, largest) = (widest(|c| c.mean_gap), widest(|c| c.largest_gap));
+        let holds = |limit: f64, gap: f64| gap <= (1.0 + GAP_SLACK) * limit;
+        let like = |(_, layout, at): &(&str, &LayoutBands, Between)| {
+            holds(at.mean(&layout.mean_gap), mean) && holds(at.mean(&layout.largest_gap), largest)
+        };
+        possible.into_iter().find(like).ok_or(NoBands::Gaps { mean, largest })
+    }
+}
+
+/// A number between two measured ones: at `share` of the way from the first to the second, by logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Between {
+    low: usize,
+    high: usize,
+    share: f64,
+}
+
+impl Between {
+    /// None for a number beyond those measured.
+    fn find(numbers: &[usize], number: usize) -> Option<Self> {
+        let (first, last) = (*numbers.first()? as f64, *numbers.last()? as f64);
+        let value = number as f64;
+        if value < (1.0 - SLACK) * first || value > (1.0 + SLACK) * last {
+            return None;
+        }
+        let value = value.clamp(first, last);
+        let high = numbers.partition_point(|known| (*known as f64) < value);
+        let low = if numbers[high] as f64 == value { high } else { high - 1 };
+        let share = match low == high {
+            true => 0.0,
+            false => (value / numbers[low] as f64).ln() / (numbers[high] as f64 / numbers[low] as f64).ln(),
+        };
+        Some(Self { low, high, share })
+    }
+
+    /// The straight line between two values.
+    fn mean(&self, values: &[f64]) -> f64 {
+        (1.0 - self.share) * values[self.low] + self.share * values[self.high]
+    }
+
+    /// The power law between two positive values.
+    fn width(&self, values: &[f64]) -> f64 {
+        values[self.low].powf(1.0 - self.share) * values[self.high].powf(self.share)
+    }
+}
+
+fn scaled(shape: &[f64], width: f64) -> Vec<f32> {
+    shape.iter().map(|factor| (factor * width) as f32).collect()
+}

@@ -1,0 +1,166 @@
+//! Error bands in a card, and the bands of sensors.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use scope_data::observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task};
+use scope_model::{
+    Card,
+    bands::{AXIS_CELLS, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
+};
+use scope_pde::Pde;
+
+const SIZE: usize = 64;
+
+/// Masks of a condition; its sensors are a quarter of those named for 128 x 128.
+fn masks(condition: &str) -> ContextMasks {
+    let condition: Condition = condition.parse().unwrap();
+    MaskSampler::new(Pde::Poisson, 3, SIZE).masks(Namespace::Test, 0, condition, None)
+}
+
+fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
+    let rising = |count: usize| (0..count).map(|k| 1.0 + k as f64).collect::<Vec<f64>>();
+    let [a, u] = task.observes();
+    ChannelBands {
+        widths,
+        along_x: rising(AXIS_CELLS),
+        along_y: vec![1.0; AXIS_CELLS],
+        from_a: a.then(|| rising(DISTANCE_CELLS)),
+        from_u: u.then(|| rising(DISTANCE_CELLS)),
+    }
+}
+
+/// Widths 1 and 2 with the fewer sensors of a layout, a quarter of that with four times as many.
+fn layout(task: Task, name: &str, budgets: [usize; 2]) -> LayoutBands {
+    let coverage = budgets.map(|budget| {
+        let masks = masks(&format!("{}/{name}/{budget}", task.name()));
+        Coverage::of(if task == Task::Inverse { &masks.u } else { &masks.a }).unwrap()
+    });
+    let widths = || [vec![1.0, 0.25], vec![2.0, 0.5]];
+    LayoutBands {
+        sensors: coverage.map(|coverage| coverage.sensors).to_vec(),
+        // Of one mask; others of the layout may have somewhat wider ones.
+        mean_gap: coverage.map(|coverage| 1.1 * coverage.mean_gap).to_vec(),
+        largest_gap: coverage.map(|coverage| 1.5 * coverage.largest_gap).to_vec(),
+        a: channel(task, widths()),
+        u: channel(task, widths()),
+    }
+}
+
+fn bands() -> Bands {
+    let layouts = [(Task::Inverse, "uniform"), (Task::Inverse, "cluster"), (Task::Joint, "uniform")];
+    let of =
+        |(task, name): (Task, &str)| (format!("{}/{name}", task.name()), layout(task, name, [1024, 4096]));
+    Bands {
+        levels: [0.68, 0.95],
+        records: 300,
+        shape_records: 100,
+        origin: "made up".into(),
+        blake3: "0".into(),
+        mask_seed: 3,
+        layouts: layouts.map(of).into(),
+    }
+}
+
+#[test]
+fn widths_follow_sensors_and_places() {
+    let bands = bands();
+    let masks = masks("inverse/uniform/2048");
+    let found = bands.of(Task::Inverse, &masks).unwrap();
+    assert_eq!((found.like.as_str(), found.between), ("inverse/uniform", [256, 1024]));
+    let axis = axis_cells(SIZE);
+    for (level, widths) in [1.0, 2.0].iter().zip(&found.half_widths) {
+        for point in masks.u.points() {
+            // Twice the fewer sensors, half the more: halfway by a power law. A sensor's own pixel is in the first cell of distance.
+            let expected = (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32;
+            assert!((widths.a[point] - expected).abs() < 1e-5 * expected);
+            assert_eq!(widths.a[point], widths.u[point]);
+        }
+        let seen = |point: &usize| masks.u.contains(*point);
+        assert!(
+            (0..SIZE * SIZE)
+                .filter(|point| !seen(point))
+                .all(|point| { widths.a[point] > (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32 })
+        );
+    }
+}
+
+#[test]
+fn sensors_are_taken_for_the_layout_whose_gaps_are_as_wide() {
+    let bands = bands();
+    let like = |condition: &str| bands.of(Task::Inverse, &masks(condition)).unwrap().like;
+    assert_eq!(like("inverse/uniform/1500"), "inverse/uniform");
+    assert_eq!(like("inverse/cluster/1024"), "inverse/cluster");
+    // Sensors on a grid are spread more evenly than any that were measured: rather too wide a band than none.
+    assert_eq!(like("inverse/grid/2048"), "inverse/uniform");
+    // Slightly fewer or more than any that were measured.
+    let few = bands.of(Task::Inverse, &masks("inverse/uniform/960")).unwrap();
+    assert_eq!(few.between, [256, 256]);
+}
+
+#[test]
+fn beyond_what_was_measured_there_are_no_bands() {
+    let bands = bands();
+    let none = |task, masks: &ContextMasks| bands.of(task, masks).unwrap_err();
+    assert_eq!(none(Task::Forward, &masks("forward/uniform/1024")), NoBands::Task("forward"));
+    let numbers = |sensors| NoBands::Sensors { sensors, fewest: 256, most: 1024 };
+    assert_eq!(none(Task::Inverse, &masks("inverse/uniform/500")), numbers(125));
+    assert_eq!(none(Task::Inverse, &masks("inverse/uniform/8192")), numbers(2048));
+    assert_eq!(none(Task::Inverse, &ContextMasks::empty(SIZE)), numbers(0));
+    // All in one half of the square.
+    let half = ContextMasks {
+        u: Mask::from_fn(SIZE, |i, j| i < SIZE / 2 && (i + j) % 4 == 0),
+        ..ContextMasks::empty(SIZE)
+    };
+    let gaps = none(Task::Inverse, &half);
+    assert!(matches!(gaps, NoBands::Gaps { .. }) && gaps.to_string().contains("wider gaps"), "{gaps}");
+    let unequal = ContextMasks { a: masks("forward/uniform/1024").a, u: masks("inverse/uniform/4096").u };
+    assert_eq!(none(Task::Joint, &unequal), NoBands::Unequal { a: 256, u: 1024 });
+    assert!(bands.of(Task::Joint, &masks("joint/uniform/1024")).is_ok());
+}
+
+/// The shipped card with other bands.
+fn card(bands: Bands) -> Card {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/poisson.toml");
+    Card { bands: Some(bands), ..Card::read(&path).unwrap() }
+}
+
+#[test]
+fn a_card_keeps_its_bands() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poisson.toml");
+    let card = card(bands());
+    card.write(&path).unwrap();
+    assert_eq!(Card::read(&path).unwrap(), card);
+}
+
+#[test]
+fn bands_that_make_no_sense_are_refused() {
+    let refused = |change: &dyn Fn(&mut Bands)| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poisson.toml");
+        let mut bands = bands();
+        change(&mut bands);
+        card(bands).write(&path).unwrap();
+        let told = Card::read(&path).unwrap_err().to_string();
+        assert!(told.contains("poisson.toml is not a usable model card"), "{told}");
+        told
+    };
+    fn first(bands: &mut Bands) -> &mut LayoutBands {
+        bands.layouts.get_mut("inverse/cluster").unwrap()
+    }
+    assert!(refused(&|b| b.levels = [0.95, 0.68]).contains("levels must rise between 0 and 1"));
+    assert!(refused(&|b| first(b).sensors = vec![1024, 256]).contains("sensors must be positive and rise"));
+    assert!(refused(&|b| first(b).mean_gap.clear()).contains("mean_gap must have 2 numbers, not 0"));
+    assert!(refused(&|b| first(b).a.widths[0][1] = f64::NAN).contains("holds NaN"));
+    assert!(refused(&|b| first(b).u.widths[0][1] = -1.0).contains("holds -1"));
+    assert!(refused(&|b| first(b).a.widths[0][1] = 9.0).contains("second level no narrower"));
+    assert!(refused(&|b| first(b).a.along_x.truncate(13)).contains("along_x must have 14 numbers, not 13"));
+    assert!(refused(&|b| first(b).a.from_u = None).contains("from_u is missing, and inverse measures it"));
+    assert!(refused(&|b| first(b).a.from_a = Some(Vec::new())).contains("does not measure it"));
+    let renamed = refused(&|b| {
+        let layout = b.layouts["inverse/cluster"].clone();
+        b.layouts.insert("inverse/hexagons".into(), layout);
+    });
+    assert!(renamed.contains("\"inverse/hexagons\" is no task and layout"));
+}
