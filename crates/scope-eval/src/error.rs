@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use scope_data::DataError;
+use scope_pde::PdeError;
 use thiserror::Error;
 
 use crate::recovery::RecoveryError;
@@ -13,6 +14,9 @@ pub enum EvalError {
     /// Something about files or data.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A solver gave no record.
+    #[error(transparent)]
+    Pde(#[from] PdeError),
     /// A method gave no fields.
     #[error("the method under test failed: {0}")]
     Recovery(RecoveryError),

@@ -1,6 +1,9 @@
 //! A method on held-out records, condition by condition.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use rayon::prelude::*;
 use scope_data::{
@@ -10,14 +13,19 @@ use scope_data::{
 use scope_model::Fields;
 use scope_pde::Pde;
 
-use crate::{error::EvalError, metrics::Recovered, recovery::Recovery, regions::Regions};
+use crate::{
+    error::EvalError,
+    metrics::Recovered,
+    recovery::{Recovery, Shown, StatedBands},
+    regions::Regions,
+};
 
 /// One value a record; none where it is not defined.
 pub type PerRecord = Vec<Option<f64>>;
 
 /// What one condition gave. Measures by their names in files: `a` and `u` are relative L2 errors in percent, `a/rmse` and `u/rmse`
 /// absolute ones in physical units, `ber` Darcy's bit error rate of a in percent, `a/fluid` and its like the relative errors
-/// of the cylinder's regions.
+/// of the cylinder's regions, `a/within68` and its like the shares of pixels within bands that the method states, in percent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scores {
     /// A value a record for each measure.
@@ -37,6 +45,15 @@ pub struct Evaluation<'a> {
     pub records: usize,
     /// Contexts recovered together; it changes speed and memory, never a result.
     pub batch: usize,
+}
+
+/// One record under one condition, and what a method made of it.
+pub(crate) struct Seen<'a> {
+    pub(crate) record: usize,
+    pub(crate) masks: ContextMasks,
+    /// \[4, S, S\].
+    pub(crate) context: &'a [f32],
+    pub(crate) fields: Fields,
 }
 
 impl Evaluation<'_> {
@@ -68,28 +85,53 @@ impl Evaluation<'_> {
         condition: Condition,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Scores, EvalError> {
-        let each = 4 * self.data.meta().resolution.pow(2);
-        let mut measures: BTreeMap<String, PerRecord> = BTreeMap::new();
+        let mut scored: Vec<BTreeMap<String, Option<f64>>> = Vec::new();
         let mut hasher = blake3::Hasher::new();
-        for first in (0..self.records).step_by(self.batch.max(1)) {
-            let records: Vec<usize> = (first..(first + self.batch.max(1)).min(self.records)).collect();
+        self.recover_each(method, condition, 0..self.records, &mut |batch| {
+            for masks in batch.iter().map(|seen| &seen.masks) {
+                for word in masks.a.words().iter().chain(masks.u.words()) {
+                    hasher.update(&word.to_le_bytes());
+                }
+            }
+            let shown: Vec<Shown> = batch
+                .iter()
+                .map(|Seen { masks, context, .. }| Shown { task: condition.task(), masks, context })
+                .collect();
+            let bands = method.bands(&shown).map_err(EvalError::Recovery)?;
+            let scores = batch.par_iter().zip(&bands).map(|(seen, bands)| self.score(seen, bands.as_ref()));
+            scored.extend(scores.collect::<Vec<_>>());
+            progress(scored.len());
+            Ok(())
+        })?;
+        let names: BTreeSet<&String> = scored.iter().flat_map(BTreeMap::keys).collect();
+        let of = |name: &String| scored.iter().map(|record| record.get(name).copied().flatten()).collect();
+        let measures = names.iter().map(|name| ((*name).clone(), of(name))).collect();
+        Ok(Scores { measures, masks: hasher.finalize().to_string() })
+    }
+
+    /// Recovers some records under one condition, a batch at a time.
+    pub(crate) fn recover_each(
+        &self,
+        method: &dyn Recovery,
+        condition: Condition,
+        records: Range<usize>,
+        take: &mut dyn FnMut(&[Seen]) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let each = 4 * self.data.meta().resolution.pow(2);
+        let all: Vec<usize> = records.collect();
+        for records in all.chunks(self.batch.max(1)) {
             let mut contexts = vec![0.0; records.len() * each];
             let masks: Vec<ContextMasks> = (records.par_iter().zip(contexts.par_chunks_mut(each)))
                 .map(|(record, context)| self.observe(*record, condition, context))
                 .collect();
-            for word in masks.iter().flat_map(|masks| masks.a.words().iter().chain(masks.u.words())) {
-                hasher.update(&word.to_le_bytes());
-            }
-            let fields = method.recover(&contexts).map_err(EvalError::Recovery)?;
-            let scored: Vec<_> = (records.par_iter().zip(&fields))
-                .map(|(record, fields)| self.score(*record, fields))
+            let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
+            let seen = records.iter().zip(masks).zip(recovered).zip(contexts.chunks(each));
+            let batch: Vec<Seen> = seen
+                .map(|(((record, masks), fields), context)| Seen { record: *record, masks, context, fields })
                 .collect();
-            for (measure, value) in scored.into_iter().flatten() {
-                measures.entry(measure).or_default().push(value);
-            }
-            progress(first + records.len());
+            take(&batch)?;
         }
-        Ok(Scores { measures, masks: hasher.finalize().to_string() })
+        Ok(())
     }
 
     /// Writes what is seen of a record.
@@ -102,10 +144,10 @@ impl Evaluation<'_> {
         masks
     }
 
-    /// All measures of one record.
-    fn score(&self, record: usize, fields: &Fields) -> Vec<(String, Option<f64>)> {
-        let (meta, pair) = (self.data.meta(), self.data.pair(record));
-        let regions = self.data.disk(record).map(|disk| Regions::of(&disk, meta.resolution));
+    /// All measures of one record; those of bands only where there are any.
+    fn score(&self, seen: &Seen, bands: Option<&StatedBands>) -> BTreeMap<String, Option<f64>> {
+        let (meta, pair, fields) = (self.data.meta(), self.data.pair(seen.record), &seen.fields);
+        let regions = self.data.disk(seen.record).map(|disk| Regions::of(&disk, meta.resolution));
         let mut values = Vec::new();
         for (channel, name, field, stored) in
             [(Channel::A, "a", &fields.a, pair.a()), (Channel::U, "u", &fields.u, pair.u())]
@@ -123,6 +165,44 @@ impl Evaluation<'_> {
                 values.push(("ber".to_owned(), Some(recovered.bit_error_rate())));
             }
         }
+        values.extend(bands.into_iter().flat_map(|bands| self.within(seen, bands)));
+        values.into_iter().collect()
+    }
+
+    /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on the edge,
+    /// bands have no width and promise nothing.
+    fn within(&self, seen: &Seen, bands: &StatedBands) -> Vec<(String, Option<f64>)> {
+        let errors = self.errors(seen.record, &seen.fields);
+        let mut values = Vec::new();
+        for (level, widths) in bands.levels.iter().zip(&bands.half_widths) {
+            for ((name, errors), widths) in ["a", "u"].iter().zip(&errors).zip([&widths.a, &widths.u]) {
+                let uncertain = || errors.iter().zip(widths).filter(|(_, width)| **width > 0.0);
+                let within = uncertain().filter(|(error, width)| error.abs() <= **width).count();
+                let of = uncertain().count();
+                let share = (of > 0).then(|| 100.0 * within as f64 / of as f64);
+                values.push((within_measure(name, *level), share));
+            }
+        }
         values
     }
+
+    /// Recovered minus true values of a and u in physical units, \[S, S\] each.
+    pub(crate) fn errors(&self, record: usize, fields: &Fields) -> [Vec<f32>; 2] {
+        let pair = self.data.pair(record);
+        [(Channel::A, &fields.a), (Channel::U, &fields.u)].map(|(channel, field)| {
+            let scaling = self.data.meta().channel(channel).scaling();
+            let apart = |(got, stored): (&f32, &f32)| (f64::from(*got) - scaling.physical(*stored)) as f32;
+            field.iter().zip(pair.field(channel)).map(apart).collect()
+        })
+    }
+}
+
+/// Whether a measure is a share of pixels within bands, and no error.
+pub fn is_within(measure: &str) -> bool {
+    measure.contains("/within")
+}
+
+/// The measure of a channel's share within bands of a level, as in `a/within68`.
+pub(crate) fn within_measure(channel: &str, level: f64) -> String {
+    format!("{channel}/within{:.0}", 100.0 * level)
 }

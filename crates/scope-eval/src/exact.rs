@@ -12,21 +12,40 @@ use scope_model::Fields;
 use scope_pde::Pde;
 
 use crate::{
+    bands::LEVELS,
     identity::MethodIdentity,
-    recovery::{Recovery, RecoveryError},
+    recovery::{Recovery, RecoveryError, Shown, StatedBands},
 };
 
 /// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32.
 pub struct ExactRecovery {
     prior: Prior,
     constants: Constants,
+    with_bands: bool,
     approximate: AtomicUsize,
 }
+
+/// A Gaussian lies within so many standard deviations with the probability of each of [`LEVELS`].
+const DEVIATIONS: [f32; 2] = [0.994_458, 1.959_964];
+
+/// Of standard deviations that are estimated from samples.
+const SEED: u64 = 20_261_013;
 
 impl ExactRecovery {
     /// For records of a problem on S x S points.
     pub fn new(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
-        Ok(Self { prior: Prior::new(pde, size)?, constants, approximate: AtomicUsize::new(0) })
+        Ok(Self {
+            prior: Prior::new(pde, size)?,
+            constants,
+            with_bands: false,
+            approximate: AtomicUsize::new(0),
+        })
+    }
+
+    /// Also states bands, from the standard deviation of every pixel, which takes longer than the mean.
+    pub fn with_bands(mut self) -> Self {
+        self.with_bands = true;
+        self
     }
 
     /// Whether what a condition observes has an exact posterior.
@@ -58,10 +77,23 @@ impl ExactRecovery {
         if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
         }
-        let mean = posterior.mean()?;
-        let single = |field: Vec<f64>| field.into_iter().map(|x| x as f32).collect();
-        Ok(Fields { a: single(mean.a), u: single(mean.u) })
+        Ok(single(posterior.mean()?))
     }
+
+    fn stated(&self, context: &[f32]) -> Result<StatedBands, ExactError> {
+        let readings = readings(context, &self.constants);
+        let posterior = self.prior.given(&readings, Noise::rounding(&self.constants))?;
+        let deviations = single(posterior.deviations(SEED)?.fields);
+        let times = |field: &[f32], factor: f32| field.iter().map(|sd| factor * sd).collect();
+        let half_widths = DEVIATIONS
+            .map(|factor| Fields { a: times(&deviations.a, factor), u: times(&deviations.u, factor) });
+        Ok(StatedBands { levels: LEVELS, half_widths })
+    }
+}
+
+fn single(fields: scope_exact::Fields) -> Fields {
+    let narrow = |field: Vec<f64>| field.into_iter().map(|x| x as f32).collect();
+    Fields { a: narrow(fields.a), u: narrow(fields.u) }
 }
 
 impl Recovery for ExactRecovery {
@@ -82,5 +114,11 @@ impl Recovery for ExactRecovery {
         let fields: Result<Vec<Fields>, ExactError> =
             contexts.par_chunks(each).map(|context| self.mean(context)).collect();
         Ok(fields?)
+    }
+
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+        let of = |shown: &Shown| self.with_bands.then(|| self.stated(shown.context)).transpose();
+        let stated: Result<Vec<Option<StatedBands>>, ExactError> = shown.par_iter().map(of).collect();
+        Ok(stated?)
     }
 }

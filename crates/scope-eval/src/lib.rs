@@ -1,6 +1,6 @@
 //! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
 
-pub mod calibration;
+pub mod bands;
 pub mod diagnose;
 mod eigen;
 mod error;
@@ -21,13 +21,13 @@ pub mod trust;
 
 pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
-pub use evaluate::{Evaluation, PerRecord, Scores};
+pub use evaluate::{Evaluation, PerRecord, Scores, is_within};
 pub use exact::ExactRecovery;
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use metrics::Recovered;
 pub use paired::{Paired, compare};
 pub use protocol::Protocol;
-pub use recovery::{Recovery, RecoveryError};
+pub use recovery::{Banded, Recovery, RecoveryError, Shown, StatedBands};
 pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
 pub use summary::Summary;

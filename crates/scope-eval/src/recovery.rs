@@ -1,7 +1,11 @@
 //! What can be evaluated: anything that recovers fields from contexts.
 
-use scope_data::Constants;
-use scope_model::{Fields, ModelError, Reconstructor};
+use rayon::prelude::*;
+use scope_data::{
+    Constants,
+    observation::{ContextMasks, Task},
+};
+use scope_model::{Fields, ModelError, Reconstructor, bands::Bands};
 use scope_pde::Pde;
 
 /// Why a method gave no fields.
@@ -21,6 +25,31 @@ pub trait Recovery {
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
     /// depend on the others.
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError>;
+
+    /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing of.
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+        Ok(shown.iter().map(|_| None).collect())
+    }
+}
+
+/// What a method is shown of one record.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Which channels are measured.
+    pub task: Task,
+    /// Where.
+    pub masks: &'a ContextMasks,
+    /// \[4, S, S\].
+    pub context: &'a [f32],
+}
+
+/// Half-widths about recovered fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedBands {
+    /// The shares of pixels that are said to lie within.
+    pub levels: [f64; 2],
+    /// Of each level, in physical units; zero where a value is known.
+    pub half_widths: [Fields; 2],
 }
 
 impl Recovery for Reconstructor {
@@ -38,5 +67,40 @@ impl Recovery for Reconstructor {
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
         Reconstructor::recover(self, contexts).map_err(|error: ModelError| error.into())
+    }
+}
+
+/// A method with bands that were measured for it.
+pub struct Banded<M> {
+    /// The method.
+    pub method: M,
+    /// Its bands, if it has any.
+    pub bands: Option<Bands>,
+}
+
+impl<M: Recovery> Recovery for Banded<M> {
+    fn pde(&self) -> Pde {
+        self.method.pde()
+    }
+
+    fn constants(&self) -> Constants {
+        self.method.constants()
+    }
+
+    fn resolution(&self) -> usize {
+        self.method.resolution()
+    }
+
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+        self.method.recover(contexts)
+    }
+
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+        let Some(bands) = &self.bands else { return self.method.bands(shown) };
+        let of = |shown: &Shown| {
+            let found = bands.of(shown.task, shown.masks).ok()?;
+            Some(StatedBands { levels: found.levels, half_widths: found.half_widths })
+        };
+        Ok(shown.par_iter().map(of).collect())
     }
 }

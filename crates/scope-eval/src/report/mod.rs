@@ -1,5 +1,6 @@
 //! The paper's tables from evaluations of ours, beside the paper's own figures.
 
+mod bands;
 mod charts;
 mod endpoints;
 mod figures;
@@ -18,8 +19,8 @@ pub use table::Table;
 
 use crate::error::EvalError;
 
-/// The tables by name, in the order of the paper; the last two are ours.
-pub const TABLES: [&str; 12] = [
+/// The tables by name, in the order of the paper; the last three are ours.
+pub const TABLES: [&str; 13] = [
     "main",
     "recipes",
     "adaptation",
@@ -30,6 +31,7 @@ pub const TABLES: [&str; 12] = [
     "inverse-sd",
     "darcy-ber",
     "paired",
+    "bands",
     "parameters",
     "runs",
 ];
@@ -52,6 +54,7 @@ pub fn table(
         "inverse-sd" => figures::dispersion(published, runs, figures::Endpoint::Inverse),
         "darcy-ber" => figures::darcy(published, runs),
         "paired" => paired::paired(published, runs)?,
+        "bands" => bands::bands(runs),
         "parameters" => parameters::parameters()?,
         "runs" => parameters::provenance(runs),
         other => {

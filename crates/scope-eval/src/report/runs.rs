@@ -1,5 +1,7 @@
 //! Our own rows: the evaluations of one model on one data set.
 
+use std::collections::BTreeSet;
+
 use scope_pde::Pde;
 
 use super::published::Channels;
@@ -59,6 +61,11 @@ impl Run {
 
     pub(super) fn is(&self, pde: Pde) -> bool {
         self.pde() == pde.name()
+    }
+
+    /// All conditions that it was evaluated under, each once.
+    pub(super) fn conditions(&self) -> BTreeSet<&str> {
+        self.records.iter().flat_map(|record| record.results.conditions.keys()).map(String::as_str).collect()
     }
 
     /// A measure under a condition, from the evaluation with the most records.

@@ -1,0 +1,205 @@
+//! Bands for all layouts of a protocol, from held-out records.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use rayon::prelude::*;
+use scope_data::{
+    Channel,
+    observation::{Condition, Coverage, Task},
+};
+use scope_model::bands::{Bands, ChannelBands, LayoutBands, distance_cells};
+
+use super::{LEVELS, counts::Counts, digits, shape::Sums};
+use crate::{
+    error::EvalError,
+    evaluate::{Evaluation, Seen},
+    identity::DataIdentity,
+    recovery::Recovery,
+};
+
+/// The seed of the masks that records of a calibration are seen through: not those of any test.
+pub const CALIBRATION_MASK_SEED: u64 = 20261113;
+/// With fewer records no band at the highest level can be told.
+pub const FEWEST_RECORDS: usize = 40;
+/// One record in so many is for the factors, the others for the widths.
+const FOR_SHAPE: usize = 4;
+
+/// What bands are measured on.
+///
+/// The factors are fitted to the first records and the widths measured on the others, so that the widths hold what they promise
+/// whatever the factors are.
+#[derive(Clone, Copy, Debug)]
+pub struct Calibration<'a> {
+    /// The records and the masks they are seen through.
+    pub evaluation: Evaluation<'a>,
+}
+
+/// What one condition's sensors are like.
+struct Sensors {
+    /// Their number, on average over records and measured channels.
+    number: usize,
+    /// The widest of all records.
+    mean_gap: f64,
+    largest_gap: f64,
+}
+
+impl Calibration<'_> {
+    /// The bands of a method under conditions that are given in rising numbers of sensors. `progress` hears how many records
+    /// of how many conditions are done.
+    pub fn bands(
+        &self,
+        method: &dyn Recovery,
+        conditions: &[Condition],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Bands, EvalError> {
+        let Evaluation { records, mask_seed, data, .. } = self.evaluation;
+        if records < FEWEST_RECORDS {
+            return Err(EvalError::Mismatch(format!(
+                "bands need {FEWEST_RECORDS} records, and there are {records}: generate more"
+            )));
+        }
+        let mut groups: BTreeMap<String, Vec<Condition>> = BTreeMap::new();
+        for condition in conditions {
+            let name = format!("{}/{}", condition.task().name(), condition.layout_name());
+            groups.entry(name).or_default().push(*condition);
+        }
+        let (mut layouts, mut done) = (BTreeMap::new(), 0);
+        for (name, conditions) in groups {
+            let layout = self.layout(method, &conditions, &mut |records| {
+                done += records;
+                progress(done);
+            })?;
+            layouts.insert(name, layout);
+        }
+        let identity = DataIdentity::of(data);
+        Ok(Bands {
+            levels: LEVELS,
+            records: records - records / FOR_SHAPE,
+            shape_records: records / FOR_SHAPE,
+            origin: identity.origin,
+            blake3: identity.blake3,
+            mask_seed,
+            layouts,
+        })
+    }
+
+    /// The bands of one task and layout.
+    fn layout(
+        &self,
+        method: &dyn Recovery,
+        conditions: &[Condition],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<LayoutBands, EvalError> {
+        let records = self.evaluation.records;
+        let for_shape = records / FOR_SHAPE;
+        let task = conditions.first().map_or(Task::Forward, Condition::task);
+        let measured = task.observes();
+        let mut sums = Channel::BOTH.map(|_| Sums::new(conditions.len(), measured));
+        for (number, condition) in conditions.iter().enumerate() {
+            self.each(method, *condition, 0..for_shape, progress, &mut |batch| {
+                for seen in batch {
+                    for channel in Channel::BOTH {
+                        let errors = &seen.errors[channel as usize];
+                        sums[channel as usize].add(number, seen.size, &seen.distances, errors);
+                    }
+                }
+            })?;
+        }
+        let mut channels = sums.map(|sums| sums.shape(measured));
+        let mut sensors = Vec::new();
+        for condition in conditions {
+            sensors.push(self.widths(method, *condition, for_shape..records, &mut channels, progress)?);
+        }
+        let [a, u] = channels;
+        Ok(LayoutBands {
+            sensors: sensors.iter().map(|sensors| sensors.number).collect(),
+            mean_gap: sensors.iter().map(|sensors| digits::no_less(sensors.mean_gap, 4)).collect(),
+            largest_gap: sensors.iter().map(|sensors| digits::no_less(sensors.largest_gap, 4)).collect(),
+            a,
+            u,
+        })
+    }
+
+    /// Adds the widths of one condition to both channels.
+    fn widths(
+        &self,
+        method: &dyn Recovery,
+        condition: Condition,
+        records: Range<usize>,
+        channels: &mut [ChannelBands; 2],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Sensors, EvalError> {
+        let mut counts = [Counts::default(), Counts::default()];
+        let mut covered: Vec<Coverage> = Vec::new();
+        self.each(method, condition, records, progress, &mut |batch| {
+            let apart: Vec<[Counts; 2]> = batch
+                .par_iter()
+                .map(|seen| {
+                    Channel::BOTH.map(|channel| {
+                        let shape = channels[channel as usize].shape(seen.size, &seen.distances);
+                        let errors = seen.errors[channel as usize].iter().zip(shape);
+                        Counts::of_record(errors.map(|(error, shape)| f64::from(*error) / shape))
+                    })
+                })
+                .collect();
+            for of_record in &apart {
+                counts.iter_mut().zip(of_record).for_each(|(all, own)| all.merge(own));
+            }
+            covered.extend(batch.iter().flat_map(|seen| &seen.covered));
+        })?;
+        for (channel, counts) in channels.iter_mut().zip(&counts) {
+            for (widths, level) in channel.widths.iter_mut().zip(LEVELS) {
+                let width = counts.half_width(level).ok_or_else(|| {
+                    EvalError::Mismatch(format!("too few records to tell a band of {level} for {condition}"))
+                })?;
+                widths.push(digits::no_less(width, 4));
+            }
+        }
+        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(of).fold(0.0, f64::max);
+        let sensors: usize = covered.iter().map(|coverage| coverage.sensors).sum();
+        Ok(Sensors {
+            number: (sensors as f64 / covered.len().max(1) as f64).round() as usize,
+            mean_gap: widest(|coverage| coverage.mean_gap),
+            largest_gap: widest(|coverage| coverage.largest_gap),
+        })
+    }
+
+    /// Recovers some records under a condition, a batch at a time.
+    fn each(
+        &self,
+        method: &dyn Recovery,
+        condition: Condition,
+        records: Range<usize>,
+        progress: &mut dyn FnMut(usize),
+        take: &mut dyn FnMut(&[Errors]),
+    ) -> Result<(), EvalError> {
+        self.evaluation.recover_each(method, condition, records, &mut |batch| {
+            let errors: Vec<Errors> =
+                batch.par_iter().map(|seen| self.errors(condition.task(), seen)).collect();
+            take(&errors);
+            progress(errors.len());
+            Ok(())
+        })
+    }
+
+    fn errors(&self, task: Task, seen: &Seen) -> Errors {
+        let [a, u] = task.observes();
+        let measured = [a.then_some(&seen.masks.a), u.then_some(&seen.masks.u)];
+        Errors {
+            size: seen.masks.a.size(),
+            distances: measured.map(|mask| mask.map(distance_cells)),
+            covered: measured.into_iter().flatten().filter_map(Coverage::of).collect(),
+            errors: self.evaluation.errors(seen.record, &seen.fields),
+        }
+    }
+}
+
+/// One record's errors under one condition.
+struct Errors {
+    size: usize,
+    /// Cells of distance to the measured channels' sensors.
+    distances: [Option<Vec<usize>>; 2],
+    covered: Vec<Coverage>,
+    /// Recovered minus true values of a and u, \[S, S\] each.
+    errors: [Vec<f32>; 2],
+}

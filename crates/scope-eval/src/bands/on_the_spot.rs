@@ -1,0 +1,159 @@
+//! Bands for one set of sensors, from fresh records of the problem's own solver seen by these very sensors.
+
+use rand::RngExt;
+use rand_distr::StandardNormal;
+use rayon::prelude::*;
+use scope_data::{
+    Channel, Constants,
+    observation::{ContextMasks, Mask},
+};
+use scope_model::Fields;
+use scope_pde::{Generator, Identity, Pde, PdeError, Split, random::Coordinates};
+
+use super::LEVELS;
+use crate::{error::EvalError, recovery::Recovery};
+
+/// Of the fresh records, which are test records: no training set has them.
+const SEED: u64 = 20261213;
+/// Records recovered together.
+const TOGETHER: usize = 32;
+
+/// Fresh records that a method's bands are measured on, for any sensors.
+pub struct OnTheSpot {
+    generator: Generator,
+    records: usize,
+    noise: [f64; 2],
+}
+
+impl OnTheSpot {
+    /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
+    /// and u.
+    pub fn new(pde: Pde, size: usize, records: usize, noise: [f64; 2]) -> Result<Self, EvalError> {
+        if pde == Pde::Cylinder {
+            return Err(EvalError::Mismatch(
+                "fresh cylinder records have other disks than yours: bands cannot be measured on the spot"
+                    .to_owned(),
+            ));
+        }
+        if LEVELS.iter().any(|level| rank(*level, records).is_none()) {
+            return Err(EvalError::Mismatch(format!(
+                "{records} fresh records cannot tell bands of {LEVELS:?}: take at least 19"
+            )));
+        }
+        let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
+        Ok(Self { generator: Generator::new(identity)?, records, noise })
+    }
+
+    /// The half-widths of each level: at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
+    /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
+    /// with probability k / (n + 1).
+    pub fn half_widths(&self, method: &dyn Recovery, masks: &ContextMasks) -> Result<[Fields; 2], EvalError> {
+        let pixels = masks.a.size().pow(2);
+        let mut errors = vec![0.0_f32; self.records * 2 * pixels];
+        for (batch, errors) in errors.chunks_mut(TOGETHER * 2 * pixels).enumerate() {
+            let first = batch * TOGETHER;
+            let records: Vec<usize> = (first..first + errors.len() / (2 * pixels)).collect();
+            self.batch(method, masks, &records, errors)?;
+        }
+        let of = |at: usize| {
+            let mut sizes: Vec<f32> = errors.iter().skip(at).step_by(2 * pixels).copied().collect();
+            sizes.sort_unstable_by(f32::total_cmp);
+            LEVELS.map(|level| rank(level, self.records).map_or(f32::INFINITY, |rank| sizes[rank - 1]))
+        };
+        let widths: Vec<[f32; 2]> = (0..2 * pixels).into_par_iter().map(of).collect();
+        Ok([0, 1].map(|level| {
+            let mut both: Vec<f32> = widths.iter().map(|widths| widths[level]).collect();
+            let u = both.split_off(pixels);
+            Fields { a: both, u }
+        }))
+    }
+
+    /// Writes |error| of some records, \[n, 2, S, S\].
+    fn batch(
+        &self,
+        method: &dyn Recovery,
+        masks: &ContextMasks,
+        records: &[usize],
+        errors: &mut [f32],
+    ) -> Result<(), EvalError> {
+        let constants = method.constants();
+        let truths = records
+            .par_iter()
+            .map(|record| self.generator.record(*record as u64))
+            .collect::<Result<Vec<_>, PdeError>>()?;
+        let mut contexts = Vec::new();
+        for (record, truth) in records.iter().zip(&truths) {
+            contexts.extend(self.channel(*record, Channel::A, &truth.a, &masks.a, &constants));
+            contexts.extend(self.channel(*record, Channel::U, &truth.u, &masks.u, &constants));
+        }
+        let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
+        let pixels = masks.a.size().pow(2);
+        for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
+            let got = fields.a.iter().chain(&fields.u);
+            for ((error, got), truth) in errors.iter_mut().zip(got).zip(truth.a.iter().chain(&truth.u)) {
+                *error = (f64::from(*got) - truth).abs() as f32;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is seen of a channel: its values with their noise, and where.
+    fn channel(
+        &self,
+        record: usize,
+        channel: Channel,
+        field: &[f64],
+        mask: &Mask,
+        constants: &Constants,
+    ) -> Vec<f32> {
+        let noise = self.noise[channel as usize];
+        let mut stream =
+            Coordinates::new("band-noise").number(SEED).number(record as u64).text(channel.name()).stream();
+        let mut seen = vec![0.0; 2 * field.len()];
+        for point in mask.points() {
+            let error: f64 = stream.sample(StandardNormal);
+            seen[point] = constants.of(channel).store(field[point] + noise * error);
+            seen[field.len() + point] = 1.0;
+        }
+        seen
+    }
+}
+
+/// Which of n sorted errors holds a further one with probability `level` or a little more; none if all n are too few.
+pub fn rank(level: f64, records: usize) -> Option<usize> {
+    let rank = (level * (records + 1) as f64).ceil() as usize;
+    (1..=records).contains(&rank).then_some(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn few_records_tell_no_wide_band() {
+        assert_eq!((rank(0.95, 18), rank(0.95, 19), rank(0.68, 99)), (None, Some(19), Some(68)));
+    }
+
+    proptest! {
+        /// Of n + 1 errors, each left out in turn lies within the band of the others exactly as often as stated, or up to one in
+        /// n + 1 more often.
+        #[test]
+        fn errors_left_out_are_covered_as_stated(
+            errors in prop::collection::hash_set(0..1_000_000_u32, 21..60),
+            level in 0.05..0.95_f64,
+        ) {
+            let errors: Vec<u32> = errors.into_iter().collect();
+            let n = errors.len() - 1;
+            let covered = (0..=n).filter(|left_out| {
+                let mut others = errors.clone();
+                let fresh = others.swap_remove(*left_out);
+                others.sort_unstable();
+                rank(level, n).is_none_or(|rank| fresh <= others[rank - 1])
+            });
+            let share = covered.count() as f64 / (n + 1) as f64;
+            let most = level + 1.0 / (n + 1) as f64;
+            prop_assert!(share >= level - 1e-12 && share <= most + 1e-12, "{share} of {level}");
+        }
+    }
+}

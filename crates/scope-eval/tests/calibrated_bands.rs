@@ -1,0 +1,133 @@
+//! Bands measured on some records hold what they promise on others.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use scope_data::{
+    Constants, Dataset, Request, generate,
+    observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, gather_context},
+};
+use scope_eval::{
+    Banded, Evaluation, ExactRecovery, Recovery,
+    bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
+};
+use scope_pde::{Identity, Pde, Split};
+
+const SIZE: usize = 32;
+
+fn method() -> ExactRecovery {
+    ExactRecovery::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap()
+}
+
+fn records(folder: &Path, seed: u64, count: usize) -> Dataset {
+    let identity = Identity { pde: Pde::Poisson, seed, split: Split::Test, resolution: SIZE };
+    let out = folder.join(seed.to_string());
+    generate(&Request { identity, count, shard: None }, &out, |_| true).unwrap();
+    Dataset::open(&out).unwrap()
+}
+
+fn conditions(names: &[&str]) -> Vec<Condition> {
+    names.iter().map(|name| name.parse().unwrap()).collect()
+}
+
+/// 400 records to measure on and 400 fresh ones: coverage within two points of what is promised, also between two numbers of
+/// sensors that were measured; and none beyond them.
+#[test]
+fn bands_cover_fresh_records_as_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    let (known, fresh) = (records(folder.path(), 1, 400), records(folder.path(), 2, 400));
+    let evaluation = |data, mask_seed| Evaluation { data, mask_seed, records: 400, batch: 100 };
+    let measured = conditions(&["forward/cluster/1024", "inverse/uniform/500", "inverse/uniform/1024"]);
+    let calibration = Calibration { evaluation: evaluation(&known, CALIBRATION_MASK_SEED) };
+    let mut heard = 0;
+    let bands = calibration.bands(&method(), &measured, &mut |done| heard = done).unwrap();
+    assert_eq!((heard, bands.records, bands.shape_records), (3 * 400, 300, 100));
+    bands.check().unwrap();
+    let banded = Banded { method: method(), bands: Some(bands) };
+    let test = evaluation(&fresh, TEST_MASK_SEED);
+    let between = conditions(&["inverse/uniform/700"]);
+    for condition in measured.iter().chain(&between) {
+        let scores = test.condition(&banded, *condition, &mut |_| ()).unwrap();
+        for (measure, level) in
+            [("a/within68", 68.0), ("a/within95", 95.0), ("u/within68", 68.0), ("u/within95", 95.0)]
+        {
+            let shares: Vec<f64> = scores.measures[measure].iter().flatten().copied().collect();
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            assert!(shares.len() > 390, "{condition}: {} records have bands", shares.len());
+            let off = if between.contains(condition) { 3.0 } else { 2.0 };
+            assert!((mean - level).abs() < off, "{condition} {measure}: {mean}");
+        }
+    }
+    let few = Evaluation { records: 5, ..test };
+    for beyond in conditions(&["inverse/uniform/2048", "inverse/block/1024", "forward/uniform/250"]) {
+        let scores = few.condition(&banded, beyond, &mut |_| ()).unwrap();
+        assert!(!scores.measures.contains_key("a/within68"), "{beyond}");
+    }
+}
+
+#[test]
+fn few_records_make_no_bands() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = records(folder.path(), 1, 20);
+    let evaluation = Evaluation { data: &data, mask_seed: 1, records: 20, batch: 20 };
+    let made =
+        Calibration { evaluation }.bands(&method(), &conditions(&["forward/uniform/500"]), &mut |_| ());
+    assert!(made.unwrap_err().to_string().contains("bands need 40 records, and there are 20"));
+}
+
+/// The exact posterior states its own bands.
+#[test]
+fn the_exact_posterior_covers_as_it_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = records(folder.path(), 3, 200);
+    let evaluation = Evaluation { data: &data, mask_seed: 1, records: 200, batch: 50 };
+    let condition = "inverse/uniform/1024".parse().unwrap();
+    let scores = evaluation.condition(&method().with_bands(), condition, &mut |_| ()).unwrap();
+    for (measure, level) in [("a/within68", 68.0), ("a/within95", 95.0)] {
+        let mean = scores.measures[measure].iter().flatten().sum::<f64>() / 200.0;
+        assert!((mean - level).abs() < 2.0, "{measure}: {mean}");
+    }
+}
+
+/// Measured for one set of sensors, bands hold for records seen by it, pixel by pixel.
+#[test]
+fn bands_measured_on_the_spot_hold_for_these_sensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = records(folder.path(), 4, 300);
+    let method = method();
+    let condition: Condition = "inverse/cluster/500".parse().unwrap();
+    let masks = MaskSampler::new(Pde::Poisson, 9, SIZE).masks(Namespace::Test, 5, condition, None);
+    let spot = |noise| OnTheSpot::new(Pde::Poisson, SIZE, 199, noise).unwrap();
+    let widths = spot([0.0; 2]).half_widths(&method, &masks).unwrap();
+    let mut within = [0.0; 2];
+    for record in 0..data.len() {
+        let mut context = vec![0.0; 4 * SIZE * SIZE];
+        gather_context(&data.pair(record), &masks, &mut context);
+        let fields = method.recover(&context).unwrap().remove(0);
+        let scaling = data.meta().a.scaling();
+        for (level, widths) in widths.iter().enumerate() {
+            let inside = |k: usize| {
+                let truth = scaling.physical(data.pair(record).a()[k]) as f32;
+                (fields.a[k] - truth).abs() <= widths.a[k]
+            };
+            within[level] += (0..SIZE * SIZE).filter(|k| inside(*k)).count() as f64;
+        }
+    }
+    for (share, level) in within.iter().zip([0.68, 0.95]) {
+        let share = share / (300 * SIZE * SIZE) as f64;
+        assert!((share - level).abs() < 0.02, "{share} of {level}");
+    }
+    // u is zero on the edge, and known there; noise of the sensors makes bands wider.
+    assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
+    let noisy = spot([0.0, 1e-3]).half_widths(&method, &masks).unwrap();
+    let sum = |field: &[f32]| field.iter().sum::<f32>();
+    assert!(sum(&noisy[0].u) > 1.5 * sum(&widths[0].u));
+}
+
+#[test]
+fn what_cannot_be_measured_on_the_spot_is_refused() {
+    let refused = |pde, records| OnTheSpot::new(pde, SIZE, records, [0.0; 2]).err().unwrap().to_string();
+    assert!(refused(Pde::Cylinder, 100).contains("other disks than yours"));
+    assert!(refused(Pde::Poisson, 18).contains("take at least 19"));
+}
