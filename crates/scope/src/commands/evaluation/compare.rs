@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use scope_eval::{Paired, Record, compare};
+use scope_eval::{Paired, Record, compare, is_within};
 use serde::Serialize;
 
 use super::evaluations;
@@ -56,7 +56,7 @@ impl CompareCommand {
         anyhow::ensure!(!shared.is_empty(), "{} is not covered by both evaluations", asked());
         let mut lines = Vec::new();
         for condition in shared {
-            for measure in a.results.conditions[condition].keys() {
+            for measure in a.results.conditions[condition].keys().filter(|measure| !is_within(measure)) {
                 let (condition, measure) = (condition.clone(), measure.clone());
                 let paired = compare(&a, &b, &condition, &measure)?;
                 lines.push(Line { condition, measure, paired });

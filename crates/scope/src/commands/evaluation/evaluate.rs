@@ -12,16 +12,21 @@ use scope_data::{
     observation::{Condition, TEST_MASK_SEED},
     write_whole,
 };
-use scope_engine::{Device, Dtype};
+use scope_engine::Device;
 use scope_eval::{
-    DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery, Results,
+    Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery,
+    Results,
 };
-use scope_model::{Precision, Reconstructor, WeightFile};
+use scope_model::{Precision, Reconstructor};
 use scope_pde::Pde;
 
 use super::exact;
 use crate::{
-    commands::{Outcome, device::DeviceArguments, models::weight_file, pde_names},
+    commands::{
+        Outcome,
+        device::{DeviceArguments, precision},
+        models, pde_names,
+    },
     terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
@@ -32,7 +37,8 @@ Examples:
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
   scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
-  scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson";
+  scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson
+  scope evaluate --method exact --pde poisson --data data/poisson-test --limit 100 --coverage";
 
 /// Contexts recovered together.
 const BATCH: usize = 64;
@@ -70,6 +76,10 @@ pub(crate) struct EvaluateCommand {
     /// Where PROTOCOL.json and the per-record PROTOCOL.npz go [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its card,
+    /// and always measured)
+    #[arg(long, requires = "method")]
+    coverage: bool,
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
@@ -92,13 +102,10 @@ impl EvaluateCommand {
     }
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
-        let path = weight_file(run)?;
-        let file = WeightFile::read(&path)?;
+        let found = models::catalogue().find(&run.to_string_lossy())?;
+        let file = found.open()?;
         let device = self.device.open()?;
-        let precision = match device.training_precision() {
-            Dtype::Bf16 => Precision::Bf16,
-            _ => Precision::F32,
-        };
+        let precision = precision(&device);
         let model = Reconstructor::from_file(file, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
         if data.meta().split.name() == "train" {
@@ -107,13 +114,24 @@ impl EvaluateCommand {
                 self.data.display()
             ));
         }
-        let identity = self.identity(computed(&device, precision), network_identity(&path, &model)?, data);
-        self.measure(data, &model, identity, &self.protocol.conditions(data.meta().pde))
+        let method = MethodIdentity::of_network(model.about(), model.parameters(), found.hash()?);
+        let identity = self.identity(computed(&device, precision), method, data);
+        let bands = found.card.and_then(|card| card.bands);
+        if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
+            warn(
+                "these are the records that the model's error bands were measured on: judge the bands by others",
+            );
+        }
+        let banded = Banded { method: model, bands };
+        self.measure(data, &banded, identity, &self.protocol.conditions(data.meta().pde))
     }
 
     /// The exact posterior, on the conditions that have one.
     fn evaluate_exact(&self, pde: Pde, data: &Dataset) -> anyhow::Result<Outcome> {
-        let method = exact::method(pde, data)?;
+        let mut method = exact::method(pde, data)?;
+        if self.coverage {
+            method = method.with_bands();
+        }
         let conditions = exact::conditions(&method, self.protocol)?;
         let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
         let outcome = self.device.pool()?.install(|| self.measure(data, &method, identity, &conditions))?;
@@ -244,13 +262,6 @@ fn computed(device: &Device, precision: Precision) -> String {
         Precision::Bf16 => "bf16",
     };
     format!("{place} {precision}")
-}
-
-/// Who a network in a weight file is.
-fn network_identity(path: &Path, model: &Reconstructor) -> anyhow::Result<MethodIdentity> {
-    let weights = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let hash = blake3::hash(&weights).to_string();
-    Ok(MethodIdentity::of_network(model.about(), model.parameters(), hash))
 }
 
 fn table(results: &Results) -> Table {

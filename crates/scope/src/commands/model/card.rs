@@ -80,6 +80,7 @@ impl ModelCard {
             },
             range: ranges(&data),
             held_out,
+            bands: None,
         };
         let path = Card::beside(&self.model);
         card.write(&path)?;

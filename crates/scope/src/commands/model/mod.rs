@@ -1,5 +1,6 @@
 //! `scope model`: models, their cards and their sizes.
 
+mod calibrate;
 mod card;
 mod info;
 mod list;
@@ -19,6 +20,8 @@ pub(crate) enum ModelCommand {
     Pack(pack::ModelPack),
     /// Write a model's card from its run and its evaluations
     Card(card::ModelCard),
+    /// Measure a model's error bands on held-out records, into its card
+    Calibrate(calibrate::ModelCalibrate),
 }
 
 impl ModelCommand {
@@ -28,6 +31,7 @@ impl ModelCommand {
             ModelCommand::Info(info) => info.run(),
             ModelCommand::Pack(pack) => pack.run(),
             ModelCommand::Card(card) => card.run(),
+            ModelCommand::Calibrate(calibrate) => calibrate.run(),
         }
     }
 }

@@ -28,8 +28,8 @@ pub(super) struct ExactArguments {
     #[arg(long, requires = "method", value_parser = pde_names())]
     pde: Option<Pde>,
     /// The standard deviation of the measurements' errors in physical units, one for both channels or one each for a and u [default:
-    /// rounding to float32]
-    #[arg(long, value_name = "S[,S]", requires = "method", value_parser = noise)]
+    /// rounding to float32]; a model does not know of it, only --calibrate does
+    #[arg(long, value_name = "S[,S]", value_parser = noise)]
     noise: Option<Noise>,
     /// Also write N draws of both fields from their distribution given the sensors
     #[arg(long, value_name = "N", requires = "method", default_value_t = 0, hide_default_value = true)]
@@ -37,6 +37,13 @@ pub(super) struct ExactArguments {
     /// Points along each axis for --method; a model has its own
     #[arg(long, value_name = "S", requires = "method", default_value_t = 128, value_parser = resolution)]
     resolution: usize,
+}
+
+impl ExactArguments {
+    /// The noise that was stated, of a and of u.
+    pub(super) fn stated_noise(&self) -> [f64; 2] {
+        self.noise.map_or([0.0; 2], |noise| [noise.a, noise.u])
+    }
 }
 
 /// Reads one or two standard deviations.
@@ -90,10 +97,6 @@ impl ExactMethod {
         self.prior.resolution()
     }
 
-    pub(super) fn samples(&self) -> usize {
-        self.samples
-    }
-
     /// What it is, in words.
     pub(super) fn describe(&self) -> String {
         format!("the exact posterior, noise {:.2e} of a and {:.2e} of u", self.noise.a, self.noise.u)
@@ -110,6 +113,7 @@ impl ExactMethod {
                 remarks: remarks(&posterior, readings.len(), deviations.u),
                 deviation: Some(single(deviations.fields)),
                 samples: samples.into_iter().map(single).collect(),
+                bands: None,
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::{self, BufWriter, Write},
     path::Path,
 };
 
@@ -23,42 +23,70 @@ use super::{
 /// Results on their way to disk: fields are written as they come.
 pub(super) struct ResultFolder {
     staged: StagedFolder,
-    /// One for each of [`Recovered::arrays`].
-    arrays: Vec<BufWriter<File>>,
+    arrays: Vec<ArrayFile>,
+    size: usize,
     count: usize,
+    added: usize,
     drawn: usize,
 }
 
-impl ResultFolder {
-    /// Begins a folder for fields of `count` problems: \[S, S\] for one, \[count, S, S\] for more; of samples, N to a problem,
-    /// \[N, S, S\] or \[count, N, S, S\].
-    pub(super) fn create(out: &Path, count: usize, method: &Method) -> anyhow::Result<Self> {
-        let staged = StagedFolder::create(out)?;
-        let size = method.resolution();
-        let begin = |(name, each): (&str, Option<usize>)| {
-            let path = staged.path(name);
-            let problems = (count != 1).then_some(count);
-            let shape: Vec<usize> = problems.into_iter().chain(each).chain([size, size]).collect();
-            let file = File::create(&path).and_then(|file| {
-                let mut file = BufWriter::new(file);
-                file.write_all(&Header::new(Dtype::F32, &shape).to_bytes())?;
-                Ok(file)
-            });
-            file.with_context(|| format!("cannot write {}", path.display()))
-        };
-        let arrays = method.arrays().into_iter().map(begin).collect::<anyhow::Result<_>>()?;
-        Ok(Self { staged, arrays, count, drawn: 0 })
+/// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count, N, S, S\].
+struct ArrayFile {
+    name: String,
+    /// Numbers of a problem.
+    each: usize,
+    file: BufWriter<File>,
+}
+
+impl ArrayFile {
+    fn write(&mut self, values: impl Iterator<Item = f32>) -> io::Result<()> {
+        let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+        self.file.write_all(&bytes)
     }
 
-    /// Adds the fields of the next problem.
+    /// Writes a problem that has no such array.
+    fn skip(&mut self) -> io::Result<()> {
+        let each = self.each;
+        self.write(std::iter::repeat_n(f32::NAN, each))
+    }
+}
+
+impl ResultFolder {
+    /// Begins a folder for fields of `count` problems on S x S points.
+    pub(super) fn create(out: &Path, count: usize, size: usize) -> anyhow::Result<Self> {
+        let staged = StagedFolder::create(out)?;
+        Ok(Self { staged, arrays: Vec::new(), size, count, added: 0, drawn: 0 })
+    }
+
+    /// Adds the fields of the next problem. An array that only some problems have is NaN for the others.
     pub(super) fn add(&mut self, recovered: &Recovered) -> anyhow::Result<()> {
-        for (array, fields) in self.arrays.iter_mut().zip(recovered.arrays()) {
-            for field in fields {
-                let bytes: Vec<u8> = field.iter().flat_map(|value| value.to_le_bytes()).collect();
-                array.write_all(&bytes).context("cannot write the fields")?;
+        let own = recovered.arrays();
+        for (name, fields) in &own {
+            if !self.arrays.iter().any(|array| array.name == *name) {
+                let array = self.begin(name, fields.len());
+                self.arrays.push(array.with_context(|| format!("cannot write {name}"))?);
             }
         }
+        for array in &mut self.arrays {
+            let written = match own.iter().find(|(name, _)| *name == array.name) {
+                Some((_, fields)) => array.write(fields.iter().flat_map(|field| field.iter().copied())),
+                None => array.skip(),
+            };
+            written.with_context(|| format!("cannot write {}", array.name))?;
+        }
+        self.added += 1;
         Ok(())
+    }
+
+    /// Begins an array that problems before did not have.
+    fn begin(&self, name: &str, fields: usize) -> io::Result<ArrayFile> {
+        let mut file = BufWriter::new(File::create(self.staged.path(name))?);
+        let (problems, several) = ((self.count != 1).then_some(self.count), (fields != 1).then_some(fields));
+        let shape: Vec<usize> = problems.into_iter().chain(several).chain([self.size, self.size]).collect();
+        file.write_all(&Header::new(Dtype::F32, &shape).to_bytes())?;
+        let mut array = ArrayFile { name: name.to_owned(), each: fields * self.size * self.size, file };
+        (0..self.added).try_for_each(|_| array.skip())?;
+        Ok(array)
     }
 
     /// Draws a problem: `fields.png`, or `fields-1.png` and so on where there are several.
@@ -77,14 +105,9 @@ impl ResultFolder {
             heading.push_str(&format!(": problem {name}"));
         }
         let sensors = picture::sensors(context, &method.constants());
-        let rows = picture::rows(
-            method.pde(),
-            context,
-            &sensors,
-            &recovered.fields,
-            recovered.deviation.as_ref(),
-            None,
-        );
+        let spread = recovered.spread();
+        let spread = spread.as_ref().map(|(title, fields)| (title.as_str(), *fields));
+        let rows = picture::rows(method.pde(), context, &sensors, &recovered.fields, spread, None);
         self.staged.write(&file, &field_panels(&heading, &rows).to_png()?)?;
         Ok(())
     }
@@ -92,8 +115,9 @@ impl ResultFolder {
     /// Writes the summary, and gives the folder its name.
     pub(super) fn finish(self, summary: &Summary) -> anyhow::Result<()> {
         for array in self.arrays {
-            let file = array.into_inner().context("cannot write the fields")?;
-            file.sync_all().context("cannot write the fields")?;
+            let name = array.name;
+            let file = array.file.into_inner().with_context(|| format!("cannot write {name}"))?;
+            file.sync_all().with_context(|| format!("cannot write {name}"))?;
         }
         self.staged.write("summary.json", &serde_json::to_vec_pretty(summary)?)?;
         Ok(self.staged.finish()?)

@@ -4,20 +4,33 @@ use scope_data::{
     Constants,
     observation::{Sensor, SensorError, UserContext},
 };
-use scope_engine::Dtype;
-use scope_eval::trust::Known;
-use scope_model::{Fields, Found, Precision, Reconstructor};
+use scope_eval::trust::{Known, Trust};
+use scope_model::{Fields, Found, Reconstructor};
 use scope_pde::{Pde, cylinder::Disk};
 
-use super::exact::ExactMethod;
-use crate::commands::{device::DeviceArguments, models};
+use super::{
+    bands::{BandSource, RecoveredBands},
+    exact::ExactMethod,
+};
+use crate::commands::{
+    device::{DeviceArguments, precision},
+    models,
+};
 
 /// A way from sensors to fields. Another one is another variant.
 pub(super) enum Method {
-    /// One pass of a trained network.
-    Network { model: Box<Reconstructor>, found: Box<Found>, blake3: String },
+    /// One pass of a trained network, and bands about what it gives.
+    Network(Box<Network>),
     /// The exact posterior, where it exists.
     Exact(Box<ExactMethod>),
+}
+
+/// A trained network.
+pub(super) struct Network {
+    model: Reconstructor,
+    found: Found,
+    blake3: String,
+    bands: BandSource,
 }
 
 /// What a method makes of a context.
@@ -29,55 +42,81 @@ pub(super) struct Recovered {
     pub(super) samples: Vec<Fields>,
     /// What the method itself has to say against it.
     pub(super) remarks: Vec<String>,
+    /// Measured bands of a network, or why there are none.
+    pub(super) bands: Option<Result<RecoveredBands, String>>,
 }
 
 impl Recovered {
-    /// The fields of each file that [`Method::arrays`] names, in its order.
-    pub(super) fn arrays(&self) -> Vec<Vec<&[f32]>> {
-        let mut arrays: Vec<Vec<&[f32]>> = Vec::new();
-        for fields in [Some(&self.fields), self.deviation.as_ref()].into_iter().flatten() {
-            arrays.extend([vec![&fields.a[..]], vec![&fields.u[..]]]);
-        }
+    fn alone(fields: Fields) -> Self {
+        Self { fields, deviation: None, samples: Vec::new(), remarks: Vec::new(), bands: None }
+    }
+
+    /// Files and the fields that each holds.
+    pub(super) fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
+        let mut kinds: Vec<(String, Vec<&Fields>)> = vec![(String::new(), vec![&self.fields])];
+        kinds.extend(self.deviation.iter().map(|deviation| ("_sd".to_owned(), vec![deviation])));
         if !self.samples.is_empty() {
-            arrays.push(self.samples.iter().map(|sample| &sample.a[..]).collect());
-            arrays.push(self.samples.iter().map(|sample| &sample.u[..]).collect());
+            kinds.push(("_samples".to_owned(), self.samples.iter().collect()));
         }
-        arrays
+        if let Some(Ok(bands)) = &self.bands {
+            let levels = bands.summary.levels.iter().zip(&bands.half_widths);
+            kinds.extend(levels.map(|(level, widths)| (format!("_band{:.0}", 100.0 * level), vec![widths])));
+        }
+        let both = |(kind, fields): (String, Vec<&'a Fields>)| {
+            let a = fields.iter().map(|fields| &fields.a[..]).collect();
+            let u = fields.iter().map(|fields| &fields.u[..]).collect();
+            [(format!("a{kind}.npy"), a), (format!("u{kind}.npy"), u)]
+        };
+        kinds.into_iter().flat_map(both).collect()
+    }
+
+    /// How far the fields may be off, to be drawn: what it is, and its values.
+    pub(super) fn spread(&self) -> Option<(String, &Fields)> {
+        match (&self.deviation, &self.bands) {
+            (Some(deviation), _) => Some(("standard deviation".to_owned(), deviation)),
+            (None, Some(Ok(bands))) => Some((
+                format!("{:.0}% band, half-width", 100.0 * bands.summary.levels[0]),
+                &bands.half_widths[0],
+            )),
+            _ => None,
+        }
     }
 }
 
 impl Method {
     /// A trained network, by name, folder or file.
-    pub(super) fn network(name: &str, device: &DeviceArguments) -> anyhow::Result<Self> {
+    pub(super) fn network(
+        name: &str,
+        device: &DeviceArguments,
+        calibrate: Option<usize>,
+        noise: [f64; 2],
+    ) -> anyhow::Result<Self> {
         let found = models::catalogue().find(name)?;
         let file = found.open()?;
         let device = device.open()?;
-        let precision = match device.training_precision() {
-            Dtype::Bf16 => Precision::Bf16,
-            _ => Precision::F32,
-        };
-        let model = Reconstructor::from_file(file, &device, precision)?;
+        let model = Reconstructor::from_file(file, &device, precision(&device))?;
         let blake3 = found.hash()?;
-        Ok(Self::Network { model: Box::new(model), found: Box::new(found), blake3 })
+        let bands = BandSource::new(&model, found.card.as_ref(), calibrate, noise)?;
+        Ok(Self::Network(Box::new(Network { model, found, blake3, bands })))
     }
 
     pub(super) fn pde(&self) -> Pde {
         match self {
-            Method::Network { model, .. } => model.about().pde,
+            Method::Network(network) => network.model.about().pde,
             Method::Exact(method) => method.pde(),
         }
     }
 
     pub(super) fn constants(&self) -> Constants {
         match self {
-            Method::Network { model, .. } => model.about().constants,
+            Method::Network(network) => network.model.about().constants,
             Method::Exact(method) => method.constants(),
         }
     }
 
     pub(super) fn resolution(&self) -> usize {
         match self {
-            Method::Network { model, .. } => model.about().config.resolution(),
+            Method::Network(network) => network.model.about().config.resolution(),
             Method::Exact(method) => method.resolution(),
         }
     }
@@ -85,32 +124,21 @@ impl Method {
     /// What is known of it besides what it computes.
     pub(super) fn known(&self) -> Known<'_> {
         match self {
-            Method::Network { model, found, .. } => Known {
-                training: model.about().training.as_ref(),
-                card: found.card.as_ref(),
-                held_out: found.held_out.as_ref(),
+            Method::Network(network) => Known {
+                training: network.model.about().training.as_ref(),
+                card: network.found.card.as_ref(),
+                held_out: network.found.held_out.as_ref(),
             },
             Method::Exact(_) => Known::default(),
         }
     }
 
-    /// The files it fills, and how many fields of a problem each holds if that is more than one.
-    pub(super) fn arrays(&self) -> Vec<(&'static str, Option<usize>)> {
-        let mut names = vec![("a.npy", None), ("u.npy", None)];
-        if let Method::Exact(method) = self {
-            names.extend([("a_sd.npy", None), ("u_sd.npy", None)]);
-            if method.samples() > 0 {
-                names.extend(["a_samples.npy", "u_samples.npy"].map(|name| (name, Some(method.samples()))));
-            }
-        }
-        names
-    }
-
     /// Its name, where it is or what it is, and the hash of its file.
     pub(super) fn identity(&self) -> (String, String, Option<String>) {
         match self {
-            Method::Network { found, blake3, .. } => {
-                (found.name().unwrap_or("unnamed").to_owned(), found.shown(), Some(blake3.clone()))
+            Method::Network(network) => {
+                let name = network.found.name().unwrap_or("unnamed").to_owned();
+                (name, network.found.shown(), Some(network.blake3.clone()))
             }
             Method::Exact(method) => ("exact".to_owned(), method.describe(), None),
         }
@@ -124,14 +152,27 @@ impl Method {
     /// Recovers the fields of contexts; none depends on the others.
     pub(super) fn recover(&self, contexts: &[&UserContext]) -> anyhow::Result<Vec<Recovered>> {
         match self {
-            Method::Network { model, .. } => {
+            Method::Network(network) => {
                 let contexts: Vec<f32> = contexts.iter().flat_map(|context| context.context()).collect();
-                let fields = model.recover(&contexts)?;
-                let alone =
-                    |fields| Recovered { fields, deviation: None, samples: Vec::new(), remarks: Vec::new() };
-                Ok(fields.into_iter().map(alone).collect())
+                let fields = network.model.recover(&contexts)?;
+                Ok(fields.into_iter().map(Recovered::alone).collect())
             }
             Method::Exact(method) => contexts.iter().map(|context| method.recover(context)).collect(),
         }
+    }
+
+    /// Puts bands about a recovery, or says why not. The exact posterior has standard deviations
+    /// instead.
+    pub(super) fn band(
+        &self,
+        recovered: &mut Recovered,
+        context: &UserContext,
+        trust: &Trust,
+    ) -> anyhow::Result<()> {
+        if let Method::Network(network) = self {
+            let Network { model, bands, .. } = network.as_ref();
+            recovered.bands = Some(bands.of(model, context, &recovered.fields, trust)?);
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! `scope recover`: complete fields from someone's own sensors.
 
+mod bands;
 mod exact;
 mod folder;
 mod method;
@@ -12,7 +13,7 @@ use std::{
 };
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, builder::TypedValueParser};
 use scope_data::{
     observation::UserContext,
     sensors::{SensorFile, SensorSet},
@@ -35,6 +36,7 @@ Examples:
   scope recover --model runs/darcy --sensors measurements.npz --out recovered --json
   zcat log.csv.gz | scope recover --model poisson --sensors - --out recovered
   scope recover --model cylinder --sensors probes.csv --geometry 40,64,10 --out recovered
+  scope recover --model poisson --sensors sensors.csv --noise 0.01,1e-4 --calibrate 200 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --noise 0.01,1e-4 --samples 20 --out recovered
 
 A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, or the values under a and u; a column
@@ -57,12 +59,17 @@ pub(crate) struct RecoverCommand {
     /// Measurements: CSV, JSON, .npy or .npz; "-" for standard input
     #[arg(long, value_name = "FILE")]
     sensors: PathBuf,
-    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy and u_sd.npy
+    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy and u_sd.npy, with a model
+    /// a_band68.npy and its like, where its error bands are known
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The cylinder's disk in pixels, for problems whose file gives none
     #[arg(long, value_name = "CX,CY,R", value_parser = disk)]
     geometry: Option<Disk>,
+    /// Measure a model's error bands for these very sensors, on N fresh records of the problem's own solver, instead of
+    /// taking those of its card
+    #[arg(long, value_name = "N", conflicts_with = "method", value_parser = clap::value_parser!(u16).range(19..=2000).map(usize::from))]
+    calibrate: Option<usize>,
     /// Draw the first N problems
     #[arg(long, value_name = "N", default_value_t = 1)]
     pictures: usize,
@@ -91,9 +98,10 @@ impl RecoverCommand {
         file.notes().iter().for_each(|line| note(line));
         let method = self.method()?;
         self.require_fit(&file, &method)?;
-        let folder = ResultFolder::create(&self.out, file.len(), &method)?;
+        let folder = ResultFolder::create(&self.out, file.len(), method.resolution())?;
         let (summary, spent) = self.recover(&file, &method, folder)?;
         warn_of(&summary.problems);
+        note_missing_bands(&summary.problems);
         match self.json {
             true => print_json(&summary)?,
             false => summary.say(&self.out, spent),
@@ -105,7 +113,9 @@ impl RecoverCommand {
     fn method(&self) -> anyhow::Result<Method> {
         match (&self.model, ExactMethod::asked(&self.exact, &self.device)?) {
             (_, Some(exact)) => Ok(Method::Exact(Box::new(exact))),
-            (Some(model), None) => Method::network(model, &self.device),
+            (Some(model), None) => {
+                Method::network(model, &self.device, self.calibrate, self.exact.stated_noise())
+            }
             (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
         }
     }
@@ -145,9 +155,10 @@ impl RecoverCommand {
             let contexts: Vec<&UserContext> = placed.iter().map(|(_, context)| context).collect();
             let recovered = method.recover(&contexts)?;
             spent += begin.elapsed();
-            for ((name, context), recovered) in placed.iter().zip(recovered) {
-                folder.add(&recovered)?;
+            for ((name, context), mut recovered) in placed.iter().zip(recovered) {
                 let trust = self.trust(method, context, &recovered).with_context(|| name.clone())?;
+                method.band(&mut recovered, context, &trust)?;
+                folder.add(&recovered)?;
                 if summaries.len() < self.pictures {
                     folder.draw(name, method, context, &recovered)?;
                 }
@@ -207,5 +218,18 @@ fn warn_of(problems: &[ProblemSummary]) {
     all.iter().take(MOST_WARNINGS).for_each(|line| warn(line));
     if all.len() > MOST_WARNINGS {
         warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
+    }
+}
+
+/// Says why there are no error bands, if there are not.
+fn note_missing_bands(problems: &[ProblemSummary]) {
+    let without: Vec<&String> =
+        problems.iter().filter_map(|problem| problem.without_bands.as_ref()).collect();
+    match without[..] {
+        [] => {}
+        [reason] => note(&format!("no error bands: {reason}")),
+        [reason, ..] => {
+            note(&format!("no error bands for {} problems; for the first of them: {reason}", without.len()));
+        }
     }
 }

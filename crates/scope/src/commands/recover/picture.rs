@@ -21,13 +21,13 @@ pub(crate) fn sensors(context: &UserContext, constants: &Constants) -> Fields {
     Fields { a: physical(Channel::A), u: physical(Channel::U) }
 }
 
-/// A row of panels for each channel.
+/// A row of panels for each channel; `spread` is how far it may be off, with its title.
 pub(crate) fn rows<'a>(
     pde: Pde,
     context: &'a UserContext,
     sensors: &'a Fields,
     recovered: &'a Fields,
-    deviation: Option<&'a Fields>,
+    spread: Option<(&'a str, &'a Fields)>,
     truth: Option<&'a Truth>,
 ) -> Vec<FieldRow<'a>> {
     let size = context.masks.a.size();
@@ -50,8 +50,8 @@ pub(crate) fn rows<'a>(
             let title = format!("error: {:.1}% in L2", truth.percent[channel as usize]);
             panel(title, of(&truth.apart), None, Measure::Difference)
         }));
-        let spread = |fields| panel("standard deviation".into(), of(fields), None, Measure::Deviation);
-        panels.extend(deviation.map(spread));
+        let spread = spread.map(|(title, fields)| panel(title.into(), of(fields), None, Measure::Deviation));
+        panels.extend(spread);
         FieldRow { name: format!("{}: {}", channel.name(), pde.channels()[channel as usize]), size, panels }
     };
     Channel::BOTH.map(row).into()

@@ -6,7 +6,10 @@ use scope_data::{observation::UserContext, sensors::SensorFile};
 use scope_eval::trust::Trust;
 use serde::Serialize;
 
-use super::method::{Method, Recovered};
+use super::{
+    bands::BandSummary,
+    method::{Method, Recovered},
+};
 use crate::terminal::{Table, grouped, say};
 
 /// The most problems that are listed on a terminal.
@@ -49,6 +52,12 @@ pub(super) struct ProblemSummary {
     /// The relative L2 error of a and u that the method itself expects, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected_percent: Option<[f64; 2]>,
+    /// Measured bands about the fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bands: Option<BandSummary>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) without_bands: Option<String>,
     /// What the method itself has to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) remarks: Vec<String>,
@@ -71,6 +80,8 @@ impl ProblemSummary {
             expected_percent: recovered.deviation.as_ref().map(|deviation| {
                 [expected_error(&fields.a, &deviation.a), expected_error(&fields.u, &deviation.u)]
             }),
+            bands: recovered.bands.as_ref().and_then(|bands| Some(bands.as_ref().ok()?.summary.clone())),
+            without_bands: recovered.bands.as_ref().and_then(|bands| bands.as_ref().err().cloned()),
             remarks: recovered.remarks.clone(),
             trust,
         }
@@ -112,9 +123,15 @@ impl Summary {
         }
         let each = if count > 1 { " each" } else { "" };
         say(&format!("a and u on {size} x {size} in {ms:.0} ms{each} ({})", self.method.file));
-        let known = self.problems.iter().any(|problem| problem.expected_percent.is_some());
-        let deviations = if known { " with their standard deviations" } else { "" };
-        say(&format!("wrote {}: a.npy, u.npy{deviations}, a picture, summary.json", out.display()));
+        let any = |has: fn(&ProblemSummary) -> bool| self.problems.iter().any(has);
+        let spread =
+            match (any(|problem| problem.expected_percent.is_some()), any(|problem| problem.bands.is_some()))
+            {
+                (true, _) => " with their standard deviations",
+                (false, true) => " with their error bands",
+                (false, false) => "",
+            };
+        say(&format!("wrote {}: a.npy, u.npy{spread}, a picture, summary.json", out.display()));
     }
 
     fn say_one(&self, one: &ProblemSummary) {
@@ -132,6 +149,16 @@ impl Summary {
         }
         if let Some([a, u]) = one.expected_percent {
             say(&format!("expected error in L2: {a:.2}% for a and {u:.2}% for u"));
+        }
+        if let Some(BandSummary { levels, mean_half_width: [a, u], measured_on, .. }) = &one.bands {
+            for (k, level) in levels.iter().enumerate() {
+                let percent = 100.0 * level;
+                say(&format!(
+                    "{percent:.0}% of pixels lie within +-{:.2e} for a and +-{:.2e} for u on average",
+                    a[k], u[k]
+                ));
+            }
+            say(&format!("(measured on {measured_on})"));
         }
         let misfit = one.trust.misfit_percent;
         let named = [("a", misfit.a), ("u", misfit.u)];

@@ -1,0 +1,115 @@
+//! `scope model calibrate`: a model's error bands, measured on held-out records and written into its card.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use scope_data::Dataset;
+use scope_eval::{
+    Evaluation, Protocol,
+    bands::{CALIBRATION_MASK_SEED, Calibration},
+};
+use scope_model::{Card, Found, Reconstructor, bands::Bands};
+use scope_pde::Split;
+
+use crate::{
+    commands::{
+        Outcome,
+        device::{DeviceArguments, precision},
+        models,
+    },
+    terminal::{Progress, grouped, say},
+};
+
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Example:
+  scope data generate poisson --count 600 --split test --seed 20261113 --out data/poisson-bands
+  scope model calibrate --model models/poisson.safetensors --data data/poisson-bands
+  scope evaluate --run models/poisson.safetensors --data data/poisson-test --protocol all --out evals/poisson
+
+The records must be others than those of training and of the card's held-out errors. `scope evaluate` then measures how many
+pixels lie within the bands, and `scope recover` writes them beside the fields.";
+
+/// Contexts recovered together.
+const BATCH: usize = 64;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ModelCalibrate {
+    /// A weight file with its card beside it, or a model's name
+    #[arg(long, value_name = "FILE|NAME")]
+    model: String,
+    /// Records that neither training nor the card's evaluations have seen
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The first N records only: a quarter of them for the bands' shape, the others for their width
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    records: usize,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+impl ModelCalibrate {
+    pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        let found = models::catalogue().find(&self.model)?;
+        let (path, mut card) = self.card(&found)?;
+        let data = Dataset::open(&self.data)?;
+        require_fresh(&card, &data)?;
+        let bands = self.measure(&found, &data)?;
+        bands.check().map_err(|problem| anyhow::anyhow!("the bands measured make no sense: {problem}"))?;
+        let (layouts, records) = (bands.layouts.len(), bands.records);
+        card.bands = Some(bands);
+        card.write(&path)?;
+        say(&format!(
+            "wrote {}: bands for {layouts} tasks and layouts, measured on {} records",
+            path.display(),
+            grouped(records)
+        ));
+        Ok(Outcome::Success)
+    }
+
+    /// The model's card, and its file.
+    fn card(&self, found: &Found) -> anyhow::Result<(PathBuf, Card)> {
+        match (found.path(), &found.card) {
+            (Some(weights), Some(card)) => Ok((Card::beside(weights), card.clone())),
+            (None, _) => anyhow::bail!("{} is inside this program: name its weight file", self.model),
+            (Some(_), None) => anyhow::bail!(
+                "{} has no card that bands could be written into: make one with scope model card",
+                self.model
+            ),
+        }
+    }
+
+    fn measure(&self, found: &Found, data: &Dataset) -> anyhow::Result<Bands> {
+        let file = found.open()?;
+        let device = self.device.open()?;
+        let model = Reconstructor::from_file(file, &device, precision(&device))?;
+        let records = self.records.min(data.len());
+        let evaluation = Evaluation { data, mask_seed: CALIBRATION_MASK_SEED, records, batch: BATCH };
+        evaluation.require_fit(&model)?;
+        let conditions = Protocol::All.conditions(data.meta().pde);
+        let progress = Progress::new("measuring", records * conditions.len());
+        let bands = Calibration { evaluation }.bands(&model, &conditions, &mut |done| progress.at(done))?;
+        progress.finish();
+        Ok(bands)
+    }
+}
+
+/// Refuses records that the model was trained on, or that its held-out errors are of.
+fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
+    let meta = data.meta();
+    let (origin, split) = (meta.origin.describe(meta.pde), meta.split);
+    let folder: &Path = data.folder();
+    let hash = meta.blake3.get("fields.npy").map(String::as_str);
+    anyhow::ensure!(
+        hash != Some(card.data.blake3.as_str()) && (split != Split::Train || origin != card.data.origin),
+        "{} holds records that the model was trained on ({origin}): generate others with --split test and another --seed",
+        folder.display()
+    );
+    anyhow::ensure!(
+        split != Split::Test || origin != card.held_out.origin,
+        "{} holds records that the card's held-out errors were measured on ({origin}): generate others with another --seed",
+        folder.display()
+    );
+    Ok(())
+}

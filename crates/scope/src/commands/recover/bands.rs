@@ -1,0 +1,178 @@
+//! Error bands about a network's fields: those of its card, or measured for the very sensors on the spot.
+
+use std::cell::RefCell;
+
+use scope_data::{
+    Channel,
+    observation::{ContextMasks, UserContext},
+};
+use scope_eval::{
+    bands::{LEVELS, OnTheSpot},
+    trust::{Trust, Warning, task_of},
+};
+use scope_model::{About, Card, Fields, Reconstructor, bands::Bands};
+use serde::Serialize;
+
+use crate::terminal::grouped;
+
+/// With fewer measurements than this within the wider band, the band does not hold for them.
+const FEWEST_WITHIN: f64 = 0.6;
+
+/// How to have bands that the card has not.
+const REMEDY: &str = "to measure them for these very sensors, add --calibrate 200";
+
+/// A network's bands, for measurements with a stated noise of a and u.
+pub(super) struct BandSource {
+    noise: [f64; 2],
+    origin: Origin,
+}
+
+/// Where they come from.
+enum Origin {
+    /// Its card, if that has any.
+    Card(Option<Box<Bands>>),
+    /// Fresh records, for each set of sensors; sets in a row are mostly the same.
+    Measured { on: Box<OnTheSpot>, records: usize, last: RefCell<Option<(ContextMasks, [Fields; 2])>> },
+}
+
+/// The bands of one recovery.
+pub(super) struct RecoveredBands {
+    pub(super) half_widths: [Fields; 2],
+    pub(super) summary: BandSummary,
+}
+
+/// What is said of them.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct BandSummary {
+    /// The shares of pixels that lie within.
+    pub(super) levels: [f64; 2],
+    meaning: &'static str,
+    /// What they were measured on.
+    pub(super) measured_on: String,
+    /// Means over pixels, of a and of u at each level.
+    pub(super) mean_half_width: [[f64; 2]; 2],
+    /// The share of the measurements themselves that lie within, of a and of u at each level.
+    measurements_within: [Option<[f64; 2]>; 2],
+}
+
+const MEANING: &str = "on average over fields drawn like the training data, this share of all pixels is no further from the truth than the half-width there; for one field it may be more or less";
+
+impl BandSource {
+    /// Of the card, or measured on so many fresh records.
+    pub(super) fn new(
+        model: &Reconstructor,
+        card: Option<&Card>,
+        calibrate: Option<usize>,
+        noise: [f64; 2],
+    ) -> anyhow::Result<Self> {
+        let About { pde, config, .. } = model.about();
+        let origin = match calibrate {
+            Some(records) => {
+                let on = Box::new(OnTheSpot::new(*pde, config.resolution(), records, noise)?);
+                Origin::Measured { on, records, last: RefCell::default() }
+            }
+            None => Origin::Card(card.and_then(|card| card.bands.clone()).map(Box::new)),
+        };
+        Ok(Self { noise, origin })
+    }
+
+    /// The bands about recovered fields, or why there are none.
+    pub(super) fn of(
+        &self,
+        model: &Reconstructor,
+        context: &UserContext,
+        fields: &Fields,
+        trust: &Trust,
+    ) -> anyhow::Result<Result<RecoveredBands, String>> {
+        if let Some(warning) = trust.warnings.iter().find(|warning| speaks_against(warning)) {
+            return Ok(Err(warning.to_string()));
+        }
+        let (levels, half_widths, measured_on) = match &self.origin {
+            Origin::Card(bands) => match self.of_card(bands.as_deref(), context) {
+                Ok(found) => found,
+                Err(reason) => return Ok(Err(reason)),
+            },
+            Origin::Measured { on, records, last } => {
+                let known = last.take().filter(|(masks, _)| *masks == context.masks);
+                let half_widths = match known {
+                    Some((_, half_widths)) => half_widths,
+                    None => on.half_widths(model, &context.masks)?,
+                };
+                last.replace(Some((context.masks.clone(), half_widths.clone())));
+                let on = format!("{} fresh records seen by these very sensors", grouped(*records));
+                (LEVELS, half_widths, on)
+            }
+        };
+        let measurements_within =
+            Channel::BOTH.map(|channel| self.within(model, context, fields, &half_widths, channel));
+        let wide = measurements_within.iter().flatten().map(|[_, wide]| *wide);
+        if let Some(share) = wide.min_by(f64::total_cmp).filter(|share| *share < FEWEST_WITHIN) {
+            return Ok(Err(format!(
+                "only {:.0}% of the measurements lie within the band that should hold {:.0}%: they are noisier than those it was measured with, or do not obey this problem",
+                100.0 * share,
+                100.0 * levels[1]
+            )));
+        }
+        let [low, high] = &half_widths;
+        let mean_half_width = [[mean(&low.a), mean(&high.a)], [mean(&low.u), mean(&high.u)]];
+        let summary =
+            BandSummary { levels, meaning: MEANING, measured_on, mean_half_width, measurements_within };
+        Ok(Ok(RecoveredBands { half_widths, summary }))
+    }
+
+    /// Levels, half-widths and what they were measured on.
+    fn of_card(
+        &self,
+        bands: Option<&Bands>,
+        context: &UserContext,
+    ) -> Result<([f64; 2], [Fields; 2], String), String> {
+        let bands = bands.ok_or_else(|| format!("the model has none in its card; {REMEDY}"))?;
+        if self.noise.iter().any(|noise| *noise > 0.0) {
+            return Err(format!("those of the card were measured without noise; {REMEDY}"));
+        }
+        let task = task_of(&context.measured).ok_or("nothing was measured")?;
+        let found = bands.of(task, &context.masks).map_err(|reason| format!("{reason}; {REMEDY}"))?;
+        let [fewer, more] = found.between.map(grouped);
+        let number = if fewer == more { fewer } else { format!("{fewer} and {more}") };
+        let records = grouped(bands.records);
+        let on = format!("{records} held-out records with {number} sensors as in {}", found.like);
+        Ok((found.levels, found.half_widths, on))
+    }
+
+    /// The shares of a channel's measurements that lie within bands about the recovery, give or take twice their noise.
+    fn within(
+        &self,
+        model: &Reconstructor,
+        context: &UserContext,
+        fields: &Fields,
+        half_widths: &[Fields; 2],
+        channel: Channel,
+    ) -> Option<[f64; 2]> {
+        let (mask, field) = match channel {
+            Channel::A => (&context.measured.a, &fields.a),
+            Channel::U => (&context.measured.u, &fields.u),
+        };
+        let (scaling, slack) = (model.about().constants.of(channel), 2.0 * self.noise[channel as usize]);
+        let share = |widths: &Fields| {
+            let widths = if channel == Channel::A { &widths.a } else { &widths.u };
+            let holds = |point: &usize| {
+                let measured = scaling.physical(context.values[channel as usize][*point]);
+                (f64::from(field[*point]) - measured).abs() <= f64::from(widths[*point]) + slack
+            };
+            mask.points().filter(holds).count() as f64 / mask.count() as f64
+        };
+        (mask.count() > 0).then(|| half_widths.each_ref().map(share))
+    }
+}
+
+fn mean(field: &[f32]) -> f64 {
+    field.iter().copied().map(f64::from).sum::<f64>() / field.len().max(1) as f64
+}
+
+/// Whether measurements are unlike all that bands could have been measured on.
+fn speaks_against(warning: &Warning) -> bool {
+    matches!(
+        warning,
+        Warning::OutsideRange { .. } | Warning::PoorFit { .. } | Warning::NoGeometry | Warning::Task(_)
+    )
+}
