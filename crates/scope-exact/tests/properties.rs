@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use scope_data::{Channel, Constants};
-use scope_exact::{ExactError, Fields, Method, Noise, Posterior, Prior, Reading};
+use scope_exact::{DENSE_LIMIT, ExactError, Fields, Method, Noise, Posterior, Prior, Reading};
 use scope_pde::{Generator, Identity, Pde, Split, elliptic::Elliptic, random::PeriodicField};
 
 const EXACT: [Pde; 3] = [Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes];
@@ -188,6 +188,33 @@ fn repeated_measurements_are_averaged() {
     assert!(pairs(&twice.mean().unwrap(), &once.mean().unwrap()) < 1e-12);
     let (twice, once) = (twice.deviations(0).unwrap(), once.deviations(0).unwrap());
     assert!(pairs(&twice.fields, &once.fields) < 1e-12);
+}
+
+/// 9,000 readings on the full grid are more than a factor is made for. Here they are nine readings each of 1,000 places, which say
+/// what one reading with a third of the noise says, and that has a factor.
+#[test]
+fn more_sensors_than_a_factor_is_made_for_give_the_same_answer() {
+    let prior = Prior::new(Pde::Poisson, 128).unwrap();
+    for (channel, noise) in [(Channel::A, Noise { a: 3e-3, u: 0.0 }), (Channel::U, Noise { a: 0.0, u: 4e-5 })]
+    {
+        let points: Vec<(Channel, usize)> = (0..1000).map(|k| (channel, (k * 7919) % (128 * 128))).collect();
+        let once = seen(Pde::Poisson, 128, &points);
+        let nine: Vec<Reading> = once.iter().flat_map(|reading| [*reading; 9]).collect();
+        assert!(nine.len() > DENSE_LIMIT);
+        let few = prior.given(&once, noise).unwrap();
+        let many = prior.given(&nine, Noise { a: 3.0 * noise.a, u: 3.0 * noise.u }).unwrap();
+        assert!(
+            matches!(many.method(), Method::ConjugateGradients { converged: true, .. }),
+            "{:?}",
+            many.method()
+        );
+        let (few, many) = (few.mean().unwrap(), many.mean().unwrap());
+        let size = |field: &[f64]| field.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for (few, many) in [(&few.a, &many.a), (&few.u, &many.u)] {
+            let apart: Vec<f64> = few.iter().zip(many).map(|(x, y)| x - y).collect();
+            assert!(size(&apart) < 1e-3 * size(few), "{channel:?}: {}", size(&apart) / size(few));
+        }
+    }
 }
 
 /// A perfect sensor read twice has a singular covariance: a floor of noise takes its place, and is told.
