@@ -132,8 +132,7 @@ mod tests {
     fn products_are_found_again() {
         let size = 64;
         let axis = axis_cells(size);
-        let mut mask = Mask::empty(size);
-        [130, 1000, 2222, 4000].into_iter().for_each(|point| drop(mask.insert(point)));
+        let mask = Mask::from_fn(size, |i, j| [130, 1000, 2222, 4000].contains(&(i * size + j)));
         let cells = distance_cells(&mask);
         let (x, y) = (|cell: usize| 1.0 + 0.3 * cell as f64, |cell: usize| 2.0 / (1.0 + cell as f64));
         let d = |cell: usize| 0.1 + cell as f64;
@@ -141,7 +140,7 @@ mod tests {
         let mut sums = Sums::new(2, [false, true]);
         for number in 0..2 {
             let error = |at: usize| {
-                let sign = if at % 3 == 0 { -1.0 } else { 1.0 };
+                let sign = if at.is_multiple_of(3) { -1.0 } else { 1.0 };
                 sign * (1.0 + number as f64) * x(axis[at / size]) * y(axis[at % size]) * d(cells[at])
             };
             let errors: Vec<f32> = (0..size * size).map(|at| error(at) as f32).collect();
