@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{ModelError, Precision, Reconstructor, WeightFile};
+use scope_model::{ModelError, Precision, Reconstructor, WeightFile, bands::Bands};
 use scope_pde::Pde;
 use serde_json::json;
 
 use super::{Outcome, models, pde_names, training::train_on_the_spot};
 use crate::terminal::{Table, note, print_json, say, warn};
 use folder::DemoFolder;
-use problem::{Direction, Problem};
+use problem::{Direction, Problem, Solved};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -44,15 +44,25 @@ pub(crate) struct Demo {
     json: bool,
 }
 
+/// What the demo recovers with.
+struct DemoModel {
+    model: Reconstructor,
+    /// What `--model` calls it.
+    name: String,
+    bands: Option<Bands>,
+}
+
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let folder = DemoFolder::open(&self.out)?;
         let device = Device::all_threads();
-        let Some((model, name)) = self.model(&folder, &device)? else { return Ok(Outcome::Interrupted) };
+        let Some(DemoModel { model, name, bands }) = self.model(&folder, &device)? else {
+            return Ok(Outcome::Interrupted);
+        };
         let problem = Problem::fresh(&model, self.record)?;
         let solved = Direction::BOTH
             .into_iter()
-            .map(|direction| problem.solve(&model, direction))
+            .map(|direction| problem.solve(&model, bands.as_ref(), direction))
             .collect::<anyhow::Result<Vec<_>>>()?;
         for recovery in &solved {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
@@ -67,22 +77,13 @@ impl Demo {
             }))?;
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&["what is measured", "error of a", "error of u"]);
-        for recovery in &solved {
-            let [a, u] = recovery.percent.map(|percent| format!("{percent:.1}%"));
-            table.row([recovery.direction.measured(recovery.sensors()), a, u]);
-        }
-        say(&format!(
-            "{table}\n(relative L2 errors of both complete fields, {} x {} points)",
-            problem.size(),
-            problem.size()
-        ));
+        say_errors(&solved, problem.size());
         self.say_next(&name, &problem);
         Ok(Outcome::Success)
     }
 
-    /// The shipped model of the problem, or one trained on the spot; and what `--model` calls it.
-    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<Option<(Reconstructor, String)>> {
+    /// The shipped model of the problem, or one trained on the spot.
+    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<Option<DemoModel>> {
         let open = |file: WeightFile| Reconstructor::from_file(file, device, Precision::F32);
         match models::catalogue().find(self.pde.name()) {
             Ok(found) => {
@@ -92,7 +93,8 @@ impl Demo {
                     self.pde,
                     found.shown()
                 ));
-                Ok(Some((open(found.open()?)?, self.pde.name().to_owned())))
+                let (model, name) = (open(found.open()?)?, self.pde.name().to_owned());
+                Ok(Some(DemoModel { model, name, bands: found.card.and_then(|card| card.bands) }))
             }
             Err(ModelError::Unknown { .. }) => {
                 self.begin(&format!(
@@ -109,7 +111,8 @@ impl Demo {
                     return Ok(None);
                 };
                 let path = folder.keep("model.safetensors", &weights)?;
-                Ok(Some((open(WeightFile::read(&path)?)?, path.display().to_string())))
+                let (model, name) = (open(WeightFile::read(&path)?)?, path.display().to_string());
+                Ok(Some(DemoModel { model, name, bands: None }))
             }
             Err(error) => Err(error.into()),
         }
@@ -133,6 +136,28 @@ impl Demo {
              scope data generate {pde} --count 20000 --out data/{pde}\n  \
              scope train --pde {pde} --data data/{pde} --model small --minutes 60 --out runs/{pde}",
             pde = self.pde
+        ));
+    }
+}
+
+/// The errors of each recovery, and how many pixels lie within its bands, if the model has any.
+fn say_errors(solved: &[Solved], size: usize) {
+    let level = solved.iter().find_map(|recovery| Some(recovery.within()?.0));
+    let mut table =
+        Table::new(&["what is measured", "error of a", "error of u", "a within band", "u within band"]);
+    for recovery in solved {
+        let [a, u] = recovery.percent.map(|percent| format!("{percent:.1}%"));
+        let shares = recovery.within().map(|(_, shares)| shares);
+        let [a_within, u_within] = [0, 1].map(|channel| {
+            shares.map_or("-".to_owned(), |shares| format!("{:.0}%", 100.0 * shares[channel]))
+        });
+        table.row([recovery.direction.measured(recovery.sensors()), a, u, a_within, u_within]);
+    }
+    say(&format!("{table}\n(relative L2 errors of both complete fields, {size} x {size} points)"));
+    if let Some(level) = level {
+        say(&format!(
+            "(bands were measured on other records, and hold {:.0}% of all pixels on average over records)",
+            100.0 * level
         ));
     }
 }

@@ -9,7 +9,10 @@ use scope_data::{
     },
 };
 use scope_eval::figure::{Drawing, field_panels};
-use scope_model::{Fields, Reconstructor};
+use scope_model::{
+    Fields, Reconstructor,
+    bands::{Bands, FieldBands},
+};
 use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
 
 use crate::commands::recover::{Truth, measured, picture_rows};
@@ -72,11 +75,30 @@ pub(super) struct Solved {
     truth: Truth,
     /// Relative L2 errors of a and u.
     pub(super) percent: [f64; 2],
+    /// The model's error bands for these sensors, if it has any.
+    bands: Option<FieldBands>,
 }
 
 impl Solved {
     pub(super) fn sensors(&self) -> usize {
         self.sensors.len()
+    }
+
+    /// The level of the narrower band, and the shares of the pixels of a and u that lie within it.
+    pub(super) fn within(&self) -> Option<(f64, [f64; 2])> {
+        let bands = self.bands.as_ref()?;
+        let share = |apart: &[f32], widths: &[f32]| {
+            let held = apart.iter().zip(widths).filter(|(apart, width)| apart.abs() <= **width).count();
+            held as f64 / apart.len() as f64
+        };
+        let (apart, widths) = (&self.truth.apart, &bands.half_widths[0]);
+        Some((bands.levels[0], [share(&apart.a, &widths.a), share(&apart.u, &widths.u)]))
+    }
+
+    /// The narrower band, to be drawn.
+    fn spread(&self) -> Option<(String, &Fields)> {
+        let bands = self.bands.as_ref()?;
+        Some((format!("{:.0}% band, half-width", 100.0 * bands.levels[0]), &bands.half_widths[0]))
     }
 }
 
@@ -104,7 +126,12 @@ impl Problem {
     }
 
     /// Measures one field at random points, and recovers both.
-    pub(super) fn solve(&self, model: &Reconstructor, direction: Direction) -> anyhow::Result<Solved> {
+    pub(super) fn solve(
+        &self,
+        model: &Reconstructor,
+        bands: Option<&Bands>,
+        direction: Direction,
+    ) -> anyhow::Result<Solved> {
         let channel = direction.channel();
         let condition = Condition::new(direction.task(), Family::Uniform, SENSORS)?;
         let sampler = MaskSampler::new(self.pde, TEST_MASK_SEED, self.size);
@@ -121,7 +148,8 @@ impl Problem {
         let truth = self.compare(&recovered);
         let measured = measured(&context, &model.about().constants);
         let percent = truth.percent;
-        Ok(Solved { direction, sensors, context, measured, recovered, truth, percent })
+        let bands = bands.and_then(|bands| bands.of(direction.task(), &context.masks).ok());
+        Ok(Solved { direction, sensors, context, measured, recovered, truth, percent, bands })
     }
 
     fn compare(&self, recovered: &Fields) -> Truth {
@@ -154,9 +182,11 @@ impl Problem {
 
     /// Both directions, a row for each field.
     pub(super) fn picture(&self, solved: &[Solved]) -> Drawing {
-        let rows = solved.iter().flat_map(|solved| {
+        let spreads: Vec<Option<(String, &Fields)>> = solved.iter().map(Solved::spread).collect();
+        let rows = solved.iter().zip(&spreads).flat_map(|(solved, spread)| {
             let Solved { direction, context, measured, recovered, truth, .. } = solved;
-            let mut rows = picture_rows(self.pde, context, measured, recovered, None, Some(truth));
+            let spread = spread.as_ref().map(|(title, fields)| (title.as_str(), *fields));
+            let mut rows = picture_rows(self.pde, context, measured, recovered, spread, Some(truth));
             rows.iter_mut().for_each(|row| row.name = format!("{} {}", direction.task().name(), row.name));
             rows
         });
