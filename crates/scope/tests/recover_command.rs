@@ -201,6 +201,12 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     let of_run: Value = serde_json::from_str(&of_run).unwrap();
     assert!(of_run["problems"][0]["held_out_percent"]["a"].is_number());
 
+    calibrated(here, weights);
+    let banded = succeed(here, &[&recover[..], &["--model", "small-town", "--out", "banded"]].concat());
+    let banded: Value = serde_json::from_str(&banded).unwrap();
+    assert_eq!(banded["problems"][0]["bands"]["levels"], serde_json::json!([0.68, 0.95]));
+    assert!(here.join("banded/u_band95.npy").is_file());
+
     let typo = refused(here, &[&recover[..], &["--model", "smal-town", "--out", "x"]].concat(), 1);
     assert!(typo.contains("did you mean small-town?"), "{typo}");
     let mut bytes = fs::read(here.join(weights)).unwrap();
@@ -208,6 +214,32 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     fs::write(here.join(weights), bytes).unwrap();
     let changed = refused(here, &[&recover[..], &["--model", "small-town", "--out", "x"]].concat(), 1);
     assert!(changed.contains("its card says"), "{changed}");
+}
+
+/// Gives a model with a card error bands, from records that neither training nor its evaluation has seen.
+fn calibrated(here: &Path, weights: &str) {
+    let calibrate = ["model", "calibrate", "--model", weights, "--device", "cpu", "--data"];
+    let trained = refused(here, &[&calibrate[..], &["train"]].concat(), 1);
+    assert!(trained.contains("train holds records that the model was trained on"), "{trained}");
+    let tested = refused(here, &[&calibrate[..], &["test"]].concat(), 1);
+    assert!(
+        tested.contains("test holds records that the card's held-out errors were measured on"),
+        "{tested}"
+    );
+    let generate = ["data", "generate", "poisson", "--resolution", "32", "--split", "test", "--seed", "9"];
+    succeed(here, &[&generate[..], &["--count", "40", "--out", "others"]].concat());
+    let card = || fs::read_to_string(here.join("models/small-town.toml")).unwrap();
+    let before = card();
+    let said = succeed(here, &[&calibrate[..], &["others"]].concat());
+    assert!(said.contains("bands for 15 tasks and layouts, measured on 30 records"), "{said}");
+    let added = card().strip_prefix(&before).map(str::to_owned);
+    assert!(added.unwrap().trim_start().starts_with("[bands]"), "the rest of the card stays as it was");
+    let no_card = refused(here, &["model", "calibrate", "--model", "run", "--data", "others"], 1);
+    assert!(no_card.contains("run has no card that bands could be written into"), "{no_card}");
+    let evaluate = ["evaluate", "--data", "test", "--device", "cpu", "--run", weights, "--out", "within"];
+    let told = succeed(here, &evaluate);
+    assert!(told.contains("forward/uniform/500  a/within68"), "{told}");
+    assert!(succeed(here, &["report", "within", "--tables", "bands"]).contains("inverse/uniform"));
 }
 
 /// The demo's own advice works as it is printed.
@@ -279,8 +311,17 @@ fn the_terminal_has_manners() {
     assert!(colours("always") && !colours("never") && !colours("auto"));
     let commands =
         ["demo", "recover", "data generate", "data merge", "data import", "data check", "data info", "mask"];
-    let more =
-        ["train", "adapt", "evaluate", "compare", "model list", "model info", "model pack", "model card"];
+    let more = [
+        "train",
+        "adapt",
+        "evaluate",
+        "compare",
+        "model list",
+        "model info",
+        "model pack",
+        "model card",
+        "model calibrate",
+    ];
     for command in
         commands.iter().chain(&more).chain(&["doctor", "bench infer", "bench train", "completions"])
     {

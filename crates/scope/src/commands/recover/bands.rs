@@ -29,8 +29,10 @@ pub(super) struct BandSource {
 
 /// Where they come from.
 enum Origin {
-    /// Its card, if that has any.
-    Card(Option<Box<Bands>>),
+    /// Nowhere: the card has none, or there is no card.
+    None,
+    /// Its card.
+    Card(Box<Bands>),
     /// Fresh records, for each set of sensors; sets in a row are mostly the same.
     Measured { on: Box<OnTheSpot>, records: usize, last: RefCell<Option<(ContextMasks, [Fields; 2])>> },
 }
@@ -71,7 +73,10 @@ impl BandSource {
                 let on = Box::new(OnTheSpot::new(*pde, config.resolution(), records, noise)?);
                 Origin::Measured { on, records, last: RefCell::default() }
             }
-            None => Origin::Card(card.and_then(|card| card.bands.clone()).map(Box::new)),
+            None => {
+                let bands = card.and_then(|card| card.bands.clone());
+                bands.map_or(Origin::None, |bands| Origin::Card(Box::new(bands)))
+            }
         };
         Ok(Self { noise, origin })
     }
@@ -84,11 +89,12 @@ impl BandSource {
         fields: &Fields,
         trust: &Trust,
     ) -> anyhow::Result<Result<RecoveredBands, String>> {
-        if let Some(warning) = trust.warnings.iter().find(|warning| speaks_against(warning)) {
+        if let Some(warning) = trust.warnings.iter().find(|warning| self.is_overruled_by(warning)) {
             return Ok(Err(warning.to_string()));
         }
         let (levels, half_widths, measured_on) = match &self.origin {
-            Origin::Card(bands) => match self.of_card(bands.as_deref(), context) {
+            Origin::None => return Ok(Err(format!("the model's card has none; {REMEDY}"))),
+            Origin::Card(bands) => match self.of_card(bands, context) {
                 Ok(found) => found,
                 Err(reason) => return Ok(Err(reason)),
             },
@@ -120,13 +126,23 @@ impl BandSource {
         Ok(Ok(RecoveredBands { half_widths, summary }))
     }
 
+    /// Whether measurements are unlike all that bands were measured on. Measured with the stated noise, bands know how far
+    /// measurements may be from the recovery.
+    fn is_overruled_by(&self, warning: &Warning) -> bool {
+        match warning {
+            _ if matches!(self.origin, Origin::None) => false,
+            Warning::OutsideRange { .. } | Warning::NoGeometry | Warning::Task(_) => true,
+            Warning::PoorFit { .. } => matches!(self.origin, Origin::Card(_)),
+            _ => false,
+        }
+    }
+
     /// Levels, half-widths and what they were measured on.
     fn of_card(
         &self,
-        bands: Option<&Bands>,
+        bands: &Bands,
         context: &UserContext,
     ) -> Result<([f64; 2], [Fields; 2], String), String> {
-        let bands = bands.ok_or_else(|| format!("the model has none in its card; {REMEDY}"))?;
         if self.noise.iter().any(|noise| *noise > 0.0) {
             return Err(format!("those of the card were measured without noise; {REMEDY}"));
         }
@@ -167,12 +183,4 @@ impl BandSource {
 
 fn mean(field: &[f32]) -> f64 {
     field.iter().copied().map(f64::from).sum::<f64>() / field.len().max(1) as f64
-}
-
-/// Whether measurements are unlike all that bands could have been measured on.
-fn speaks_against(warning: &Warning) -> bool {
-    matches!(
-        warning,
-        Warning::OutsideRange { .. } | Warning::PoorFit { .. } | Warning::NoGeometry | Warning::Task(_)
-    )
 }

@@ -101,7 +101,6 @@ impl RecoverCommand {
         let folder = ResultFolder::create(&self.out, file.len(), method.resolution())?;
         let (summary, spent) = self.recover(&file, &method, folder)?;
         warn_of(&summary.problems);
-        note_missing_bands(&summary.problems);
         match self.json {
             true => print_json(&summary)?,
             false => summary.say(&self.out, spent),
@@ -218,18 +217,5 @@ fn warn_of(problems: &[ProblemSummary]) {
     all.iter().take(MOST_WARNINGS).for_each(|line| warn(line));
     if all.len() > MOST_WARNINGS {
         warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
-    }
-}
-
-/// Says why there are no error bands, if there are not.
-fn note_missing_bands(problems: &[ProblemSummary]) {
-    let without: Vec<&String> =
-        problems.iter().filter_map(|problem| problem.without_bands.as_ref()).collect();
-    match without[..] {
-        [] => {}
-        [reason] => note(&format!("no error bands: {reason}")),
-        [reason, ..] => {
-            note(&format!("no error bands for {} problems; for the first of them: {reason}", without.len()));
-        }
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct ProblemSummary {
     bands: Option<BandSummary>,
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) without_bands: Option<String>,
+    without_bands: Option<String>,
     /// What the method itself has to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) remarks: Vec<String>,
@@ -123,6 +123,7 @@ impl Summary {
         }
         let each = if count > 1 { " each" } else { "" };
         say(&format!("a and u on {size} x {size} in {ms:.0} ms{each} ({})", self.method.file));
+        self.say_missing_bands();
         let any = |has: fn(&ProblemSummary) -> bool| self.problems.iter().any(has);
         let spread =
             match (any(|problem| problem.expected_percent.is_some()), any(|problem| problem.bands.is_some()))
@@ -167,6 +168,19 @@ impl Summary {
             .filter_map(|(name, value)| value.map(|value| format!("{value:.1}% for {name}")))
             .collect();
         say(&format!("distance from the measurements themselves: {}", shown.join(", ")));
+    }
+
+    /// Says why there are no error bands, if there are not.
+    fn say_missing_bands(&self) {
+        let without: Vec<&String> =
+            self.problems.iter().filter_map(|problem| problem.without_bands.as_ref()).collect();
+        match without[..] {
+            [] => {}
+            [reason] => say(&format!("no error bands: {reason}")),
+            [reason, ..] => {
+                say(&format!("no error bands for {} problems; the first: {reason}", grouped(without.len())));
+            }
+        }
     }
 
     fn say_many(&self, many: &[ProblemSummary]) {

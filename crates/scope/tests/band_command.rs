@@ -1,0 +1,136 @@
+//! Error bands about what a network recovers, as a user meets them.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use std::{fmt::Write, fs, path::Path};
+
+use scope_data::{
+    Constants,
+    npy::MappedArray,
+    observation::{Condition, MaskSampler, Namespace},
+};
+use scope_engine::Device;
+use scope_model::{About, Model, Preset, WeightKind};
+use scope_pde::{Generator, Identity, Pde, Record, Split};
+use serde_json::Value;
+
+use program::{refused, succeed};
+
+fn fresh(size: usize, index: u64) -> Record {
+    let identity = Identity { pde: Pde::Poisson, seed: 77, split: Split::Test, resolution: size };
+    Generator::new(identity).unwrap().record(index).unwrap()
+}
+
+/// Rows of measurements under a condition.
+fn measurements(problem: &str, record: &Record, size: usize, condition: &str) -> String {
+    let condition: Condition = condition.parse().unwrap();
+    let masks = MaskSampler::new(Pde::Poisson, 5, size).masks(Namespace::Test, 0, condition, None);
+    let mut rows = String::new();
+    for (name, field, mask) in [("a", &record.a, &masks.a), ("u", &record.u, &masks.u)] {
+        for point in mask.points() {
+            writeln!(rows, "{problem},{},{},{name},{}", point / size, point % size, field[point]).unwrap();
+        }
+    }
+    rows
+}
+
+fn recovered(folder: &Path, model: &str, out: &str, more: &[&str]) -> Vec<Value> {
+    let plain =
+        ["recover", "--model", model, "--sensors", "sensors.csv", "--out", out, "--json", "--device", "cpu"];
+    let summary: Value = serde_json::from_str(&succeed(folder, &[&plain[..], more].concat())).unwrap();
+    summary["problems"].as_array().unwrap().clone()
+}
+
+fn array(path: &Path) -> Vec<f32> {
+    MappedArray::open(path).unwrap().as_f32().unwrap().to_vec()
+}
+
+/// The model that is shipped, on fresh records: bands for sensors like those of the protocol and between them, none beyond.
+#[test]
+fn the_shipped_model_states_bands_that_hold() {
+    let root = tempfile::tempdir().unwrap();
+    let (here, size) = (root.path(), 128);
+    let record = fresh(size, 0);
+    let mut table = String::from("problem,i,j,channel,value\n");
+    let conditions = ["inverse/uniform/500", "forward/uniform/700", "joint/grid/1024", "inverse/uniform/200"];
+    for condition in conditions {
+        table.push_str(&measurements(condition, &record, size, condition));
+    }
+    fs::write(here.join("sensors.csv"), table).unwrap();
+    let problems = recovered(here, "poisson", "out", &[]);
+    let named = |name: &str| array(&here.join("out").join(name));
+    let shape = MappedArray::open(&here.join("out/a_band95.npy")).unwrap().header().shape.clone();
+    assert_eq!(shape, [4, size, size]);
+    for (k, like) in ["inverse/uniform", "forward/uniform", "joint/grid"].iter().enumerate() {
+        let bands = &problems[k]["bands"];
+        assert!(bands["measured_on"].as_str().unwrap().ends_with(&format!("as in {like}")), "{bands}");
+        for (channel, truth) in [("a", &record.a), ("u", &record.u)] {
+            let each = size * size;
+            let field = &named(&format!("{channel}.npy"))[k * each..][..each];
+            // One field: shares of a vary by a few points from record to record, those of u by a dozen.
+            for (level, least, most) in [("68", 0.4, 0.9), ("95", 0.8, 1.0)] {
+                let widths = &named(&format!("{channel}_band{level}.npy"))[k * each..][..each];
+                let inside = |p: &usize| (f64::from(field[*p]) - truth[*p]).abs() <= f64::from(widths[*p]);
+                let share = (0..each).filter(inside).count() as f64 / each as f64;
+                assert!((least..=most).contains(&share), "{like} {channel} {level}: {share}");
+            }
+        }
+    }
+    assert!(problems[1]["bands"]["measured_on"].as_str().unwrap().contains("500 and 1,024 sensors"));
+    let without = problems[3]["without_bands"].as_str().unwrap();
+    assert!(without.contains("measured for 500 to 16384 sensors of a field, not for 200"), "{without}");
+    assert!(without.contains("--calibrate 200"), "{without}");
+    assert!(named("a_band68.npy")[3 * size * size..].iter().all(|width| width.is_nan()));
+}
+
+/// A folder with an untrained model and measurements of u.
+fn with_model(size: usize) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let (pde, config) = (Pde::Poisson, Preset::Tiny.config(size));
+    let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
+    let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
+    model.save(&root.path().join("model.safetensors"), &about, WeightKind::F32).unwrap();
+    let rows = measurements("one", &fresh(size, 3), size, "inverse/uniform/500");
+    fs::write(root.path().join("sensors.csv"), format!("problem,i,j,channel,value\n{rows}")).unwrap();
+    root
+}
+
+#[test]
+fn a_model_without_bands_says_how_to_measure_them() {
+    let root = with_model(32);
+    let plain = recovered(root.path(), "model.safetensors", "plain", &[]);
+    assert!(plain[0]["without_bands"].as_str().unwrap().contains("card has none; to measure them"));
+    assert!(!root.path().join("plain/a_band68.npy").exists());
+}
+
+/// Widths depend on sensors and noise alone: a problem among others has the ones it has alone.
+#[test]
+fn bands_are_measured_for_the_very_sensors() {
+    let root = with_model(32);
+    let bands = |out: &str, more: &[&str]| {
+        let problems = recovered(root.path(), "model.safetensors", out, more);
+        assert!(problems[0]["bands"]["measured_on"].as_str().unwrap().contains("by these very sensors"));
+        array(&root.path().join(out).join("u_band68.npy"))
+    };
+    let alone = bands("alone", &["--calibrate", "19"]);
+    let table = fs::read_to_string(root.path().join("sensors.csv")).unwrap();
+    let rows = table.lines().skip(1).fold(String::new(), |all, row| format!("{all}{row}\n"));
+    fs::write(root.path().join("sensors.csv"), format!("{table}{}", rows.replace("one,", "two,"))).unwrap();
+    let both = bands("both", &["--calibrate", "19", "--threads", "2"]);
+    assert!(both[..1024] == alone && both[1024..] == alone);
+    let noisy = bands("noisy", &["--calibrate", "19", "--noise", "0,1e-3"]);
+    assert!(noisy[..1024] != alone);
+    let few = [
+        "recover",
+        "--model",
+        "model.safetensors",
+        "--sensors",
+        "sensors.csv",
+        "--out",
+        "x",
+        "--calibrate",
+        "18",
+    ];
+    assert!(refused(root.path(), &few, 2).contains("19..=2000"));
+}
