@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One model from nothing in one go: data, training, weights in sixteen and eight bits, evaluation, model card. Needs a card, about as
-# many minutes as are asked for, and two more. What an earlier call has finished is not done again.
+# One model from nothing in one go: data, training, weights in sixteen and eight bits, evaluation, model card, error bands. Needs a card,
+# about as many minutes as are asked for, and a few more. What an earlier call has finished is not done again.
 #
 #   scripts/train-on-card.sh PDE [MINUTES] [RECIPE] [MODEL] [SETTINGS...]
 #   scripts/train-on-card.sh poisson 20 fo small peak_rate=6e-4
@@ -15,7 +15,7 @@ set -euo pipefail
 pde=$1; minutes=${2:-20}; recipe=${3:-full}; model=${4:-small}; shift $(( $# < 4 ? $# : 4 ))
 cd "$(dirname "$0")/.."
 scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; seed=${SEED:-20260913}
-data=${DATA:-/tmp/scope-data}; out=${OUT:-results/$pde}; train=$data/$pde-train; test=$data/$pde-test
+data=${DATA:-/tmp/scope-data}; out=${OUT:-results/$pde}; train=$data/$pde-train; test=$data/$pde-test; bands=$data/$pde-bands
 # The cylinder's flow takes ten times as long to make as any other.
 count=${COUNT:-$([ "$pde" = cylinder ] && echo 20000 || echo 50000)}
 packed=$out/$pde.safetensors; kept=$out/$pde-int16.safetensors; archive=$out/$pde-run.tar.gz
@@ -48,5 +48,9 @@ done
 "$scope" evaluate --run "$packed" --data "$test" --limit 2 --figures 2 --device "$device" --out "$run/pictures" >/dev/null
 "$scope" model card --model "$packed" --run "$run" --data "$train" --eval "$run"/packed/*.json \
     --trained-on "${ON:-one NVIDIA H200}"
-tar -czf "$archive.part" -C "$run" config.toml metrics.jsonl curves.svg eval packed pictures
+generate test "${BAND_RECORDS:-1000}" 20261113 "$bands"
+"$scope" model calibrate --model "$packed" --data "$bands" --device "$device"
+"$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 500 --device "$device" --out "$run/within" >/dev/null
+"$scope" report "$run/within" --tables bands
+tar -czf "$archive.part" -C "$run" config.toml metrics.jsonl curves.svg eval packed within pictures
 mv "$archive.part" "$archive"
