@@ -10,7 +10,7 @@
 # from which the model was packed, and PDE-run.tar.gz with the run's metrics, curves, evaluations and figures.
 #
 # Other variables: DATA (default: /tmp/scope-data) is where records (6.6 GB) and runs go; FROM names weights to go on from, with their own
-# network; RUN is the run folder; COUNT records, RECORDS of them to evaluate on, RESOLUTION, SEED, DEVICE, ON (what the card says it was trained on), SCOPE (the program).
+# network; RUN is the run folder; COUNT records, RECORDS more to evaluate on, BAND_RECORDS more to measure error bands on, RESOLUTION, SEED, DEVICE, ON (what the card says it was trained on), SCOPE (the program).
 set -euo pipefail
 pde=$1; minutes=${2:-20}; recipe=${3:-full}; model=${4:-small}; shift $(( $# < 4 ? $# : 4 ))
 cd "$(dirname "$0")/.."
@@ -48,9 +48,9 @@ done
 "$scope" evaluate --run "$packed" --data "$test" --limit 2 --figures 2 --device "$device" --out "$run/pictures" >/dev/null
 "$scope" model card --model "$packed" --run "$run" --data "$train" --eval "$run"/packed/*.json \
     --trained-on "${ON:-one NVIDIA H200}"
-generate test "${BAND_RECORDS:-1000}" 20261113 "$bands"
+generate test "${BAND_RECORDS:-600}" 20261113 "$bands"
 "$scope" model calibrate --model "$packed" --data "$bands" --device "$device"
-"$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 500 --device "$device" --out "$run/within" >/dev/null
+"$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 300 --device "$device" --out "$run/within" >/dev/null
 "$scope" report "$run/within" --tables bands
 tar -czf "$archive.part" -C "$run" config.toml metrics.jsonl curves.svg eval packed within pictures
 mv "$archive.part" "$archive"

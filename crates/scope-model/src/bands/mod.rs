@@ -4,7 +4,9 @@
 //! widths at several numbers of sensors, and how they vary over the grid, as a product of factors that each depend on one
 //! thing. The half-width of pixel (i, j) of a channel is
 //!
-//!     w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u)
+//! ```text
+//! w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u)
+//! ```
 //!
 //! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law.
 
