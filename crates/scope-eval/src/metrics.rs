@@ -3,7 +3,7 @@
 use scope_data::Scaling;
 
 /// Darcy's permeability is 3 or 12; what is recovered above the midpoint counts as 12.
-const DARCY_MIDPOINT: f64 = 7.5;
+pub const DARCY_MIDPOINT: f64 = 7.5;
 
 /// One field as it was recovered, in physical units, beside what is stored of it.
 #[derive(Clone, Copy, Debug)]

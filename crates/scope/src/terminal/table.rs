@@ -13,8 +13,8 @@ impl Table {
         Self { rows: vec![header.iter().map(|cell| cell.to_string()).collect()] }
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
     }
 }
 

@@ -70,7 +70,14 @@ impl Demo {
         folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
         folder.finish(&json!({ "pde": self.pde.name(), "record": self.record, "model": name }))?;
         if self.json {
-            let errors = |direction: usize| json!({ "a": solved[direction].percent[0], "u": solved[direction].percent[1] });
+            let errors = |direction: usize| {
+                let recovery: &Solved = &solved[direction];
+                let mut errors = json!({ "a": recovery.percent[0], "u": recovery.percent[1] });
+                if let Some(wrong) = recovery.wrong_pixels(self.pde) {
+                    errors["ber"] = json!(wrong);
+                }
+                errors
+            };
             print_json(&json!({
                 "pde": self.pde.name(), "record": self.record, "model": name,
                 "errors_percent": { "forward/uniform/500": errors(0), "inverse/uniform/500": errors(1) },
@@ -78,6 +85,11 @@ impl Demo {
             return Ok(Outcome::Success);
         }
         say_errors(&solved, problem.size());
+        if let [Some(forward), Some(inverse)] = [0, 1].map(|k: usize| solved[k].wrong_pixels(self.pde)) {
+            say(&format!(
+                "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other permeability)"
+            ));
+        }
         self.say_next(&name, &problem);
         Ok(Outcome::Success)
     }
@@ -143,15 +155,17 @@ impl Demo {
 /// The errors of each recovery, and how many pixels lie within its bands, if the model has any.
 fn say_errors(solved: &[Solved], size: usize) {
     let level = solved.iter().find_map(|recovery| Some(recovery.within()?.0));
-    let mut table =
-        Table::new(&["what is measured", "error of a", "error of u", "a within band", "u within band"]);
+    let heads = ["what is measured", "error of a", "error of u", "a within band", "u within band"];
+    let columns = if level.is_some() { heads.len() } else { 3 };
+    let mut table = Table::new(&heads[..columns]);
     for recovery in solved {
-        let [a, u] = recovery.percent.map(|percent| format!("{percent:.1}%"));
+        let errors = recovery.percent.map(|percent| format!("{percent:.1}%"));
         let shares = recovery.within().map(|(_, shares)| shares);
-        let [a_within, u_within] = [0, 1].map(|channel| {
+        let within = [0, 1].map(|channel| {
             shares.map_or("-".to_owned(), |shares| format!("{:.0}%", 100.0 * shares[channel]))
         });
-        table.row([recovery.direction.measured(recovery.sensors()), a, u, a_within, u_within]);
+        let cells = [recovery.direction.measured(recovery.sensors())].into_iter().chain(errors).chain(within);
+        table.row(cells.take(columns));
     }
     say(&format!("{table}\n(relative L2 errors of both complete fields, {size} x {size} points)"));
     if let Some(level) = level {

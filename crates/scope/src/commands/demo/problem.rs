@@ -8,7 +8,10 @@ use scope_data::{
         Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task, UserContext,
     },
 };
-use scope_eval::figure::{Drawing, field_panels};
+use scope_eval::{
+    DARCY_MIDPOINT,
+    figure::{Drawing, field_panels},
+};
 use scope_model::{
     Fields, Reconstructor,
     bands::{Bands, FieldBands},
@@ -82,6 +85,14 @@ pub(super) struct Solved {
 impl Solved {
     pub(super) fn sensors(&self) -> usize {
         self.sensors.len()
+    }
+
+    /// The share of Darcy's pixels that are taken for the other permeability, in percent: the error that results state for it.
+    pub(super) fn wrong_pixels(&self, pde: Pde) -> Option<f64> {
+        let upper = |value: &f32| f64::from(*value) > DARCY_MIDPOINT;
+        let (recovered, truth) = (&self.recovered.a, &self.truth.fields.a);
+        let wrong = recovered.iter().zip(truth).filter(|(a, b)| upper(a) != upper(b)).count();
+        (pde == Pde::Darcy).then(|| 100.0 * wrong as f64 / truth.len() as f64)
     }
 
     /// The level of the narrower band, and the shares of the pixels of a and u that lie within it.
