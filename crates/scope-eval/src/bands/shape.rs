@@ -6,6 +6,8 @@ use super::digits;
 
 /// Rounds of fitting; a handful suffices.
 const ROUNDS: usize = 30;
+/// A place with a smaller share of all pixels cannot tell its factor.
+const FEWEST: f64 = 1e-4;
 /// No factor is smaller: a cell where errors vanish still needs a width.
 const LEAST: f64 = 1e-4;
 
@@ -107,13 +109,13 @@ impl Sums {
     }
 }
 
-/// Divided by their mean over pixels, to three digits; places without pixels take the factor of the place before.
+/// Divided by their mean over pixels, to three digits; places with hardly any pixels take the factor of the place before.
 fn normalised(factors: &[f64], weights: &[f64]) -> Vec<f64> {
     let pixels: f64 = weights.iter().sum();
     let mean = factors.iter().zip(weights).map(|(factor, weight)| factor * weight).sum::<f64>() / pixels;
     let mut last = 1.0;
     let scaled = factors.iter().zip(weights).map(|(factor, weight)| {
-        if *weight > 0.0 {
+        if *weight > FEWEST * pixels {
             last = (factor / mean).max(LEAST);
         }
         digits::nearest(last, 3)
@@ -148,15 +150,16 @@ mod tests {
         }
         let bands = sums.shape([false, true]);
         assert_eq!(bands.from_a, None);
-        let shape = bands.shape(size, &distances);
-        let ratio = |at: usize| shape[at] / (x(axis[at / size]) * y(axis[at % size]) * d(cells[at]));
-        for at in 0..size * size {
-            assert!((ratio(at) / ratio(0) - 1.0).abs() < 0.02, "{at}: {} {}", ratio(at), ratio(0));
-        }
+        let fits = |found: &[f64], of: &dyn Fn(usize) -> f64, visited: &[usize]| {
+            let ratio = |cell: usize| found[cell] / of(cell);
+            visited.iter().all(|cell| (ratio(*cell) / ratio(visited[0]) - 1.0).abs() < 0.01)
+        };
+        assert!(fits(&bands.along_x, &x, &axis) && fits(&bands.along_y, &y, &axis), "{bands:?}");
+        assert!(fits(&bands.from_u.unwrap(), &d, &cells));
     }
 
     #[test]
-    fn places_without_pixels_take_the_factor_before() {
-        assert_eq!(normalised(&[2.0, 5.0, 6.0], &[1.0, 0.0, 1.0]), [0.5, 0.5, 1.5]);
+    fn places_with_hardly_any_pixels_take_the_factor_before() {
+        assert_eq!(normalised(&[2.0, 5.0, 6.0], &[1e5, 1.0, 1e5]), [0.5, 0.5, 1.5]);
     }
 }
