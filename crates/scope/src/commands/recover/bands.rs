@@ -11,6 +11,7 @@ use scope_eval::{
     trust::{Trust, Warning, task_of},
 };
 use scope_model::{About, Card, Fields, Reconstructor, bands::Bands};
+use scope_pde::Pde;
 use serde::Serialize;
 
 use crate::terminal::grouped;
@@ -19,7 +20,7 @@ use crate::terminal::grouped;
 const FEWEST_WITHIN: f64 = 0.6;
 
 /// How to have bands that the card has not.
-const REMEDY: &str = "to measure them for these very sensors, add --calibrate 200";
+const REMEDY: &str = "; to measure them for these very sensors, add --calibrate 200";
 
 /// A network's bands, for measurements with a stated noise of a and u.
 pub(super) struct BandSource {
@@ -35,6 +36,13 @@ enum Origin {
     Card(Box<Bands>),
     /// Fresh records, for each set of sensors; sets in a row are mostly the same.
     Measured { on: Box<OnTheSpot>, records: usize, last: RefCell<Option<(ContextMasks, [Fields; 2])>> },
+}
+
+/// Half-widths, and what they were measured on.
+struct Stated {
+    levels: [f64; 2],
+    half_widths: [Fields; 2],
+    measured_on: String,
 }
 
 /// The bands of one recovery.
@@ -92,22 +100,9 @@ impl BandSource {
         if let Some(warning) = trust.warnings.iter().find(|warning| self.is_overruled_by(warning)) {
             return Ok(Err(warning.to_string()));
         }
-        let (levels, half_widths, measured_on) = match &self.origin {
-            Origin::None => return Ok(Err(format!("the model's card has none; {REMEDY}"))),
-            Origin::Card(bands) => match self.of_card(bands, context) {
-                Ok(found) => found,
-                Err(reason) => return Ok(Err(reason)),
-            },
-            Origin::Measured { on, records, last } => {
-                let known = last.take().filter(|(masks, _)| *masks == context.masks);
-                let half_widths = match known {
-                    Some((_, half_widths)) => half_widths,
-                    None => on.half_widths(model, &context.masks)?,
-                };
-                last.replace(Some((context.masks.clone(), half_widths.clone())));
-                let on = format!("{} fresh records seen by these very sensors", grouped(*records));
-                (LEVELS, half_widths, on)
-            }
+        let Stated { levels, half_widths, measured_on } = match self.stated(model, context)? {
+            Ok(stated) => stated,
+            Err(reason) => return Ok(Err(reason)),
         };
         let measurements_within =
             Channel::BOTH.map(|channel| self.within(model, context, fields, &half_widths, channel));
@@ -137,22 +132,39 @@ impl BandSource {
         }
     }
 
-    /// Levels, half-widths and what they were measured on.
-    fn of_card(
-        &self,
-        bands: &Bands,
-        context: &UserContext,
-    ) -> Result<([f64; 2], [Fields; 2], String), String> {
+    /// The bands for sensors, whatever they measured.
+    fn stated(&self, model: &Reconstructor, context: &UserContext) -> anyhow::Result<Result<Stated, String>> {
+        // Fresh records of the cylinder would have other disks.
+        let remedy = if model.about().pde == Pde::Cylinder { "" } else { REMEDY };
+        match &self.origin {
+            Origin::None => Ok(Err(format!("the model's card has none{remedy}"))),
+            Origin::Card(bands) => {
+                Ok(self.of_card(bands, context).map_err(|reason| format!("{reason}{remedy}")))
+            }
+            Origin::Measured { on, records, last } => {
+                let known = last.take().filter(|(masks, _)| *masks == context.masks);
+                let half_widths = match known {
+                    Some((_, half_widths)) => half_widths,
+                    None => on.half_widths(model, &context.masks)?,
+                };
+                last.replace(Some((context.masks.clone(), half_widths.clone())));
+                let measured_on = format!("{} fresh records seen by these very sensors", grouped(*records));
+                Ok(Ok(Stated { levels: LEVELS, half_widths, measured_on }))
+            }
+        }
+    }
+
+    fn of_card(&self, bands: &Bands, context: &UserContext) -> Result<Stated, String> {
         if self.noise.iter().any(|noise| *noise > 0.0) {
-            return Err(format!("those of the card were measured without noise; {REMEDY}"));
+            return Err("those of the card were measured without noise".to_owned());
         }
         let task = task_of(&context.measured).ok_or("nothing was measured")?;
-        let found = bands.of(task, &context.masks).map_err(|reason| format!("{reason}; {REMEDY}"))?;
+        let found = bands.of(task, &context.masks).map_err(|reason| reason.to_string())?;
         let [fewer, more] = found.between.map(grouped);
         let number = if fewer == more { fewer } else { format!("{fewer} and {more}") };
         let records = grouped(bands.records);
-        let on = format!("{records} held-out records with {number} sensors as in {}", found.like);
-        Ok((found.levels, found.half_widths, on))
+        let measured_on = format!("{records} held-out records with {number} sensors as in {}", found.like);
+        Ok(Stated { levels: found.levels, half_widths: found.half_widths, measured_on })
     }
 
     /// The shares of a channel's measurements that lie within bands about the recovery, give or take twice their noise.
