@@ -6,7 +6,7 @@ use std::path::Path;
 use scope_data::observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task};
 use scope_model::{
     Card,
-    bands::{AXIS_CELLS, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, along_axis},
+    bands::{AXIS_CELLS, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
 };
 use scope_pde::Pde;
 
@@ -68,11 +68,11 @@ fn widths_follow_sensors_and_places() {
     let masks = masks("inverse/uniform/2048");
     let found = bands.of(Task::Inverse, &masks).unwrap();
     assert_eq!((found.like.as_str(), found.between), ("inverse/uniform", [256, 1024]));
-    let axis = along_axis(&(0..AXIS_CELLS).map(|cell| 1.0 + cell as f64).collect::<Vec<_>>(), SIZE);
+    let axis = axis_cells(SIZE);
     for (level, widths) in [1.0, 2.0].iter().zip(&found.half_widths) {
         for point in masks.u.points() {
             // Twice the fewer sensors, half the more: halfway by a power law. A sensor's own pixel is in the first cell of distance.
-            let expected = (level * 0.5 * axis[point / SIZE]) as f32;
+            let expected = (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32;
             assert!((widths.a[point] - expected).abs() < 1e-5 * expected);
             assert_eq!(widths.a[point], widths.u[point]);
         }
@@ -80,7 +80,7 @@ fn widths_follow_sensors_and_places() {
         assert!(
             (0..SIZE * SIZE)
                 .filter(|point| !seen(point))
-                .all(|point| { widths.a[point] > (level * 0.5 * axis[point / SIZE]) as f32 })
+                .all(|point| { widths.a[point] > (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32 })
         );
     }
 }

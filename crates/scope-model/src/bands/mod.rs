@@ -20,7 +20,7 @@ use scope_data::Channel;
 use serde::{Deserialize, Serialize};
 
 pub use find::{FieldBands, NoBands};
-pub use place::{AXIS_CELLS, DISTANCE_CELLS, along_axis, axis_cells, distance_cells};
+pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells};
 
 /// A model's error bands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct LayoutBands {
 pub struct ChannelBands {
     /// w: typical half-widths in physical units, of each level and number of sensors.
     pub widths: [Vec<f64>; 2],
-    /// x: by cell of axis 0; see [`along_axis`].
+    /// x: by cell of axis 0.
     pub along_x: Vec<f64>,
     /// y: by cell of axis 1.
     pub along_y: Vec<f64>,
@@ -88,10 +88,12 @@ impl LayoutBands {
 
 impl ChannelBands {
     /// The product of all factors for every pixel, \[S, S\]; `distances` are the cells of distance to the sensors of a and
-    /// of u.
+    /// of u. The widths of cards were measured with this very product: whoever changes it, even to make it smooth, makes them wrong.
     pub fn shape(&self, size: usize, distances: &[Option<Vec<usize>>; 2]) -> Vec<f64> {
-        let (x, y) = (along_axis(&self.along_x, size), along_axis(&self.along_y, size));
-        let mut shape: Vec<f64> = (0..size * size).map(|at| x[at / size] * y[at % size]).collect();
+        let cells = axis_cells(size);
+        let mut shape: Vec<f64> = (0..size * size)
+            .map(|at| self.along_x[cells[at / size]] * self.along_y[cells[at % size]])
+            .collect();
         for (factors, cells) in [&self.from_a, &self.from_u].into_iter().zip(distances) {
             if let (Some(factors), Some(cells)) = (factors, cells) {
                 shape.iter_mut().zip(cells).for_each(|(shape, cell)| *shape *= factors[*cell]);

@@ -24,28 +24,6 @@ pub fn axis_cells(size: usize) -> Vec<usize> {
     (0..size).map(of).collect()
 }
 
-/// Factors of cells as factors of every index along an axis of S points: those of the cells at their middles, and on straight lines
-/// between.
-pub fn along_axis(factors: &[f64], size: usize) -> Vec<f64> {
-    let cells = axis_cells(size);
-    let mut middles: Vec<(f64, f64)> = Vec::new();
-    let mut first = 0;
-    for run in cells.chunk_by(|one, next| one == next) {
-        middles.push((first as f64 + 0.5 * (run.len() as f64 - 1.0), factors[run[0]]));
-        first += run.len();
-    }
-    let of = |k: usize| {
-        let at = k as f64;
-        let next = middles.partition_point(|(middle, _)| *middle < at);
-        let (low, high) = (middles[next.saturating_sub(1)], middles[next.min(middles.len() - 1)]);
-        match high.0 > low.0 {
-            true => low.1 + (high.1 - low.1) * (at - low.0) / (high.0 - low.0),
-            false => high.1,
-        }
-    };
-    (0..size).map(of).collect()
-}
-
 /// The cell of every pixel's distance to the nearest point of a mask, \[S, S\].
 pub fn distance_cells(mask: &Mask) -> Vec<usize> {
     let scale = 128.0 / mask.size() as f32;
@@ -73,17 +51,6 @@ mod tests {
         assert!((0..128).all(|k| cells[k] + cells[127 - k] == AXIS_CELLS - 1));
         let coarse = axis_cells(32);
         assert_eq!((coarse[0], coarse[1], coarse[31]), (0, 3, 13));
-    }
-
-    #[test]
-    fn factors_run_straight_between_the_middles_of_cells() {
-        let factors: Vec<f64> = (0..AXIS_CELLS).map(|cell| cell as f64).collect();
-        let along = along_axis(&factors, 128);
-        // One pixel from the end a cell is one pixel; the last of a half runs from 32 to 63.
-        assert_eq!([along[0], along[1], along[127]], [0.0, 1.0, 13.0]);
-        assert!(along[47] < 6.0 && 6.0 < along[48] && (along[63] + along[64] - 13.0).abs() < 1e-12);
-        assert!(along.is_sorted());
-        assert_eq!(along_axis(&[2.0; AXIS_CELLS], 32), [2.0; 32]);
     }
 
     #[test]
