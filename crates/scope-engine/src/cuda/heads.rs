@@ -39,6 +39,7 @@ fn product(
         Kind::Input => ([k, 1], [1, n]),
         Kind::Weight => ([1, m], [1, n]),
         Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
+        Kind::AlongTurned(_) => ([1, m.next_multiple_of(8)], [1, n]),
     };
     any_product(
         cuda,
