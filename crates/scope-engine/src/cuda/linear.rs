@@ -224,7 +224,8 @@ pub(super) fn finish(
 ) -> Result<(), EngineError> {
     let last = |tensor: &Tensor| tensor.shape().last().copied().unwrap_or(1);
     let (n, stride) = (last(out), last(u));
-    let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
+    let whole = |width: &usize| n.is_multiple_of(*width) && stride.is_multiple_of(*width);
+    let width = [8, 2].into_iter().find(whole).unwrap_or(1);
     let name = if gelu.is_some() { "gelu" } else { "bias" };
     let name = format!("{name}_{}_{}_{width}", kind(u.dtype()), kind(out.dtype()));
     let (added, period) = added.unwrap_or((0, 0));

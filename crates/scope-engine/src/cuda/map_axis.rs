@@ -27,7 +27,7 @@ pub(crate) fn apply(
     let entries = matrix.columns.tensor(&device, Dtype::F32)?;
     let bands = matrix.eights.tensor(&device, Dtype::F32)?;
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
-    let width = if q.is_multiple_of(4) { 4 } else { 1 };
+    let width = 1 << q.trailing_zeros().min(2);
     let count = outer * m.div_ceil(8) * (q / width);
     let arguments = [
         x.into(),

@@ -31,8 +31,6 @@ __device__ __forceinline__ void activate_in(const T* x, const T* dy, T* out, lon
 ACTIVATE(activate_bf16, bf16)
 ACTIVATE(activate_f32, float)
 
-__device__ __forceinline__ void store_pair(float* p, float a, float b) { *(float2*)p = make_float2(a, b); }
-__device__ __forceinline__ void store_pair(bf16* p, float a, float b) { *(u32*)p = pack(a, b); }
 // Contexts [batch, c, height, width] to pixels [batch, height, width, c + 2]. A thread a pixel.
 template <typename Out>
 __device__ __forceinline__ void pixels_in(const float* x, Out* out, long long count, int c, int height, int width) {
@@ -45,8 +43,8 @@ __device__ __forceinline__ void pixels_in(const float* x, Out* out, long long co
     long long plane = (long long)height * width;
     float down = (float)row / (float)(height - 1), across = (float)column / (float)(width - 1);
     if (c % 2 == 0) {
-        for (int channel = 0; channel < c; channel += 2, x += 2 * plane) store_pair(out + channel, x[0], x[plane]);
-        store_pair(out + c, down, across);
+        for (int channel = 0; channel < c; channel += 2, x += 2 * plane) Vector<2>{x[0], x[plane]}.store(out + channel);
+        Vector<2>{down, across}.store(out + c);
         return;
     }
     for (int channel = 0; channel < c; channel++, x += plane) store(out + channel, x[0]);
@@ -144,6 +142,8 @@ __device__ __forceinline__ void map_in(const T* x, const float* a, const float* 
         map_in<W>(x, a, bands, y, count, m, n, q);                                                                     \
     }
 MAP(bf16, bf16, 4)
+MAP(bf16, bf16, 2)
 MAP(bf16, bf16, 1)
 MAP(f32, float, 4)
+MAP(f32, float, 2)
 MAP(f32, float, 1)
