@@ -28,7 +28,7 @@ extern "C" __global__ void blocks_back(const float* blocks, float* gradient, int
 // y[row, point] += offset[row % fields].
 extern "C" __global__ void add_offset(float* y, const float* offset, long long count, int points, int fields) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i < count) y[i] += offset[i / points % fields];
+    if (i < count) y[i] += offset[quotient(i, points) % fields];
 }
 // The sum of dy over batch and points for each field. A block sums the points of a row [batch, fields]; the last block to
 // come adds up the rows of each field, in order, a warp a field.
