@@ -24,6 +24,27 @@ fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tens
     })
 }
 
+/// Images in another frame, with zeros where they have no pixel.
+pub(crate) fn frame(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
+    for_kind!(x, frame_in(cpu, x, shape))
+}
+
+fn frame_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
+    let [_, height, width, c] = *shape;
+    let (high, wide) = (x.shape()[1], x.shape()[2]);
+    let x = x.cpu::<R>();
+    Tensor::compute::<R>(cpu, shape, |out| {
+        cpu.for_pieces(out, width * c, |line, out| {
+            let (sample, row) = (line / height, line % height);
+            out.fill(R::default());
+            if row < high {
+                let common = wide.min(width) * c;
+                out[..common].copy_from_slice(&x[(sample * high + row) * wide * c..][..common]);
+            }
+        });
+    })
+}
+
 /// What each window sees.
 pub(crate) fn windows(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
     for_kind!(x, windows_in(cpu, windows, x))

@@ -31,6 +31,8 @@ pub(super) enum Kind {
     /// So many products with one matrix, whose rows are filled up to a multiple of eight numbers: out\[t\] \[m, n\] =
     /// A \[m, k\] x\[t\] \[k, n\].
     Along(usize),
+    /// The same with the matrix transposed, A \[k, m\], and its rows filled up.
+    AlongTurned(usize),
 }
 
 /// Everything an algorithm is chosen by.
@@ -186,13 +188,14 @@ impl Plan {
             lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
         // A matrix that is added again and again makes a batch of products, one for each time.
         let (rows, times) = match kind {
-            Kind::Along(times) => (m, times),
+            Kind::Along(times) | Kind::AlongTurned(times) => (m, times),
             _ if shape.period > 0 => (shape.period, m / shape.period),
             _ => (m, 1),
         };
-        let along = matches!(kind, Kind::Along(_));
+        let along = matches!(kind, Kind::Along(_) | Kind::AlongTurned(_));
+        let turned = matches!(kind, Kind::Weight | Kind::AlongTurned(_));
         let layout = |dtype, [height, width]: [usize; 2], stride: usize| {
-            // Only the matrix of `Along` stays where it is, and has longer rows.
+            // Of products along an axis only the matrix stays where it is, and has longer rows.
             let step = if along && stride == 0 { height.next_multiple_of(8) } else { height };
             let layout = lt::create_matrix_layout(data_type(dtype), height as u64, width as u64, step as i64)
                 .map_err(failed("describing a matrix"))?;
@@ -200,7 +203,7 @@ impl Plan {
             Ok::<_, EngineError>(layout)
         };
         let first = if kind == Kind::Forward { [k, n] } else { [n, k] };
-        let second = if kind == Kind::Weight { [rows, k] } else { [k, rows] };
+        let second = if turned { [rows, k] } else { [k, rows] };
         // SAFETY: all zeros is a value; it is replaced before use.
         let algorithm = unsafe { std::mem::zeroed() };
         let plan = Self {
@@ -212,7 +215,7 @@ impl Plan {
             algorithm,
         };
         set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, i32::from(kind == Kind::Forward))?;
-        set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, i32::from(kind == Kind::Weight))?;
+        set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, i32::from(turned))?;
         if shape.bias {
             let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS;
             set(product, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue)?;
@@ -356,7 +359,10 @@ impl Cuda {
             return first.ok_or_else(|| no_algorithm(shape));
         }
         // Sums must not be added to twice, so the trials write elsewhere.
-        let times = if let Kind::Along(times) = shape.kind { times } else { 1 };
+        let times = match shape.kind {
+            Kind::Along(times) | Kind::AlongTurned(times) => times,
+            Kind::Forward | Kind::Input | Kind::Weight => 1,
+        };
         let scratch = self.memory(times * shape.m * shape.n * shape.out.size())?;
         let operands = Operands { out: scratch.address(), ..operands };
         let mut best = None;

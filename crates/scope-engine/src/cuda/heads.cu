@@ -28,13 +28,23 @@ extern "C" __global__ void blocks_back(const float* blocks, float* gradient, int
 // y[row, point] += offset[row % fields].
 extern "C" __global__ void add_offset(float* y, const float* offset, long long count, int points, int fields) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i < count) y[i] += offset[i / points % fields];
+    if (i < count) y[i] += offset[quotient(i, points) % fields];
 }
-// The sum of dy over batch and points for each field. A block a field.
-extern "C" __global__ void __launch_bounds__(1024) offset_back(const float* dy, float* gradient, int batch, int points, int fields, int accumulate) {
+// The sum of dy over batch and points for each field. A block sums the points of a row [batch, fields]; the last block to
+// come adds up the rows of each field, in order, a warp a field.
+extern "C" __global__ void offset_back(const float* dy, float* gradient, double* partial, u32* counter, int points,
+                                       int fields, int accumulate) {
     double sum = 0.;
-    for (int b = 0; b < batch; b++)
-        for (int p = threadIdx.x; p < points; p += 1024) sum += dy[((long long)b * fields + blockIdx.x) * points + p];
+    const float* row = dy + (long long)blockIdx.x * points;
+    for (int p = threadIdx.x; p < points; p += blockDim.x) sum += row[p];
     sum = block_sum(sum);
-    if (threadIdx.x == 0) gradient[blockIdx.x] = (float)sum + (accumulate ? gradient[blockIdx.x] : 0.f);
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+    if (!last_to_arrive(counter, gridDim.x)) return;
+    int lane = threadIdx.x & 31;
+    for (int field = threadIdx.x >> 5; field < fields; field += blockDim.x >> 5) {
+        double total = 0.;
+        for (u32 k = field + lane * fields; k < gridDim.x; k += 32 * fields) total += __ldcg(partial + k);
+        total = warp_sum(total);
+        if (lane == 0) gradient[field] = (float)total + (accumulate ? gradient[field] : 0.f);
+    }
 }

@@ -39,6 +39,7 @@ fn product(
         Kind::Input => ([k, 1], [1, n]),
         Kind::Weight => ([1, m], [1, n]),
         Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
+        Kind::AlongTurned(_) => ([1, m.next_multiple_of(8)], [1, n]),
     };
     any_product(
         cuda,
@@ -83,16 +84,8 @@ pub(crate) fn expand_back(
     let (batch, fields) = (x.shape()[0], x.shape()[1]);
     let (points, k, rows) = (t.shape()[0], t.shape()[1], batch * fields);
     let wide = add::convert(dy.clone(), Dtype::F32)?;
-    let (into, accumulate) = flow.into().address(offset);
-    let arguments = [
-        (&wide).into(),
-        into.into(),
-        batch.into(),
-        points.into(),
-        fields.into(),
-        usize::from(accumulate).into(),
-    ];
-    cuda.launch(HEADS, "offset_back", Grid::of(fields, 1024), &arguments)?;
+    let sums = flow.into().address(offset);
+    cuda.aside(&[&wide], || offset_back(cuda, &wide, [rows, points, fields], sums))?;
     let dy = add::convert(dy.clone(), x.dtype())?;
     let dx = Tensor::on_cuda(cuda, x.shape(), Dtype::F32)?;
     let factors = (dy.address(), t.address(), x.dtype());
@@ -101,6 +94,26 @@ pub(crate) fn expand_back(
     let factors = (dy.address(), x.address(), x.dtype());
     product(cuda, Kind::Weight, [points, k, rows], factors, 0, (dt.address(), Dtype::F32, false))?;
     Ok([dx, dt])
+}
+
+/// The offset of each field gets the sum of its rows.
+fn offset_back(
+    cuda: &Cuda,
+    dy: &Tensor,
+    [rows, points, fields]: [usize; 3],
+    (into, accumulate): (u64, bool),
+) -> Result<(), EngineError> {
+    let partial = cuda.memory(rows * size_of::<f64>())?;
+    let arguments = [
+        dy.into(),
+        into.into(),
+        (&partial).into(),
+        cuda.counters(1)?.into(),
+        points.into(),
+        fields.into(),
+        usize::from(accumulate).into(),
+    ];
+    cuda.launch(HEADS, "offset_back", Grid::of(rows, 256), &arguments)
 }
 
 /// Whether the library wants the rows of a matrix of bf16 filled up.

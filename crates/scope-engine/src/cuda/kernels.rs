@@ -57,6 +57,7 @@ pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, inc
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 pub(super) const UNALIGNED: Source =
     Source { name: "unaligned", parts: &[PRELUDE, include_str!("unaligned.cu")] };
+pub(super) const WINDOWS: Source = Source { name: "windows", parts: &[PRELUDE, include_str!("windows.cu")] };
 
 /// One argument of a kernel.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ __device__ __forceinline__ void bias_in(const In* u, const float* bias, const fl
                                         long long count, int n, int stride, long long period) {
     long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     if (i >= count) return;
-    long long row = i / n;
+    long long row = quotient(i, n);
     int column = (int)(i - row * n);
     Vector<W> v, b;
     v.load(u + row * stride + column);
@@ -33,17 +33,16 @@ __device__ __forceinline__ void bias_in(const In* u, const float* bias, const fl
     v.store(out + i);
 }
 
-#define BIAS(name, In, Out, GELU)                                                                                      \
-    extern "C" __global__ void __launch_bounds__(256) name##_8(const In* u, const float* b, const float* a, Out* out,  \
-                                                               Out* slope, long long count, int n, int stride,         \
-                                                               long long period) {                                     \
-        bias_in<8, In, Out, GELU>(u, b, a, out, slope, count, n, stride, period);                                      \
-    }                                                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256) name##_1(const In* u, const float* b, const float* a, Out* out,  \
-                                                               Out* slope, long long count, int n, int stride,         \
-                                                               long long period) {                                     \
-        bias_in<1, In, Out, GELU>(u, b, a, out, slope, count, n, stride, period);                                      \
+#define BIAS_OF(W, name, In, Out, GELU)                                                                                \
+    extern "C" __global__ void __launch_bounds__(256) name##_##W(const In* u, const float* b, const float* a,          \
+                                                                 Out* out, Out* slope, long long count, int n,         \
+                                                                 int stride, long long period) {                       \
+        bias_in<W, In, Out, GELU>(u, b, a, out, slope, count, n, stride, period);                                      \
     }
+#define BIAS(name, In, Out, GELU)                                                                                      \
+    BIAS_OF(8, name, In, Out, GELU)                                                                                    \
+    BIAS_OF(2, name, In, Out, GELU)                                                                                    \
+    BIAS_OF(1, name, In, Out, GELU)
 BIAS(bias_bf16_bf16, bf16, bf16, false)
 BIAS(bias_bf16_f32, bf16, float, false)
 BIAS(bias_f32_f32, float, float, false)

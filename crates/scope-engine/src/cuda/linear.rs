@@ -102,7 +102,7 @@ fn gelu(
     let n = shape.last().copied().unwrap_or(1);
     let m = y.len() / n.max(1);
     let what = if slope.is_some() { What::GeluAndSlope } else { What::Gelu };
-    let fused = Fused { m, n, k: x.len() / m.max(1), what };
+    let fused = Fused { m, n, k: row(params, layer.weight), what };
     let together = || {
         let factors = [x.address(), params.address(layer.weight, compute), bias];
         fused.gelu(cuda, factors, &y, slope.as_ref())
@@ -121,6 +121,12 @@ fn gelu(
     Ok((y, slope))
 }
 
+/// Numbers in a row of a weight. Rows of what it is multiplied with may have been filled up with zeros beyond them.
+fn row(params: &Params, weight: ParamId) -> usize {
+    let param = params.layout().param(weight);
+    param.range.len() / param.shape[0].max(1)
+}
+
 /// Whether the library takes a matrix with rows of this length.
 pub(super) fn aligned(length: usize, dtype: Dtype) -> bool {
     (length * dtype.size()).is_multiple_of(16)
@@ -137,8 +143,7 @@ fn multiply(
     y: &Tensor,
 ) -> Result<(), EngineError> {
     let n = params.layout().param(weight).shape[0];
-    let m = y.len() / n.max(1);
-    let k = x.len() / m.max(1);
+    let (m, k) = (y.len() / n.max(1), row(params, weight));
     let (input, out) = (x.dtype(), y.dtype());
     let right = params.address(weight, input);
     if aligned(k, input) && aligned(n, input) {
@@ -158,7 +163,7 @@ fn multiply(
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
     let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
-    if input == Dtype::Bf16 && (k > NARROW || m >= MANY) {
+    if input == Dtype::Bf16 && (k > NARROW || m >= MANY || x.len() > m * k) {
         let bias = bias.map(|id| params.address(id, Dtype::F32));
         return unaligned::forward(cuda, x, (right, [n, k]), bias, residual.as_ref(), y);
     }
@@ -220,7 +225,8 @@ pub(super) fn finish(
 ) -> Result<(), EngineError> {
     let last = |tensor: &Tensor| tensor.shape().last().copied().unwrap_or(1);
     let (n, stride) = (last(out), last(u));
-    let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
+    let whole = |width: &usize| n.is_multiple_of(*width) && stride.is_multiple_of(*width);
+    let width = [8, 2].into_iter().find(whole).unwrap_or(1);
     let name = if gelu.is_some() { "gelu" } else { "bias" };
     let name = format!("{name}_{}_{}_{width}", kind(u.dtype()), kind(out.dtype()));
     let (added, period) = added.unwrap_or((0, 0));
@@ -317,19 +323,19 @@ pub(crate) fn weight_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
-    cuda.aside(&[h, x], || outer_product(cuda, h, x, into))
+    let (x, k) = (record.x.value(), row(flow.params(), record.layer.weight));
+    let into = flow.into().address(record.layer.weight);
+    cuda.aside(&[h, x], || outer_product(cuda, h, (x, k), into))
 }
 
 fn outer_product(
     cuda: &Cuda,
     h: &Tensor,
-    x: &Tensor,
+    (x, k): (&Tensor, usize),
     (out, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
     let (n, input) = (h.shape().last().copied().unwrap_or(1), h.dtype());
     let rows = h.len() / n.max(1);
-    let k = x.len() / rows.max(1);
     if aligned(n, input) && aligned(k, input) {
         let (m, n, k) = (n, k, rows);
         let shape = Shape {
@@ -346,7 +352,7 @@ fn outer_product(
         let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
-    if input == Dtype::Bf16 && (k > NARROW || rows >= MANY) {
+    if input == Dtype::Bf16 && (k > NARROW || rows >= MANY || x.len() > rows * k) {
         return unaligned::weight(cuda, h, x, [n, k], (out, accumulate));
     }
     if k <= NARROW {
@@ -393,7 +399,7 @@ pub(crate) fn input_gradient(
     let k = h.shape().last().copied().unwrap_or(1);
     let m = h.len() / k.max(1);
     let dx = Tensor::on_cuda(cuda, x.shape(), compute)?;
-    let n = dx.len() / m.max(1);
+    let n = row(flow.params(), record.layer.weight);
     let right = flow.params().address(record.layer.weight, compute);
     let fused = Fused { m, n, k, what: What::TimesSlope };
     let slope = flow.slope_awaiting(x).filter(|slope| slope.shape() == x.shape());

@@ -21,12 +21,13 @@ pub(crate) fn apply(
     let q = x.len() / (outer * n).max(1);
     let device = Device::Cuda(cuda.clone());
     if let Some(dense) = matrix.dense.as_ref().filter(|_| x.dtype() == Dtype::Bf16 && q.is_multiple_of(8)) {
-        return multiply(cuda, &dense.rounded(&device)?, [m, q, n], outer, x, shape);
+        let kind = if matrix.turned() { Kind::AlongTurned(outer) } else { Kind::Along(outer) };
+        return multiply(cuda, &dense.rounded(&device)?, [m, q, n], kind, x, shape);
     }
     let entries = matrix.columns.tensor(&device, Dtype::F32)?;
     let bands = matrix.eights.tensor(&device, Dtype::F32)?;
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
-    let width = if q.is_multiple_of(4) { 4 } else { 1 };
+    let width = 1 << q.trailing_zeros().min(2);
     let count = outer * m.div_ceil(8) * (q / width);
     let arguments = [
         x.into(),
@@ -48,12 +49,12 @@ fn multiply(
     cuda: &Cuda,
     matrix: &Tensor,
     [m, n, k]: [usize; 3],
-    times: usize,
+    kind: Kind,
     x: &Tensor,
     shape: &[usize],
 ) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
-    let (kind, input) = (Kind::Along(times), x.dtype());
+    let input = x.dtype();
     let shape = Shape { kind, m, n, k, input, out: input, bias: false, add: false, period: 0 };
     let (left, right) = (matrix.address(), x.address());
     cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: out.address() })?;

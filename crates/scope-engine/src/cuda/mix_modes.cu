@@ -10,46 +10,62 @@ __device__ __forceinline__ void load_weight(const float* w, float (*shared)[C][O
     __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(256) mix(const float* x, const float* w, float* y, int batch, int modes) {
-    __shared__ float weight[2][C][O + 1];
-    load_weight(w, weight);
-    for (int item = threadIdx.x; item < batch * O; item += blockDim.x) {
-        int o = item % O;
-        long long place = (long long)(item / O) * modes + blockIdx.x;
-        const float* from = x + place * 2 * C;
-        float real = 0.f, imaginary = 0.f;
-        for (int c = 0; c < C; c++) {
-            float r = from[c], i = from[C + c], wr = weight[0][c][o], wi = weight[1][c][o];
-            real = fmaf(r, wr, fmaf(-i, wi, real));
-            imaginary = fmaf(r, wi, fmaf(i, wr, imaginary));
+// y = x W, or with SIGN = -1 and the sides exchanged dx = dy W^H: FROM numbers to TO of them. A thread has one number of a
+// few samples, so that each entry of the weight is read once for all of them; weight_at(part, i, j) is the entry between
+// number i of x and number j of y.
+template <int FROM, int TO, int SIGN, typename T, typename Weight>
+__device__ __forceinline__ void mix_in(const T* x, T* y, int batch, int modes, Weight weight_at) {
+    constexpr int TOGETHER = 4, STEP = FROM % 4 ? 1 : 4;
+    int groups = (batch + TOGETHER - 1) / TOGETHER;
+    for (int item = threadIdx.x; item < groups * TO; item += blockDim.x) {
+        int to = item % TO, first = item / TO * TOGETHER;
+        float real[TOGETHER] = {}, imaginary[TOGETHER] = {};
+        for (int c = 0; c < FROM; c += STEP) {
+            Vector<STEP> r[TOGETHER], i[TOGETHER];
+#pragma unroll
+            for (int s = 0; s < TOGETHER; s++) {
+                const T* from = x + ((long long)min(first + s, batch - 1) * modes + blockIdx.x) * 2 * FROM + c;
+                r[s].load(from);
+                i[s].load(from + FROM);
+            }
+#pragma unroll
+            for (int e = 0; e < STEP; e++) {
+                float wr = weight_at(0, c + e, to), wi = SIGN * weight_at(1, c + e, to);
+#pragma unroll
+                for (int s = 0; s < TOGETHER; s++) {
+                    real[s] = fmaf(r[s].x[e], wr, fmaf(-i[s].x[e], wi, real[s]));
+                    imaginary[s] = fmaf(r[s].x[e], wi, fmaf(i[s].x[e], wr, imaginary[s]));
+                }
+            }
         }
-        y[place * 2 * O + o] = real;
-        y[place * 2 * O + O + o] = imaginary;
+#pragma unroll
+        for (int s = 0; s < TOGETHER; s++) {
+            if (first + s >= batch) break;
+            T* out = y + ((long long)(first + s) * modes + blockIdx.x) * 2 * TO + to;
+            store(out, real[s]);
+            store(out + TO, imaginary[s]);
+        }
     }
 }
-
-// dx = dy W^H.
-extern "C" __global__ void __launch_bounds__(256) mix_input(const float* dy, const float* w, float* dx, int batch, int modes) {
-    __shared__ float weight[2][C][O + 1];
-    load_weight(w, weight);
-    for (int item = threadIdx.x; item < batch * C; item += blockDim.x) {
-        int c = item % C;
-        long long place = (long long)(item / C) * modes + blockIdx.x;
-        const float* from = dy + place * 2 * O;
-        float real = 0.f, imaginary = 0.f;
-        for (int o = 0; o < O; o++) {
-            float r = from[o], i = from[O + o], wr = weight[0][c][o], wi = weight[1][c][o];
-            real = fmaf(r, wr, fmaf(i, wi, real));
-            imaginary = fmaf(i, wr, fmaf(-r, wi, imaginary));
-        }
-        dx[place * 2 * C + c] = real;
-        dx[place * 2 * C + C + c] = imaginary;
+#define MIX(kind, T)                                                                                                   \
+    extern "C" __global__ void __launch_bounds__(256)                                                                  \
+        mix_##kind(const T* x, const float* w, T* y, int batch, int modes) {                                           \
+        __shared__ float weight[2][C][O + 1];                                                                          \
+        load_weight(w, weight);                                                                                        \
+        mix_in<C, O, 1>(x, y, batch, modes, [&](int part, int c, int o) { return weight[part][c][o]; });               \
+    }                                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(256)                                                                  \
+        mix_input_##kind(const T* dy, const float* w, T* dx, int batch, int modes) {                                   \
+        __shared__ float weight[2][C][O + 1];                                                                          \
+        load_weight(w, weight);                                                                                        \
+        mix_in<O, C, -1>(dy, dx, batch, modes, [&](int part, int o, int c) { return weight[part][c][o]; });            \
     }
-}
+MIX(bf16, bf16)
+MIX(f32, float)
 
 // dW = x^H dy over the batch, added to what is there if asked.
-extern "C" __global__ void __launch_bounds__(256)
-    mix_weight(const float* x, const float* dy, float* dw, int batch, int modes, int accumulate) {
+template <typename T>
+__device__ __forceinline__ void mix_weight_in(const T* x, const T* dy, float* dw, int batch, int modes, int accumulate) {
     __shared__ float xs[SAMPLES][2 * C], ys[SAMPLES][2 * O];
     constexpr int EACH = (C * O + 255) / 256;
     float real[EACH] = {}, imaginary[EACH] = {};
@@ -57,9 +73,11 @@ extern "C" __global__ void __launch_bounds__(256)
         int count = min(SAMPLES, batch - first);
         __syncthreads();
         for (int k = threadIdx.x; k < count * 2 * C; k += blockDim.x)
-            xs[k / (2 * C)][k % (2 * C)] = x[((long long)(first + k / (2 * C)) * modes + blockIdx.x) * 2 * C + k % (2 * C)];
+            xs[k / (2 * C)][k % (2 * C)] =
+                load(x + ((long long)(first + k / (2 * C)) * modes + blockIdx.x) * 2 * C + k % (2 * C));
         for (int k = threadIdx.x; k < count * 2 * O; k += blockDim.x)
-            ys[k / (2 * O)][k % (2 * O)] = dy[((long long)(first + k / (2 * O)) * modes + blockIdx.x) * 2 * O + k % (2 * O)];
+            ys[k / (2 * O)][k % (2 * O)] =
+                load(dy + ((long long)(first + k / (2 * O)) * modes + blockIdx.x) * 2 * O + k % (2 * O));
         __syncthreads();
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
@@ -81,3 +99,10 @@ extern "C" __global__ void __launch_bounds__(256)
         out[C * O] = imaginary[e] + (accumulate ? out[C * O] : 0.f);
     }
 }
+#define MIX_WEIGHT(kind, T)                                                                                            \
+    extern "C" __global__ void __launch_bounds__(256)                                                                  \
+        mix_weight_##kind(const T* x, const T* dy, float* dw, int batch, int modes, int accumulate) {                  \
+        mix_weight_in(x, dy, dw, batch, modes, accumulate);                                                            \
+    }
+MIX_WEIGHT(bf16, bf16)
+MIX_WEIGHT(f32, float)

@@ -1,13 +1,14 @@
-//! Complex mixing of channels, a block a mode, in f32.
+//! Complex mixing of channels, a block a mode, with f32 sums.
 
 use super::{
     Cuda,
     kernels::{Grid, MIX_MODES},
+    kind,
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{Mixing, add},
+    ops::Mixing,
     params::{ParamId, Params},
     tape::Flow,
     tensor::Tensor,
@@ -17,11 +18,7 @@ fn constants(mixing: Mixing) -> String {
     format!("C={} O={}", mixing.c, mixing.o)
 }
 
-fn wide(x: &Tensor) -> Result<Tensor, EngineError> {
-    add::convert(x.clone(), Dtype::F32)
-}
-
-/// y = x W for each mode.
+/// y = x W for each mode, in the precision of x.
 pub(crate) fn forward(
     cuda: &Cuda,
     mixing: Mixing,
@@ -32,7 +29,7 @@ pub(crate) fn forward(
     multiply(cuda, "mix", mixing, params, weight, x, mixing.o)
 }
 
-/// dx = dy W^H.
+/// dx = dy W^H, in the precision of dy.
 pub(crate) fn input_gradient(
     cuda: &Cuda,
     mixing: Mixing,
@@ -53,14 +50,15 @@ fn multiply(
     channels: usize,
 ) -> Result<Tensor, EngineError> {
     let Mixing { batch, modes, .. } = mixing;
-    let (x, weight) = (wide(x)?, params.address(weight, Dtype::F32));
-    let out = Tensor::on_cuda(cuda, &[batch, modes, 2 * channels], Dtype::F32)?;
-    let arguments = [(&x).into(), weight.into(), (&out).into(), batch.into(), modes.into()];
-    cuda.launch_with(MIX_MODES, &constants(mixing), name, Grid::of(modes, 256), &arguments)?;
+    let weight = params.address(weight, Dtype::F32);
+    let out = Tensor::on_cuda(cuda, &[batch, modes, 2 * channels], x.dtype())?;
+    let arguments = [x.into(), weight.into(), (&out).into(), batch.into(), modes.into()];
+    let name = format!("{name}_{}", kind(x.dtype()));
+    cuda.launch_with(MIX_MODES, &constants(mixing), &name, Grid::of(modes, 256), &arguments)?;
     Ok(out)
 }
 
-/// dW += x^H dy over the batch.
+/// dW += x^H dy over the batch, of one precision.
 pub(crate) fn weight_gradient(
     cuda: &Cuda,
     mixing: Mixing,
@@ -69,10 +67,10 @@ pub(crate) fn weight_gradient(
     dy: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (x, dy) = (wide(x)?, wide(dy)?);
     let (into, accumulate) = flow.into().address(weight);
     let Mixing { batch, modes, .. } = mixing;
     let arguments =
-        [(&x).into(), (&dy).into(), into.into(), batch.into(), modes.into(), usize::from(accumulate).into()];
-    cuda.launch_with(MIX_MODES, &constants(mixing), "mix_weight", Grid::of(modes, 256), &arguments)
+        [x.into(), dy.into(), into.into(), batch.into(), modes.into(), usize::from(accumulate).into()];
+    let name = format!("mix_weight_{}", kind(x.dtype()));
+    cuda.launch_with(MIX_MODES, &constants(mixing), &name, Grid::of(modes, 256), &arguments)
 }

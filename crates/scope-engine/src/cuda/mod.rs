@@ -38,7 +38,8 @@ pub(crate) mod operators;
 pub(crate) mod slices;
 pub(crate) mod table;
 mod tensor_map;
-mod unaligned;
+pub(crate) mod unaligned;
+pub(crate) mod windows;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-// Images with channels last: activations, pixels, windows, joins, fixed maps along an axis.
+// Images with channels last: activations, pixels, frames, joins, fixed maps along an axis.
 
 // f(x), or dy f'(x) if there is a dy; W neighbours from `i` on.
 template <int W, typename T>
@@ -31,19 +31,25 @@ __device__ __forceinline__ void activate_in(const T* x, const T* dy, T* out, lon
 ACTIVATE(activate_bf16, bf16)
 ACTIVATE(activate_f32, float)
 
-// Contexts [batch, c, height, width] to pixels [batch, height, width, c + 2]. A thread a number.
+// Contexts [batch, c, height, width] to pixels [batch, height, width, c + 2]. A thread a pixel.
 template <typename Out>
 __device__ __forceinline__ void pixels_in(const float* x, Out* out, long long count, int c, int height, int width) {
-    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    u32 pixel = (u32)quotient(i, c + 2), line = pixel / width;
-    int channel = (int)(i - (long long)pixel * (c + 2)), column = (int)(pixel - line * width);
-    long long sample = line / height;
-    int row = (int)(line - sample * height);
-    float v = channel == c       ? (float)row / (float)(height - 1)
-              : channel == c + 1 ? (float)column / (float)(width - 1)
-                                 : x[((sample * c + channel) * height + row) * width + column];
-    store(out + i, v);
+    long long pixel = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (pixel >= count) return;
+    long long line = quotient(pixel, width), sample = quotient(line, height);
+    int column = (int)(pixel - line * width), row = (int)(line - sample * height);
+    x += sample * c * height * width + row * width + column;
+    out += pixel * (c + 2);
+    long long plane = (long long)height * width;
+    float down = (float)row / (float)(height - 1), across = (float)column / (float)(width - 1);
+    if (c % 2 == 0) {
+        for (int channel = 0; channel < c; channel += 2, x += 2 * plane) Vector<2>{x[0], x[plane]}.store(out + channel);
+        Vector<2>{down, across}.store(out + c);
+        return;
+    }
+    for (int channel = 0; channel < c; channel++, x += plane) store(out + channel, x[0]);
+    store(out + c, down);
+    store(out + c + 1, across);
 }
 extern "C" __global__ void pixels_bf16(const float* x, bf16* out, long long count, int c, int h, int w) {
     pixels_in(x, out, count, c, h, w);
@@ -52,63 +58,27 @@ extern "C" __global__ void pixels_f32(const float* x, float* out, long long coun
     pixels_in(x, out, count, c, h, w);
 }
 
-// What windows of an odd side see of images [batch, height, width, c], c in units of U. A thread a unit.
+// Images [batch, high, wide, c] in another frame [height, width], with zeros where they have no pixel; c in units of U. A
+// thread a unit.
 template <typename U>
-__device__ __forceinline__ void windows_in(const U* x, U* out, long long count, int height, int width, int c, int side,
-                                           int stride) {
+__device__ __forceinline__ void frame_in(const U* x, U* y, long long count, int high, int wide, int height, int width,
+                                         int c) {
     long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    long long rest = quotient(i, c);
-    int channel = (int)(i - rest * c), columns = width / stride, lines = height / stride;
-    u32 window = (u32)quotient(rest, side * side);
-    int tap = (int)(rest - (long long)window * side * side);
-    u32 line = window / columns, sample = line / lines;
-    int column = (int)(window - line * columns) * stride + tap % side - side / 2;
-    int row = (int)(line - sample * lines) * stride + tap / side - side / 2;
-    bool inside = row >= 0 && row < height && column >= 0 && column < width;
-    out[i] = inside ? x[(((long long)sample * height + row) * width + column) * c + channel] : U{};
-}
-#define WINDOWS(bytes, U)                                                                                              \
-    extern "C" __global__ void windows_##bytes(const U* x, U* out, long long count, int h, int w, int c, int side,     \
-                                               int stride) {                                                           \
-        windows_in(x, out, count, h, w, c, side, stride);                                                              \
-    }
-WINDOWS(2, u16)
-WINDOWS(4, u32)
-WINDOWS(16, uint4)
-// The sum over the windows that saw a pixel, always in the same order. A thread W channels of a pixel.
-template <int W, typename T>
-__device__ __forceinline__ void windows_back_in(const T* dy, T* dx, long long count, int height, int width, int c,
-                                                int side, int stride) {
-    long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     if (i >= count) return;
     u32 pixel = (u32)quotient(i, c), line = pixel / width, sample = line / height;
     int channel = (int)(i - (long long)pixel * c), column = (int)(pixel - line * width);
-    int row = (int)(line - sample * height), columns = width / stride, lines = height / stride;
-    Vector<W> sum = {}, v;
-    for (int k = 0; k < side; k++) {
-        int above = row + side / 2 - k;
-        if (above < 0 || above % stride || above / stride >= lines) continue;
-        for (int l = 0; l < side; l++) {
-            int left = column + side / 2 - l;
-            if (left < 0 || left % stride || left / stride >= columns) continue;
-            long long window = ((long long)sample * lines + above / stride) * columns + left / stride;
-            v.load(dy + (window * side * side + k * side + l) * c + channel);
-#pragma unroll
-            for (int e = 0; e < W; e++) sum.x[e] += v.x[e];
-        }
-    }
-    sum.store(dx + i);
+    int row = (int)(line - sample * height);
+    bool inside = row < high && column < wide;
+    y[i] = inside ? x[(((long long)sample * high + row) * wide + column) * c + channel] : U{};
 }
-#define WINDOWS_BACK(kind, T, W)                                                                                       \
-    extern "C" __global__ void windows_back_##kind##_##W(const T* dy, T* dx, long long count, int h, int w, int c,     \
-                                                         int side, int stride) {                                       \
-        windows_back_in<W>(dy, dx, count, h, w, c, side, stride);                                                      \
+#define FRAME(bytes, U)                                                                                                \
+    extern "C" __global__ void frame_##bytes(const U* x, U* y, long long count, int high, int wide, int height,        \
+                                             int width, int c) {                                                       \
+        frame_in(x, y, count, high, wide, height, width, c);                                                           \
     }
-WINDOWS_BACK(bf16, bf16, 8)
-WINDOWS_BACK(bf16, bf16, 1)
-WINDOWS_BACK(f32, float, 8)
-WINDOWS_BACK(f32, float, 1)
+FRAME(2, u16)
+FRAME(4, u32)
+FRAME(16, uint4)
 
 // Rows [m] and [n] of units side by side, or cut apart again (`back`). A thread a unit of the joined rows.
 template <typename U>
@@ -141,8 +111,8 @@ __device__ __forceinline__ void map_in(const T* x, const float* a, const float* 
     long long item = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     int groups = (m + 7) / 8, across = q / W;
     if (item >= count) return;
-    int column = (int)(item % across) * W, group = (int)(item / across % groups);
-    long long p = item / across / groups;
+    long long rest = quotient(item, across), p = quotient(rest, groups);
+    int column = (int)(item - rest * across) * W, group = (int)(rest - p * groups);
     float sums[8][W] = {};
     int first = (int)bands[2 * group], last = (int)bands[2 * group + 1];
     const T* from = x + (p * n + first) * q + column;
@@ -172,6 +142,8 @@ __device__ __forceinline__ void map_in(const T* x, const float* a, const float* 
         map_in<W>(x, a, bands, y, count, m, n, q);                                                                     \
     }
 MAP(bf16, bf16, 4)
+MAP(bf16, bf16, 2)
 MAP(bf16, bf16, 1)
 MAP(f32, float, 4)
+MAP(f32, float, 2)
 MAP(f32, float, 1)

@@ -1,4 +1,4 @@
-//! Images with channels last: activations, pixels, windows, joins. A thread a number.
+//! Images with channels last: activations, pixels, frames, joins.
 
 use super::{
     Cuda,
@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{Activation, Windows, add},
+    ops::{Activation, add},
     tensor::Tensor,
 };
 
@@ -56,57 +56,36 @@ pub(crate) fn pixels(
 ) -> Result<Tensor, EngineError> {
     let x = add::convert(x.clone(), Dtype::F32)?;
     let out = Tensor::on_cuda(cuda, &[batch, height, width, c + 2], compute)?;
-    let arguments = [(&x).into(), (&out).into(), out.len().into(), c.into(), height.into(), width.into()];
-    cuda.launch(OPERATORS, &format!("pixels_{}", kind(compute)), Grid::over(out.len()), &arguments)?;
+    let count = batch * height * width;
+    let arguments = [(&x).into(), (&out).into(), count.into(), c.into(), height.into(), width.into()];
+    cuda.launch(OPERATORS, &format!("pixels_{}", kind(compute)), Grid::over(count), &arguments)?;
     Ok(out)
 }
 
 /// The most bytes, of these, that rows of all these lengths are whole multiples of.
-fn unit(lengths: &[usize], dtype: Dtype, sizes: &[usize]) -> usize {
+pub(super) fn unit(lengths: &[usize], dtype: Dtype, sizes: &[usize]) -> usize {
     let fits = |size: &&usize| lengths.iter().all(|length| (length * dtype.size()).is_multiple_of(**size));
     sizes.iter().find(fits).copied().unwrap_or(dtype.size())
 }
 
-/// What each window sees.
-pub(crate) fn windows(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor, EngineError> {
-    let bytes = unit(&[windows.channels], x.dtype(), &[16, 4]);
+/// Images in another frame.
+pub(crate) fn frame(cuda: &Cuda, x: &Tensor, shape: &[usize; 4]) -> Result<Tensor, EngineError> {
+    let [_, height, width, c] = *shape;
+    let bytes = unit(&[c], x.dtype(), &[16, 4]);
     let numbers = bytes / x.dtype().size();
-    let out = Tensor::on_cuda(cuda, &windows.shape(), x.dtype())?;
-    let grid = Grid::over(out.len() / numbers);
-    see(cuda, &format!("windows_{bytes}"), grid, windows, numbers, x, out)
-}
-
-/// Sums over the windows that saw a pixel.
-pub(crate) fn windows_back(cuda: &Cuda, windows: Windows, dy: &Tensor) -> Result<Tensor, EngineError> {
-    let Windows { batch, height, width, channels, .. } = windows;
-    let vector = if channels.is_multiple_of(8) { 8 } else { 1 };
-    let name = format!("windows_back_{}_{vector}", kind(dy.dtype()));
-    let out = Tensor::on_cuda(cuda, &[batch, height, width, channels], dy.dtype())?;
-    see(cuda, &name, Grid::over(out.len() / vector), windows, 1, dy, out)
-}
-
-/// Launches a kernel of windows with channels in units of so many numbers.
-fn see(
-    cuda: &Cuda,
-    name: &str,
-    grid: Grid,
-    windows: Windows,
-    unit: usize,
-    x: &Tensor,
-    out: Tensor,
-) -> Result<Tensor, EngineError> {
-    let Windows { height, width, channels, side, stride, .. } = windows;
+    let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
+    let count = out.len() / numbers;
     let arguments = [
         x.into(),
         (&out).into(),
-        (out.len() / unit).into(),
+        count.into(),
+        x.shape()[1].into(),
+        x.shape()[2].into(),
         height.into(),
         width.into(),
-        (channels / unit).into(),
-        side.into(),
-        stride.into(),
+        (c / numbers).into(),
     ];
-    cuda.launch(OPERATORS, name, grid, &arguments)?;
+    cuda.launch(OPERATORS, &format!("frame_{bytes}"), Grid::over(count), &arguments)?;
     Ok(out)
 }
 

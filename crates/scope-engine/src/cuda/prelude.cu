@@ -33,6 +33,19 @@ template <> struct Vector<1> {
     template <typename T> __device__ __forceinline__ void load(const T* p) { x[0] = ::load(p); }
     template <typename T> __device__ __forceinline__ void store(T* p) const { ::store(p, x[0]); }
 };
+template <> struct Vector<2> {
+    float x[2];
+    __device__ __forceinline__ void load(const float* p) {
+        float2 a = *(const float2*)p;
+        x[0] = a.x, x[1] = a.y;
+    }
+    __device__ __forceinline__ void load(const bf16* p) {
+        u32 a = *(const u32*)p;
+        x[0] = low_half(a), x[1] = high_half(a);
+    }
+    __device__ __forceinline__ void store(float* p) const { *(float2*)p = make_float2(x[0], x[1]); }
+    __device__ __forceinline__ void store(bf16* p) const { *(u32*)p = pack(x[0], x[1]); }
+};
 template <> struct Vector<4> {
     float x[4];
     __device__ __forceinline__ void load(const float* p) {

@@ -11,7 +11,8 @@ use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 /// The library takes rows of a multiple of so many numbers.
 const NUMBERS: usize = 8;
 
-fn filled(length: usize) -> usize {
+/// The length of such rows.
+pub(crate) fn filled(length: usize) -> usize {
     length.next_multiple_of(NUMBERS)
 }
 
@@ -48,7 +49,11 @@ fn corner(cuda: &Cuda, at: u64, [rows, columns]: [usize; 2]) -> Result<Tensor, E
     Ok(out)
 }
 
+/// Rows of `length` numbers filled up, unless they are already.
 fn rows(cuda: &Cuda, x: &Tensor, length: usize) -> Result<Tensor, EngineError> {
+    if x.shape().last() == Some(&filled(length)) {
+        return Ok(x.clone());
+    }
     with_last(cuda, &x.reshape(&[x.len() / length.max(1), length])?, filled(length))
 }
 
@@ -85,19 +90,19 @@ pub(super) fn forward(
     finish(cuda, &u, bias, added.map(|added| (added.address(), 0)), None, &y.reshape(&[m, n])?)
 }
 
-/// dx \[m, n\] = h \[m, k\] W \[k, n\].
+/// dx \[m, n\] = h \[m, k\] W \[k, n\]; the rows of dx may be those filled up.
 pub(super) fn input(
     cuda: &Cuda,
     h: &Tensor,
     (weight, [k, n]): (u64, [usize; 2]),
     dx: &Tensor,
 ) -> Result<(), EngineError> {
-    let m = dx.len() / n.max(1);
     let (h, weight) = (rows(cuda, h, k)?, corner(cuda, weight, [k, n])?);
-    let dx = dx.reshape(&[m, n])?;
-    if filled(n) == n {
-        return product(cuda, Kind::Input, [m, n, filled(k)], [&h, &weight], &dx);
+    let m = h.len() / filled(k);
+    if dx.shape().last() == Some(&filled(n)) {
+        return product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], dx);
     }
+    let dx = dx.reshape(&[m, n])?;
     let wide = Tensor::on_cuda(cuda, &[m, filled(n)], dx.dtype())?;
     product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], &wide)?;
     finish(cuda, &wide, None, None, None, &dx)

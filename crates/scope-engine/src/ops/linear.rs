@@ -61,11 +61,21 @@ impl Tape<'_> {
     /// # Shapes
     /// x \[..., k\], y \[..., n\].
     pub fn linear(&self, x: &Var, layer: Linear, epilogue: Epilogue<'_>) -> Result<Var, EngineError> {
-        let (m, k) = rows_of(x.shape());
-        let layout = self.params().layout();
-        let weight = layout.param(layer.weight);
+        let weight = self.params().layout().param(layer.weight);
         let n = weight.shape[0];
-        require_shape("linear", "the weight", &[n, weight.range.len() / n], &[n, k])?;
+        require_shape("linear", "the weight", &[n, weight.range.len() / n], &[n, rows_of(x.shape()).1])?;
+        self.linear_on_rows(x, layer, epilogue)
+    }
+
+    /// The same for rows of x that may have been filled up with zeros beyond k for a card.
+    pub(super) fn linear_on_rows(
+        &self,
+        x: &Var,
+        layer: Linear,
+        epilogue: Epilogue<'_>,
+    ) -> Result<Var, EngineError> {
+        let layout = self.params().layout();
+        let (m, n) = (rows_of(x.shape()).0, layout.param(layer.weight).shape[0]);
         let shape = with_last(x.shape(), n);
         let (mut residual, mut positions) = (None, None);
         match epilogue {

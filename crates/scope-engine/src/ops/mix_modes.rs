@@ -31,7 +31,8 @@ struct MixRecord {
 
 impl Tape<'_> {
     /// y\[b, k, o\] = sum over c of x\[b, k, c\] W\[k, c, o\], all complex: a number is its real part in the first half of
-    /// the channels' axis and its imaginary part in the second, and the weight holds both parts of each mode in turn.
+    /// the channels' axis and its imaginary part in the second, and the weight holds both parts of each mode in turn. y
+    /// has the precision of x.
     ///
     /// # Shapes
     /// x \[batch, modes, 2 c\], W \[modes, 2, c, o\] (the modes may be several axes), y \[batch, modes, 2 o\].
@@ -69,6 +70,7 @@ impl Record for MixRecord {
             }
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
+                let gradient = add::convert(gradient, x.value().dtype())?;
                 cuda::mix_modes::weight_gradient(&cuda, *mixing, *weight, x.value(), &gradient, flow)?;
                 if flow.wants(x) {
                     let dx =

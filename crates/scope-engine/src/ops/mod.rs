@@ -8,6 +8,7 @@ mod channels;
 mod conv3x3;
 mod distance;
 mod expansion;
+mod frame;
 mod join;
 mod layer_norm;
 mod linear;
@@ -20,9 +21,9 @@ mod pixels;
 mod project;
 mod slices;
 mod spread;
+mod strided;
 mod tiles;
 mod visibility;
-mod windows;
 
 pub use activate::Activation;
 pub use batch_norm::{BatchNorm, Observed};
@@ -38,7 +39,7 @@ pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;
 pub(crate) use patches::Patches;
 pub(crate) use slices::{SLICE_EPSILON, Slices, TEMPERATURES};
-pub(crate) use windows::Windows;
+pub(crate) use strided::Windows;
 
 /// Splits a shape into all but its last axis, multiplied, and its last axis.
 fn rows_of(shape: &[usize]) -> (usize, usize) {

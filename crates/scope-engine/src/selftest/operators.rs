@@ -14,10 +14,14 @@ pub(super) fn all() -> Vec<Case> {
         plain("gelu alone", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::Gelu)),
         plain("leaky relu", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::LeakyRelu(0.01))),
         plain("pixels", &[&[3, 4, 12, 16]], false, |tape, x| tape.pixels(&x[0])),
-        plain("windows 5", &[&[3, 12, 16, 6]], true, |tape, x| tape.windows(&x[0], 5, 2)),
-        plain("windows 3", &[&[3, 12, 16, 32]], true, |tape, x| tape.windows(&x[0], 3, 2)),
+        plain("frame around", &[&[3, 12, 16, 40]], true, |tape, x| {
+            tape.frame(&tape.rounded(&x[0])?, [15, 21])
+        }),
+        plain("frame within", &[&[3, 12, 16, 3]], true, |tape, x| tape.frame(&tape.rounded(&x[0])?, [15, 9])),
         plain("join", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.join(&x[0], &x[1])),
     ];
+    // Rows that the library takes, and rows that are filled up for it; few and many numbers in each.
+    cases.extend([strided(5, 6, 32), strided(3, 32, 64), strided(3, 3, 6), strided(1, 6, 16)]);
     // Dense and banded, long rows and short ones, of widths that vectors fit and do not.
     for (m, n, axis, shape) in [
         (56, 37, 1, [2, 37, 5, 8]),
@@ -44,7 +48,7 @@ fn map(m: usize, n: usize, axis: usize, shape: [usize; 4]) -> Case {
         let map = AxisMap::new(m, n, move |i, j| {
             if !banded || near(i, j) { ((3 * i + 7 * j) % 11) as f64 / 11.0 - 0.4 } else { 0.0 }
         });
-        Box::new(move |tape, inputs| tape.map_axis(&inputs[0], axis, &map))
+        Box::new(move |tape, inputs| tape.map_axis(&tape.rounded(&inputs[0])?, axis, &map))
     };
     let name = format!("map {n} to {m} along axis {axis}");
     Case { name, inputs: vec![shape.to_vec()], tracked: true, declare: Box::new(declare) }
@@ -59,10 +63,19 @@ fn with(
     Case { name, inputs, tracked: true, declare: Box::new(declare) }
 }
 
+fn strided(side: usize, c: usize, o: usize) -> Case {
+    with(format!("strided {side} x {side}, {c} to {o}"), vec![vec![3, 12, 16, c]], move |layout| {
+        let mut root = layout.root();
+        let weight = root.weight("weight", &[o, side, side, c]);
+        let layer = Linear { weight, bias: root.offset("bias", &[o]) };
+        Box::new(move |tape, inputs| tape.strided_conv(&inputs[0], layer, 2, Epilogue::Gelu))
+    })
+}
+
 fn mix(c: usize, o: usize, modes: usize) -> Case {
     with(format!("mixing {modes} modes, {c} to {o}"), vec![vec![19, modes, 2 * c]], move |layout| {
         let weight = layout.root().weight("weight", &[modes, 2, c, o]);
-        Box::new(move |tape, inputs| tape.mix_modes(&inputs[0], weight))
+        Box::new(move |tape, inputs| tape.mix_modes(&tape.rounded(&inputs[0])?, weight))
     })
 }
 

@@ -1,6 +1,8 @@
 //! The operations that operators are made of.
 
-use scope_engine::{Activation, AxisMap, BatchNorm, Device, Dtype, Layout, Params, Tape, Tensor, Var};
+use scope_engine::{
+    Activation, AxisMap, BatchNorm, Device, Dtype, Epilogue, Layout, Linear, Params, Tape, Tensor, Var,
+};
 
 use super::{Case, noise};
 
@@ -19,10 +21,21 @@ fn activations() {
 }
 
 #[test]
-fn windows() {
-    without_parameters(&[&[2, 6, 4, 3]], |tape, x| tape.windows(&x[0], 3, 2));
-    without_parameters(&[&[1, 4, 4, 2]], |tape, x| tape.windows(&x[0], 5, 2));
-    without_parameters(&[&[1, 3, 2, 2]], |tape, x| tape.windows(&x[0], 3, 1));
+fn convolutions_with_a_stride() {
+    for (side, stride, [height, width, c]) in [(3, 2, [6, 4, 3]), (5, 2, [4, 4, 2]), (3, 1, [3, 2, 2])] {
+        let mut layout = Layout::new();
+        let mut root = layout.root();
+        let weight = root.weight("weight", &[2, side, side, c]);
+        let layer = Linear { weight, bias: root.offset("bias", &[2]) };
+        let run = |tape: &Tape<'_>, x: &[Var]| tape.strided_conv(&x[0], layer, stride, Epilogue::Plain);
+        Case { layout, inputs: vec![vec![2, height, width, c]], run: &run }.check();
+    }
+}
+
+#[test]
+fn frames() {
+    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.frame(&x[0], [5, 6]));
+    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.frame(&x[0], [2, 5]));
 }
 
 #[test]

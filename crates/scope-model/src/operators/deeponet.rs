@@ -126,7 +126,6 @@ impl DeepOnetConfig {
 /// A convolution that halves the grid.
 #[derive(Clone, Copy, Debug)]
 struct Halving {
-    side: usize,
     conv: Linear,
     norm: Option<BatchNorm>,
 }
@@ -161,7 +160,7 @@ impl DeepOnet {
                 bias: conv.offset("bias", &[o]),
             };
             let norm = config.normalised.then(|| BatchNorm::declare(branch.scope(format!("bn{k}")), o));
-            convs.push(Halving { side, conv: linear, norm });
+            convs.push(Halving { conv: linear, norm });
             c = o;
         }
         let side = config.resolution >> config.channels.len();
@@ -193,12 +192,11 @@ impl DeepOnet {
         if let Some(blind) = &self.blind {
             x = tape.map_axis(&x, 3, blind)?;
         }
-        for Halving { side, conv, norm } in &self.convs {
-            let seen = tape.windows(&x, *side, 2)?; // [batch, size / 2, size / 2, side side c]
+        for Halving { conv, norm } in &self.convs {
             x = match norm {
-                None => tape.linear(&seen, *conv, Epilogue::Gelu)?,
+                None => tape.strided_conv(&x, *conv, 2, Epilogue::Gelu)?, // [batch, size / 2, size / 2, c]
                 Some(norm) => {
-                    let h = tape.batch_norm(&tape.linear(&seen, *conv, Epilogue::Plain)?, *norm)?;
+                    let h = tape.batch_norm(&tape.strided_conv(&x, *conv, 2, Epilogue::Plain)?, *norm)?;
                     tape.activate(&h, Activation::Gelu)?
                 }
             };

@@ -1,7 +1,7 @@
 //! The Fourier neural operator (Li et al., 2021): pointwise layers beside convolutions over all of space, of which a
 //! few modes are kept.
 
-use scope_engine::{Activation, AxisMap, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
+use scope_engine::{Activation, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, PIXEL, require_sizes, spectral::Transforms};
@@ -60,8 +60,8 @@ struct Layer {
 #[derive(Clone, Debug)]
 pub struct Fno {
     width: usize,
-    pad: AxisMap,
-    crop: AxisMap,
+    resolution: usize,
+    padding: usize,
     transforms: Transforms,
     lift: Linear,
     layers: Vec<Layer>,
@@ -74,8 +74,6 @@ impl Fno {
     pub fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
         let mut root = layout.root();
         let FnoConfig { resolution, width, modes, projection, padding, .. } = *config;
-        let points = resolution + padding;
-        let same = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
         let lift = Linear::declare(root.scope("lift"), PIXEL, width);
         let mut layers = root.scope("layers");
         let layers = (0..config.layers)
@@ -87,9 +85,9 @@ impl Fno {
             .collect();
         Self {
             width,
-            pad: AxisMap::new(points, resolution, same),
-            crop: AxisMap::new(resolution, points, same),
-            transforms: Transforms::new(points, modes),
+            resolution,
+            padding,
+            transforms: Transforms::new(resolution + padding, modes),
             lift,
             layers,
             fc1: Linear::declare(root.scope("fc1"), width, projection),
@@ -102,7 +100,7 @@ impl FieldNetwork for Fno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let x = tape.pixels(context)?; // [batch, size, size, 6]
         let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, size, size, width]
-        let mut v = tape.map_axis(&tape.map_axis(&v, 1, &self.pad)?, 2, &self.pad)?; // [batch, points, points, width]
+        let mut v = tape.frame(&v, [self.resolution + self.padding; 2])?; // [batch, points, points, width]
         for (k, layer) in self.layers.iter().enumerate() {
             let far = self.transforms.convolve(tape, &v, layer.spectral)?;
             v = tape.linear(&v, layer.pointwise, Epilogue::Add(&far))?;
@@ -110,7 +108,7 @@ impl FieldNetwork for Fno {
                 v = tape.activate(&v, Activation::Gelu)?;
             }
         }
-        let v = tape.map_axis(&tape.map_axis(&v, 1, &self.crop)?, 2, &self.crop)?;
+        let v = tape.frame(&v, [self.resolution; 2])?;
         let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, size, size, projection]
         tape.channels_first(&tape.linear(&h, self.fc2, Epilogue::Wide)?)
     }

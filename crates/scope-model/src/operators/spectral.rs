@@ -51,7 +51,7 @@ impl Transforms {
         let &[batch, .., c] = v.shape() else { return Ok(v.clone()) };
         let h = tape.map_axis(v, 1, &self.rows)?; // [batch, (kx, ri), n, c]
         let h = tape.map_axis(&h.reshape(&[batch, 2 * m, 2 * n, c])?, 2, &self.columns)?; // [batch, kx, (ky, ri), c]
-        let h = tape.rounded(&tape.mix_modes(&h.reshape(&[batch, 2 * m * m, 2 * c])?, weight)?)?;
+        let h = tape.mix_modes(&h.reshape(&[batch, 2 * m * m, 2 * c])?, weight)?;
         let h = tape.map_axis(&h.reshape(&[batch, 2 * m, 2 * m, c])?, 2, &self.columns_back)?;
         tape.map_axis(&h.reshape(&[batch, 4 * m, n, c])?, 1, &self.rows_back)
     }

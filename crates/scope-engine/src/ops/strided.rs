@@ -1,0 +1,112 @@
+//! Convolutions with a stride: linear layers on what windows see.
+
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    ops::{Epilogue, Linear, add},
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
+};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{cuda, dtype::Dtype};
+
+/// The sizes of windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    pub(crate) batch: usize,
+    pub(crate) height: usize,
+    pub(crate) width: usize,
+    pub(crate) channels: usize,
+    /// The side of a window, odd.
+    pub(crate) side: usize,
+    /// From one window to the next.
+    pub(crate) stride: usize,
+    /// Numbers in the row of a window: side side c, and zeros behind them where a card's library wants longer rows.
+    pub(crate) row: usize,
+}
+
+impl Windows {
+    /// The shape of what all windows see.
+    pub(crate) fn shape(&self) -> [usize; 4] {
+        [self.batch, self.height / self.stride, self.width / self.stride, self.row]
+    }
+}
+
+struct WindowsRecord {
+    windows: Windows,
+    x: Var,
+}
+
+impl Tape<'_> {
+    /// y\[b, i, j, o\] = bias\[o\] + sum over k, l, c of W\[o, k, l, c\] x\[b, s i + k - p, s j + l - p, c\] with a stride s and
+    /// p = (side - 1) / 2, x being zero beyond the edge; then the epilogue.
+    ///
+    /// # Shapes
+    /// x \[batch, height, width, c\], W \[o, side, side, c\], y \[batch, height / s, width / s, o\].
+    pub fn strided_conv(
+        &self,
+        x: &Var,
+        layer: Linear,
+        stride: usize,
+        epilogue: Epilogue<'_>,
+    ) -> Result<Var, EngineError> {
+        let weight = &self.params().layout().param(layer.weight).shape;
+        let (&[batch, height, width, channels], &[o, side, ..]) = (x.shape(), &weight[..]) else {
+            return Err(misshapen(x, stride));
+        };
+        require_shape("a convolution with a stride", "the weight", weight, &[o, side, side, channels])?;
+        let whole = |length: usize| length.is_multiple_of(stride);
+        if side % 2 == 0 || stride == 0 || !whole(height) || !whole(width) {
+            return Err(misshapen(x, stride));
+        }
+        let x = match self.device() {
+            Device::Cpu(_) => add::widened(self, x)?,
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(_) => add::converted(self, x)?,
+        };
+        let row = row_length(x.value(), side * side * channels);
+        let seen = self.windows(x, Windows { batch, height, width, channels, side, stride, row })?;
+        self.linear_on_rows(&seen, layer, epilogue)
+    }
+
+    fn windows(&self, x: Var, windows: Windows) -> Result<Var, EngineError> {
+        let value = match self.device() {
+            Device::Cpu(cpu) => cpu::channels_last::windows(cpu, windows, x.value()),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::windows::see(cuda, windows, x.value())?,
+        };
+        let tracked = x.node().is_some();
+        Ok(self.push(value, tracked, || Box::new(WindowsRecord { windows, x })))
+    }
+}
+
+/// How long the rows are that a device makes of so many numbers.
+fn row_length(x: &Tensor, features: usize) -> usize {
+    match x.device() {
+        Device::Cpu(_) => features,
+        #[cfg(not(target_arch = "wasm32"))]
+        Device::Cuda(_) if x.dtype() == Dtype::Bf16 => cuda::unaligned::filled(features),
+        #[cfg(not(target_arch = "wasm32"))]
+        Device::Cuda(_) => features,
+    }
+}
+
+fn misshapen(x: &Var, stride: usize) -> EngineError {
+    let expected =
+        format!("[batch, height, width, channels] with sides a multiple of {stride}, and an odd window");
+    let (operation, what, got) = ("a convolution with a stride", "the image", x.shape().to_vec());
+    EngineError::Shape { operation, what, expected, got }
+}
+
+/// Every pixel gets the sum over the windows that saw it.
+impl Record for WindowsRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let dx = match gradient.device().clone() {
+            Device::Cpu(cpu) => cpu::channels_last::windows_back(&cpu, self.windows, &gradient),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::windows::back(&cuda, self.windows, &gradient)?,
+        };
+        flow.give(&self.x, dx)
+    }
+}
