@@ -31,7 +31,7 @@ pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Pace, Update};
-pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, Norm, Observed};
+pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, Selection, Table};
 pub use tape::{Tape, Var};

@@ -54,6 +54,10 @@ pub(super) const MIX_MODES: Source =
 pub(super) const OPERATORS: Source =
     Source { name: "operators", parts: &[PRELUDE, include_str!("operators.cu")] };
 pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, include_str!("slices.cu")] };
+pub(super) const SLICES_FUSED: Source = Source {
+    name: "slices_fused",
+    parts: &[PRELUDE, include_str!("mma.cu"), include_str!("slices_fused.cu")],
+};
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 pub(super) const UNALIGNED: Source =
     Source { name: "unaligned", parts: &[PRELUDE, include_str!("unaligned.cu")] };

@@ -36,6 +36,7 @@ mod memory;
 pub(crate) mod mix_modes;
 pub(crate) mod operators;
 pub(crate) mod slices;
+pub(crate) mod slices_fused;
 pub(crate) mod table;
 mod tensor_map;
 pub(crate) mod unaligned;

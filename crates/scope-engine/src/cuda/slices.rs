@@ -110,10 +110,22 @@ fn gather(
     let arguments = [weights.into(), (&values).into(), (&partial).into(), pixels.into(), pieces.into()];
     let grid = Grid { shared: 8 * each * size_of::<f32>(), ..sizes.grid(pieces, 256) };
     sizes.launch(cuda, &format!("gather_{}", kind(weights.dtype())), grid, &arguments)?;
+    finish_pooling(cuda, sizes, &partial, divide)
+}
+
+/// Adds up sums of w f and of w over pieces of the pixels \[batch heads, pieces, slices (size + 1)\]; divides the first by the
+/// second, which are given back too, if asked.
+pub(super) fn finish_pooling(
+    cuda: &Cuda,
+    sizes: Slices,
+    partial: &Tensor,
+    divide: bool,
+) -> Result<(Tensor, Tensor), EngineError> {
+    let (Slices { batch, heads, slices, .. }, pieces) = (sizes, partial.shape()[1]);
     let out = Tensor::on_cuda(cuda, &sizes.tokens(), Dtype::F32)?;
     let totals = Tensor::on_cuda(cuda, &[batch, heads, slices], Dtype::F32)?;
     let arguments = [
-        (&partial).into(),
+        partial.into(),
         (&out).into(),
         (if divide { totals.address() } else { 0 }).into(),
         pieces.into(),

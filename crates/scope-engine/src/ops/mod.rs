@@ -19,6 +19,7 @@ mod mix_modes;
 mod patches;
 mod pixels;
 mod project;
+mod sliced;
 mod slices;
 mod spread;
 mod strided;
@@ -38,6 +39,7 @@ pub use map_axis::AxisMap;
 pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;
 pub(crate) use patches::Patches;
+pub use sliced::Sliced;
 pub(crate) use slices::{SLICE_EPSILON, Slices, TEMPERATURES};
 pub(crate) use strided::Windows;
 

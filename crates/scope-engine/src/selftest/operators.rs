@@ -115,10 +115,8 @@ fn slices(heads: usize, slices: usize, size: usize) -> Case {
         let layer = Linear::declare(root.scope("layer"), size, slices);
         let temperature = root.offset("temperature", &[heads]);
         let run = move |tape: &Tape<'_>, inputs: &[Var]| -> Result<Var, EngineError> {
-            let logits = tape.linear_heads(&inputs[0], layer, heads)?;
-            let weights = tape.slice_weights(&logits, temperature)?;
-            let tokens = tape.pool_slices(&weights, &inputs[1])?;
-            tape.spread_slices(&weights, &tokens)
+            let sliced = tape.slice(&inputs[0], &inputs[1], layer, temperature, heads)?;
+            tape.spread(&sliced, &sliced.tokens)
         };
         Box::new(run)
     })

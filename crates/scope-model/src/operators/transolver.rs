@@ -97,12 +97,10 @@ impl Block {
         let h = tape.layer_norm(v, self.ln1)?;
         let g = tape.conv3x3(&h, self.conv_x, Epilogue::Plain)?.reshape(&[batch, pixels, width])?;
         let f = tape.conv3x3(&h, self.conv_fx, Epilogue::Plain)?.reshape(&[batch, pixels, width])?;
-        let logits = tape.linear_heads(&g, self.slice, heads)?; // [batch, pixels, heads, slices]
-        let weights = tape.slice_weights(&logits, self.temperature)?;
-        let tokens = tape.pool_slices(&weights, &f)?; // [batch, heads, slices, size]
-        let qkv = tape.project(&tokens.reshape(&[batch * heads, slices, size])?, self.qkv)?;
+        let sliced = tape.slice(&g, &f, self.slice, self.temperature, heads)?;
+        let qkv = tape.project(&sliced.tokens.reshape(&[batch * heads, slices, size])?, self.qkv)?;
         let tokens = tape.attention(&qkv, 1)?.reshape(&[batch, heads, slices, size])?;
-        let o = tape.spread_slices(&weights, &tokens)?; // [batch, pixels, width]
+        let o = tape.spread(&sliced, &tokens)?; // [batch, pixels, width]
         let v = tape.linear(&o.reshape(v.shape())?, self.out, Epilogue::Add(v))?;
         let h = tape.linear(&tape.layer_norm(&v, self.ln2)?, self.fc1, Epilogue::Gelu)?;
         tape.linear(&h, self.fc2, Epilogue::Add(&v))

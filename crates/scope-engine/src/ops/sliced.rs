@@ -1,0 +1,166 @@
+//! Pixels gathered into slices and spread out again: Transolver's attention without what is between.
+
+#[cfg(not(target_arch = "wasm32"))]
+use std::{cell::RefCell, rc::Rc};
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{
+    cuda::slices_fused::{self, Passed, Slicing},
+    device::Device,
+    dtype::Dtype,
+    error::require_shape,
+    ops::{Slices, add},
+    tape::{Flow, Record},
+    tensor::Tensor,
+};
+use crate::{
+    error::EngineError,
+    ops::Linear,
+    params::ParamId,
+    tape::{Tape, Var},
+};
+
+/// Pixels gathered into slices.
+#[derive(Debug)]
+pub struct Sliced {
+    /// What the slices gathered \[batch, heads, slices, d\], at full width.
+    pub tokens: Var,
+    way: Way,
+}
+
+/// How they can be spread again.
+#[derive(Debug)]
+enum Way {
+    /// With weights that were kept.
+    Weights(Var),
+    /// With weights that are made again, on cards.
+    #[cfg(not(target_arch = "wasm32"))]
+    Again(Rc<Again>),
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Debug)]
+struct Again {
+    slicing: Slicing,
+    g: Var,
+    f: Var,
+    pooled: Tensor,
+    sums: Tensor,
+    /// On the way back: what was spread, and the gradient of the result.
+    spread: RefCell<Option<(Tensor, Tensor)>>,
+}
+
+impl Tape<'_> {
+    /// Weights w\[n, h\] = softmax over slices of (W g\[n, h\] + b) / t_h, with the temperature t_h of each head kept between
+    /// 0.1 and 5, and what slices gather with them: the sum over pixels n of w f / (sum over n of w + 1e-5).
+    ///
+    /// # Shapes
+    /// g and f \[batch, pixels, heads d\], W \[slices, d\], temperature \[heads\].
+    pub fn slice(
+        &self,
+        g: &Var,
+        f: &Var,
+        layer: Linear,
+        temperature: ParamId,
+        heads: usize,
+    ) -> Result<Sliced, EngineError> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(sliced) = self.slice_fused(g, f, layer, temperature, heads)? {
+            return Ok(sliced);
+        }
+        let logits = self.linear_heads(g, layer, heads)?; // [batch, pixels, heads, slices]
+        let weights = self.slice_weights(&logits, temperature)?;
+        Ok(Sliced { tokens: self.pool_slices(&weights, f)?, way: Way::Weights(weights) })
+    }
+
+    /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with.
+    ///
+    /// # Shapes
+    /// tokens z \[batch, heads, slices, d\], o \[batch, pixels, heads d\].
+    pub fn spread(&self, sliced: &Sliced, tokens: &Var) -> Result<Var, EngineError> {
+        match &sliced.way {
+            Way::Weights(weights) => self.spread_slices(weights, tokens),
+            #[cfg(not(target_arch = "wasm32"))]
+            Way::Again(again) => self.spread_fused(again, tokens),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Tape<'_> {
+    /// On a card in bf16, if the sizes allow it.
+    fn slice_fused(
+        &self,
+        g: &Var,
+        f: &Var,
+        layer: Linear,
+        temperature: ParamId,
+        heads: usize,
+    ) -> Result<Option<Sliced>, EngineError> {
+        let (Device::Cuda(cuda), &[batch, pixels, width]) = (self.device(), g.shape()) else {
+            return Ok(None);
+        };
+        let weight = &self.params().layout().param(layer.weight).shape;
+        let (slices, size) = (weight[0], width / heads.max(1));
+        let slicing = Slicing { sizes: Slices { batch, pixels, heads, slices, size }, layer, temperature };
+        if !slicing.possible(cuda, self.compute()) {
+            return Ok(None);
+        }
+        require_shape("slices", "the layer of their weights", weight, &[slices, size])?;
+        require_shape("slices", "what they gather", f.shape(), &[batch, pixels, heads * size])?;
+        let (g, f) = (add::converted(self, g)?, add::converted(self, f)?);
+        let (pooled, sums) = slices_fused::pool(cuda, slicing, self.params(), [g.value(), f.value()], true)?;
+        let again =
+            Rc::new(Again { slicing, g, f, pooled: pooled.clone(), sums, spread: RefCell::default() });
+        let tokens = self.push(pooled, true, || Box::new(PoolRecord(again.clone())));
+        Ok(Some(Sliced { tokens, way: Way::Again(again) }))
+    }
+
+    fn spread_fused(&self, again: &Rc<Again>, tokens: &Var) -> Result<Var, EngineError> {
+        let Device::Cuda(cuda) = self.device() else { return Ok(tokens.clone()) };
+        require_shape("spreading slices", "the tokens", tokens.shape(), again.pooled.shape())?;
+        let value =
+            slices_fused::spread(cuda, again.slicing, self.params(), again.g.value(), tokens.value())?;
+        let record = || -> Box<dyn Record> { Box::new(SpreadRecord(again.clone(), tokens.clone())) };
+        Ok(self.push(value, true, record))
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+struct SpreadRecord(Rc<Again>, Var);
+
+/// dz\[s\] = sum over n of w\[n, s\] do\[n\]. What the weights get waits for the pooling's own gradient.
+#[cfg(not(target_arch = "wasm32"))]
+impl Record for SpreadRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let Self(again, tokens) = self;
+        let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
+        let dy = add::convert(gradient, Dtype::Bf16)?;
+        let (dz, _) = slices_fused::pool(&cuda, again.slicing, flow.params(), [again.g.value(), &dy], false)?;
+        *again.spread.borrow_mut() = Some((tokens.value().clone(), dy));
+        flow.give(tokens, dz)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+struct PoolRecord(Rc<Again>);
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Record for PoolRecord {
+    fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
+        let Self(again) = self;
+        let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
+        let (g, f) = (again.g.value(), again.f.value());
+        let spread = match again.spread.borrow_mut().take() {
+            Some(spread) => spread,
+            None => {
+                let nothing = |shape: &[usize]| Tensor::full(gradient.device(), Dtype::F32, shape, 0.0);
+                (nothing(again.pooled.shape())?, nothing(g.shape())?)
+            }
+        };
+        let passed = Passed { g, f, pooled: &again.pooled, sums: &again.sums, spread };
+        let [dg, df] = slices_fused::backward(&cuda, again.slicing, &passed, &gradient, flow)?;
+        flow.give(&again.g, dg)?;
+        flow.give(&again.f, df)
+    }
+}
