@@ -161,6 +161,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         for (int i = 0; i < ROUNDS; i++) barrier_begin(arrived + 8 * i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
+    __syncthreads();
     after_previous();
     if (threadIdx.x == 0) {
         // Boxes of 128 rows: what the first round needs comes first.
