@@ -6,7 +6,7 @@ use std::path::Path;
 use scope_data::observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task};
 use scope_model::{
     Card,
-    bands::{AXIS_CELLS, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
+    bands::{AXIS_CELLS, Arrangement, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
 };
 use scope_pde::Pde;
 
@@ -32,16 +32,20 @@ fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
 
 /// Widths 1 and 2 with the fewer sensors of a layout, a quarter of that with four times as many.
 fn layout(task: Task, name: &str, budgets: [usize; 2]) -> LayoutBands {
-    let coverage = budgets.map(|budget| {
+    let masks = budgets.map(|budget| {
         let masks = masks(&format!("{}/{name}/{budget}", task.name()));
-        Coverage::of(if task == Task::Inverse { &masks.u } else { &masks.a }).unwrap()
+        if task == Task::Inverse { masks.u } else { masks.a }
     });
+    let coverage = masks.each_ref().map(|mask| Coverage::of(mask).unwrap());
+    let typical = masks.each_ref().map(|mask| Arrangement::typical(&[Arrangement::of(mask).unwrap()]));
     let widths = || [vec![1.0, 0.25], vec![2.0, 0.5]];
     LayoutBands {
         sensors: coverage.map(|coverage| coverage.sensors).to_vec(),
         // Of one mask; others of the layout may have somewhat wider ones.
         mean_gap: coverage.map(|coverage| 1.1 * coverage.mean_gap).to_vec(),
         largest_gap: coverage.map(|coverage| 1.5 * coverage.largest_gap).to_vec(),
+        typical: [0, 1, 2].map(|k| typical.map(|numbers| numbers[k][0]).to_vec()),
+        spread: [0.1, 0.4, 0.1].map(|spread| vec![spread; 2]),
         a: channel(task, widths()),
         u: channel(task, widths()),
     }
@@ -86,7 +90,7 @@ fn widths_follow_sensors_and_places() {
 }
 
 #[test]
-fn sensors_are_taken_for_the_layout_whose_gaps_are_as_wide() {
+fn sensors_are_taken_for_the_layout_that_they_are_like() {
     let bands = bands();
     let like = |condition: &str| bands.of(Task::Inverse, &masks(condition)).unwrap().like;
     assert_eq!(like("inverse/uniform/1500"), "inverse/uniform");

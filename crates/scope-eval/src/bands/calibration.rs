@@ -7,7 +7,7 @@ use scope_data::{
     Channel,
     observation::{Condition, Coverage, Task},
 };
-use scope_model::bands::{Bands, ChannelBands, LayoutBands, distance_cells};
+use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, distance_cells};
 
 use super::{LEVELS, counts::Counts, digits, shape::Sums};
 use crate::{
@@ -41,6 +41,8 @@ struct Sensors {
     /// The widest of all records.
     mean_gap: f64,
     largest_gap: f64,
+    /// Means and standard deviations of the numbers of an arrangement.
+    typical: [[f64; 2]; 3],
 }
 
 impl Calibration<'_> {
@@ -111,10 +113,17 @@ impl Calibration<'_> {
             sensors.push(self.widths(method, *condition, for_shape..records, &mut channels, progress)?);
         }
         let [a, u] = channels;
+        let typical = |which: usize| {
+            [0, 1, 2].map(|k| {
+                sensors.iter().map(|sensors| digits::nearest(sensors.typical[k][which], 4)).collect()
+            })
+        };
         Ok(LayoutBands {
             sensors: sensors.iter().map(|sensors| sensors.number).collect(),
             mean_gap: sensors.iter().map(|sensors| digits::no_less(sensors.mean_gap, 4)).collect(),
             largest_gap: sensors.iter().map(|sensors| digits::no_less(sensors.largest_gap, 4)).collect(),
+            typical: typical(0),
+            spread: typical(1),
             a,
             u,
         })
@@ -130,7 +139,7 @@ impl Calibration<'_> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Sensors, EvalError> {
         let mut counts = [Counts::default(), Counts::default()];
-        let mut covered: Vec<Coverage> = Vec::new();
+        let (mut covered, mut arranged): (Vec<Coverage>, Vec<Arrangement>) = Default::default();
         self.each(method, condition, records, progress, &mut |batch| {
             let apart: Vec<[Counts; 2]> = batch
                 .par_iter()
@@ -146,6 +155,7 @@ impl Calibration<'_> {
                 counts.iter_mut().zip(of_record).for_each(|(all, own)| all.merge(own));
             }
             covered.extend(batch.iter().flat_map(|seen| &seen.covered));
+            arranged.extend(batch.iter().flat_map(|seen| &seen.arranged));
         })?;
         for (channel, counts) in channels.iter_mut().zip(&counts) {
             for (widths, level) in channel.widths.iter_mut().zip(LEVELS) {
@@ -161,6 +171,7 @@ impl Calibration<'_> {
             number: (sensors as f64 / covered.len().max(1) as f64).round() as usize,
             mean_gap: widest(|coverage| coverage.mean_gap),
             largest_gap: widest(|coverage| coverage.largest_gap),
+            typical: Arrangement::typical(&arranged),
         })
     }
 
@@ -189,6 +200,7 @@ impl Calibration<'_> {
             size: seen.masks.a.size(),
             distances: measured.map(|mask| mask.map(distance_cells)),
             covered: measured.into_iter().flatten().filter_map(Coverage::of).collect(),
+            arranged: measured.into_iter().flatten().filter_map(Arrangement::of).collect(),
             errors: self.evaluation.errors(seen.record, &seen.fields),
         }
     }
@@ -200,6 +212,7 @@ struct Errors {
     /// Cells of distance to the measured channels' sensors.
     distances: [Option<Vec<usize>>; 2],
     covered: Vec<Coverage>,
+    arranged: Vec<Arrangement>,
     /// Recovered minus true values of a and u, \[S, S\] each.
     errors: [Vec<f32>; 2],
 }

@@ -40,6 +40,10 @@ impl LayoutBands {
         let count = self.sensors.len();
         require("mean_gap", &self.mean_gap, count)?;
         require("largest_gap", &self.largest_gap, count)?;
+        for (typical, spread) in self.typical.iter().zip(&self.spread) {
+            require_finite("typical", typical, count)?;
+            require("spread", spread, count)?;
+        }
         for channel in Channel::BOTH {
             let bands = self.of(channel);
             bands.check(task, count).map_err(|problem| format!("{}: {problem}", channel.name()))?;
@@ -73,11 +77,20 @@ impl ChannelBands {
 
 /// So many finite numbers, none below zero.
 fn require(name: &str, values: &[f64], count: usize) -> Result<(), String> {
+    require_finite(name, values, count)?;
+    match values.iter().find(|value| **value < 0.0) {
+        Some(value) => Err(format!("{name} must not be negative, and holds {value}")),
+        None => Ok(()),
+    }
+}
+
+/// So many finite numbers.
+fn require_finite(name: &str, values: &[f64], count: usize) -> Result<(), String> {
     if values.len() != count {
         return Err(format!("{name} must have {count} numbers, not {}", values.len()));
     }
-    match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-        Some(value) => Err(format!("{name} must be finite and not negative, and holds {value}")),
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(format!("{name} must be finite, and holds {value}")),
         None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use scope_data::{
 };
 use thiserror::Error;
 
-use super::{Bands, LayoutBands, check::task_of, distance_cells};
+use super::{Arrangement, Bands, LayoutBands, check::task_of, distance_cells};
 use crate::reconstruct::Fields;
 
 /// Numbers of sensors up to this share beyond those measured take the bands at the end.
@@ -68,18 +68,20 @@ pub enum NoBands {
 }
 
 impl Bands {
-    /// The half-widths of every pixel for sensors at these points. Of the layouts whose gaps are as wide it takes the one
-    /// with the least: sensors that are spread more evenly than under it have bands that are rather too wide.
+    /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely lie so, of the
+    /// layouts whose gaps are as wide.
     pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
         let [a, u] = task.observes();
         let measured: [Option<&Mask>; 2] = [a.then_some(&masks.a), u.then_some(&masks.u)];
-        let covered: Vec<Coverage> = measured.into_iter().flatten().filter_map(Coverage::of).collect();
-        let counts = covered.iter().map(|coverage| coverage.sensors);
+        let seen: Vec<&Mask> = measured.into_iter().flatten().collect();
+        let counts = seen.iter().map(|mask| mask.count());
         let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         if most as f64 > UNEQUAL * fewest as f64 {
             return Err(NoBands::Unequal { a: masks.a.count(), u: masks.u.count() });
         }
-        let (like, layout, at) = self.layout(task, fewest, &covered)?;
+        // Errors of joint problems depend on both numbers about equally.
+        let between = (fewest as f64 * most as f64).sqrt().round() as usize;
+        let (like, layout, at) = self.layout(task, between, &seen)?;
         let distances = measured.map(|mask| mask.map(distance_cells));
         let size = masks.a.size();
         let [a, u] = Channel::BOTH.map(|channel| {
@@ -101,37 +103,40 @@ impl Bands {
         &self,
         task: Task,
         sensors: usize,
-        covered: &[Coverage],
+        seen: &[&Mask],
     ) -> Result<(&str, &LayoutBands, Between), NoBands> {
         let of_task = || self.layouts.iter().filter(|(name, _)| task_of(name) == Some(task));
         let numbers = || of_task().flat_map(|(_, layout)| &layout.sensors).copied();
         let (Some(fewest), Some(most)) = (numbers().min(), numbers().max()) else {
             return Err(NoBands::Task(task.name()));
         };
-        let mut possible: Vec<(&str, &LayoutBands, Between)> = of_task()
+        let arranged: Vec<Arrangement> = seen.iter().filter_map(|mask| Arrangement::of(mask)).collect();
+        let mut possible: Vec<(f64, &str, &LayoutBands, Between)> = of_task()
             .filter_map(|(name, layout)| {
-                Some((name.as_str(), layout, Between::find(&layout.sensors, sensors)?))
+                let at = Between::find(&layout.sensors, sensors)?;
+                let likelihood = arranged.iter().map(|one| one.likelihood(layout, at)).sum();
+                Some((likelihood, name.as_str(), layout, at))
             })
             .collect();
         if possible.is_empty() {
             return Err(NoBands::Sensors { sensors, fewest, most });
         }
-        possible.sort_by(|(_, one, at), (_, other, there)| {
-            at.mean(&one.mean_gap).total_cmp(&there.mean(&other.mean_gap))
-        });
+        possible.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
+        let covered: Vec<Coverage> = seen.iter().filter_map(|mask| Coverage::of(mask)).collect();
         let widest = |of: fn(&Coverage) -> f64| covered.iter().map(of).fold(0.0, f64::max);
         let (mean, largest) = (widest(|c| c.mean_gap), widest(|c| c.largest_gap));
         let holds = |limit: f64, gap: f64| gap <= (1.0 + GAP_SLACK) * limit;
-        let like = |(_, layout, at): &(&str, &LayoutBands, Between)| {
+        let like = possible.into_iter().find(|(_, _, layout, at)| {
             holds(at.mean(&layout.mean_gap), mean) && holds(at.mean(&layout.largest_gap), largest)
-        };
-        possible.into_iter().find(like).ok_or(NoBands::Gaps { mean, largest })
+        });
+        let (_, name, layout, at) = like.ok_or(NoBands::Gaps { mean, largest })?;
+        Ok((name, layout, at))
     }
 }
 
 /// A number between two measured ones: at `share` of the way from the first to the second, by logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Between {
+pub(super) struct Between {
     low: usize,
     high: usize,
     share: f64,
@@ -156,7 +161,7 @@ impl Between {
     }
 
     /// The straight line between two values.
-    fn mean(&self, values: &[f64]) -> f64 {
+    pub(super) fn mean(&self, values: &[f64]) -> f64 {
         (1.0 - self.share) * values[self.low] + self.share * values[self.high]
     }
 

@@ -10,6 +10,7 @@
 //!
 //! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law.
 
+mod arrangement;
 mod check;
 mod find;
 mod place;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use scope_data::Channel;
 use serde::{Deserialize, Serialize};
 
+pub use arrangement::Arrangement;
 pub use find::{FieldBands, NoBands};
 pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells};
 
@@ -52,6 +54,10 @@ pub struct LayoutBands {
     pub mean_gap: Vec<f64>,
     /// The widest gap.
     pub largest_gap: Vec<f64>,
+    /// What each of the three numbers of an [`Arrangement`] is on average, with each number of sensors.
+    pub typical: [Vec<f64>; 3],
+    /// Their standard deviations.
+    pub spread: [Vec<f64>; 3],
     /// Of the input field.
     pub a: ChannelBands,
     /// Of the response field.
