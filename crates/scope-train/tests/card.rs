@@ -4,7 +4,12 @@
 mod parity;
 mod small_set;
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use parity::{Setting, cases};
 use scope_data::{Constants, Dataset, Scaling};
@@ -21,9 +26,16 @@ fn card() -> Device {
     Device::cuda(0).unwrap()
 }
 
+/// One test at a time. Algorithms are timed and kept for the next run: beside another test, two runs may find different ones.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn oracle_cases_agree_in_half_precision() {
+    let _alone = alone();
     // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of whole gradients,
     // 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
     let setting =
@@ -34,6 +46,7 @@ fn oracle_cases_agree_in_half_precision() {
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn oracle_cases_agree_in_single_precision() {
+    let _alone = alone();
     let setting =
         Setting { device: card(), precision: Dtype::F32, values: 1e-3, whole: 1e-3, gradients: 1e-3 };
     cases().iter().for_each(|case| case.check(&setting));
@@ -55,6 +68,7 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn two_hundred_steps_in_half_precision_track_single_precision() {
+    let _alone = alone();
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
     let exact = losses(&Device::all_threads(), &data, Dtype::F32, 200);
@@ -139,18 +153,21 @@ fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) 
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn runs_from_one_seed_are_equal_in_every_bit_also_when_taken_up_again() {
+    let _alone = alone();
     runs_agree(Preset::Small.config(32).into(), "full", &[], 200);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn runs_that_measure_the_cap_now_and_then_are_equal_in_every_bit() {
+    let _alone = alone();
     runs_agree(Preset::Small.config(32).into(), "full", &["cap_every=4"], 200);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
+    let _alone = alone();
     for operator in Operator::ALL {
         runs_agree(operator.architecture(32), "operator", &[], 100);
     }
@@ -159,6 +176,7 @@ fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
 #[test]
 #[ignore = "needs an NVIDIA card"]
 fn a_recorded_pass_gives_the_bits_of_one_that_is_not() {
+    let _alone = alone();
     let device = card();
     let model = Model::initial(Preset::Small.config(32), 1, &device).unwrap();
     let constants = Constants::generated(Pde::Poisson);
