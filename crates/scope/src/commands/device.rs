@@ -4,8 +4,7 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::Args;
-use scope_engine::{Device, Dtype, EngineError};
-use scope_model::Precision;
+use scope_engine::{Device, EngineError};
 
 use crate::terminal::note;
 
@@ -69,14 +68,6 @@ impl DeviceArguments {
                 Err(error) => Err(error).context("--device auto found a card that cannot be used"),
             },
         }
-    }
-}
-
-/// What networks are computed in on a device.
-pub(crate) fn precision(device: &Device) -> Precision {
-    match device.training_precision() {
-        Dtype::Bf16 => Precision::Bf16,
-        _ => Precision::F32,
     }
 }
 

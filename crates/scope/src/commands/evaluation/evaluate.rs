@@ -22,11 +22,7 @@ use scope_pde::Pde;
 
 use super::exact;
 use crate::{
-    commands::{
-        Outcome,
-        device::{DeviceArguments, precision},
-        models, pde_names,
-    },
+    commands::{Outcome, device::DeviceArguments, models, pde_names},
     terminal::{Progress, Table, grouped, note, print_json, say, warn},
 };
 
@@ -83,6 +79,9 @@ pub(crate) struct EvaluateCommand {
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
+    /// What networks are computed in: bf16 is faster on a card, and adds its rounding to small errors
+    #[arg(long, value_name = "KIND", default_value = "f32", value_parser = ["f32", "bf16"], conflicts_with = "method")]
+    precision: String,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -105,7 +104,7 @@ impl EvaluateCommand {
         let found = models::catalogue().find(&run.to_string_lossy())?;
         let file = found.open()?;
         let device = self.device.open()?;
-        let precision = precision(&device);
+        let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
         let model = Reconstructor::from_file(file, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
         if data.meta().split.name() == "train" {
@@ -115,7 +114,7 @@ impl EvaluateCommand {
             ));
         }
         let method = MethodIdentity::of_network(model.about(), model.parameters(), found.hash()?);
-        let identity = self.identity(computed(&device, precision), method, data);
+        let identity = self.identity(computed(&device, &self.precision), method, data);
         let bands = found.card.and_then(|card| card.bands);
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
             warn(
@@ -252,14 +251,10 @@ impl EvaluateCommand {
 }
 
 /// Where and in which precision a network is computed.
-fn computed(device: &Device, precision: Precision) -> String {
+fn computed(device: &Device, precision: &str) -> String {
     let place = match device {
         Device::Cpu(_) => "cpu",
         Device::Cuda(_) => "cuda",
-    };
-    let precision = match precision {
-        Precision::F32 => "f32",
-        Precision::Bf16 => "bf16",
     };
     format!("{place} {precision}")
 }

@@ -8,15 +8,11 @@ use scope_eval::{
     Evaluation, Protocol,
     bands::{CALIBRATION_MASK_SEED, Calibration},
 };
-use scope_model::{Card, Found, Reconstructor, bands::Bands};
+use scope_model::{Card, Found, Precision, Reconstructor, bands::Bands};
 use scope_pde::Split;
 
 use crate::{
-    commands::{
-        Outcome,
-        device::{DeviceArguments, precision},
-        models,
-    },
+    commands::{Outcome, device::DeviceArguments, models},
     terminal::{Progress, grouped, say},
 };
 
@@ -83,7 +79,7 @@ impl ModelCalibrate {
     fn measure(&self, found: &Found, data: &Dataset) -> anyhow::Result<Bands> {
         let file = found.open()?;
         let device = self.device.open()?;
-        let model = Reconstructor::from_file(file, &device, precision(&device))?;
+        let model = Reconstructor::from_file(file, &device, Precision::F32)?;
         let records = self.records.min(data.len());
         let evaluation = Evaluation { data, mask_seed: CALIBRATION_MASK_SEED, records, batch: BATCH };
         evaluation.require_fit(&model)?;

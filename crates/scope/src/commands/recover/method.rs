@@ -5,17 +5,14 @@ use scope_data::{
     observation::{Sensor, SensorError, UserContext},
 };
 use scope_eval::trust::{Known, Trust};
-use scope_model::{Fields, Found, Reconstructor};
+use scope_model::{Fields, Found, Precision, Reconstructor};
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{
     bands::{BandSource, RecoveredBands},
     exact::ExactMethod,
 };
-use crate::commands::{
-    device::{DeviceArguments, precision},
-    models,
-};
+use crate::commands::{device::DeviceArguments, models};
 
 /// A way from sensors to fields. Another one is another variant.
 pub(super) enum Method {
@@ -94,7 +91,7 @@ impl Method {
         let found = models::catalogue().find(name)?;
         let file = found.open()?;
         let device = device.open()?;
-        let model = Reconstructor::from_file(file, &device, precision(&device))?;
+        let model = Reconstructor::from_file(file, &device, Precision::F32)?;
         let blake3 = found.hash()?;
         let bands = BandSource::new(&model, found.card.as_ref(), calibrate, noise)?;
         Ok(Self::Network(Box::new(Network { model, found, blake3, bands })))
