@@ -73,15 +73,16 @@ impl Tape<'_> {
         Ok(Sliced { tokens: self.pool_slices(&weights, f)?, way: Way::Weights(weights) })
     }
 
-    /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with.
+    /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with. They are taken: the
+    /// weights' gradient is found once, from gathering and spreading together.
     ///
     /// # Shapes
     /// tokens z \[batch, heads, slices, d\], o \[batch, pixels, heads d\].
-    pub fn spread(&self, sliced: &Sliced, tokens: &Var) -> Result<Var, EngineError> {
-        match &sliced.way {
-            Way::Weights(weights) => self.spread_slices(weights, tokens),
+    pub fn spread(&self, sliced: Sliced, tokens: &Var) -> Result<Var, EngineError> {
+        match sliced.way {
+            Way::Weights(weights) => self.spread_slices(&weights, tokens),
             #[cfg(not(target_arch = "wasm32"))]
-            Way::Again(again) => self.spread_fused(again, tokens),
+            Way::Again(again) => self.spread_fused(&again, tokens),
         }
     }
 }

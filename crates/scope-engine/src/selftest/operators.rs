@@ -116,7 +116,8 @@ fn slices(heads: usize, slices: usize, size: usize) -> Case {
         let temperature = root.offset("temperature", &[heads]);
         let run = move |tape: &Tape<'_>, inputs: &[Var]| -> Result<Var, EngineError> {
             let sliced = tape.slice(&inputs[0], &inputs[1], layer, temperature, heads)?;
-            tape.spread(&sliced, &sliced.tokens)
+            let tokens = sliced.tokens.clone();
+            tape.spread(sliced, &tokens)
         };
         Box::new(run)
     })

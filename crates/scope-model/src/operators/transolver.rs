@@ -100,7 +100,7 @@ impl Block {
         let sliced = tape.slice(&g, &f, self.slice, self.temperature, heads)?;
         let qkv = tape.project(&sliced.tokens.reshape(&[batch * heads, slices, size])?, self.qkv)?;
         let tokens = tape.attention(&qkv, 1)?.reshape(&[batch, heads, slices, size])?;
-        let o = tape.spread(&sliced, &tokens)?; // [batch, pixels, width]
+        let o = tape.spread(sliced, &tokens)?; // [batch, pixels, width]
         let v = tape.linear(&o.reshape(v.shape())?, self.out, Epilogue::Add(v))?;
         let h = tape.linear(&tape.layer_norm(&v, self.ln2)?, self.fc1, Epilogue::Gelu)?;
         tape.linear(&h, self.fc2, Epilogue::Add(&v))
