@@ -5,7 +5,7 @@
 #   scripts/fair-time.sh poisson 5
 #
 # Operators have their recipe (batches of 125, AdamW to 1.25e-4), SCOPE `small` the FO recipe with batches of 32 and 6e-4; the
-# schedule of each is as long as its time. Leaves fair-time-PDE-MINUTES.md and each model's summaries in $OUT (default:
+# schedule of each is as long as its time. All are evaluated in bf16, as they were trained. Leaves fair-time-PDE-MINUTES.md and each model's summaries in $OUT (default:
 # results/fair-time). What is done is not done again, and what was interrupted goes on; a model that fails is said and
 # left out.
 #
@@ -37,7 +37,7 @@ compete() {
         touch "$run/trained"
     fi
     [ -f "$run/run/eval/uniform500.json" ] ||
-        "$scope" evaluate --run "$run/run" --data "$data/$pde-test" --limit "$test" --device "$device"
+        "$scope" evaluate --run "$run/run" --data "$data/$pde-test" --limit "$test" --precision bf16 --device "$device"
     cp "$run/run/eval/uniform500.json" "$out/$pde-$minutes-$model.json"
 }
 
