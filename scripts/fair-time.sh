@@ -10,7 +10,8 @@
 # left out.
 #
 # DATA (default: /tmp/scope-data) is where records and runs go: 7 GB. COUNT (50000) and TEST (1000) are the numbers of records,
-# DEVICE is cuda unless set, MODELS are those of the table, SETTINGS are added to every recipe.
+# DEVICE is cuda unless set, MODELS are those of the table, SETTINGS are added to every recipe, RATES are peak rates other than the
+# recipes': RATES="fno=6e-4 cno=6e-4".
 set -euo pipefail
 pde=$1; minutes=${2:-5}
 cd "$(dirname "$0")/.."
@@ -24,8 +25,9 @@ mkdir -p "$data" "$out"
 
 # Trains one model and evaluates it; how long training took, pauses left out, is in seconds.txt.
 compete() {
-    local model=$1 run=$2 recipe=operator settings=${SETTINGS:-} flags=() began ended=0
+    local model=$1 run=$2 recipe=operator settings=${SETTINGS:-} flags=() rate began ended=0
     [ "$model" != small ] || { recipe=fo; settings="peak_rate=6e-4 $settings"; }
+    for rate in ${RATES:-}; do [ "${rate%%=*}" != "$model" ] || settings="$settings peak_rate=${rate#*=}"; done
     for setting in $settings; do flags+=(--set "$setting"); done
     if [ ! -f "$run/trained" ]; then
         mkdir -p "$run"
@@ -51,12 +53,12 @@ done
 
 table=$out/fair-time-$pde-$minutes.md
 python3 - "$data" "$pde" "$minutes" $models >"$table.part" <<'PYTHON'
-import json, os, sys
+import json, os, sys, tomllib
 
 data, pde, minutes, *models = sys.argv[1:]
 wanted = "ber" if pde == "darcy" else "a"
 name = {"small": "SCOPE small", "fno": "FNO", "deeponet": "DeepONet", "cno": "CNO", "transolver": "Transolver"}
-print(f"| {pde}, {minutes} min each | parameters | draws | trained s | forward u % | inverse {wanted} % |\n|---|---|---|---|---|---|")
+print(f"| {pde}, {minutes} min each | parameters | peak rate | draws | trained s | forward u % | inverse {wanted} % |\n|---|---|---|---|---|---|---|")
 for model in models:
     run = f"{data}/fair-{pde}-{minutes}-{model}"
     path = f"{run}/run/eval/uniform500.json"
@@ -66,7 +68,8 @@ for model in models:
     method, conditions = results["identity"]["method"], results["conditions"]
     seconds = sum(map(float, open(f"{run}/seconds.txt")))
     error = lambda task, measure: conditions[f"{task}/uniform/500"][measure]["mean"]
-    print(f"| {name.get(model, model)} | {method['parameters']:,} | {method['training']['draws']:,} | {seconds:.0f} "
+    rate = tomllib.load(open(f"{run}/run/config.toml", "rb"))["recipe"]["peak_rate"]
+    print(f"| {name.get(model, model)} | {method['parameters']:,} | {rate:g} | {method['training']['draws']:,} | {seconds:.0f} "
           f"| {error('forward', 'u'):.2f} | {error('inverse', wanted):.2f} |")
 PYTHON
 mv "$table.part" "$table"
