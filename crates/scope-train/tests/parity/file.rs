@@ -1,8 +1,11 @@
 //! A case's file, and comparisons with what it holds.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
-use safetensors::{Dtype, SafeTensors};
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use scope_data::Constants;
 use scope_engine::Layout;
 use scope_model::{DecoderConfig, ModelConfig, Transformer};
@@ -13,9 +16,15 @@ use super::{DECIDED, UPDATES};
 /// A parity case.
 pub(crate) struct Case {
     pub(crate) name: String,
-    bytes: Vec<u8>,
+    tensors: HashMap<String, Held>,
     /// Scalars and configuration.
     pub(crate) scalars: Value,
+}
+
+/// A tensor's numbers, flat.
+struct Held {
+    dtype: Dtype,
+    data: Vec<u8>,
 }
 
 /// Every case of the folder in use.
@@ -33,12 +42,36 @@ pub(crate) fn cases() -> Vec<Case> {
     files.iter().map(|file| Case::read(file)).collect()
 }
 
+/// The tensors of a file, and its scalars.
+fn held(path: &Path) -> (HashMap<String, Held>, Value) {
+    let bytes = std::fs::read(path).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let scalars = serde_json::from_str(&header.metadata().as_ref().unwrap()["scope"]).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let held = |view: &TensorView<'_>| Held { dtype: view.dtype(), data: view.data().to_vec() };
+    (file.tensors().iter().map(|(name, view)| (name.clone(), held(view))).collect(), scalars)
+}
+
+/// "grad" of "grad/NAME", and "x" of "x".
+fn kind_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}
+
 impl Case {
     fn read(path: &Path) -> Self {
-        let bytes = std::fs::read(path).unwrap();
-        let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-        let scalars = serde_json::from_str(&header.metadata().as_ref().unwrap()["scope"]).unwrap();
-        Self { name: path.file_stem().unwrap().to_string_lossy().into_owned(), bytes, scalars }
+        let (mut tensors, scalars) = held(path);
+        // {"grad": "small_full/grad_F"}: grad/NAME equals grad_F/NAME of small_full, and only that is stored.
+        let same = scalars.get("same").cloned().unwrap_or_else(|| Value::Object(Default::default()));
+        let same: HashMap<String, String> = serde_json::from_value(same).unwrap();
+        for (kind, place) in &same {
+            let (case, theirs) = place.split_once('/').unwrap();
+            let (others, _) = held(&path.with_file_name(format!("{case}.safetensors")));
+            let own = tensors.len();
+            let shared = others.into_iter().filter(|(name, _)| kind_of(name) == theirs);
+            tensors.extend(shared.map(|(name, tensor)| (name.replacen(theirs, kind, 1), tensor)));
+            assert!(tensors.len() > own, "{}: {place} is not there", path.display());
+        }
+        Self { name: path.file_stem().unwrap().to_string_lossy().into_owned(), tensors, scalars }
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
@@ -51,16 +84,14 @@ impl Case {
 
     /// A single-precision tensor, if the case holds it.
     pub(crate) fn tensor(&self, name: &str) -> Option<Vec<f32>> {
-        let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        let view = file.tensor(name).ok()?;
-        assert_eq!(view.dtype(), Dtype::F32, "{}: {name}", self.name);
-        Some(view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        let held = self.tensors.get(name)?;
+        assert_eq!(held.dtype, Dtype::F32, "{}: {name}", self.name);
+        Some(held.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
     /// A tensor of bytes, if the case holds it.
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
-        let file = SafeTensors::deserialize(&self.bytes).unwrap();
-        file.tensor(name).ok().map(|view| view.data().to_vec())
+        self.tensors.get(name).map(|held| held.data.clone())
     }
 
     /// The contexts \[batch, 4, pixels\]: given, or made from masks.
