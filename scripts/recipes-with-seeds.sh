@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Does the grounding of Full pay? Trains recipes from several seeds with equally many draws each and tells errors with their deviation over seeds.
+#
+#   scripts/recipes-with-seeds.sh PDE DRAWS [RECIPE...]
+#   scripts/recipes-with-seeds.sh poisson 1200000 full fjv fo
+#
+# Needs a card and, for each run, DRAWS of its time. Leaves one summary a run, PDE-DRAWS-RECIPE-SEED.json, and the table
+# PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread over several machines.
+#
+# SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, DATA (/tmp/scope-data) for records and runs, COUNT
+# (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program).
+set -euo pipefail
+pde=$1; draws=$2; shift 2
+recipes=("$@"); [ $# -gt 0 ] || recipes=(full fjv fo)
+cd "$(dirname "$0")/.."
+scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; model=${MODEL:-small}; size=${RESOLUTION:-128}
+data=${DATA:-/tmp/scope-data}; out=${OUT:-results/seeds}
+read -ra seeds <<<"${SEEDS:-1 2 3}"
+flags=(); for setting in ${SETTINGS-peak_rate=6e-4}; do flags+=(--set "$setting"); done
+mkdir -p "$data" "$out"
+
+[ -d "$data/$pde-train" ] ||
+    "$scope" data generate "$pde" --count "${COUNT:-50000}" --seed 20260913 --resolution "$size" --out "$data/$pde-train"
+[ -d "$data/$pde-test" ] ||
+    "$scope" data generate "$pde" --count "${TEST:-1000}" --seed 20261013 --split test --resolution "$size" --out "$data/$pde-test"
+
+# Seeds in the outer loop: if time runs out, each recipe has as many.
+for seed in "${seeds[@]}"; do
+    for recipe in "${recipes[@]}"; do
+        name=$pde-$draws-$recipe-$seed
+        [ ! -f "$out/$name.json" ] || continue
+        "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" --model "$model" --draws "$draws" --seed "$seed" \
+            --log-every 200 "${flags[@]}" --device "$device" --out "$data/$name" --resume
+        "$scope" evaluate --run "$data/$name" --data "$data/$pde-test" --device "$device"
+        cp "$data/$name/eval/uniform500.json" "$out/.part" && mv "$out/.part" "$out/$name.json"
+    done
+done
+
+python3 - "$out" "$pde" "$draws" "${recipes[@]}" >"$out/.part" <<'PYTHON'
+import glob, json, statistics, sys
+
+out, pde, draws, *recipes = sys.argv[1:]
+wanted = "ber" if pde == "darcy" else "a"
+print(f"| {pde}, {int(draws):,} draws | seeds | forward u % | inverse {wanted} % | each seed's |\n|---|---|---|---|---|")
+for recipe in recipes:
+    runs = [json.load(open(path))["conditions"] for path in sorted(glob.glob(f"{out}/{pde}-{draws}-{recipe}-*.json"))]
+    if not runs:
+        continue
+    errors = [[run[f"{task}/uniform/500"][what]["mean"] for run in runs] for task, what in (("forward", "u"), ("inverse", wanted))]
+    shown = [f"{statistics.mean(e):.2f}" + (f" ± {statistics.stdev(e):.2f}" if len(e) > 1 else "") for e in errors]
+    each = "; ".join(f"{u:.2f}, {a:.2f}" for u, a in zip(*errors))
+    print(f"| {recipe} | {len(runs)} | {shown[0]} | {shown[1]} | {each} |")
+PYTHON
+mv "$out/.part" "$out/$pde-$draws.md"
+cat "$out/$pde-$draws.md"
