@@ -102,6 +102,23 @@ fn sensors_are_taken_for_the_layout_that_they_are_like() {
     assert_eq!(few.between, [256, 256]);
 }
 
+/// Where every point is measured, layouts are the same.
+#[test]
+fn shipped_bands_tell_the_layouts_of_the_protocol_apart() {
+    let bands = shipped().bands.unwrap();
+    let sampler = MaskSampler::new(Pde::Poisson, 5, 128);
+    let partial = Condition::all(Pde::Poisson).into_iter().filter(|condition| condition.budget() < 128 * 128);
+    for condition in partial {
+        let own = format!("{}/{}", condition.task().name(), condition.layout_name());
+        let like = |record| {
+            let masks = sampler.masks(Namespace::Test, record, condition, None);
+            bands.of(condition.task(), &masks).map(|bands| bands.like)
+        };
+        let right = (0..8).filter(|record| like(*record).as_ref() == Ok(&own)).count();
+        assert!(right >= 7, "{condition}: {right} of 8 masks were taken for their own layout");
+    }
+}
+
 #[test]
 fn beyond_what_was_measured_there_are_no_bands() {
     let bands = bands();
@@ -123,10 +140,13 @@ fn beyond_what_was_measured_there_are_no_bands() {
     assert!(bands.of(Task::Joint, &masks("joint/uniform/1024")).is_ok());
 }
 
+fn shipped() -> Card {
+    Card::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/poisson.toml")).unwrap()
+}
+
 /// The shipped card with other bands.
 fn card(bands: Bands) -> Card {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/poisson.toml");
-    Card { bands: Some(bands), ..Card::read(&path).unwrap() }
+    Card { bands: Some(bands), ..shipped() }
 }
 
 #[test]
