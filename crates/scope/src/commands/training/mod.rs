@@ -60,7 +60,7 @@ struct RunArguments {
     /// Checkpoints to keep
     #[arg(long, value_name = "N", default_value_t = 2)]
     keep: usize,
-    /// Checkpoints to keep for good, evenly over the run
+    /// Checkpoints to keep for good, evenly over the run, each with its model in RUN/milestones for `scope evaluate`
     #[arg(long, value_name = "N", default_value_t = 0)]
     milestones: u64,
     /// Steps between lines of metrics.jsonl
