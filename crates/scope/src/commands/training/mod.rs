@@ -193,7 +193,7 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
     curves.push(series("latent spread".to_owned(), &|line| line.spread));
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
-    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves);
+    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);
     write_whole(&folder.path().join("curves.svg"), chart.to_svg()?.as_bytes())?;
     Ok(())
 }
