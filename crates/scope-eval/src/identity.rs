@@ -59,6 +59,9 @@ pub struct Budget {
     /// Examples seen by a replacement decoder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_draws: Option<u64>,
+    /// Examples that were planned, of a replacement decoder if it is one; not known of older evaluations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<u64>,
     /// Whether it ended before the draws that were planned.
     pub cut_short: bool,
     /// Whether its data were made by our own solvers: fresh draws, not the released records.
@@ -95,6 +98,23 @@ pub struct MaskIdentity {
     pub blake3: BTreeMap<String, String>,
 }
 
+impl Budget {
+    /// Examples seen by backbone and replacement decoder together.
+    pub fn taken(&self) -> u64 {
+        self.draws + self.head_draws.unwrap_or(0)
+    }
+
+    /// Whether another is of the same training, after any number of draws. A replacement decoder has its backbone's draws before
+    /// it begins, and those must be the same.
+    fn is_same_training(&self, other: &Self) -> bool {
+        let of = |budget: &Self| {
+            let backbone = budget.head_draws.map(|_| budget.draws);
+            (budget.seed, budget.planned, budget.generated, budget.minutes, backbone)
+        };
+        self.planned.is_some() && of(self) == of(other)
+    }
+}
+
 impl DataIdentity {
     /// Of a data set.
     pub fn of(data: &Dataset) -> Self {
@@ -125,6 +145,7 @@ impl MethodIdentity {
         let training = trained.map(|training| Budget {
             draws: backbone.map_or(0, |backbone| backbone.draws),
             head_draws: adapted.map(|_| training.draws),
+            planned: Some(training.planned),
             cut_short: [Some(training), backbone].into_iter().flatten().any(|t| t.draws < t.planned),
             generated: training.generated,
             seed: training.seed,
@@ -139,6 +160,27 @@ impl MethodIdentity {
             blake3: Some(blake3),
             training,
         }
+    }
+
+    /// Whether another is the same kind of model: of the same size, recipe and decoder.
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        let of = |method: &Self| {
+            let Self { name, model, recipe, decoder, parameters, .. } = method.clone();
+            (name, model, recipe, decoder, parameters)
+        };
+        of(self) == of(other)
+    }
+
+    /// Whether another is a model of the same training, after any number of draws, as far as their identities tell.
+    pub fn is_same_training(&self, other: &Self) -> bool {
+        let budgets = self.training.as_ref().zip(other.training.as_ref());
+        self.is_same_kind(other) && budgets.is_some_and(|(own, other)| own.is_same_training(other))
+    }
+
+    /// Whether another is what the same training came to later.
+    pub fn precedes(&self, other: &Self) -> bool {
+        let taken = |method: &Self| method.training.as_ref().map(Budget::taken);
+        self.is_same_training(other) && taken(self) < taken(other)
     }
 
     /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`, `Transolver`.

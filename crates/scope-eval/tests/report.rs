@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use scope_eval::{
     Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity, PerRecord, Record, Scores,
-    report::{Format, Published, Run, TABLES, table},
+    report::{Format, Published, Runs, TABLES, Table, draws_charts, table},
 };
 
 /// An evaluation whose errors are round numbers about `scale`.
@@ -21,6 +21,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
         training: Some(Budget {
             draws: 952_288,
             head_draws,
+            planned: Some(if recipe == "fo" { 1_000_000 } else { 952_288 }),
             cut_short: recipe == "fo",
             generated: true,
             seed: Some(1),
@@ -84,8 +85,8 @@ fn scores(pde: &str, scale: f64, factor: f64) -> Scores {
     Scores { measures, masks: format!("masks of {pde}") }
 }
 
-fn runs() -> Vec<Run> {
-    Run::gather(vec![
+fn runs() -> Runs {
+    Runs::gather(vec![
         evaluation("poisson", "full", "native", 2.0),
         evaluation("poisson", "full", "sp-10m", 1.999),
         evaluation("poisson", "fo", "native", 2.5),
@@ -115,7 +116,7 @@ fn tables_are_written_as_they_were() {
 #[test]
 fn tables_without_a_row_of_ours_are_left_out_unless_asked_for() {
     let published = Published::read().unwrap();
-    let poisson = Run::gather(vec![evaluation("poisson", "full", "native", 2.0)]);
+    let poisson = Runs::gather(vec![evaluation("poisson", "full", "native", 2.0)]);
     let shown = |name: &str, always| table(name, &published, &poisson, always).unwrap().is_some();
     assert!(shown("main", false) && shown("parameters", false));
     assert!(!shown("darcy-ber", false) && !shown("capacity", false) && shown("capacity", true));
@@ -133,4 +134,119 @@ fn what_is_written_is_read_back_and_must_agree() {
     std::fs::write(&path, serde_json::to_vec(&other.results).unwrap()).unwrap();
     let refused = Record::read(&path).unwrap_err().to_string();
     assert!(refused.contains("are not those summarised in"), "{refused}");
+}
+
+/// A model of Poisson or Darcy after some of 4,000 draws.
+fn moment(pde: &str, draws: u64, change: impl Fn(&mut Budget)) -> Record {
+    let mut record = evaluation(pde, "full", "native", 40_000.0 / draws as f64);
+    let method = &mut record.results.identity.method;
+    let budget = method.training.as_mut().unwrap();
+    *budget = Budget { draws, planned: Some(4_000), cut_short: draws < 4_000, ..budget.clone() };
+    change(budget);
+    method.blake3 = Some(format!("{pde} after {draws} of {:?}, {:?}", budget.planned, budget.seed));
+    record
+}
+
+fn figures(records: Vec<Record>) -> Vec<(String, String)> {
+    let charts = draws_charts(&Published::read().unwrap(), &Runs::gather(records));
+    charts.into_iter().map(|(name, chart)| (name, chart.to_svg().unwrap())).collect()
+}
+
+#[test]
+fn three_moments_of_a_training_make_a_curve_beside_the_papers_endpoints() {
+    let of = |pde| [2_000, 4_000, 1_000].map(|draws| moment(pde, draws, |_| ()));
+    let drawn = figures([of("poisson"), of("darcy")].concat());
+    let names: Vec<&str> = drawn.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = [
+        "draws-darcy-forward-u",
+        "draws-darcy-inverse-ber",
+        "draws-poisson-forward-u",
+        "draws-poisson-inverse-a",
+    ];
+    assert_eq!(names, expected);
+    let svg = &drawn[2].1;
+    for text in ["Full (small)", "the paper: Full, 1.68", "the paper: FO, 1.83", "1000", "50"] {
+        assert_eq!(svg.matches(&format!(">{text}<")).count(), 1, "{text} in {svg}");
+    }
+    assert!(svg.contains(">Poisson, uniform/500: forward u, 4 records<"));
+    let places = dots(svg);
+    assert_eq!(places.len(), 3);
+    assert!(places.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "right, and down as errors fall: {places:?}");
+}
+
+/// Where the dots of the curves are, from their upper left corner.
+fn dots(svg: &str) -> Vec<(f64, f64)> {
+    let paths = svg.split("<path d=\"M").filter(|path| path.contains("stroke-width=\"5\""));
+    let place = |path: &str| {
+        let mut words = path.split(' ').map(|word| word.parse().unwrap());
+        (words.next().unwrap(), words.next().unwrap())
+    };
+    paths.map(place).collect()
+}
+
+#[test]
+fn curves_are_means_over_the_records_that_all_points_have() {
+    let of = |[a, b, c]: [usize; 3]| {
+        let moments = [(1_000, a), (2_000, b), (4_000, c)].map(|(draws, records)| {
+            let mut record = moment("poisson", draws, |_| ());
+            for (condition, measures) in std::mem::take(&mut record.values) {
+                let first = |(name, values): (String, PerRecord)| (name, values[..records].to_vec());
+                let measures = measures.into_iter().map(first).collect();
+                record.add(condition, Scores { measures, masks: "masks".to_owned() });
+            }
+            record
+        });
+        figures(moments.to_vec()).remove(0).1
+    };
+    let (few, some) = (of([2, 2, 2]), of([2, 2, 4]));
+    assert!(some.contains("forward u, 2 records<"));
+    assert_eq!(dots(&few), dots(&some));
+    assert_ne!(dots(&few), dots(&of([4, 4, 4])));
+}
+
+#[test]
+fn other_evaluations_make_no_curve() {
+    let plain = |draws| moment("poisson", draws, |_| ());
+    assert!(figures(vec![plain(1_000), plain(4_000)]).is_empty(), "two");
+    assert!(
+        figures(vec![plain(1_000), plain(4_000), moment("darcy", 2_000, |_| ())]).is_empty(),
+        "another problem"
+    );
+    let seed = moment("poisson", 2_000, |budget| budget.seed = Some(2));
+    assert!(figures(vec![plain(1_000), plain(4_000), seed]).is_empty(), "another seed");
+    let planned = moment("poisson", 2_000, |budget| budget.planned = Some(8_000));
+    assert!(figures(vec![plain(1_000), plain(4_000), planned]).is_empty(), "another schedule");
+    let mut records = plain(2_000);
+    records.results.identity.data.blake3 = "others".to_owned();
+    assert!(figures(vec![plain(1_000), plain(4_000), records]).is_empty(), "other records");
+    let whole = |draws| {
+        moment("poisson", draws, |budget| {
+            (budget.planned, budget.cut_short) = (Some(draws), false);
+        })
+    };
+    let drawn = figures([1_000, 2_000, 4_000].map(whole).to_vec());
+    assert!(drawn.len() == 2 && drawn[0].1.contains(">Full (small), finished runs<"), "finished runs do");
+}
+
+#[test]
+fn tables_show_the_longest_of_each_training() {
+    let published = Published::read().unwrap();
+    let shorter =
+        moment("poisson", 3_000, |budget| (budget.planned, budget.cut_short) = (Some(3_000), false));
+    let records =
+        [[1_000, 4_000, 2_000].map(|draws| moment("poisson", draws, |_| ())).to_vec(), vec![shorter]]
+            .concat();
+    let runs = Runs::gather(records);
+    let rows = |name: &str| -> Vec<String> {
+        let table: Table = table(name, &published, &runs, false).unwrap().unwrap();
+        let text = Format::Csv.write(&[table]);
+        text.lines().filter(|line| line.contains("draws")).map(str::to_owned).collect()
+    };
+    let told = |name: &str| {
+        [1_000, 2_000, 3_000, 4_000]
+            .map(|draws| rows(name).iter().any(|line| line.contains(&format!("{draws} draws"))))
+    };
+    assert_eq!(told("main"), [false, false, true, true]);
+    assert_eq!(told("recipes"), [false, false, true, true]);
+    assert_eq!(told("runs"), [true; 4]);
 }

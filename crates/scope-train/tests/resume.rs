@@ -3,11 +3,15 @@
 
 mod small_set;
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use scope_data::Dataset;
 use scope_engine::Device;
-use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View};
+use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::{
     AdaptConfig, Ask, Conduct, Earlier, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder,
@@ -27,7 +31,14 @@ impl Observer for StopAfter {
     }
 }
 
-const CONDUCT: Conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
+const CONDUCT: Conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+
+/// The draws of the milestones before the end, of 160 draws.
+const MILESTONES: [u64; 3] = [40, 80, 120];
+
+fn milestone(folder: &Path, draws: u64) -> PathBuf {
+    folder.join("milestones").join(format!("{draws:015}.safetensors"))
+}
 
 fn sizes() -> ModelConfig {
     ModelConfig {
@@ -68,8 +79,9 @@ fn left_behind(folder: &Path) -> Vec<Vec<u8>> {
         fs::read_dir(folder.join("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
     states.sort();
     let last = states.pop().unwrap();
-    let files =
-        [last.join("state.safetensors"), folder.join("metrics.jsonl"), folder.join("model.safetensors")];
+    let mut files =
+        vec![last.join("state.safetensors"), folder.join("metrics.jsonl"), folder.join("model.safetensors")];
+    files.extend(MILESTONES.map(|draws| milestone(folder, draws)));
     files.iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
@@ -107,6 +119,26 @@ fn stopping_and_resuming_changes_no_bit() {
         assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
         assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::WasFinished);
     }
+}
+
+#[test]
+fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    assert_eq!(session(&folder, &data, &ask, 2, 15), Ending::Interrupted);
+    let trained = |path: &Path| {
+        let training = WeightFile::read(path).unwrap().about.training.clone().unwrap();
+        (training.draws, training.planned)
+    };
+    assert_eq!(trained(&milestone(&folder, 40)), (40, 160));
+    // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who wrote it.
+    fs::write(milestone(&folder, 80), "left alone").unwrap();
+    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(fs::read(milestone(&folder, 80)).unwrap(), b"left alone");
+    assert_eq!(trained(&milestone(&folder, 120)), (120, 160));
+    assert_eq!(trained(&folder.join("model.safetensors")), (160, 160));
+    assert!(!milestone(&folder, 160).exists(), "the end is model.safetensors");
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn trained(pde: &str) -> tempfile::TempDir {
     }
     let train =
         ["train", "--pde", pde, "--data", "train", "--recipe", "fo", "--model", "tiny", "--draws", "16"];
-    succeed(root.path(), &[&train[..], &["--set", "batch=8", "--device", "cpu", "--out", "run"]].concat());
+    let more = ["--set", "batch=4", "--milestones", "4", "--device", "cpu", "--out", "run"];
+    succeed(root.path(), &[&train[..], &more].concat());
     root
 }
 
@@ -56,6 +57,27 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
     let benchmark = [&plain[..], &["--protocol", "benchmark"]].concat();
     let said = refused(root.path(), &benchmark, 1);
     assert!(said.contains("for the cylinder only"));
+}
+
+#[test]
+fn milestones_are_evaluated_apart_and_make_a_learning_curve() {
+    let root = trained("darcy");
+    let plain = ["evaluate", "--data", "test", "--limit", "4", "--device", "cpu", "--run"];
+    let evaluate = |run: &'static str, out: &'static str| [&plain[..], &[run, "--out", out]].concat();
+    let [first, third] = ["run/milestones/000000000000004", "run/milestones/000000000000012"];
+    let weights =
+        ["run/milestones/000000000000004.safetensors", "run/milestones/000000000000012.safetensors"];
+    succeed(root.path(), &evaluate("run", "run/eval"));
+    let said = succeed(root.path(), &evaluate(weights[0], first));
+    assert!(said.contains("4 draws, cut short"), "{said}");
+    let said = refused(root.path(), &evaluate(weights[0], "run/eval"), 1);
+    assert!(said.contains("after more draws than this model has seen"), "{said}");
+    let curve = root.path().join("figures/draws-darcy-inverse-ber.png");
+    succeed(root.path(), &["report", "run", first, "--figures", "figures"]);
+    assert!(!curve.exists(), "two points make no curve");
+    succeed(root.path(), &evaluate(weights[1], third));
+    succeed(root.path(), &["report", "run", first, third, "--figures", "figures"]);
+    assert!(curve.is_file() && root.path().join("figures/draws-darcy-forward-u.svg").is_file());
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Curves: losses over draws, errors over sensor budgets.
+//! Curves: losses and errors over draws, errors over sensor budgets.
 
 use super::{
     axes::{Area, Axis, Scale},
+    canvas::Colour,
     drawing::{Anchor, Drawing, INK, Letters, SERIES},
 };
 
@@ -12,6 +13,15 @@ pub struct Curve {
     pub name: String,
     /// Its points, by x.
     pub points: Vec<(f64, f64)>,
+}
+
+/// A value that curves are compared with: a dashed line across the chart.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// What it is called in the legend.
+    pub name: String,
+    /// Its height.
+    pub value: f64,
 }
 
 /// The name of an axis and how it is spaced.
@@ -27,24 +37,41 @@ const SIZE: (f64, f64) = (560.0, 340.0);
 /// Room for the axes' names and the title: left, top, bottom; and a gap before the legend.
 const MARGINS: [f64; 3] = [64.0, 30.0, 42.0];
 const LEGEND_GAP: f64 = 12.0;
+const LEGEND_LINE: f64 = 16.0;
+/// Of levels: apart from each other in print too.
+const LEVELS: [Colour; 2] = [INK, [150, 150, 150]];
 /// Points drawn per curve: more than a screen shows.
 const MOST_POINTS: usize = 600;
 /// Fewer points than this are marked by dots.
 const FEW_POINTS: usize = 20;
 
-/// A chart of curves with a legend at its right.
-pub fn curve_chart(title: &str, x: AxisLabel<'_>, y: AxisLabel<'_>, curves: &[Curve]) -> Drawing {
+/// A chart of curves and levels, with a legend at its right.
+pub fn curve_chart(
+    title: &str,
+    x: AxisLabel<'_>,
+    y: AxisLabel<'_>,
+    curves: &[Curve],
+    levels: &[Level],
+) -> Drawing {
     let points = || curves.iter().flat_map(|curve| &curve.points).filter(|point| y.scale.shows(point.1));
     let x_axis = Axis::over(x.scale, points().map(|point| point.0));
-    let y_axis = Axis::over(y.scale, points().map(|point| point.1));
+    let heights = points().map(|point| point.1).chain(levels.iter().map(|level| level.value));
+    let y_axis = Axis::over(y.scale, heights);
     let [left, top, bottom] = MARGINS;
-    let legend = curves.iter().map(|curve| Letters::Small.width(&curve.name)).fold(0.0, f64::max);
+    let names = curves.iter().map(|curve| &curve.name).chain(levels.iter().map(|level| &level.name));
+    let legend = names.map(|name| Letters::Small.width(name)).fold(0.0, f64::max);
     let mut drawing = Drawing::new(left + SIZE.0 + 2.0 * LEGEND_GAP + 16.0 + legend, top + SIZE.1 + bottom);
     let area = Area { at: (left, top), size: SIZE };
     drawing.text((left, top - 12.0), title, Letters::Normal, Anchor::Start, INK);
     area.draw_vertical(&mut drawing, &y_axis, y.name);
     area.draw_horizontal(&mut drawing, &x_axis, x.name);
     drawing.frame(area.at, area.size, INK);
+    for (k, level) in levels.iter().enumerate().filter(|(_, level)| y.scale.shows(level.value)) {
+        let (height, colour) = (area.y(&y_axis, level.value), LEVELS[k % LEVELS.len()]);
+        drawing.dashes((left, height), (left + SIZE.0, height), 1.25, colour);
+        let (from, to) = key(&mut drawing, curves.len() + k, &level.name);
+        drawing.dashes(from, to, 1.25, colour);
+    }
     for (k, curve) in curves.iter().enumerate() {
         let colour = SERIES[k % SERIES.len()];
         let step = curve.points.len().div_ceil(MOST_POINTS).max(1);
@@ -56,11 +83,18 @@ pub fn curve_chart(title: &str, x: AxisLabel<'_>, y: AxisLabel<'_>, curves: &[Cu
         if drawn.len() < FEW_POINTS {
             drawn.iter().for_each(|point| drawing.dot(*point, 5.0, colour));
         }
-        let (x, y) = (left + SIZE.0 + LEGEND_GAP, top + 10.0 + 16.0 * k as f64);
-        drawing.stroke(&[(x, y - 3.0), (x + 12.0, y - 3.0)], 2.0, colour);
-        drawing.text((x + 16.0, y), &curve.name, Letters::Small, Anchor::Start, INK);
+        let (from, to) = key(&mut drawing, k, &curve.name);
+        drawing.stroke(&[from, to], 2.0, colour);
     }
     drawing
+}
+
+/// Writes a line of the legend, and tells where its key goes.
+fn key(drawing: &mut Drawing, line: usize, name: &str) -> ((f64, f64), (f64, f64)) {
+    let [left, top, _] = MARGINS;
+    let (x, y) = (left + SIZE.0 + LEGEND_GAP, top + 10.0 + LEGEND_LINE * line as f64);
+    drawing.text((x + 16.0, y), name, Letters::Small, Anchor::Start, INK);
+    ((x, y - 3.0), (x + 12.0, y - 3.0))
 }
 
 #[cfg(test)]
@@ -77,11 +111,20 @@ mod tests {
             points: (0..2_000).map(|k| (f64::from(k), scale / f64::from(k + 1))).collect(),
         };
         let curves = [curve("F", 1.0), curve("J", 10.0), curve("none", 0.0)];
-        let svg = curve_chart("losses", DRAWS, LOSS, &curves).to_svg().unwrap();
+        let svg = curve_chart("losses", DRAWS, LOSS, &curves, &[]).to_svg().unwrap();
         assert!(
             [">F<", ">J<", ">none<", ">losses<", ">0.001<", ">10<"].iter().all(|text| svg.contains(text))
         );
         assert!(svg.matches(" L").count() < 3 * MOST_POINTS);
-        assert!(curve_chart("empty", DRAWS, LOSS, &[]).to_png().is_ok());
+        assert!(curve_chart("empty", DRAWS, LOSS, &[], &[]).to_png().is_ok());
+    }
+
+    #[test]
+    fn levels_are_dashed_and_have_room() {
+        let curve = Curve { name: "ours".to_owned(), points: vec![(1.0, 40.0), (2.0, 30.0)] };
+        let level = Level { name: "theirs".to_owned(), value: 3.0 };
+        let svg = curve_chart("errors", DRAWS, LOSS, &[curve], &[level]).to_svg().unwrap();
+        assert!([">ours<", ">theirs<", ">2<", ">50<"].iter().all(|text| svg.contains(text)), "{svg}");
+        assert!(svg.matches("stroke-dasharray").count() == 2, "the level and its key");
     }
 }

@@ -26,6 +26,10 @@ pub const SERIES: [Colour; 7] = [
 /// Pixels of a PNG per unit of a drawing.
 const PIXELS: f64 = 2.0;
 
+/// A dash of a dashed line, and what is left free after it.
+const DASH: f64 = 5.0;
+const DASH_GAP: f64 = 3.5;
+
 /// The size of letters, in units of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
@@ -85,6 +89,7 @@ impl Anchor {
 enum Mark {
     Rectangle { at: (f64, f64), size: (f64, f64), colour: Colour },
     Stroke { points: Vec<(f64, f64)>, width: f64, colour: Colour },
+    Dashes { from: (f64, f64), to: (f64, f64), width: f64, colour: Colour },
     Text { at: (f64, f64), text: String, letters: Letters, anchor: Anchor, upwards: bool, colour: Colour },
     Image { at: (f64, f64), size: (f64, f64), columns: usize, pixels: Vec<Colour> },
 }
@@ -115,6 +120,11 @@ impl Drawing {
     /// Draws a line through points.
     pub fn stroke(&mut self, points: &[(f64, f64)], width: f64, colour: Colour) {
         self.marks.push(Mark::Stroke { points: points.to_vec(), width, colour });
+    }
+
+    /// Draws a dashed line between two places.
+    pub fn dashes(&mut self, from: (f64, f64), to: (f64, f64), width: f64, colour: Colour) {
+        self.marks.push(Mark::Dashes { from, to, width, colour });
     }
 
     /// The outline of a rectangle.
@@ -188,6 +198,11 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
                 canvas.stroke(pixels(ends[0]), pixels(ends[1]), PIXELS * width, *colour);
             }
         }
+        Mark::Dashes { from, to, width, colour } => {
+            for (start, end) in dashes(*from, *to) {
+                canvas.stroke(pixels(start), pixels(end), PIXELS * width, *colour);
+            }
+        }
         Mark::Text { at, text, letters, anchor, upwards, colour } => {
             let (before, _) = anchor.of();
             let (back, up) = (before * letters.width(text), 0.8 * letters.height());
@@ -211,6 +226,18 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
     }
 }
 
+/// The dashes of a line, the last one cut where it ends.
+fn dashes(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
+    let (right, down) = (to.0 - from.0, to.1 - from.1);
+    let length = right.hypot(down);
+    let at = move |along: f64| {
+        let share = (along / length).min(1.0);
+        (from.0 + share * right, from.1 + share * down)
+    };
+    let starts = (0..(length / (DASH + DASH_GAP)).ceil() as usize).map(|k| k as f64 * (DASH + DASH_GAP));
+    starts.map(move |start| (at(start), at(start + DASH)))
+}
+
 fn element(mark: &Mark) -> Result<String, FigureError> {
     Ok(match mark {
         Mark::Rectangle { at: (x, y), size: (width, height), colour } => format!(
@@ -227,6 +254,14 @@ fn element(mark: &Mark) -> Result<String, FigureError> {
                 hex(*colour)
             )
         }
+        Mark::Dashes { from, to, width, colour } => format!(
+            "<path d=\"M{:.2} {:.2} L{:.2} {:.2}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" stroke-dasharray=\"{DASH} {DASH_GAP}\"/>",
+            from.0,
+            from.1,
+            to.0,
+            to.1,
+            hex(*colour)
+        ),
         Mark::Text { at: (x, y), text, letters, anchor, upwards, colour } => {
             let turn =
                 if *upwards { format!(" transform=\"rotate(-90 {x:.2} {y:.2})\"") } else { String::new() };
@@ -279,6 +314,13 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dashes_leave_gaps_and_end_with_their_line() {
+        let drawn: Vec<_> = dashes((10.0, 4.0), (20.0, 4.0)).collect();
+        assert_eq!(drawn, [((10.0, 4.0), (15.0, 4.0)), ((18.5, 4.0), (20.0, 4.0))]);
+        assert_eq!(dashes((1.0, 1.0), (1.0, 1.0)).count(), 0);
+    }
 
     #[test]
     fn images_keep_their_colours_and_edges() {

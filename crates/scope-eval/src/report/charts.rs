@@ -45,5 +45,5 @@ pub fn budget_chart(run: &Run, task: &str, measure: &str) -> Option<Drawing> {
     let name = format!("{}, {}: {task} {measure}", run.pde(), run.label());
     let sensors = AxisLabel { name: "sensors", scale: Scale::Log };
     let error = AxisLabel { name: "mean error, %", scale: Scale::Log };
-    (!curves.is_empty()).then(|| curve_chart(&name, sensors, error, &curves))
+    (!curves.is_empty()).then(|| curve_chart(&name, sensors, error, &curves, &[]))
 }

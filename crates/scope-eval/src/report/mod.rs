@@ -4,6 +4,7 @@ mod bands;
 mod charts;
 mod endpoints;
 mod figures;
+mod learning;
 mod paired;
 mod parameters;
 mod published;
@@ -12,9 +13,10 @@ mod runs;
 mod table;
 
 pub use charts::{budget_chart, comparison_chart};
+pub use learning::draws_charts;
 pub use published::Published;
 pub use render::Format;
-pub use runs::Run;
+pub use runs::{Run, Runs};
 pub use table::Table;
 
 use crate::error::EvalError;
@@ -36,14 +38,16 @@ pub const TABLES: [&str; 13] = [
     "runs",
 ];
 
-/// A table by its name. One that none of the runs has a row in is left out, unless `always`.
+/// A table by its name. One that none of the runs has a row in is left out, unless `always`. Models that a later moment of their
+/// training surpasses are in the table of runs only.
 pub fn table(
     name: &str,
     published: &Published,
-    runs: &[Run],
+    all: &Runs,
     always: bool,
 ) -> Result<Option<Table>, EvalError> {
-    let table = match name {
+    let runs = all.longest.as_slice();
+    let mut table = match name {
         "main" => endpoints::main(published, runs),
         "recipes" => endpoints::recipes(published, runs),
         "adaptation" => endpoints::adaptation(published, runs),
@@ -56,7 +60,7 @@ pub fn table(
         "paired" => paired::paired(published, runs)?,
         "bands" => bands::bands(runs),
         "parameters" => parameters::parameters()?,
-        "runs" => parameters::provenance(runs),
+        "runs" => parameters::provenance(all),
         other => {
             return Err(EvalError::Mismatch(format!(
                 "no table is called \"{other}\"; there are {}",
@@ -64,5 +68,11 @@ pub fn table(
             )));
         }
     };
+    if table.has_ours && !all.earlier.is_empty() && name != "runs" {
+        table.notes.push(
+            "Of each training the model with the most draws is shown; those of earlier moments are in the table of runs."
+                .to_owned(),
+        );
+    }
     Ok((always || table.has_ours || name == "parameters").then_some(table))
 }

@@ -3,7 +3,7 @@
 use scope_model::{Accounting, Head, Preset};
 
 use super::{
-    runs::{Run, grouped},
+    runs::{Run, Runs, grouped},
     table::{Cell, Section, Table},
 };
 use crate::error::EvalError;
@@ -41,29 +41,15 @@ pub(super) fn parameters() -> Result<Table, EvalError> {
 }
 
 /// Every run with all that tells it from another.
-pub(super) fn provenance(runs: &[Run]) -> Table {
-    let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
-    let rows = runs.iter().map(|run| {
-        let (identity, method) = (run.identity(), &run.identity().method);
-        let training = method.training.as_ref();
-        let seed =
-            training.and_then(|training| training.seed).map_or("—".to_owned(), |seed| seed.to_string());
-        [
-            run.label(),
-            identity.pde.clone(),
-            grouped(method.parameters),
-            run.training(),
-            seed,
-            method.blake3.as_deref().map_or("—".to_owned(), short),
-            format!("{} ({})", identity.data.origin, identity.data.split),
-            grouped(identity.records),
-            short(&identity.data.blake3),
-            identity.masks.seed.to_string(),
-            identity.computed.clone(),
-        ]
-        .map(Cell::text)
-        .into()
-    });
+pub(super) fn provenance(runs: &Runs) -> Table {
+    let section = |title: &str, runs: &[Run]| Section {
+        title: title.to_owned(),
+        rows: runs.iter().map(origin).collect(),
+    };
+    let mut sections = vec![section("", &runs.longest)];
+    if !runs.earlier.is_empty() {
+        sections.push(section("Earlier moments of the same trainings: in no other table", &runs.earlier));
+    }
     let columns = [
         "run",
         "problem",
@@ -81,10 +67,32 @@ pub(super) fn provenance(runs: &[Run]) -> Table {
         name: "runs",
         title: "Where our rows come from".to_owned(),
         columns: columns.map(str::to_owned).into(),
-        has_ours: !runs.is_empty(),
-        sections: vec![Section { title: String::new(), rows: rows.collect() }],
+        has_ours: !runs.longest.is_empty(),
+        sections,
         notes: vec!["Model and data: the first letters of their BLAKE3.".to_owned()],
     }
+}
+
+/// The row of a run: what was trained how, and tested on what.
+fn origin(run: &Run) -> Vec<Cell> {
+    let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
+    let (identity, method) = (run.identity(), &run.identity().method);
+    let seed = method.training.as_ref().and_then(|training| training.seed);
+    [
+        run.label(),
+        identity.pde.clone(),
+        grouped(method.parameters),
+        run.training(),
+        seed.map_or("—".to_owned(), |seed| seed.to_string()),
+        method.blake3.as_deref().map_or("—".to_owned(), short),
+        format!("{} ({})", identity.data.origin, identity.data.split),
+        grouped(identity.records),
+        short(&identity.data.blake3),
+        identity.masks.seed.to_string(),
+        identity.computed.clone(),
+    ]
+    .map(Cell::text)
+    .into()
 }
 
 #[cfg(test)]

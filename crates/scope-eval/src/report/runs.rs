@@ -6,6 +6,7 @@ use scope_pde::Pde;
 
 use super::published::Channels;
 use crate::{
+    evaluate::PerRecord,
     identity::{Budget, Identity},
     results::Record,
     summary::Summary,
@@ -22,6 +23,28 @@ pub(super) fn title(pde: Pde) -> &'static str {
     }
 }
 
+/// All that was evaluated.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// What tables have rows of: of each training the model that has seen the most draws.
+    pub longest: Vec<Run>,
+    /// The same trainings after fewer draws, on the same records: points of learning curves.
+    pub earlier: Vec<Run>,
+}
+
+impl Runs {
+    /// Puts evaluations together that belong to one model and one data set, in the order they come.
+    pub fn gather(records: Vec<Record>) -> Self {
+        let runs = Run::gather(records);
+        let surpassed: Vec<bool> =
+            runs.iter().map(|run| runs.iter().any(|other| run.precedes(other))).collect();
+        let (earlier, longest): (Vec<_>, Vec<_>) =
+            runs.into_iter().zip(surpassed).partition(|(_, surpassed)| *surpassed);
+        let alone = |runs: Vec<(Run, bool)>| runs.into_iter().map(|(run, _)| run).collect();
+        Self { longest: alone(longest), earlier: alone(earlier) }
+    }
+}
+
 /// The evaluations of one model on one data set, under any number of protocols.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -29,8 +52,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Puts evaluations together that belong to one model and one data set, in the order they come.
-    pub fn gather(records: Vec<Record>) -> Vec<Self> {
+    fn gather(records: Vec<Record>) -> Vec<Self> {
         let mut runs: Vec<Self> = Vec::new();
         for record in records {
             let of = |record: &Record| {
@@ -43,6 +65,12 @@ impl Run {
             }
         }
         runs
+    }
+
+    /// Whether another is a later moment of the same training, evaluated on the same records.
+    fn precedes(&self, other: &Self) -> bool {
+        let (own, other) = (self.identity(), other.identity());
+        own.pde == other.pde && own.data.blake3 == other.data.blake3 && own.method.precedes(&other.method)
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -73,6 +101,12 @@ impl Run {
         let found =
             self.records.iter().filter_map(|record| record.results.conditions.get(condition)?.get(measure));
         found.max_by_key(|summary| summary.count + summary.undefined)
+    }
+
+    /// The values that [`Self::summary`] sums up, a record each.
+    pub(super) fn values(&self, condition: &str, measure: &str) -> Option<&PerRecord> {
+        let found = self.records.iter().filter_map(|record| record.values.get(condition)?.get(measure));
+        found.max_by_key(|values| values.len())
     }
 
     /// Both channels of both tasks under a layout such as `uniform/500`.
@@ -180,7 +214,7 @@ fn describe(budget: &Budget) -> String {
 }
 
 /// 952288 as "0.952M".
-fn millions(draws: u64) -> String {
+pub(super) fn millions(draws: u64) -> String {
     match draws {
         0..10_000 => draws.to_string(),
         _ => format!("{:.3}M", draws as f64 / 1e6),

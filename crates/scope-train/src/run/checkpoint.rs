@@ -13,7 +13,10 @@ use scope_data::StagedFolder;
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::learner::{Counters, Learner};
+use super::{
+    folder::numbered,
+    learner::{Counters, Learner},
+};
 use crate::error::TrainError;
 
 /// The version of the folder's layout.
@@ -61,7 +64,7 @@ pub(crate) struct Checkpoint {
 /// Writes a checkpoint beside the others.
 pub(crate) fn save(folder: &Path, learner: &dyn Learner, position: &Position) -> Result<(), TrainError> {
     fs::create_dir_all(folder).map_err(TrainError::io("create", folder))?;
-    let destination = folder.join(format!("{:015}", position.draws));
+    let destination = folder.join(numbered(position.draws));
     if destination.join(MARKER).exists() {
         return Ok(());
     }

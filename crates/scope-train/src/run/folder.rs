@@ -10,6 +10,11 @@ use crate::error::TrainError;
 
 const LOCK: &str = ".lock";
 
+/// What is kept of a run after so many draws is called this: names sort as their draws do.
+pub(super) fn numbered(draws: u64) -> String {
+    format!("{draws:015}")
+}
+
 /// A run folder that this process alone writes in, until it is dropped.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -66,6 +71,16 @@ impl RunFolder {
     /// The resumable state.
     pub fn state(&self) -> PathBuf {
         self.path.join("state")
+    }
+
+    /// The models of milestones.
+    pub fn milestones(&self) -> PathBuf {
+        self.path.join("milestones")
+    }
+
+    /// The model of a milestone, after so many draws of this run.
+    pub fn milestone(&self, draws: u64) -> PathBuf {
+        self.milestones().join(format!("{}.safetensors", numbered(draws)))
     }
 
     /// Which algorithms a card computed with: with the same ones, another run on that card gives the same bits.

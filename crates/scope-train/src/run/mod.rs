@@ -11,10 +11,13 @@ mod plan;
 mod teacher;
 mod tensorboard;
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use scope_data::{Dataset, write_whole};
-use scope_engine::Device;
+use scope_engine::{Device, Params};
 use scope_model::{About, View, WeightFile, WeightKind};
 
 pub use checkpoint::Position;
@@ -45,7 +48,7 @@ pub struct Conduct {
     pub save_every: Duration,
     /// Checkpoints kept beside milestones.
     pub keep: usize,
-    /// Checkpoints kept for good, evenly over the run.
+    /// Checkpoints kept for good, evenly over the run, each with the model of that moment.
     pub milestones: u64,
 }
 
@@ -229,20 +232,35 @@ impl Session<'_> {
 
     fn put_away(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
         self.position.metrics_bytes = self.metrics.sync()?;
-        let position = Position { milestone, ..self.position.clone() };
-        checkpoint::save(&self.folder.state(), learner, &position)?;
-        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
         let Deployable { architecture, params } = learner.deployable(&self.config.model)?;
         let training = self.config.training(self.position.draws);
         let meta = self.data.meta();
         let (pde, constants) = (meta.pde, meta.constants());
         let about = About { pde, constants, config: architecture, training: Some(training) };
+        if milestone && self.position.draws < self.config.total() {
+            // Before its checkpoint: a run that goes on from there would not write it any more.
+            self.keep_model(&params, &about)?;
+        }
+        let position = Position { milestone, ..self.position.clone() };
+        checkpoint::save(&self.folder.state(), learner, &position)?;
+        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
         WeightFile::write(&self.folder.model(), &params, &about, WeightKind::F32)?;
         if let Device::Cuda(cuda) = learner.device() {
             write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
         }
         self.saved = Instant::now();
         Ok(())
+    }
+
+    /// Writes the model of a milestone, unless a process that was stopped since has written it.
+    fn keep_model(&self, params: &Params, about: &About) -> Result<(), TrainError> {
+        let path = self.folder.milestone(self.position.draws);
+        if path.exists() {
+            return Ok(());
+        }
+        let folder = self.folder.milestones();
+        fs::create_dir_all(&folder).map_err(TrainError::io("create", &folder))?;
+        Ok(WeightFile::write(&path, params, about, WeightKind::F32)?)
     }
 }
 

@@ -32,6 +32,7 @@ Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
   scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
+  scope evaluate --run runs/poisson/milestones/000000000200000.safetensors --data data/poisson-test --out early
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
   scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson
   scope evaluate --method exact --pde poisson --data data/poisson-test --limit 100 --coverage";
@@ -154,7 +155,7 @@ impl EvaluateCommand {
         anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
-        self.spare_larger(records)?;
+        self.spare_better(&identity)?;
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(identity);
         for (k, condition) in conditions.iter().enumerate() {
@@ -167,17 +168,25 @@ impl EvaluateCommand {
         Ok(outcome)
     }
 
-    /// Refuses to put an evaluation of few records in the place of one of more.
-    fn spare_larger(&self, records: usize) -> anyhow::Result<()> {
+    /// Refuses to put an evaluation of few records in the place of one of more, and an earlier moment of a training in the place of
+    /// a later one.
+    fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
         let Some(path) = self.folder().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
         else {
             return Ok(());
         };
-        let before = Results::read(&path).map_or(0, |results| results.identity.records);
+        let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
+        let shown = path.display();
+        let remedy = "keep both with --out DIR, or remove it first";
         anyhow::ensure!(
-            before <= records,
-            "{} holds an evaluation of {before} records, and this one would have {records}: keep both with --out DIR, or remove it first",
-            path.display()
+            before.records <= now.records,
+            "{shown} holds an evaluation of {} records, and this one would have {}: {remedy}",
+            before.records,
+            now.records
+        );
+        anyhow::ensure!(
+            !now.method.precedes(&before.method),
+            "{shown} holds an evaluation of this training after more draws than this model has seen: {remedy}"
         );
         Ok(())
     }

@@ -11,7 +11,7 @@ use scope_data::write_whole;
 use scope_eval::{
     Record,
     figure::Drawing,
-    report::{Format, Published, Run, TABLES, budget_chart, comparison_chart, table},
+    report::{Format, Published, Runs, TABLES, budget_chart, comparison_chart, draws_charts, table},
 };
 
 use super::evaluations;
@@ -22,7 +22,8 @@ const EXAMPLES: &str = "\
 Examples:
   scope report runs/poisson runs/darcy
   scope report runs/* --tables main,paired --format tex --out tables.tex
-  scope report runs/* --figures figures";
+  scope report runs/* --figures figures
+  scope report runs/poisson runs/poisson/milestones/*/ --figures figures";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,7 +40,7 @@ pub(crate) struct ReportCommand {
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw bar charts and curves of error against sensors into this folder, as SVG and PNG
+    /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
 }
@@ -56,7 +57,7 @@ impl ReportCommand {
                 records.push(Record::read(&file)?);
             }
         }
-        let runs = Run::gather(records);
+        let runs = Runs::gather(records);
         let published = Published::read()?;
         let asked = !self.tables.is_empty();
         let names: Vec<&str> =
@@ -74,14 +75,16 @@ impl ReportCommand {
             None => say(text.trim_end()),
         }
         if let Some(folder) = &self.figures {
-            draw(folder, &runs)?;
+            draw(folder, &published, &runs)?;
         }
         Ok(Outcome::Success)
     }
 }
 
-/// Bar charts of all runs, and each run's errors against sensors where it was evaluated under all conditions.
-fn draw(folder: &Path, runs: &[Run]) -> anyhow::Result<()> {
+/// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, and errors against draws
+/// where moments of training were evaluated.
+fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> {
+    let runs = all.longest.as_slice();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     write(folder, "forward", &comparison_chart(runs, true))?;
     write(folder, "inverse", &comparison_chart(runs, false))?;
@@ -96,6 +99,9 @@ fn draw(folder: &Path, runs: &[Run]) -> anyhow::Result<()> {
                 write(folder, &name, &chart)?;
             }
         }
+    }
+    for (name, chart) in draws_charts(published, all) {
+        write(folder, &name, &chart)?;
     }
     say(&format!("drew figures in {}", folder.display()));
     Ok(())

@@ -60,7 +60,7 @@ struct RunArguments {
     /// Checkpoints to keep
     #[arg(long, value_name = "N", default_value_t = 2)]
     keep: usize,
-    /// Checkpoints to keep for good, evenly over the run
+    /// Checkpoints to keep for good, evenly over the run, each with its model in RUN/milestones for `scope evaluate`
     #[arg(long, value_name = "N", default_value_t = 0)]
     milestones: u64,
     /// Steps between lines of metrics.jsonl
@@ -193,7 +193,7 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
     curves.push(series("latent spread".to_owned(), &|line| line.spread));
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
-    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves);
+    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);
     write_whole(&folder.path().join("curves.svg"), chart.to_svg()?.as_bytes())?;
     Ok(())
 }

@@ -1,0 +1,178 @@
+//! Learning curves: held-out errors against the draws of training.
+
+use std::collections::BTreeSet;
+
+use scope_pde::Pde;
+
+use super::{
+    figures::Endpoint,
+    published::Published,
+    runs::{Run, Runs, grouped, millions, title},
+};
+use crate::{
+    evaluate::PerRecord,
+    figure::{AxisLabel, Curve, Drawing, Level, Scale, curve_chart},
+    identity::{Budget, Identity},
+    summary::Summary,
+};
+
+/// With fewer numbers of draws there is no curve.
+const LEAST_POINTS: usize = 3;
+
+/// A model that was measured after so many draws.
+#[derive(Clone, Copy)]
+struct Point<'a> {
+    run: &'a Run,
+    budget: &'a Budget,
+    /// The errors of the first records of its set.
+    errors: &'a PerRecord,
+}
+
+/// Points of one curve, by draws.
+struct Strand<'a> {
+    points: Vec<Point<'a>>,
+    /// The fewest records that any of them has: errors are means over these.
+    records: usize,
+    /// Whether they are runs that were each planned for their draws, and not moments of one run.
+    finished: bool,
+}
+
+impl Strand<'_> {
+    /// Draws and errors.
+    fn means(&self) -> Vec<(f64, f64)> {
+        let of = |point: &Point<'_>| {
+            Some((point.budget.taken() as f64, Summary::of(&point.errors[..self.records]).mean?))
+        };
+        self.points.iter().filter_map(of).collect()
+    }
+}
+
+/// A chart for each problem and endpoint that has curves, with the name of its file. Errors are those at uniform/500. A curve
+/// goes through moments of one training, or through finished runs of one kind and seed.
+pub fn draws_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
+    let endpoints = [Endpoint::Forward, Endpoint::Inverse];
+    let all = Pde::ALL.into_iter().flat_map(|pde| endpoints.map(|endpoint| (pde, endpoint)));
+    let chart = |(pde, endpoint)| {
+        let points: Vec<Point<'_>> = (runs.longest.iter().chain(&runs.earlier))
+            .filter(|run| run.is(pde))
+            .filter_map(|run| point(run, pde, endpoint))
+            .collect();
+        let strands = strands(&points);
+        let (task, measure) = measured(pde, endpoint);
+        let name = format!("draws-{}-{task}-{measure}", pde.name());
+        (!strands.is_empty()).then(|| (name, draw(published, pde, endpoint, &strands)))
+    };
+    all.filter_map(chart).collect()
+}
+
+/// The task and the measure of its error.
+fn measured(pde: Pde, endpoint: Endpoint) -> (&'static str, &'static str) {
+    match (endpoint, pde) {
+        (Endpoint::Forward, _) => ("forward", "u"),
+        (Endpoint::Inverse, Pde::Darcy) => ("inverse", "ber"),
+        (Endpoint::Inverse, _) => ("inverse", "a"),
+    }
+}
+
+fn point(run: &Run, pde: Pde, endpoint: Endpoint) -> Option<Point<'_>> {
+    let (task, measure) = measured(pde, endpoint);
+    let errors = run.values(&format!("{task}/uniform/500"), measure)?;
+    Some(Point { run, budget: run.identity().method.training.as_ref()?, errors })
+}
+
+/// The curves of all points that have enough of them.
+fn strands<'a>(points: &[Point<'a>]) -> Vec<Strand<'a>> {
+    let method = |point: &Point<'a>| &point.run.identity().method;
+    let moments = gather(points.iter(), |a, b| method(a).is_same_training(method(b)));
+    let whole = points.iter().filter(|point| !point.budget.cut_short);
+    let runs = gather(whole, |a, b| method(a).is_same_kind(method(b)) && a.budget.seed == b.budget.seed);
+    let strand = |finished: bool| {
+        move |points: Vec<Point<'a>>| {
+            let records = points.iter().map(|point| point.errors.len()).min().unwrap_or(0);
+            Strand { points, records, finished }
+        }
+    };
+    moments.into_iter().map(strand(false)).chain(runs.into_iter().map(strand(true))).collect()
+}
+
+/// Points that belong together and were measured on records and masks of the same set, by draws. A second one with the same draws
+/// begins another curve, in the order they come.
+fn gather<'a: 'b, 'b>(
+    points: impl Iterator<Item = &'b Point<'a>>,
+    together: impl Fn(&Point<'a>, &Point<'a>) -> bool,
+) -> Vec<Vec<Point<'a>>> {
+    let tested = |point: &Point<'a>| {
+        let Identity { data, masks, .. } = point.run.identity();
+        (data.blake3.clone(), masks.seed)
+    };
+    let mut strands: Vec<Vec<Point<'a>>> = Vec::new();
+    for point in points {
+        let free = |strand: &&mut Vec<Point<'a>>| {
+            tested(&strand[0]) == tested(point)
+                && together(&strand[0], point)
+                && strand.iter().all(|other| other.budget.taken() != point.budget.taken())
+        };
+        match strands.iter_mut().find(free) {
+            Some(strand) => strand.push(*point),
+            None => strands.push(vec![*point]),
+        }
+    }
+    strands.retain(|strand| strand.len() >= LEAST_POINTS);
+    strands.iter_mut().for_each(|strand| strand.sort_by_key(|point| point.budget.taken()));
+    strands
+}
+
+fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'_>]) -> Drawing {
+    let curves: Vec<Curve> = (strands.iter().zip(names(strands)))
+        .map(|(strand, name)| Curve { name, points: strand.means() })
+        .collect();
+    let (task, measure) = measured(pde, endpoint);
+    let records = strands.iter().map(|strand| strand.records).collect::<BTreeSet<_>>();
+    let records = records.into_iter().map(grouped).collect::<Vec<_>>().join(" or ");
+    let heading = format!("{}, uniform/500: {task} {measure}, {records} records", title(pde));
+    let draws = AxisLabel { name: "draws of training", scale: Scale::Log };
+    let error = match (endpoint, pde) {
+        (Endpoint::Inverse, Pde::Darcy) => "bit errors on held-out records, %",
+        _ => "mean error on held-out records, %",
+    };
+    let error = AxisLabel { name: error, scale: Scale::Log };
+    curve_chart(&heading, draws, error, &curves, &levels(published, pde, endpoint))
+}
+
+/// What the paper's recipes came to.
+fn levels(published: &Published, pde: Pde, endpoint: Endpoint) -> Vec<Level> {
+    let source = if pde == Pde::Cylinder { "the paper, its own flow" } else { "the paper" };
+    let level = |method: &str| {
+        let row = published.of(pde.name(), method)?;
+        let value = match endpoint {
+            Endpoint::Forward => row.forward_u,
+            Endpoint::Inverse => row.inverse_a,
+        }?;
+        Some(Level { name: format!("{source}: {method}, {value:.2}"), value })
+    };
+    ["Full", "FO"].into_iter().filter_map(level).collect()
+}
+
+/// Names that tell curves apart: by seed and length too where labels do not.
+fn names(strands: &[Strand<'_>]) -> Vec<String> {
+    let plain = |strand: &Strand<'_>| {
+        let label = strand.points[0].run.label();
+        if strand.finished { format!("{label}, finished runs") } else { label }
+    };
+    let full = |strand: &Strand<'_>| {
+        let budget = strand.points[0].budget;
+        let seed = budget.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
+        let planned = budget.planned.filter(|_| !strand.finished);
+        let planned = planned.map_or(String::new(), |draws| format!(", of {}", millions(draws)));
+        format!("{}{seed}{planned}", plain(strand))
+    };
+    let unique =
+        |strand: &Strand<'_>| strands.iter().filter(|other| plain(other) == plain(strand)).count() == 1;
+    let mut names: Vec<String> = Vec::new();
+    for strand in strands {
+        let name = if unique(strand) { plain(strand) } else { full(strand) };
+        let same = strands[..names.len()].iter().filter(|other| full(other) == full(strand)).count();
+        names.push(if same == 0 { name } else { format!("{name} ({})", same + 1) });
+    }
+    names
+}
