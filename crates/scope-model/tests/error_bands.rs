@@ -37,7 +37,7 @@ fn layout(task: Task, name: &str, budgets: [usize; 2]) -> LayoutBands {
         if task == Task::Inverse { masks.u } else { masks.a }
     });
     let coverage = masks.each_ref().map(|mask| Coverage::of(mask).unwrap());
-    let typical = masks.each_ref().map(|mask| Arrangement::typical(&[Arrangement::of(mask).unwrap()]));
+    let typical = [0, 1].map(|k| Arrangement::typical(&[Arrangement::of(&masks[k], &coverage[k])]));
     let widths = || [vec![1.0, 0.25], vec![2.0, 0.5]];
     LayoutBands {
         sensors: coverage.map(|coverage| coverage.sensors).to_vec(),

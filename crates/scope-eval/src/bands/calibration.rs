@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use rayon::prelude::*;
 use scope_data::{
     Channel,
-    observation::{Condition, Coverage, Task},
+    observation::{Condition, Coverage, Mask, Task},
 };
 use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, distance_cells};
 
@@ -154,8 +154,10 @@ impl Calibration<'_> {
             for of_record in &apart {
                 counts.iter_mut().zip(of_record).for_each(|(all, own)| all.merge(own));
             }
-            covered.extend(batch.iter().flat_map(|seen| &seen.covered));
-            arranged.extend(batch.iter().flat_map(|seen| &seen.arranged));
+            for (coverage, arrangement) in batch.iter().flat_map(|seen| &seen.sensors) {
+                covered.push(*coverage);
+                arranged.push(*arrangement);
+            }
         })?;
         for (channel, counts) in channels.iter_mut().zip(&counts) {
             for (widths, level) in channel.widths.iter_mut().zip(LEVELS) {
@@ -196,11 +198,14 @@ impl Calibration<'_> {
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
         let [a, u] = task.observes();
         let measured = [a.then_some(&seen.masks.a), u.then_some(&seen.masks.u)];
+        let sensors = |mask: &Mask| {
+            let coverage = Coverage::of(mask)?;
+            Some((coverage, Arrangement::of(mask, &coverage)))
+        };
         Errors {
             size: seen.masks.a.size(),
             distances: measured.map(|mask| mask.map(distance_cells)),
-            covered: measured.into_iter().flatten().filter_map(Coverage::of).collect(),
-            arranged: measured.into_iter().flatten().filter_map(Arrangement::of).collect(),
+            sensors: measured.into_iter().flatten().filter_map(sensors).collect(),
             errors: self.evaluation.errors(seen.record, &seen.fields),
         }
     }
@@ -211,8 +216,8 @@ struct Errors {
     size: usize,
     /// Cells of distance to the measured channels' sensors.
     distances: [Option<Vec<usize>>; 2],
-    covered: Vec<Coverage>,
-    arranged: Vec<Arrangement>,
+    /// How the measured channels' sensors lie.
+    sensors: Vec<(Coverage, Arrangement)>,
     /// Recovered minus true values of a and u, \[S, S\] each.
     errors: [Vec<f32>; 2],
 }

@@ -15,11 +15,10 @@ const LEAST_SPREAD: f64 = 0.15;
 pub struct Arrangement([f64; 3]);
 
 impl Arrangement {
-    /// Of a mask; none if it is empty.
-    pub fn of(mask: &Mask) -> Option<Self> {
-        let coverage = Coverage::of(mask)?;
+    /// Of a mask and how it covers the square.
+    pub fn of(mask: &Mask, coverage: &Coverage) -> Self {
         let numbers = [coverage.mean_gap, coverage.largest_gap, loose(mask)];
-        Some(Self(numbers.map(|number| number.max(LEAST).ln())))
+        Self(numbers.map(|number| number.max(LEAST).ln()))
     }
 
     /// Means and standard deviations of the three numbers over many masks.

@@ -110,7 +110,10 @@ impl Bands {
         let (Some(fewest), Some(most)) = (numbers().min(), numbers().max()) else {
             return Err(NoBands::Task(task.name()));
         };
-        let arranged: Vec<Arrangement> = seen.iter().filter_map(|mask| Arrangement::of(mask)).collect();
+        let covered: Vec<(&Mask, Coverage)> =
+            seen.iter().filter_map(|mask| Some((*mask, Coverage::of(mask)?))).collect();
+        let arranged: Vec<Arrangement> =
+            covered.iter().map(|(mask, coverage)| Arrangement::of(mask, coverage)).collect();
         let mut possible: Vec<(f64, &str, &LayoutBands, Between)> = of_task()
             .filter_map(|(name, layout)| {
                 let at = Between::find(&layout.sensors, sensors)?;
@@ -122,8 +125,7 @@ impl Bands {
             return Err(NoBands::Sensors { sensors, fewest, most });
         }
         possible.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
-        let covered: Vec<Coverage> = seen.iter().filter_map(|mask| Coverage::of(mask)).collect();
-        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(of).fold(0.0, f64::max);
+        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(|(_, c)| of(c)).fold(0.0, f64::max);
         let (mean, largest) = (widest(|c| c.mean_gap), widest(|c| c.largest_gap));
         let holds = |limit: f64, gap: f64| gap <= (1.0 + GAP_SLACK) * limit;
         let like = possible.into_iter().find(|(_, _, layout, at)| {
