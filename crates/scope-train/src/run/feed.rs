@@ -16,7 +16,7 @@ use crate::{
 
 /// The scale of zero targets in the released cylinder data (paper, "Zero-energy cylinder targets").
 const RELEASED_SCALE: [f64; 2] = [2.070_225_306_780_491, 3.349_598_784_012_081_3];
-/// Batches made ahead of their use.
+/// Batches that each thread may have made ahead of their use: one of clusters takes as long as ten others.
 const AHEAD: usize = 8;
 
 /// Which conditions batches have.
@@ -88,7 +88,8 @@ impl<'a> Feed<'a> {
         if table.is_some() {
             weights.known = (0..data.len()).into_par_iter().map(|record| weights.of(data, record)).collect();
         }
-        Ok(Self { data, producer: Producer::start(maker, first, threads, AHEAD), weights, table })
+        let producer = Producer::start(maker, first, threads, AHEAD * threads);
+        Ok(Self { data, producer, weights, table })
     }
 
     /// The next batch.

@@ -39,6 +39,9 @@ const COLLAPSE_SHARE: f64 = 0.1;
 /// ... for this many steps.
 const COLLAPSE_STEPS: u64 = 50;
 
+/// Threads whose masks keep ahead of any step of a processor.
+const PROCESSOR_THREADS: usize = 2;
+
 /// How a run is conducted; none of this changes what it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Conduct {
@@ -53,9 +56,20 @@ pub struct Conduct {
 }
 
 impl Default for Conduct {
-    /// Two threads keep ahead of any step, as masks are cheap; a checkpoint every five minutes.
+    /// For a processor; a checkpoint every five minutes.
     fn default() -> Self {
-        Self { threads: 2, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
+        Self { threads: PROCESSOR_THREADS, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
+    }
+}
+
+impl Conduct {
+    /// The threads that keep ahead of a device's steps. On a card 125 draws may take a millisecond, and their masks take four.
+    pub fn threads_for(device: &Device) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        match device {
+            Device::Cuda(_) => (cores / 2).clamp(PROCESSOR_THREADS, 8),
+            _ => PROCESSOR_THREADS,
+        }
     }
 }
 

@@ -76,10 +76,10 @@ impl RunArguments {
             .or(self.minutes.map(Length::Minutes))
     }
 
-    fn conduct(&self) -> anyhow::Result<Conduct> {
+    fn conduct(&self, device: &Device) -> anyhow::Result<Conduct> {
         let save_every = Duration::try_from_secs_f64(self.save_every).context("--save-every")?;
-        // Masks are cheap: two threads keep ahead of any step.
-        Ok(Conduct { threads: 2, save_every, keep: self.keep, milestones: self.milestones })
+        let threads = Conduct::threads_for(device);
+        Ok(Conduct { threads, save_every, keep: self.keep, milestones: self.milestones })
     }
 
     /// Plans the run, or takes up the one in the folder, and trains. `weights` is the file it begins with: the base of an
@@ -89,10 +89,11 @@ impl RunArguments {
         let device = self.device.open()?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| make_learner(config, &device, weights);
-        let config = self.config(&folder, ask, &data, &make)?;
+        let conduct = self.conduct(&device)?;
+        let config = self.config(&folder, ask, &data, &make, conduct.threads)?;
         let mut learner = make(&config)?;
         let mut live = Live::new(&config)?;
-        let ending = scope_train::run(&folder, &config, &data, &mut *learner, self.conduct()?, &mut live);
+        let ending = scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
     }
@@ -104,10 +105,11 @@ impl RunArguments {
         ask: Ask,
         data: &Dataset,
         make: &MakeLearner<'_>,
+        threads: usize,
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
         if !path.exists() {
-            let config = scope_train::plan(ask, data, make, self.conduct()?.threads)?;
+            let config = scope_train::plan(ask, data, make, threads)?;
             config.write(&path)?;
             return Ok(config);
         }
