@@ -7,7 +7,8 @@
 # Needs a card and, for each run, DRAWS of its time. Leaves one summary a run, PDE-DRAWS-RECIPE-SEED.json, and the table
 # PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread over several machines.
 #
-# SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, DATA (/tmp/scope-data) for records and runs, COUNT
+# JOBS (1) runs go on at a time: with CUDA's multi-process service (nvidia-cuda-mps-control -d) three small ones take less than one after
+# the other. SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, DATA (/tmp/scope-data) for records and runs, COUNT
 # (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program).
 set -euo pipefail
 pde=$1; draws=$2; shift 2
@@ -24,16 +25,27 @@ mkdir -p "$data" "$out"
 [ -d "$data/$pde-test" ] ||
     "$scope" data generate "$pde" --count "${TEST:-1000}" --seed 20261013 --split test --resolution "$size" --out "$data/$pde-test"
 
-# Seeds in the outer loop: if time runs out, each recipe has as many.
+# Trains and evaluates one run; its summary appears when all is done.
+study() {
+    local recipe=$1 seed=$2 name=$pde-$draws-$1-$2
+    "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" --model "$model" --draws "$draws" --seed "$seed" \
+        --log-every 200 "${flags[@]}" --device "$device" --out "$data/$name" --resume &&
+        "$scope" evaluate --run "$data/$name" --data "$data/$pde-test" --device "$device" &&
+        cp "$data/$name/eval/uniform500.json" "$out/.$name" && mv "$out/.$name" "$out/$name.json"
+}
+
+# Seeds in the outer loop: if time runs out, each recipe has as many. A run that fails does not stop the others.
 for seed in "${seeds[@]}"; do
     for recipe in "${recipes[@]}"; do
-        name=$pde-$draws-$recipe-$seed
-        [ ! -f "$out/$name.json" ] || continue
-        "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" --model "$model" --draws "$draws" --seed "$seed" \
-            --log-every 200 "${flags[@]}" --device "$device" --out "$data/$name" --resume
-        "$scope" evaluate --run "$data/$name" --data "$data/$pde-test" --device "$device"
-        cp "$data/$name/eval/uniform500.json" "$out/.part" && mv "$out/.part" "$out/$name.json"
+        [ ! -f "$out/$pde-$draws-$recipe-$seed.json" ] || continue
+        while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-1}" ]; do wait -n || true; done
+        study "$recipe" "$seed" &
     done
+done
+wait
+missing=0
+for seed in "${seeds[@]}"; do
+    for recipe in "${recipes[@]}"; do [ -f "$out/$pde-$draws-$recipe-$seed.json" ] || missing=$(( missing + 1 )); done
 done
 
 python3 - "$out" "$pde" "$draws" "${recipes[@]}" >"$out/.part" <<'PYTHON'
@@ -53,3 +65,4 @@ for recipe in recipes:
 PYTHON
 mv "$out/.part" "$out/$pde-$draws.md"
 cat "$out/$pde-$draws.md"
+[ $missing = 0 ] || { echo "$missing runs are missing: call it again" >&2; exit 1; }
