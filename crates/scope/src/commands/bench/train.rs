@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
+use scope_model::{Arithmetic, FieldModel, Head, Model, Operator, Preset, View, decoder_arithmetic};
 use scope_train::{
     Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, Replayed, TrainError, Trainer,
 };
@@ -52,37 +52,44 @@ struct Row {
     memory_gib: Option<f64>,
 }
 
+/// What the table says of a row.
+const HEADS: [&str; 9] =
+    ["model", "objective", "batch", "device", "median ms", "draws/s", "TFLOP/s", "of ceiling", "memory"];
+
+impl Row {
+    fn table(&self) -> Table {
+        let [tflops, share] = Speed::cells(self.speed);
+        let mut table = Table::new(&HEADS);
+        table.row([
+            self.model.into(),
+            self.objective.clone(),
+            self.batch.to_string(),
+            self.device.clone(),
+            format!("{:.1}", self.median_ms),
+            format!("{:.2}", self.draws_per_second),
+            tflops,
+            share,
+            self.memory_gib.map_or_else(|| "-".to_owned(), |gib| format!("{gib:.2} GiB")),
+        ]);
+        table
+    }
+}
+
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
         let examples = made_up::examples(&device, 128, self.batch)?;
         let (time, memory_gib) = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
-            NetworkChoice::Operator(operator) => {
-                anyhow::ensure!(
-                    self.objective == "fo",
-                    "{} has the field loss only: leave --objective out",
-                    operator.name()
-                );
-                let model = FieldModel::initial(operator.architecture(128), 1, &device)?;
-                let mut trainer = FieldTrainer::new(model)?;
-                match &device {
-                    Device::Cpu(_) => self.measure(&device, || trainer.step(&examples, 1e-6).map(drop))?,
-                    Device::Cuda(cuda) => {
-                        let mut recorded = Replayed::new(cuda, trainer);
-                        self.measure(&device, || recorded.step_on(&examples, 1e-6).map(drop))?
-                    }
-                }
-            }
+            NetworkChoice::Operator(operator) => self.measure_operator(operator, &device, &examples)?,
         };
         let operations = match self.model {
             NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)),
             NetworkChoice::Operator(_) => None,
         };
         let ceiling = ceiling(&device)?;
-        let speed = operations.map(|operations| Speed::of(operations, time, ceiling));
         let row = Row {
-            speed,
+            speed: operations.map(|operations| Speed::of(operations, time, ceiling)),
             model: self.model.name(),
             objective: self.objective,
             batch: self.batch,
@@ -93,33 +100,9 @@ impl BenchTrain {
         };
         if self.measuring.json {
             print_json(&row)?;
-            return Ok(Outcome::Success);
+        } else {
+            say(&row.table().to_string());
         }
-        let heads = [
-            "model",
-            "objective",
-            "batch",
-            "device",
-            "median ms",
-            "draws/s",
-            "TFLOP/s",
-            "of ceiling",
-            "memory",
-        ];
-        let mut table = Table::new(&heads);
-        let [tflops, share] = Speed::cells(row.speed);
-        table.row([
-            row.model.into(),
-            row.objective.clone(),
-            row.batch.to_string(),
-            row.device.clone(),
-            format!("{:.1}", row.median_ms),
-            format!("{:.2}", row.draws_per_second),
-            tflops,
-            share,
-            row.memory_gib.map_or_else(|| "-".to_owned(), |gib| format!("{gib:.2} GiB")),
-        ]);
-        say(&table.to_string());
         Ok(Outcome::Success)
     }
 
@@ -138,6 +121,28 @@ impl BenchTrain {
             // Without grounding.
             "fjv" => full - 3.0 * grounded + 3.0 * encoder,
             _ => field,
+        }
+    }
+
+    /// A step of an operator, which has the field loss only.
+    fn measure_operator(
+        &self,
+        operator: Operator,
+        device: &Device,
+        examples: &Examples,
+    ) -> anyhow::Result<(Duration, Option<f64>)> {
+        anyhow::ensure!(
+            self.objective == "fo",
+            "{} has the field loss only: leave --objective out",
+            operator.name()
+        );
+        let mut trainer = FieldTrainer::new(FieldModel::initial(operator.architecture(128), 1, device)?)?;
+        match device {
+            Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6).map(drop)),
+            Device::Cuda(cuda) => {
+                let mut replayed = Replayed::new(cuda, trainer);
+                self.measure(device, || replayed.step_on(examples, 1e-6).map(drop))
+            }
         }
     }
 
