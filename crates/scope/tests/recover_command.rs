@@ -256,6 +256,7 @@ fn the_demo_prints_commands_that_work() {
     fs::write(here.join("models/poisson.toml"), card).unwrap();
     let said = succeed(here, &["demo"]);
     assert!(said.contains("31 points of a (forward)") && said.contains("31 points of u (inverse)"), "{said}");
+    assert!(said.contains("over 1,000 other records: forward 4.4% for u, inverse 100.0% for a"), "{said}");
     let png = fs::read(here.join("scope-demo/demo.png")).unwrap();
     assert!(png.starts_with(b"\x89PNG"));
     let command = said.lines().find_map(|line| line.trim().strip_prefix("scope recover")).unwrap();

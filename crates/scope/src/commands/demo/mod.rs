@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use scope_engine::Device;
-use scope_model::{ModelError, Precision, Reconstructor, WeightFile, bands::Bands};
+use scope_model::{Card, HeldOut, ModelError, Precision, Reconstructor, WeightFile};
 use scope_pde::Pde;
 use serde_json::json;
 
 use super::{Outcome, models, pde_names, training::train_on_the_spot};
-use crate::terminal::{Table, note, print_json, say, warn};
+use crate::terminal::{Table, grouped, note, print_json, say, warn};
 use folder::DemoFolder;
 use problem::{Direction, Problem, Solved};
 
@@ -49,20 +49,22 @@ struct DemoModel {
     model: Reconstructor,
     /// What `--model` calls it.
     name: String,
-    bands: Option<Bands>,
+    /// None if it was trained on the spot.
+    card: Option<Card>,
 }
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let folder = DemoFolder::open(&self.out)?;
         let device = Device::all_threads();
-        let Some(DemoModel { model, name, bands }) = self.model(&folder, &device)? else {
+        let Some(DemoModel { model, name, card }) = self.model(&folder, &device)? else {
             return Ok(Outcome::Interrupted);
         };
         let problem = Problem::fresh(&model, self.record)?;
+        let bands = card.as_ref().and_then(|card| card.bands.as_ref());
         let solved = Direction::BOTH
             .into_iter()
-            .map(|direction| problem.solve(&model, bands.as_ref(), direction))
+            .map(|direction| problem.solve(&model, bands, direction))
             .collect::<anyhow::Result<Vec<_>>>()?;
         for recovery in &solved {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
@@ -90,6 +92,9 @@ impl Demo {
                 "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other permeability)"
             ));
         }
+        if let Some(usual) = card.and_then(|card| usual_errors(&card.held_out)) {
+            say(&usual);
+        }
         self.say_next(&name, &problem);
         Ok(Outcome::Success)
     }
@@ -106,7 +111,7 @@ impl Demo {
                     found.shown()
                 ));
                 let (model, name) = (open(found.open()?)?, self.pde.name().to_owned());
-                Ok(Some(DemoModel { model, name, bands: found.card.and_then(|card| card.bands) }))
+                Ok(Some(DemoModel { model, name, card: found.card }))
             }
             Err(ModelError::Unknown { .. }) => {
                 self.begin(&format!(
@@ -124,7 +129,7 @@ impl Demo {
                 };
                 let path = folder.keep("model.safetensors", &weights)?;
                 let (model, name) = (open(WeightFile::read(&path)?)?, path.display().to_string());
-                Ok(Some(DemoModel { model, name, bands: None }))
+                Ok(Some(DemoModel { model, name, card: None }))
             }
             Err(error) => Err(error.into()),
         }
@@ -174,4 +179,19 @@ fn say_errors(solved: &[Solved], size: usize) {
             100.0 * level
         ));
     }
+}
+
+/// What the model's errors are on average, as its card has them: one record may be easier or harder.
+fn usual_errors(held_out: &HeldOut) -> Option<String> {
+    let [forward, inverse] = ["forward", "inverse"]
+        .map(|task| held_out.conditions.get(&format!("{task}/uniform/500")).copied().unwrap_or_default());
+    let u = forward.u?;
+    let a = match (inverse.ber, inverse.a) {
+        (Some(wrong), _) => format!("{wrong:.1}% of all pixels of a"),
+        (None, a) => format!("{:.1}% for a", a?),
+    };
+    Some(format!(
+        "(on average over {} other records: forward {u:.1}% for u, inverse {a})",
+        grouped(held_out.records)
+    ))
 }
