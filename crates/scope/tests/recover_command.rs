@@ -295,6 +295,10 @@ fn the_demo_uses_whatever_models_are_dropped_in() {
         entry.unwrap()["place"].as_str().unwrap().to_owned()
     };
     assert!(Pde::ALL.iter().all(|pde| place(pde.name()) == format!("models/{}.safetensors", pde.name())));
+    succeed(here, &["data", "generate", "cylinder", "--resolution", "32", "--count", "1", "--out", "flow"]);
+    let calibrate = ["model", "calibrate", "--model", "cylinder", "--data", "flow", "--device", "cpu"];
+    let disk = refused(here, &calibrate, 1);
+    assert!(disk.contains("does not tell them from the cylinder's disk"), "{disk}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use scope_data::{
     observation::{Condition, Coverage, Mask, Task},
 };
 use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, distance_cells};
+use scope_pde::Pde;
 
 use super::{LEVELS, counts::Counts, digits, shape::Sums};
 use crate::{
@@ -55,6 +56,13 @@ impl Calibration<'_> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Bands, EvalError> {
         let Evaluation { records, mask_seed, data, .. } = self.evaluation;
+        if data.meta().pde == Pde::Cylinder {
+            return Err(EvalError::Mismatch(
+                "bands go by the number of sensors, and a mask does not tell them from the cylinder's disk: there are none for \
+                 it yet"
+                    .to_owned(),
+            ));
+        }
         if records < FEWEST_RECORDS {
             return Err(EvalError::Mismatch(format!(
                 "bands need {FEWEST_RECORDS} records, and there are {records}: generate more"
