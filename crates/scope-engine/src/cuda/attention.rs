@@ -1,5 +1,5 @@
 //! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's keys and
-//! values fit in shared memory; a plain kernel for the rest.
+//! values fit in shared memory; plain arithmetic for the rest, f32 among it.
 
 use super::{
     Cuda,
@@ -61,7 +61,12 @@ impl Sizes {
         if self.tokens.is_multiple_of(128) { 128 } else { 64 }
     }
 
-    /// A block for each row of each head, with room for two rows of scores.
+    /// The forward pass of what the matrix units do not take: a block for 16 queries of a head.
+    fn in_rows(&self) -> Grid {
+        Grid::of(self.pairs * self.tokens.div_ceil(16), 256)
+    }
+
+    /// Its backward pass: a block for each row of each head, with room for two rows of scores.
     fn plain(&self) -> Grid {
         Grid { shared: 2 * self.tokens * size_of::<f32>(), ..Grid::of(self.pairs * self.tokens, 128) }
     }
@@ -112,7 +117,7 @@ pub(crate) fn forward(
             sizes.head.into(),
             scale.into(),
         ];
-        cuda.launch(ATTENTION_ANY, &format!("attention_{}", kind(qkv.dtype())), sizes.plain(), &arguments)?;
+        cuda.launch(ATTENTION_ANY, &format!("attention_{}", kind(qkv.dtype())), sizes.in_rows(), &arguments)?;
     }
     Ok((out, log_sums))
 }

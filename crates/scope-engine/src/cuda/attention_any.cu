@@ -1,6 +1,10 @@
-// Attention for any number of tokens and any head size: a block a row, plain and slow.
+// Attention for any number of tokens and any head size, in f32 throughout: what the matrix units do not take.
 //
-// qkv [batch, tokens, 3 heads size]; blockIdx.x counts (batch, head, row); scores of a row live in shared memory.
+// qkv [batch, tokens, 3 heads size]. Forward, a block has ROWS queries of one head and goes through the keys TILE at a time, with running
+// maxima and sums. Backward is plain and slow: blockIdx.x counts (batch, head, row), and scores of a row live in shared memory.
+
+#define ROWS 16
+#define TILE 64
 
 extern __shared__ float row_of_scores[];
 
@@ -23,27 +27,84 @@ template <typename T> __device__ __forceinline__ float inner(const T* a, const T
     return sum;
 }
 
+// TILE numbers from `d` on of tokens from `first` on; zero beyond the last ones.
+template <typename T>
+__device__ __forceinline__ void read(float (*tile)[TILE + 1], int rows, const T* from, Sizes s, int first, int d) {
+    for (int i = threadIdx.x; i < rows * TILE; i += blockDim.x) {
+        int row = i / TILE, column = i % TILE;
+        bool there = first + row < s.tokens && d + column < s.size;
+        tile[row][column] = there ? load(from + (first + row) * s.stride() + d + column) : 0.f;
+    }
+}
+
+// What a block of 4 TILE threads keeps; a thread has four rows of one column.
+struct Rows {
+    float query[ROWS][TILE + 1], tile[TILE][TILE + 1], scores[ROWS][TILE];
+    float most[ROWS], sum[ROWS], shrink[ROWS];
+};
+
+// Scores of the block's queries with TILE keys; beyond the last key none has a weight.
+template <typename T>
+__device__ __forceinline__ void score(Rows& b, const T* qkv, Sizes s, int begin, int key, float scale) {
+    int column = threadIdx.x % TILE, row = threadIdx.x / TILE * 4;
+    float sums[4] = {};
+    for (int d = 0; d < s.size; d += TILE) {
+        __syncthreads();
+        read(b.query, ROWS, qkv, s, begin, d);
+        read(b.tile, TILE, qkv + s.heads * s.size, s, key, d);
+        __syncthreads();
+#pragma unroll 16
+        for (int k = 0; k < TILE; k++)
+            for (int r = 0; r < 4; r++) sums[r] = fmaf(b.query[row + r][k], b.tile[column][k], sums[r]);
+    }
+    for (int r = 0; r < 4; r++) b.scores[row + r][column] = key + column < s.tokens ? sums[r] * scale : -1e30f;
+    __syncthreads();
+}
+
+// Scores become weights relative to the largest score so far; sums so far shrink to it.
+__device__ __forceinline__ void weigh(Rows& b) {
+    int lane = threadIdx.x % 32;
+    for (int row = threadIdx.x / 32; row < ROWS; row += blockDim.x / 32) {
+        float most = fmaxf(b.scores[row][lane], b.scores[row][lane + 32]), before = b.most[row];
+        for (int step = 16; step; step >>= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
+        most = fmaxf(most, before);
+        float sum = 0.f;
+        for (int j = lane; j < TILE; j += 32) sum += b.scores[row][j] = __expf(b.scores[row][j] - most);
+        sum = warp_sum(sum);
+        __syncwarp();
+        if (lane == 0) {
+            b.shrink[row] = __expf(before - most);
+            b.most[row] = most, b.sum[row] = b.sum[row] * b.shrink[row] + sum;
+        }
+    }
+}
+
 template <typename T>
 __device__ __forceinline__ void forward(const T* qkv, T* out, float* log_sums, Sizes s, float scale) {
-    __shared__ float shared;
-    int pair = blockIdx.x / s.tokens, row = blockIdx.x % s.tokens, width = s.heads * s.size;
-    const T* q = qkv + place(s, pair, row);
-    float sum = 0.f, most = -1e30f;
-    for (int j = threadIdx.x; j < s.tokens; j += blockDim.x) {
-        float score = inner(q, qkv + place(s, pair, j) + width, s.size) * scale;
-        row_of_scores[j] = score;
-    }
-    __syncthreads();
-    for (int j = 0; j < s.tokens; j++) most = fmaxf(most, row_of_scores[j]);
-    for (int j = threadIdx.x; j < s.tokens; j += blockDim.x) sum += __expf(row_of_scores[j] - most);
-    sum = block_sum(sum);
-    if (threadIdx.x == 0) shared = most + logf(sum), log_sums[blockIdx.x] = shared;
-    __syncthreads();
-    for (int d = threadIdx.x; d < s.size; d += blockDim.x) {
-        float o = 0.f;
-        for (int j = 0; j < s.tokens; j++)
-            o = fmaf(__expf(row_of_scores[j] - shared), load(qkv + place(s, pair, j) + 2 * width + d), o);
-        store(out + place_out(s, pair, row) + d, o);
+    __shared__ Rows b;
+    int blocks = (s.tokens + ROWS - 1) / ROWS, pair = blockIdx.x / blocks, begin = blockIdx.x % blocks * ROWS;
+    int column = threadIdx.x % TILE, row = threadIdx.x / TILE * 4;
+    const T* from = qkv + place(s, pair, 0);
+    for (int d = 0; d < s.size; d += TILE) {
+        if (threadIdx.x < ROWS) b.most[threadIdx.x] = -1e30f, b.sum[threadIdx.x] = 0.f;
+        float sums[4] = {};
+        for (int key = 0; key < s.tokens; key += TILE) {
+            score(b, from, s, begin, key, scale);
+            weigh(b);
+            read(b.tile, TILE, from + 2 * s.heads * s.size, s, key, d);
+            __syncthreads();
+            for (int r = 0; r < 4; r++) sums[r] *= b.shrink[row + r];
+#pragma unroll 16
+            for (int k = 0; k < TILE; k++)
+                for (int r = 0; r < 4; r++) sums[r] = fmaf(b.scores[row + r][k], b.tile[k][column], sums[r]);
+        }
+        for (int r = 0; r < 4 && begin + row + r < s.tokens; r++)
+            if (d + column < s.size)
+                store(out + place_out(s, pair, begin + row + r) + d + column, sums[r] / b.sum[row + r]);
+        int own = threadIdx.x;
+        if (d == 0 && own < ROWS && begin + own < s.tokens)
+            log_sums[(long long)pair * s.tokens + begin + own] = b.most[own] + logf(b.sum[own]);
+        __syncthreads();
     }
 }
 

@@ -1,12 +1,19 @@
 // What surrounds the library's convolutions, and convolutions of any sizes for what it does not take.
 
-// The weight [o, c, 3, 3] as the library wants it: bf16 [outs, 3, 3, ins], channels padded with zeros.
-extern "C" __global__ void pack_weight(const float* w, bf16* out, int o, int c, int outs, int ins) {
+// The weight [o, c, 3, 3] as libraries want it: [outs, 3, 3, ins], channels padded with zeros.
+template <typename T>
+__device__ __forceinline__ void pack_in(const float* w, T* out, int o, int c, int outs, int ins) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= outs * 9 * ins) return;
     int channel = i % ins, tap = i / ins % 9, to = i / (9 * ins);
     store(out + i, to < o && channel < c ? w[(to * c + channel) * 9 + tap] : 0.f);
 }
+#define PACK(name, T)                                                                                                  \
+    extern "C" __global__ void name(const float* w, T* out, int o, int c, int outs, int ins) {                         \
+        pack_in(w, out, o, c, outs, ins);                                                                              \
+    }
+PACK(pack_weight_bf16, bf16)
+PACK(pack_weight_f32, float)
 
 // The library's weight gradient as ours, added to what is there if asked.
 extern "C" __global__ void unpack_gradient(const bf16* dw, float* into, int o, int c, int ins, int accumulate) {

@@ -1,18 +1,20 @@
-//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; a plain kernel in f32.
+//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; in f32 products with what windows see, and a plain
+//! kernel for what that does not take.
 
 use super::{
     Cuda,
     conv_narrow::Narrow,
     convolution::{Pass, Shape},
+    gemm::{self, Kind, Operands},
     kernels::{CONV3X3, Grid},
     kind,
-    linear::{finish, through_gelu},
-    unaligned,
+    linear::{aligned, finish, through_gelu},
+    unaligned, windows,
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{ConvRecord, Epilogue, Linear, Window, add},
+    ops::{ConvRecord, Epilogue, Linear, Window, Windows, add},
     params::{ParamId, Params},
     tape::{Flow, Tape},
     tensor::Tensor,
@@ -71,6 +73,9 @@ pub(crate) fn forward(
     }
     let before = match compute {
         Dtype::Bf16 => library(cuda, params, layer.weight, window, x)?,
+        _ if aligned(9 * window.c, compute) && aligned(window.o, compute) => {
+            unfolded(cuda, params, layer.weight, window, x)?
+        }
         _ => plain(cuda, params, layer.weight, window, x, false)?,
     };
     // Where nobody asks for the sums again, GELU takes their place.
@@ -90,8 +95,37 @@ fn library(
     x: &Tensor,
 ) -> Result<Tensor, EngineError> {
     let sums = Tensor::on_cuda(cuda, &window.image(padded(window.o)), Dtype::Bf16)?;
-    let (x, weight) = (pad(cuda, x)?, pack(cuda, params, weight, window)?);
+    let (x, weight) = (pad(cuda, x)?, pack(cuda, params, weight, window, Dtype::Bf16)?);
     cuda.convolve(window.library(Pass::Forward), [x.address(), weight.address(), sums.address()])?;
+    Ok(sums)
+}
+
+/// The sums as a product of what each pixel's window sees, 9 c numbers, with the weight.
+fn unfolded(
+    cuda: &Cuda,
+    params: &Params,
+    weight: ParamId,
+    window: Window,
+    x: &Tensor,
+) -> Result<Tensor, EngineError> {
+    let Window { batch, height, width, c, o } = window;
+    let (m, row, dtype) = (batch * height * width, 9 * c, x.dtype());
+    let windows = Windows { batch, height, width, channels: c, side: 3, stride: 1, row };
+    let (seen, weight) = (windows::see(cuda, windows, x)?, pack(cuda, params, weight, window, dtype)?);
+    let sums = Tensor::on_cuda(cuda, &window.image(o), dtype)?;
+    let shape = gemm::Shape {
+        kind: Kind::Forward,
+        m,
+        n: o,
+        k: row,
+        input: dtype,
+        out: dtype,
+        bias: false,
+        add: false,
+        period: 0,
+    };
+    let (left, right) = (seen.address(), weight.address());
+    cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: sums.address() })?;
     Ok(sums)
 }
 
@@ -133,14 +167,21 @@ fn pad(cuda: &Cuda, x: &Tensor) -> Result<Tensor, EngineError> {
     unaligned::with_last(cuda, x, padded(x.shape().last().copied().unwrap_or(1)))
 }
 
-/// A weight as cuDNN wants it: bf16 \[o, 3, 3, c\], padded.
-fn pack(cuda: &Cuda, params: &Params, weight: ParamId, window: Window) -> Result<Tensor, EngineError> {
-    let (outs, ins) = (padded(window.o), padded(window.c));
-    let packed = Tensor::on_cuda(cuda, &[outs, 3, 3, ins], Dtype::Bf16)?;
+/// A weight as libraries want it: \[o, 3, 3, c\], padded for cuDNN in bf16.
+fn pack(
+    cuda: &Cuda,
+    params: &Params,
+    weight: ParamId,
+    window: Window,
+    dtype: Dtype,
+) -> Result<Tensor, EngineError> {
+    let [outs, ins] =
+        [window.o, window.c].map(|channels| if dtype == Dtype::Bf16 { padded(channels) } else { channels });
+    let packed = Tensor::on_cuda(cuda, &[outs, 3, 3, ins], dtype)?;
     let from = params.address(weight, Dtype::F32);
     let arguments =
         [from.into(), (&packed).into(), window.o.into(), window.c.into(), outs.into(), ins.into()];
-    cuda.launch(CONV3X3, "pack_weight", Grid::over(packed.len()), &arguments)?;
+    cuda.launch(CONV3X3, &format!("pack_weight_{}", kind(dtype)), Grid::over(packed.len()), &arguments)?;
     Ok(packed)
 }
 
@@ -257,7 +298,7 @@ pub(crate) fn input_gradient(
     if h.dtype() != Dtype::Bf16 {
         return plain(cuda, params, record.layer.weight, window, h, true);
     }
-    let (h, weight) = (pad(cuda, h)?, pack(cuda, params, record.layer.weight, window)?);
+    let (h, weight) = (pad(cuda, h)?, pack(cuda, params, record.layer.weight, window, Dtype::Bf16)?);
     let dx = Tensor::on_cuda(cuda, &window.image(padded(window.c)), Dtype::Bf16)?;
     cuda.convolve(window.library(Pass::Input), [dx.address(), weight.address(), h.address()])?;
     unaligned::with_last(cuda, &dx, window.c)
