@@ -3,12 +3,14 @@
 
 mod small_set;
 
+use std::time::Duration;
+
 use scope_data::Dataset;
-use scope_engine::{Device, Params};
-use scope_model::{Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training};
+use scope_engine::{Device, Params, Tensor};
+use scope_model::{Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer};
 use scope_pde::{Pde, Split};
-use scope_train::{Ask, Earlier, Learner, Length, Recipe, RunConfig};
-use small_set::make;
+use scope_train::{Ask, Conduct, Earlier, Learner, Length, Recipe, RunConfig, RunFolder};
+use small_set::{Quiet, make};
 
 fn sizes() -> ModelConfig {
     Preset::Tiny.config(32)
@@ -63,6 +65,32 @@ fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
         assert!(buffer(&*learner, moment).iter().all(|x| *x == 0.0), "{moment}");
     }
     assert_eq!(learner.counters().steps, 0);
+}
+
+#[test]
+fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
+    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let sizes = ModelConfig { encoder: Transformer { width: 64, depth: 1, heads: 2 }, ..sizes() };
+    let mut model = Model::initial(sizes.clone(), 7, &device).unwrap();
+    let layout = model.params.layout().clone();
+    let bias = layout.param(layout.find("encoder.blocks.0.qkv.bias").unwrap()).range.clone();
+    let keys = bias.start + 64..bias.start + 128;
+    let mut drifted = flat(&model.params);
+    drifted[keys.clone()].fill(3.0);
+    model.params.set_flat(Tensor::from_slice(&device, &[drifted.len()], &drifted).unwrap()).unwrap();
+    let config = config(&data, "fo", sizes.into(), earlier());
+    let mut learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
+    let mut expected = drifted.clone();
+    expected[keys.clone()].fill(0.0);
+    assert!(buffer(&*learner, "params") == expected);
+    let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
+    let conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+    scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut Quiet).unwrap();
+    let after = buffer(&*learner, "params");
+    for (number, (after, before)) in after.iter().zip(&expected).enumerate().take(bias.end).skip(bias.start) {
+        assert_eq!(after == before, keys.contains(&number), "number {number} of the bias");
+    }
 }
 
 #[test]

@@ -121,9 +121,9 @@ fn pieces(layout: &Layout, paths: &[&str]) -> Vec<(Range<usize>, bool)> {
         .params()
         .iter()
         .filter(|param| chosen(&param.range))
-        .flat_map(|param| {
-            let Range { start, end } = param.range;
-            (start..end).step_by(PIECE).map(move |at| (at..(at + PIECE).min(end), param.decay))
+        .flat_map(|param| param.moving().map(|range| (range, param.decay)))
+        .flat_map(|(Range { start, end }, decays)| {
+            (start..end).step_by(PIECE).map(move |at| (at..(at + PIECE).min(end), decays))
         })
         .collect()
 }

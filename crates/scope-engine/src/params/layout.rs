@@ -22,6 +22,15 @@ pub struct Param {
     pub decay: bool,
     /// Whether gradients reach it; running statistics are kept beside what is trained.
     pub trained: bool,
+    /// The numbers of the flat buffer among its own that no step changes, in whole blocks; mostly none.
+    pub held: Range<usize>,
+}
+
+impl Param {
+    /// Where the numbers lie that steps change: before and after what is held.
+    pub(crate) fn moving(&self) -> [Range<usize>; 2] {
+        [self.range.start..self.held.start, self.held.end..self.range.end]
+    }
 }
 
 /// Names, shapes and places of a model's parameters, in one flat buffer.
@@ -105,7 +114,8 @@ impl Layout {
         let (id, start) = (ParamId(self.params.len()), self.len());
         let range = start..start + shape.iter().product::<usize>();
         assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
-        self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained });
+        let held = range.end..range.end;
+        self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained, held });
         id
     }
 }
@@ -141,6 +151,16 @@ impl Scope<'_> {
     pub fn statistic(&mut self, name: &str, shape: &[usize]) -> ParamId {
         let path = self.path(&name);
         self.layout.add(path, shape, [false, false])
+    }
+
+    /// Keeps some of a parameter's numbers as they begin, as far as they fill whole blocks of 64: steps go by blocks.
+    pub fn hold(&mut self, id: ParamId, numbers: Range<usize>) {
+        let param = &mut self.layout.params[id.0];
+        let Range { start, end } = param.range; // start is a multiple of a block
+        let from = start + numbers.start.next_multiple_of(ALIGNMENT);
+        let to = start + numbers.end / ALIGNMENT * ALIGNMENT;
+        assert!(start + numbers.end <= end, "{} has no such numbers", param.name);
+        param.held = if from < to { from..to } else { end..end };
     }
 
     fn path(&self, name: &impl std::fmt::Display) -> String {
@@ -180,6 +200,22 @@ mod tests {
         let mut layout = sample();
         layout.root().scope("norm").statistic("mean", &[3]);
         assert_eq!((layout.len(), layout.count("")), (320, 87));
+    }
+
+    #[test]
+    fn whole_blocks_are_held_and_the_rest_moves() {
+        let held = |numbers: Range<usize>| {
+            let mut layout = sample();
+            let mut root = layout.root();
+            let bias = root.offset("bias", &[300]);
+            root.hold(bias, numbers);
+            let param = layout.param(bias);
+            assert_eq!(param.range, 256..556);
+            param.moving()
+        };
+        assert_eq!(held(64..128), [256..320, 384..556]);
+        assert_eq!(held(100..200), [256..384, 448..556]);
+        assert_eq!(held(10..100), [256..556, 556..556]);
     }
 
     #[test]

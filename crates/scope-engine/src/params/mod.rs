@@ -171,9 +171,10 @@ impl Params {
         for range in paths.iter().map(|path| self.layout.range(path)) {
             let trained = |param: &&Param| param.trained && range.contains(&param.range.start);
             for param in self.layout.params().iter().filter(trained) {
-                let blocks =
-                    param.range.start / layout::ALIGNMENT..param.range.end.div_ceil(layout::ALIGNMENT);
-                marks[blocks].fill(if param.decay { 2 } else { 1 });
+                for numbers in param.moving() {
+                    let blocks = numbers.start / layout::ALIGNMENT..numbers.end.div_ceil(layout::ALIGNMENT);
+                    marks[blocks].fill(if param.decay { 2 } else { 1 });
+                }
             }
         }
         // A tensor holds floats: four marks make one.

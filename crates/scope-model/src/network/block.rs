@@ -20,10 +20,15 @@ pub(super) struct Block {
 impl Block {
     fn declare(mut scope: Scope<'_>, stack: Transformer, expansion: usize) -> Self {
         let width = stack.width;
+        let ln1 = Norm::declare(scope.scope("ln1"), width);
+        let qkv = Linear::declare(scope.scope("qkv"), width, 3 * width);
+        // A shift of all keys shifts a query's scores alike, which softmax does not see: the gradient of the keys' bias
+        // is zero. What rounding leaves of it AdamW would scale up to full steps, and far from zero keys lose their bits.
+        scope.hold(qkv.bias, width..2 * width);
         Self {
             heads: stack.heads,
-            ln1: Norm::declare(scope.scope("ln1"), width),
-            qkv: Linear::declare(scope.scope("qkv"), width, 3 * width),
+            ln1,
+            qkv,
             proj: Linear::declare(scope.scope("proj"), width, width),
             ln2: Norm::declare(scope.scope("ln2"), width),
             fc1: Linear::declare(scope.scope("fc1"), width, expansion * width),

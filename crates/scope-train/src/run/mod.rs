@@ -10,6 +10,7 @@ mod metrics;
 mod plan;
 mod teacher;
 mod tensorboard;
+mod watch;
 
 use std::{
     fs,
@@ -33,11 +34,7 @@ pub use teacher::{Teacher, saved_teacher};
 use crate::{error::TrainError, step::Measured};
 use metrics::Metrics;
 use tensorboard::EventFile;
-
-/// The alarm sounds when the latents' spread stays below this share of the objective's floor ...
-const COLLAPSE_SHARE: f64 = 0.1;
-/// ... for this many steps.
-const COLLAPSE_STEPS: u64 = 50;
+use watch::Watch;
 
 /// Threads whose masks keep ahead of any step of a processor.
 const PROCESSOR_THREADS: usize = 2;
@@ -113,8 +110,7 @@ struct Session<'a> {
     events: EventFile,
     position: Position,
     saved: Instant,
-    /// Steps in a row with hardly any spread.
-    narrow: u64,
+    watch: Watch,
 }
 
 /// Trains until all draws are taken or the observer asks to stop. Goes on from the folder's newest checkpoint, if it
@@ -143,7 +139,7 @@ pub fn run(
     let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes)?;
     let events = EventFile::create(folder.path())?;
     let saved = Instant::now();
-    Session { folder, config, data, conduct, metrics, events, position, saved, narrow: 0 }
+    Session { folder, config, data, conduct, metrics, events, position, saved, watch: Watch::default() }
         .train(learner, observer)
 }
 
@@ -212,22 +208,9 @@ impl Session<'_> {
             self.metrics.append(&line)?;
             self.events.add(&line)?;
         }
-        self.watch_spread(stage.objective.spread, &measured, observer);
+        self.watch.see(stage.objective.spread, &measured).iter().for_each(|alarm| observer.alarm(alarm));
         observer.step(&line, self.position.draws, self.config.total());
         Ok(())
-    }
-
-    /// Latents that no longer differ from sample to sample carry nothing.
-    fn watch_spread(&mut self, floor: f64, measured: &Measured, observer: &mut dyn Observer) {
-        let narrow = measured.spread.is_some_and(|spread| spread < COLLAPSE_SHARE * floor);
-        self.narrow = if narrow { self.narrow + 1 } else { 0 };
-        if self.narrow == COLLAPSE_STEPS {
-            let spread = measured.spread.unwrap_or(0.0);
-            observer.alarm(&format!(
-                "the latents have nearly the same value for every record (standard deviation {spread:.1e} for \
-                 {COLLAPSE_STEPS} steps): the representation may have collapsed"
-            ));
-        }
     }
 
     /// Whether the draw that was just taken completes one of the evenly spaced parts of the run.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use scope_data::Dataset;
-use scope_engine::{Device, Params};
+use scope_engine::{Device, Params, Tensor};
 use scope_model::{Architecture, FieldModel, Model};
 
 use super::{
@@ -184,7 +184,8 @@ pub fn learner(
     Ok(Box::new(trainer))
 }
 
-/// Puts weights in the place of initial parameters; they must be of the same network.
+/// Puts weights in the place of initial parameters; they must be of the same network. Numbers that no step changes stay as they
+/// begin: nothing depends on them, and weights of older programs have let them drift.
 fn begin_with(params: &mut Params, weights: Option<Params>) -> Result<(), TrainError> {
     let Some(weights) = weights else { return Ok(()) };
     if weights.layout() != params.layout() {
@@ -193,6 +194,9 @@ fn begin_with(params: &mut Params, weights: Option<Params>) -> Result<(), TrainE
                 .to_owned(),
         ));
     }
-    *params = weights;
-    Ok(())
+    let (mut flat, initial) = (weights.flat().to_vec::<f32>()?, params.flat().to_vec::<f32>()?);
+    for held in params.layout().params().iter().map(|param| param.held.clone()) {
+        flat[held.clone()].copy_from_slice(&initial[held]);
+    }
+    Ok(params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)?)
 }
