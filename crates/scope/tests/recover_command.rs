@@ -230,6 +230,14 @@ fn calibrated(here: &Path, weights: &str) {
     succeed(here, &[&generate[..], &["--count", "40", "--out", "others"]].concat());
     let card = || fs::read_to_string(here.join("models/small-town.toml")).unwrap();
     let before = card();
+    // The same evaluation once more changes nothing; one that lacks a condition of the card is refused.
+    let renew = ["model", "card", "--model", weights, "--eval"];
+    succeed(here, &[&renew[..], &["evals/uniform500.json"]].concat());
+    assert_eq!(card(), before);
+    let evaluate = ["evaluate", "--run", weights, "--data", "test", "--device", "cpu", "--out", "evals"];
+    succeed(here, &[&evaluate[..], &["--protocol", "full-observation"]].concat());
+    let lost = refused(here, &[&renew[..], &["evals/full-observation.json"]].concat(), 1);
+    assert!(lost.contains("has errors at forward/uniform/500 too"), "{lost}");
     let said = succeed(here, &[&calibrate[..], &["others"]].concat());
     assert!(said.contains("bands for 15 tasks and layouts, measured on 30 records"), "{said}");
     let added = card().strip_prefix(&before).map(str::to_owned);

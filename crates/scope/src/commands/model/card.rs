@@ -1,6 +1,9 @@
 //! `scope model card`: what a user should know of a model, from its run and its evaluations.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use clap::Args;
@@ -18,6 +21,7 @@ const EXAMPLES: &str = "\
 Example:
   scope model card --model models/poisson.safetensors --run runs/poisson --data data/poisson \\
       --eval evals/poisson/all.json --trained-on \"one NVIDIA H200\"
+  scope model card --model models/poisson.safetensors --eval evals/again/*.json    # new errors on the card it has
 
 Evaluations must be of this very weight file: they are compared by its hash.";
 
@@ -27,20 +31,20 @@ pub(crate) struct ModelCard {
     /// The weight file that the card is for; the card is written beside it
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
-    /// The run that it comes from
-    #[arg(long, value_name = "RUN")]
-    run: PathBuf,
+    /// The run that it comes from; without it, the errors on the card that the model has are renewed
+    #[arg(long, value_name = "RUN", requires = "data")]
+    run: Option<PathBuf>,
     /// The training set, for the range of its values
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[arg(long, value_name = "DIR", requires = "run")]
+    data: Option<PathBuf>,
     /// Evaluations of the weight file
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     eval: Vec<PathBuf>,
     /// What it was trained on, in words
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", requires = "run")]
     trained_on: Option<String>,
     /// Minutes of training [default: those asked for, if the run's length was a time]
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", requires = "run")]
     minutes: Option<f64>,
 }
 
@@ -49,25 +53,37 @@ impl ModelCard {
         let bytes =
             std::fs::read(&self.model).with_context(|| format!("cannot read {}", self.model.display()))?;
         let blake3 = blake3::hash(&bytes).to_string();
-        let length = bytes.len() as u64;
-        let file = WeightFile::parse(&self.model, bytes)?;
-        let (kind, about) = (file.kind()?, file.about);
-        let config = RunConfig::read(&self.run.join("config.toml"))?;
-        let data = self.training_set(&config)?;
         let mut held_out = HeldOut::default();
         for file in &self.eval {
             held_out.add_evaluation(file, &blake3)?;
         }
-        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let card = Card {
+        let path = Card::beside(&self.model);
+        let card = match (&self.run, &self.data) {
+            (Some(run), Some(data)) => self.card(run, data, bytes, held_out)?,
+            _ => renewed(Card::read(&path)?, &blake3, held_out)?,
+        };
+        card.write(&path)?;
+        say(&format!("wrote {}: {} conditions", path.display(), card.held_out.conditions.len()));
+        Ok(Outcome::Success)
+    }
+
+    /// A card without bands, of the weight file's bytes.
+    fn card(&self, run: &Path, data: &Path, bytes: Vec<u8>, held_out: HeldOut) -> anyhow::Result<Card> {
+        let (blake3, length) = (blake3::hash(&bytes).to_string(), bytes.len() as u64);
+        let file = WeightFile::parse(&self.model, bytes)?;
+        let (kind, about) = (file.kind()?, file.about);
+        let config = RunConfig::read(&run.join("config.toml"))?;
+        let data = training_set(data, &config)?;
+        let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Card {
             format: Card::FORMAT,
-            name: self.model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: text(self.model.file_stem()),
             pde: about.pde,
             size: size(&about),
             parameters: parts(&about.config)?.iter().map(|part| part.parameters).sum(),
             resolution: about.config.resolution(),
             weights: CardWeights {
-                file: name(&self.model).unwrap_or_default(),
+                file: text(self.model.file_name()),
                 kind: kind.name().to_owned(),
                 bytes: length,
                 blake3,
@@ -81,24 +97,7 @@ impl ModelCard {
             range: ranges(&data),
             held_out,
             bands: None,
-        };
-        let path = Card::beside(&self.model);
-        card.write(&path)?;
-        say(&format!("wrote {}: {} conditions", path.display(), card.held_out.conditions.len()));
-        Ok(Outcome::Success)
-    }
-
-    /// The set that the run was trained on, and no other.
-    fn training_set(&self, config: &RunConfig) -> anyhow::Result<Dataset> {
-        let data = Dataset::open(&self.data)?;
-        let hash = data.meta().blake3.get("fields.npy").cloned().unwrap_or_default();
-        anyhow::ensure!(
-            hash == config.data.blake3,
-            "{} has BLAKE3 {hash}, and the run was trained on {}: name the training set",
-            self.data.display(),
-            config.data.blake3
-        );
-        Ok(data)
+        })
     }
 
     fn training(&self, about: &About) -> anyhow::Result<CardTraining> {
@@ -118,6 +117,44 @@ impl ModelCard {
             from: CardEarlier::all(training),
         })
     }
+}
+
+/// A card with other errors; what it was about stays, and no condition is lost.
+fn renewed(card: Card, blake3: &str, held_out: HeldOut) -> anyhow::Result<Card> {
+    anyhow::ensure!(
+        card.weights.blake3 == blake3,
+        "the card of {} is of a weight file with BLAKE3 {}, and this one has {blake3}: name its run and data for a card of its own",
+        card.name,
+        card.weights.blake3
+    );
+    let lost =
+        card.held_out.conditions.keys().find(|condition| !held_out.conditions.contains_key(*condition));
+    anyhow::ensure!(
+        lost.is_none(),
+        "the card of {} has errors at {} too: give an evaluation of that as well",
+        card.name,
+        lost.map_or("", String::as_str)
+    );
+    anyhow::ensure!(
+        card.bands.as_ref().is_none_or(|bands| bands.origin != held_out.origin),
+        "the bands of {} were measured on these very records ({}): evaluate on others",
+        card.name,
+        held_out.origin
+    );
+    Ok(Card { held_out, ..card })
+}
+
+/// The set that the run was trained on, and no other.
+fn training_set(folder: &Path, config: &RunConfig) -> anyhow::Result<Dataset> {
+    let data = Dataset::open(folder)?;
+    let hash = data.meta().blake3.get("fields.npy").cloned().unwrap_or_default();
+    anyhow::ensure!(
+        hash == config.data.blake3,
+        "{} has BLAKE3 {hash}, and the run was trained on {}: name the training set",
+        folder.display(),
+        config.data.blake3
+    );
+    Ok(data)
 }
 
 /// The name of a SCOPE model's size, or of an operator.
