@@ -58,11 +58,9 @@ fn seen(data: &Dataset, record: usize, name: &str) -> Outcome<ContextMasks> {
         let condition: Condition = condition.parse()?;
         let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
         let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
-        for (all, mask) in [(&mut all.a, &masks.a), (&mut all.u, &masks.u)] {
-            mask.points().for_each(|point| {
-                all.insert(point);
-            });
-        }
+        all.a.unite(&masks.a);
+        all.u.unite(&masks.u);
+        all.given.unite(&masks.given);
     }
     Ok(all)
 }

@@ -3,12 +3,15 @@
 
 use std::path::Path;
 
-use scope_data::observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task};
+use scope_data::{
+    Channel,
+    observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task},
+};
 use scope_model::{
     Card,
     bands::{AXIS_CELLS, Arrangement, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
 };
-use scope_pde::Pde;
+use scope_pde::{Pde, cylinder::Disk};
 
 const SIZE: usize = 64;
 
@@ -102,6 +105,26 @@ fn sensors_are_taken_for_the_layout_that_they_are_like() {
     assert_eq!(few.between, [256, 256]);
 }
 
+/// A sensor in the disk tells nothing that is not known, and is none.
+#[test]
+fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
+    let bands = bands();
+    let disk = Disk { cx: 20.0, cy: 30.0, r: 6.0 };
+    let (plain, mut masks) = (masks("inverse/uniform/2048"), masks("inverse/uniform/2048"));
+    masks.add_disk(&disk);
+    let [without, with] = [&plain, &masks].map(|masks| bands.of(Task::Inverse, masks).unwrap());
+    assert_eq!((without.like.as_str(), without.between), (with.like.as_str(), with.between));
+    let inside: Vec<usize> = disk.points(SIZE).collect();
+    let sensors = masks.sensors(Channel::U);
+    assert!(masks.u.count() > plain.u.count() && sensors.count() < plain.u.count());
+    assert!(inside.iter().all(|point| masks.u.contains(*point) && !sensors.contains(*point)));
+    let centre = 20 * SIZE + 30;
+    assert!(with.half_widths[0].u[centre] < without.half_widths[0].u[centre]);
+    masks.u = masks.given.clone();
+    let none = bands.of(Task::Inverse, &masks).unwrap_err();
+    assert_eq!(none, NoBands::Sensors { sensors: 0, fewest: 256, most: 1024 });
+}
+
 /// Where every point is measured, layouts are the same.
 #[test]
 fn shipped_bands_tell_the_layouts_of_the_protocol_apart() {
@@ -135,7 +158,7 @@ fn beyond_what_was_measured_there_are_no_bands() {
     };
     let gaps = none(Task::Inverse, &half);
     assert!(matches!(gaps, NoBands::Gaps { .. }) && gaps.to_string().contains("wider gaps"), "{gaps}");
-    let unequal = ContextMasks { a: masks("forward/uniform/1024").a, u: masks("inverse/uniform/4096").u };
+    let unequal = ContextMasks { a: masks("forward/uniform/1024").a, ..masks("inverse/uniform/4096") };
     assert_eq!(none(Task::Joint, &unequal), NoBands::Unequal { a: 256, u: 1024 });
     assert!(bands.of(Task::Joint, &masks("joint/uniform/1024")).is_ok());
 }

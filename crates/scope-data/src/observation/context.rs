@@ -3,7 +3,7 @@
 use scope_pde::cylinder::Disk;
 
 use super::mask::Mask;
-use crate::pair::Pair;
+use crate::{Channel, pair::Pair};
 
 /// The observed points of both channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +12,27 @@ pub struct ContextMasks {
     pub a: Mask,
     /// Where the response field is seen.
     pub u: Mask,
+    /// Points of both that come with the problem and need no sensor: a known disk.
+    pub given: Mask,
 }
 
 impl ContextMasks {
     /// Nothing observed.
     pub fn empty(size: usize) -> Self {
-        Self { a: Mask::empty(size), u: Mask::empty(size) }
+        Self { a: Mask::empty(size), u: Mask::empty(size), given: Mask::empty(size) }
+    }
+
+    /// Where a field is seen.
+    pub fn of(&self, channel: Channel) -> &Mask {
+        match channel {
+            Channel::A => &self.a,
+            Channel::U => &self.u,
+        }
+    }
+
+    /// Where a field is seen because a sensor is there.
+    pub fn sensors(&self, channel: Channel) -> Mask {
+        self.of(channel).without(&self.given)
     }
 
     /// Supplies the values of a known disk on both channels.
@@ -25,6 +40,7 @@ impl ContextMasks {
         for point in disk.points(self.a.size()) {
             self.a.insert(point);
             self.u.insert(point);
+            self.given.insert(point);
         }
     }
 
@@ -80,6 +96,10 @@ mod tests {
         masks.add_disk(&Disk { cx: 10.0, cy: 12.0, r: 2.0 });
         assert_eq!(masks.a.count(), 13);
         assert_eq!(masks.a, masks.u);
+        assert_eq!(masks.sensors(Channel::A).count(), 0);
+        masks.u.insert(1023);
+        assert_eq!(masks.sensors(Channel::U).points().collect::<Vec<_>>(), [1023]);
+        masks = ContextMasks { u: masks.a.clone(), ..masks };
         let visibility = masks.visibility(8);
         assert_eq!((visibility.len(), visibility.iter().sum::<f32>()), (32, 26.0 / 64.0));
     }

@@ -69,6 +69,13 @@ impl Mask {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
+    /// The points that another mask of the same size has not.
+    pub fn without(&self, other: &Mask) -> Self {
+        assert_eq!(self.size, other.size, "masks of one grid");
+        let words = self.words.iter().zip(&other.words).map(|(word, other)| word & !other).collect();
+        Self { size: self.size, words }
+    }
+
     /// Exchanges observed and unobserved points.
     pub fn invert(&mut self) {
         self.words.iter_mut().for_each(|word| *word = !*word);

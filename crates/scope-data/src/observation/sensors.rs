@@ -131,17 +131,19 @@ impl UserContext {
             pixels[sensor.channel as usize].add(number, i * size + j, sensor.value)?;
         }
         let [a, u] = pixels.each_ref().map(|pixels| pixels.mask.clone());
-        let measured = ContextMasks { a, u };
+        let measured = ContextMasks { a, u, ..ContextMasks::empty(size) };
+        let mut given = Mask::empty(size);
         if let Some(disk) = disk {
             check_disk(disk, size).map_err(SensorError::Disk)?;
             for point in disk.points(size) {
                 pixels.iter_mut().for_each(|pixels| pixels.rest(point));
+                given.insert(point);
             }
         }
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
         let [a, u] = pixels;
         let values = [a.stored(), u.stored()];
-        Ok(Self { masks: ContextMasks { a: a.mask, u: u.mask }, measured, values, shared })
+        Ok(Self { masks: ContextMasks { a: a.mask, u: u.mask, given }, measured, values, shared })
     }
 
     /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).

@@ -5,10 +5,9 @@ use std::{collections::BTreeMap, ops::Range};
 use rayon::prelude::*;
 use scope_data::{
     Channel,
-    observation::{Condition, Coverage, Mask, Task},
+    observation::{Condition, Coverage, Task},
 };
-use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, distance_cells};
-use scope_pde::Pde;
+use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, distance_cells};
 
 use super::{LEVELS, counts::Counts, digits, shape::Sums};
 use crate::{
@@ -56,13 +55,6 @@ impl Calibration<'_> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Bands, EvalError> {
         let Evaluation { records, mask_seed, data, .. } = self.evaluation;
-        if data.meta().pde == Pde::Cylinder {
-            return Err(EvalError::Mismatch(
-                "bands go by the number of sensors, and a mask does not tell them from the cylinder's disk: there are none for \
-                 it yet"
-                    .to_owned(),
-            ));
-        }
         if records < FEWEST_RECORDS {
             return Err(EvalError::Mismatch(format!(
                 "bands need {FEWEST_RECORDS} records, and there are {records}: generate more"
@@ -147,7 +139,7 @@ impl Calibration<'_> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Sensors, EvalError> {
         let mut counts = [Counts::default(), Counts::default()];
-        let (mut covered, mut arranged): (Vec<Coverage>, Vec<Arrangement>) = Default::default();
+        let mut measured: Vec<Measured> = Vec::new();
         self.each(method, condition, records, progress, &mut |batch| {
             let apart: Vec<[Counts; 2]> = batch
                 .par_iter()
@@ -162,10 +154,7 @@ impl Calibration<'_> {
             for of_record in &apart {
                 counts.iter_mut().zip(of_record).for_each(|(all, own)| all.merge(own));
             }
-            for (coverage, arrangement) in batch.iter().flat_map(|seen| &seen.sensors) {
-                covered.push(*coverage);
-                arranged.push(*arrangement);
-            }
+            measured.extend(batch.iter().flat_map(|seen| &seen.measured));
         })?;
         for (channel, counts) in channels.iter_mut().zip(&counts) {
             for (widths, level) in channel.widths.iter_mut().zip(LEVELS) {
@@ -175,10 +164,12 @@ impl Calibration<'_> {
                 widths.push(digits::no_less(width, 4));
             }
         }
-        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(of).fold(0.0, f64::max);
-        let sensors: usize = covered.iter().map(|coverage| coverage.sensors).sum();
+        let widest =
+            |of: fn(&Coverage) -> f64| measured.iter().map(|one| of(&one.coverage)).fold(0.0, f64::max);
+        let sensors: usize = measured.iter().map(|one| one.sensors).sum();
+        let arranged: Vec<Arrangement> = measured.iter().map(|one| one.arrangement).collect();
         Ok(Sensors {
-            number: (sensors as f64 / covered.len().max(1) as f64).round() as usize,
+            number: (sensors as f64 / measured.len().max(1) as f64).round() as usize,
             mean_gap: widest(|coverage| coverage.mean_gap),
             largest_gap: widest(|coverage| coverage.largest_gap),
             typical: Arrangement::typical(&arranged),
@@ -204,16 +195,13 @@ impl Calibration<'_> {
     }
 
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
-        let [a, u] = task.observes();
-        let measured = [a.then_some(&seen.masks.a), u.then_some(&seen.masks.u)];
-        let sensors = |mask: &Mask| {
-            let coverage = Coverage::of(mask)?;
-            Some((coverage, Arrangement::of(mask, &coverage)))
-        };
+        let observed = |channel: &Channel| task.observes()[*channel as usize];
+        let measured = Channel::BOTH.into_iter().filter(observed);
         Errors {
             size: seen.masks.a.size(),
-            distances: measured.map(|mask| mask.map(distance_cells)),
-            sensors: measured.into_iter().flatten().filter_map(sensors).collect(),
+            distances: Channel::BOTH
+                .map(|channel| observed(&channel).then(|| distance_cells(seen.masks.of(channel)))),
+            measured: measured.filter_map(|channel| Measured::of(&seen.masks, channel)).collect(),
             errors: self.evaluation.errors(seen.record, &seen.fields),
         }
     }
@@ -222,10 +210,10 @@ impl Calibration<'_> {
 /// One record's errors under one condition.
 struct Errors {
     size: usize,
-    /// Cells of distance to the measured channels' sensors.
+    /// Cells of distance to what is known of the measured channels.
     distances: [Option<Vec<usize>>; 2],
     /// How the measured channels' sensors lie.
-    sensors: Vec<(Coverage, Arrangement)>,
+    measured: Vec<Measured>,
     /// Recovered minus true values of a and u, \[S, S\] each.
     errors: [Vec<f32>; 2],
 }

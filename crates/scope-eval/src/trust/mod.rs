@@ -6,7 +6,7 @@ mod warning;
 
 use scope_data::{
     Channel, Constants,
-    observation::{ContextMasks, Coverage, Mask, Task, UserContext},
+    observation::{ContextMasks, Coverage, Task, UserContext},
 };
 use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
@@ -69,7 +69,8 @@ impl<T> Channels<T> {
 
 /// What is measured: a makes it forward, u inverse, both joint. Nothing measured is no task.
 pub fn task_of(measured: &ContextMasks) -> Option<Task> {
-    match (measured.a.count() > 0, measured.u.count() > 0) {
+    let [a, u] = Channel::BOTH.map(|channel| measured.sensors(channel).count() > 0);
+    match (a, u) {
         (true, true) => Some(Task::Joint),
         (true, false) => Some(Task::Forward),
         (false, true) => Some(Task::Inverse),
@@ -87,8 +88,7 @@ impl Trust {
         fields: &Fields,
     ) -> Option<Self> {
         let task = task_of(&context.measured)?;
-        let mask = |channel| mask_of(&context.measured, channel);
-        let coverage = Channels::from_fn(|channel| Coverage::of(mask(channel)));
+        let coverage = Channels::from_fn(|channel| Coverage::of(context.measured.of(channel)));
         let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
         let errors = nearest.as_ref().zip(known.held_out);
         let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
@@ -106,19 +106,12 @@ impl Trust {
     }
 }
 
-fn mask_of(masks: &ContextMasks, channel: Channel) -> &Mask {
-    match channel {
-        Channel::A => &masks.a,
-        Channel::U => &masks.u,
-    }
-}
-
 /// 100 |recovered - measured| / |measured| over the sensors of a channel; none without sensors or for zeros.
 fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
     let scaling = constants.of(channel);
     let recovered = if channel == Channel::A { &fields.a } else { &fields.u };
     let (mut apart, mut size) = (0.0, 0.0);
-    for point in mask_of(&context.measured, channel).points() {
+    for point in context.measured.of(channel).points() {
         let measured = scaling.physical(context.values[channel as usize][point]);
         apart += (f64::from(recovered[point]) - measured).powi(2);
         size += measured * measured;

@@ -10,7 +10,7 @@ use scope_model::CardTraining;
 use scope_pde::Pde;
 use serde::{Serialize, Serializer};
 
-use super::{Known, Trust, mask_of};
+use super::{Known, Trust};
 
 /// Counts of sensors up to this share beyond those of training are not worth a word.
 const SLACK: f64 = 0.1;
@@ -195,7 +195,7 @@ fn outside_range(
         known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range.of(channel));
     // Rounding to single precision must not put a value outside.
     let slack = 1e-5 * (high - low);
-    let mask = mask_of(&context.measured, channel);
+    let mask = context.measured.of(channel);
     let values = mask.points().map(|point| scaling.physical(context.values[channel as usize][point]));
     let count = values.filter(|value| *value < low - slack || *value > high + slack).count();
     let (of, range) = (mask.count(), [low, high]);
@@ -209,7 +209,7 @@ fn outside_range(
 }
 
 fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -> Option<Warning> {
-    let mask = mask_of(&context.measured, channel);
+    let mask = context.measured.of(channel);
     let [fewest, most] = trained.map(|named| {
         (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
     });

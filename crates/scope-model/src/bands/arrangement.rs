@@ -1,6 +1,9 @@
 //! How sensors lie: three numbers that tell the layouts of a protocol apart.
 
-use scope_data::observation::{Coverage, Mask};
+use scope_data::{
+    Channel,
+    observation::{ContextMasks, Coverage, Mask},
+};
 
 use super::{LayoutBands, find::Between};
 
@@ -9,13 +12,33 @@ const LEAST: f64 = 1e-3;
 /// Layouts that vary less than this are met by others' sensors all the same.
 const LEAST_SPREAD: f64 = 0.15;
 
+/// How one channel is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// How many sensors it has; what comes with the problem is none.
+    pub sensors: usize,
+    /// How all that is known of it covers the square.
+    pub coverage: Coverage,
+    /// How its sensors lie.
+    pub arrangement: Arrangement,
+}
+
+impl Measured {
+    /// Of a channel; none if nothing is known of it.
+    pub fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
+        let (coverage, sensors) = (Coverage::of(masks.of(channel))?, masks.sensors(channel));
+        let arrangement = Arrangement::of(&sensors, &coverage);
+        Some(Self { sensors: sensors.count(), coverage, arrangement })
+    }
+}
+
 /// How one channel's sensors lie: logarithms of the mean gap, of the widest gap, and of the share of loose sensors. A sensor is
 /// loose unless both its neighbours in a row, or both in a column, are measured: in blocks and on lines hardly any is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrangement([f64; 3]);
 
 impl Arrangement {
-    /// Of a mask and how it covers the square.
+    /// Of sensors, and how what is known covers the square.
     pub fn of(mask: &Mask, coverage: &Coverage) -> Self {
         let numbers = [coverage.mean_gap, coverage.largest_gap, loose(mask)];
         Self(numbers.map(|number| number.max(LEAST).ln()))

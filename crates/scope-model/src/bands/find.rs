@@ -2,11 +2,11 @@
 
 use scope_data::{
     Channel,
-    observation::{ContextMasks, Coverage, Mask, Task},
+    observation::{ContextMasks, Coverage, Task},
 };
 use thiserror::Error;
 
-use super::{Arrangement, Bands, LayoutBands, check::task_of, distance_cells};
+use super::{Bands, LayoutBands, Measured, check::task_of, distance_cells};
 use crate::reconstruct::Fields;
 
 /// Numbers of sensors up to this share beyond those measured take the bands at the end.
@@ -71,18 +71,20 @@ impl Bands {
     /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely lie so, of the
     /// layouts whose gaps are as wide.
     pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
-        let [a, u] = task.observes();
-        let measured: [Option<&Mask>; 2] = [a.then_some(&masks.a), u.then_some(&masks.u)];
-        let seen: Vec<&Mask> = measured.into_iter().flatten().collect();
-        let counts = seen.iter().map(|mask| mask.count());
+        let observed = |channel: &Channel| task.observes()[*channel as usize];
+        let seen: Vec<Measured> =
+            Channel::BOTH.into_iter().filter(observed).filter_map(|c| Measured::of(masks, c)).collect();
+        let counts = seen.iter().map(|channel| channel.sensors);
         let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         if most as f64 > UNEQUAL * fewest as f64 {
-            return Err(NoBands::Unequal { a: masks.a.count(), u: masks.u.count() });
+            let [a, u] = Channel::BOTH.map(|channel| masks.sensors(channel).count());
+            return Err(NoBands::Unequal { a, u });
         }
         // Errors of joint problems depend on both numbers about equally.
         let between = (fewest as f64 * most as f64).sqrt().round() as usize;
         let (like, layout, at) = self.layout(task, between, &seen)?;
-        let distances = measured.map(|mask| mask.map(distance_cells));
+        let known = |channel: Channel| observed(&channel).then(|| distance_cells(masks.of(channel)));
+        let distances = Channel::BOTH.map(known);
         let size = masks.a.size();
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);
@@ -103,21 +105,17 @@ impl Bands {
         &self,
         task: Task,
         sensors: usize,
-        seen: &[&Mask],
+        seen: &[Measured],
     ) -> Result<(&str, &LayoutBands, Between), NoBands> {
         let of_task = || self.layouts.iter().filter(|(name, _)| task_of(name) == Some(task));
         let numbers = || of_task().flat_map(|(_, layout)| &layout.sensors).copied();
         let (Some(fewest), Some(most)) = (numbers().min(), numbers().max()) else {
             return Err(NoBands::Task(task.name()));
         };
-        let covered: Vec<(&Mask, Coverage)> =
-            seen.iter().filter_map(|mask| Some((*mask, Coverage::of(mask)?))).collect();
-        let arranged: Vec<Arrangement> =
-            covered.iter().map(|(mask, coverage)| Arrangement::of(mask, coverage)).collect();
         let mut possible: Vec<(f64, &str, &LayoutBands, Between)> = of_task()
             .filter_map(|(name, layout)| {
                 let at = Between::find(&layout.sensors, sensors)?;
-                let likelihood = arranged.iter().map(|one| one.likelihood(layout, at)).sum();
+                let likelihood = seen.iter().map(|one| one.arrangement.likelihood(layout, at)).sum();
                 Some((likelihood, name.as_str(), layout, at))
             })
             .collect();
@@ -125,7 +123,7 @@ impl Bands {
             return Err(NoBands::Sensors { sensors, fewest, most });
         }
         possible.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
-        let widest = |of: fn(&Coverage) -> f64| covered.iter().map(|(_, c)| of(c)).fold(0.0, f64::max);
+        let widest = |of: fn(&Coverage) -> f64| seen.iter().map(|one| of(&one.coverage)).fold(0.0, f64::max);
         let (mean, largest) = (widest(|c| c.mean_gap), widest(|c| c.largest_gap));
         let holds = |limit: f64, gap: f64| gap <= (1.0 + GAP_SLACK) * limit;
         let like = possible.into_iter().find(|(_, _, layout, at)| {

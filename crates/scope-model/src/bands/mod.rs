@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use scope_data::Channel;
 use serde::{Deserialize, Serialize};
 
-pub use arrangement::Arrangement;
+pub use arrangement::{Arrangement, Measured};
 pub use find::{FieldBands, NoBands};
 pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells};
 

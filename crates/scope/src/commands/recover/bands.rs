@@ -35,8 +35,11 @@ enum Origin {
     /// Its card.
     Card(Box<Bands>),
     /// Fresh records, for each set of sensors; sets in a row are mostly the same.
-    Measured { on: Box<OnTheSpot>, records: usize, last: RefCell<Option<(ContextMasks, [Fields; 2])>> },
+    Measured { on: Box<OnTheSpot>, records: usize, last: RefCell<Option<Box<OfSensors>>> },
 }
+
+/// The half-widths that were measured for some sensors.
+type OfSensors = (ContextMasks, [Fields; 2]);
 
 /// Half-widths, and what they were measured on.
 struct Stated {
@@ -142,12 +145,13 @@ impl BandSource {
                 Ok(self.of_card(bands, context).map_err(|reason| format!("{reason}{remedy}")))
             }
             Origin::Measured { on, records, last } => {
-                let known = last.take().filter(|(masks, _)| *masks == context.masks);
-                let half_widths = match known {
-                    Some((_, half_widths)) => half_widths,
-                    None => on.half_widths(model, &context.masks)?,
+                let known = last.take().filter(|known| known.0 == context.masks);
+                let known = match known {
+                    Some(known) => known,
+                    None => Box::new((context.masks.clone(), on.half_widths(model, &context.masks)?)),
                 };
-                last.replace(Some((context.masks.clone(), half_widths.clone())));
+                let half_widths = known.1.clone();
+                last.replace(Some(known));
                 let measured_on = format!("{} fresh records seen by these very sensors", grouped(*records));
                 Ok(Ok(Stated { levels: LEVELS, half_widths, measured_on }))
             }
