@@ -48,14 +48,9 @@ done
 "$scope" evaluate --run "$packed" --data "$test" --limit 2 --figures 2 --device "$device" --out "$run/pictures" >/dev/null
 "$scope" model card --model "$packed" --run "$run" --data "$train" --eval "$run"/packed/*.json \
     --trained-on "${ON:-one NVIDIA H200}"
-parts=(config.toml metrics.jsonl curves.svg eval packed pictures)
-# There are no bands for the cylinder.
-if [ "$pde" != cylinder ]; then
-    generate test "${BAND_RECORDS:-600}" 20261113 "$bands"
-    "$scope" model calibrate --model "$packed" --data "$bands" --device "$device"
-    "$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 300 --device "$device" --out "$run/within" >/dev/null
-    "$scope" report "$run/within" --tables bands
-    parts+=(within)
-fi
-tar -czf "$archive.part" -C "$run" "${parts[@]}"
+generate test "${BAND_RECORDS:-600}" 20261113 "$bands"
+"$scope" model calibrate --model "$packed" --data "$bands" --device "$device"
+"$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 300 --device "$device" --out "$run/within" >/dev/null
+"$scope" report "$run/within" --tables bands
+tar -czf "$archive.part" -C "$run" config.toml metrics.jsonl curves.svg eval packed pictures within
 mv "$archive.part" "$archive"
