@@ -8,6 +8,7 @@ use crate::{
     config::ModelConfig,
     error::ModelError,
     field_model::FieldNetwork,
+    names::named,
     network::Network,
     operators::{
         CONTEXT, Cno, CnoConfig, DeepOnet, DeepOnetConfig, Fno, FnoConfig, Transolver, TransolverConfig,
@@ -97,11 +98,7 @@ impl std::str::FromStr for Operator {
     type Err = ModelError;
 
     fn from_str(name: &str) -> Result<Self, ModelError> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|operator| operator.name() == name);
-        found.ok_or_else(|| {
-            ModelError::Config(format!("no operator is called \"{name}\"; there are {}", known()))
-        })
+        named("operator", Self::ALL, Self::name, name)
     }
 }
 

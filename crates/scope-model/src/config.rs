@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::ModelError;
+use crate::{error::ModelError, names::named};
 
 /// The side of a patch, and of a token's tile.
 const PATCH: usize = 8;
@@ -112,11 +112,7 @@ impl std::str::FromStr for Preset {
     type Err = ModelError;
 
     fn from_str(name: &str) -> Result<Self, ModelError> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|preset| preset.name() == name);
-        found.ok_or_else(|| {
-            ModelError::Config(format!("no model is called \"{name}\"; there are {}", known()))
-        })
+        named("model", Self::ALL, Self::name, name)
     }
 }
 
@@ -163,10 +159,7 @@ impl std::str::FromStr for Head {
     type Err = ModelError;
 
     fn from_str(name: &str) -> Result<Self, ModelError> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|head| head.name() == name);
-        found
-            .ok_or_else(|| ModelError::Config(format!("no head is called \"{name}\"; there are {}", known())))
+        named("head", Self::ALL, Self::name, name)
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod field_model;
 mod initial;
 mod model;
+mod names;
 mod network;
 pub mod operators;
 mod reconstruct;

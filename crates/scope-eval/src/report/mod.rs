@@ -16,7 +16,7 @@ pub use charts::{budget_chart, comparison_chart};
 pub use learning::draws_charts;
 pub use published::Published;
 pub use render::Format;
-pub use runs::{Run, Runs};
+pub use runs::{Run, Runs, grouped};
 pub use table::Table;
 
 use crate::error::EvalError;

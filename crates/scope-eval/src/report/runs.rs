@@ -222,10 +222,14 @@ pub(super) fn millions(draws: u64) -> String {
 }
 
 /// 50000 as "50,000".
-pub(super) fn grouped(number: usize) -> String {
+pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let lead = digits.len() % 3;
-    let threes = digits.as_bytes()[lead..].chunks(3).map(|three| String::from_utf8_lossy(three).into_owned());
-    let first = (lead > 0).then(|| digits[..lead].to_owned());
-    first.into_iter().chain(threes).collect::<Vec<_>>().join(",")
+    let mut out = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }

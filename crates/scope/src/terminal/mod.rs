@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
+pub(crate) use scope_eval::report::grouped;
 pub(crate) use table::Table;
 
 /// Prints a line of results. A reader that has gone away, as `head` does, is no failure.
@@ -50,19 +51,6 @@ pub(crate) fn note(line: &str) {
 /// Tells of something that may be wrong.
 pub(crate) fn warn(line: &str) {
     let _ = writeln!(io::stderr(), "warning: {line}");
-}
-
-/// 50000 as "50,000".
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A number with the given significant digits, in the notation that reads best.
