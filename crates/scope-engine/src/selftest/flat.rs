@@ -31,7 +31,8 @@ fn layout() -> Layout {
     let mut layout = Layout::new();
     let mut root = layout.root();
     root.scope("encoder").weight("weight", &[70, 333]);
-    root.scope("encoder").offset("bias", &[333]);
+    let bias = root.scope("encoder").offset("bias", &[333]);
+    root.hold(bias, 100..300);
     root.scope("predictor").weight("weight", &[41, 55]);
     root.scope("decoder").weight("weight", &[1000]);
     layout

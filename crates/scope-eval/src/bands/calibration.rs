@@ -7,7 +7,7 @@ use scope_data::{
     Channel,
     observation::{Condition, Coverage, Task},
 };
-use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, distance_cells};
+use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, known_distances};
 
 use super::{LEVELS, counts::Counts, digits, shape::Sums};
 use crate::{
@@ -195,13 +195,10 @@ impl Calibration<'_> {
     }
 
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
-        let observed = |channel: &Channel| task.observes()[*channel as usize];
-        let measured = Channel::BOTH.into_iter().filter(observed);
         Errors {
             size: seen.masks.a.size(),
-            distances: Channel::BOTH
-                .map(|channel| observed(&channel).then(|| distance_cells(seen.masks.of(channel)))),
-            measured: measured.filter_map(|channel| Measured::of(&seen.masks, channel)).collect(),
+            distances: known_distances(&seen.masks, task),
+            measured: Measured::all(&seen.masks, task),
             errors: self.evaluation.errors(seen.record, &seen.fields),
         }
     }

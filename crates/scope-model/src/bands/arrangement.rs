@@ -2,7 +2,7 @@
 
 use scope_data::{
     Channel,
-    observation::{ContextMasks, Coverage, Mask},
+    observation::{ContextMasks, Coverage, Mask, Task},
 };
 
 use super::{LayoutBands, find::Between};
@@ -24,8 +24,14 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Of the channels that a task measures.
+    pub fn all(masks: &ContextMasks, task: Task) -> Vec<Self> {
+        let measured = Channel::BOTH.into_iter().filter(|channel| task.observes()[*channel as usize]);
+        measured.filter_map(|channel| Self::of(masks, channel)).collect()
+    }
+
     /// Of a channel; none if nothing is known of it.
-    pub fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
+    fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
         let (coverage, sensors) = (Coverage::of(masks.of(channel))?, masks.sensors(channel));
         let arrangement = Arrangement::of(&sensors, &coverage);
         Some(Self { sensors: sensors.count(), coverage, arrangement })

@@ -6,7 +6,7 @@ use scope_data::{
 };
 use thiserror::Error;
 
-use super::{Bands, LayoutBands, Measured, check::task_of, distance_cells};
+use super::{Bands, LayoutBands, Measured, check::task_of, known_distances};
 use crate::reconstruct::Fields;
 
 /// Numbers of sensors up to this share beyond those measured take the bands at the end.
@@ -71,9 +71,7 @@ impl Bands {
     /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely lie so, of the
     /// layouts whose gaps are as wide.
     pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
-        let observed = |channel: &Channel| task.observes()[*channel as usize];
-        let seen: Vec<Measured> =
-            Channel::BOTH.into_iter().filter(observed).filter_map(|c| Measured::of(masks, c)).collect();
+        let seen = Measured::all(masks, task);
         let counts = seen.iter().map(|channel| channel.sensors);
         let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         if most as f64 > UNEQUAL * fewest as f64 {
@@ -83,8 +81,7 @@ impl Bands {
         // Errors of joint problems depend on both numbers about equally.
         let between = (fewest as f64 * most as f64).sqrt().round() as usize;
         let (like, layout, at) = self.layout(task, between, &seen)?;
-        let known = |channel: Channel| observed(&channel).then(|| distance_cells(masks.of(channel)));
-        let distances = Channel::BOTH.map(known);
+        let distances = known_distances(masks, task);
         let size = masks.a.size();
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Measured};
 pub use find::{FieldBands, NoBands};
-pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells};
+pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells, known_distances};
 
 /// A model's error bands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,10 @@
 //!
 //! Cells are named in pixels of a 128 x 128 grid; other grids scale them.
 
-use scope_data::observation::{Mask, gaps};
+use scope_data::{
+    Channel,
+    observation::{ContextMasks, Mask, Task, gaps},
+};
 
 /// Cells of an axis begin so far from its nearer end: fields change most near edges.
 const FROM_END: [f32; 7] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
@@ -22,6 +25,11 @@ pub fn axis_cells(size: usize) -> Vec<usize> {
         if far_side { AXIS_CELLS - 1 - cell } else { cell }
     };
     (0..size).map(of).collect()
+}
+
+/// The cells of distance to what is known of each channel that a task measures.
+pub fn known_distances(masks: &ContextMasks, task: Task) -> [Option<Vec<usize>>; 2] {
+    Channel::BOTH.map(|channel| task.observes()[channel as usize].then(|| distance_cells(masks.of(channel))))
 }
 
 /// The cell of every pixel's distance to the nearest point of a mask, \[S, S\].

@@ -127,14 +127,14 @@ fn renewed(card: Card, blake3: &str, held_out: HeldOut) -> anyhow::Result<Card> 
         card.name,
         card.weights.blake3
     );
-    let lost =
-        card.held_out.conditions.keys().find(|condition| !held_out.conditions.contains_key(*condition));
-    anyhow::ensure!(
-        lost.is_none(),
-        "the card of {} has errors at {} too: give an evaluation of that as well",
-        card.name,
-        lost.map_or("", String::as_str)
-    );
+    if let Some(lost) =
+        card.held_out.conditions.keys().find(|known| !held_out.conditions.contains_key(*known))
+    {
+        anyhow::bail!(
+            "the card of {} has errors at {lost} too: give an evaluation of that as well",
+            card.name
+        );
+    }
     anyhow::ensure!(
         card.bands.as_ref().is_none_or(|bands| bands.origin != held_out.origin),
         "the bands of {} were measured on these very records ({}): evaluate on others",

@@ -180,10 +180,8 @@ impl BandSource {
         half_widths: &[Fields; 2],
         channel: Channel,
     ) -> Option<[f64; 2]> {
-        let (mask, field) = match channel {
-            Channel::A => (&context.measured.a, &fields.a),
-            Channel::U => (&context.measured.u, &fields.u),
-        };
+        let mask = context.measured.of(channel);
+        let field = if channel == Channel::A { &fields.a } else { &fields.u };
         let (scaling, slack) = (model.about().constants.of(channel), 2.0 * self.noise[channel as usize]);
         let share = |widths: &Fields| {
             let widths = if channel == Channel::A { &widths.a } else { &widths.u };
