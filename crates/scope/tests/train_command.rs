@@ -119,12 +119,15 @@ fn a_length_in_minutes_is_a_whole_schedule() {
 
 #[cfg(unix)]
 #[test]
-fn a_termination_signal_saves_and_says_so() {
+fn a_termination_signal_saves_and_says_so_even_if_sent_twice() {
     let place = Place::new(60);
     let arguments = ["--recipe", "full", "--draws", "100000"];
     let child = place.command(&train("run", &arguments)).spawn().unwrap();
     wait_for_lines(&place.path("run/metrics.jsonl"), 0);
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    // As `timeout` and schedulers do: once to the program, once to its group.
+    for _ in 0..2 {
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(75));
     assert!(String::from_utf8_lossy(&output.stdout).contains("go on with --resume"));
