@@ -171,11 +171,42 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
 // the transposed gradients of ROUND queries' scores | log sums | D = rowsum(do o).
 //
 // Rounds of ROUND queries: each warp finds P^T and dS^T of its keys, adds to its dV and dK, and leaves dS^T in shared
-// memory; then the warps share out the rows of dQ = dS K.
+// memory; then the warps share out the rows of dQ = dS K. The rows of dK add up to zero, as softmax does not see a shift of all
+// keys; what rounding leaves of their sum is taken off, or else keys and queries would grow along it unseen.
 #define ROUND (TOKENS < 128 ? TOKENS : TOKENS % 128 ? 64 : 128)
 #define SCORE_BYTES (ROUND * 2)
 __device__ __forceinline__ u32 at_score(int key, int chunk) {
     return (u32)(key * SCORE_BYTES + ((chunk ^ (key & 7)) << 4));
+}
+
+// Takes the mean over all rows, 32 a warp, off each column. `room` has TOKENS / 32 + 1 rows of HEAD numbers.
+__device__ __forceinline__ void take_off_mean(float (*tiles)[CHUNKS][4], float* room, int warp, const Lane& l) {
+#pragma unroll
+    for (int n = 0; n < CHUNKS; n++)
+#pragma unroll
+        for (int side = 0; side < 2; side++) {
+            float sum = tiles[0][n][side] + tiles[0][n][side + 2] + tiles[1][n][side] + tiles[1][n][side + 2];
+#pragma unroll
+            for (int step = 4; step < 32; step <<= 1) sum += from_lane(sum, step);
+            if (l.g == 0) room[warp * HEAD + n * 8 + 2 * l.t + side] = sum;
+        }
+    __syncthreads();
+    float* means = room + TOKENS / 32 * HEAD;
+    if (threadIdx.x < HEAD) {
+        float sum = 0.f;
+        for (int w = 0; w < TOKENS / 32; w++) sum += room[w * HEAD + threadIdx.x];
+        means[threadIdx.x] = sum / TOKENS;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int n = 0; n < CHUNKS; n++) {
+        const float2 mean = *(const float2*)(means + n * 8 + 2 * l.t);
+#pragma unroll
+        for (int m = 0; m < 2; m++) {
+            tiles[m][n][0] -= mean.x, tiles[m][n][1] -= mean.y;
+            tiles[m][n][2] -= mean.x, tiles[m][n][3] -= mean.y;
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(TOKENS, 1)
@@ -305,6 +336,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
         }
     }
     __syncthreads();
+    take_off_mean(dk, (float*)(memory + 4 * TILE_BYTES), warp, l);
 #pragma unroll
     for (int m = 0; m < 2; m++) {
         int row = warp * 32 + m * 16;

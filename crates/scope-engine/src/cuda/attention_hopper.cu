@@ -115,7 +115,8 @@ extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
 // gradient of out | the transposed gradients of 128 queries' scores, 64 a box | log sums | D = rowsum(do o) | sums | barriers.
 //
 // Rounds of 128 queries: each group finds P^T and dS^T of its keys, adds to its dV = P^T do and dK = dS^T q from registers, and
-// leaves dS^T in shared memory; then each group finds 64 rows of dQ = dS k.
+// leaves dS^T in shared memory; then each group finds 64 rows of dQ = dS k. The rows of dK add up to zero, as softmax does not see
+// a shift of all keys; what rounding leaves of their sum is taken off, or else keys and queries would grow along it unseen.
 #define SCORES (4 * ALL)
 #define LOGS (SCORES + 2 * ALL)
 #define DELTAS (LOGS + TOKENS * 4)
@@ -260,11 +261,29 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     }
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
+        add_columns(dk[own], columns + (8 + group * 4 + warp) * 64, lane, 1.f, own == 0);
+        add_columns(dv[own], columns + (16 + group * 4 + warp) * 64, lane, 1.f, own == 0);
+    }
+    __syncthreads();
+    float* means = logs;
+    if (threadIdx.x < 64) {
+        float sum = 0.f;
+#pragma unroll
+        for (int w = 8; w < 16; w++) sum += columns[w * 64 + threadIdx.x];
+        means[threadIdx.x] = sum / TOKENS;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int own = 0; own < OWN; own++) {
         const int keys = group * OWN + own;
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float2 mean = *(const float2*)(means + j * 8 + 2 * t);
+            dk[own][j * 4] -= mean.x, dk[own][j * 4 + 1] -= mean.y;
+            dk[own][j * 4 + 2] -= mean.x, dk[own][j * 4 + 3] -= mean.y;
+        }
         to_rows(dk[own], k + keys * TILE, warp, lane, scale, scale);
         to_rows(dv[own], v + keys * TILE, warp, lane, 1.f, 1.f);
-        add_columns(dk[own], columns + (8 + group * 4 + warp) * 64, lane, scale, own == 0);
-        add_columns(dv[own], columns + (16 + group * 4 + warp) * 64, lane, 1.f, own == 0);
     }
     publish();
     __syncthreads();
@@ -281,6 +300,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         float sum = 0.f;
 #pragma unroll
         for (int w = 0; w < 8; w++) sum += from[w * 64];
+        if (threadIdx.x / 64 == 1) sum = 0.f;
         partial[(size_t)(pair / heads) * 3 * width + threadIdx.x / 64 * width + head + threadIdx.x % 64] = sum;
     }
     if (threadIdx.x % 128 == 0) await_stores<0>();
