@@ -6,6 +6,7 @@ mod coverage;
 mod families;
 mod family;
 mod mask;
+mod place;
 mod sampler;
 mod sensors;
 
@@ -14,5 +15,6 @@ pub use context::{ContextMasks, gather_context};
 pub use coverage::{Coverage, gaps};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
+pub use place::{Place, Spot, Stencil};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
-pub use sensors::{Place, Sensor, SensorError, UserContext};
+pub use sensors::{Placed, Sensor, SensorError, UserContext};

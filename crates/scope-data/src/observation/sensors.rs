@@ -4,21 +4,16 @@ use std::fmt;
 
 use scope_pde::{Pde, cylinder::Disk};
 
-use super::{context::ContextMasks, mask::Mask};
+use super::{
+    context::ContextMasks,
+    mask::Mask,
+    place::{Place, Spot},
+};
 use crate::{
     constants::{Constants, Scaling},
     geometry::check_disk,
     pair::Channel,
 };
-
-/// Where a sensor is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
-    /// Row and column of the grid.
-    Index(usize, usize),
-    /// A point of the unit square: x along axis 0, y along axis 1. It stands for the pixel that holds it.
-    Point(f64, f64),
-}
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +94,17 @@ impl fmt::Display for SensorError {
 
 impl std::error::Error for SensorError {}
 
+/// A measurement on a grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// What is measured.
+    pub channel: Channel,
+    /// Where.
+    pub spot: Spot,
+    /// The value in physical units.
+    pub value: f64,
+}
+
 /// A context made of sensors: which points are seen, and their values in stored coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserContext {
@@ -110,11 +116,13 @@ pub struct UserContext {
     pub values: [Vec<f32>; 2],
     /// Sensors that share their pixel with an earlier one.
     pub shared: usize,
+    /// All of them, by channel and place: what is known of them does not depend on the order of a file's rows.
+    pub sensors: Vec<Placed>,
 }
 
 impl UserContext {
-    /// Places sensors on an S x S grid. Sensors of one pixel are averaged, unless they are further apart than the
-    /// channel's standard deviation. A known disk is at rest on both channels, except where sensors say otherwise.
+    /// Places sensors on an S x S grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged, unless they are
+    /// further apart than the channel's standard deviation. A cylinder's disk is at rest on both channels, except where sensors say otherwise.
     pub fn new(
         pde: Pde,
         constants: &Constants,
@@ -122,14 +130,27 @@ impl UserContext {
         sensors: &[Sensor],
         disk: Option<&Disk>,
     ) -> Result<Self, SensorError> {
+        if disk.is_some() && pde != Pde::Cylinder {
+            return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
+        }
         let mut pixels = Channel::BOTH.map(|channel| Pixels::new(channel, constants.of(channel), size));
+        let mut placed = Vec::with_capacity(sensors.len());
         for (number, sensor) in sensors.iter().enumerate() {
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
-            let (i, j) = locate(pde, size, number, sensor.place)?;
-            pixels[sensor.channel as usize].add(number, i * size + j, sensor.value)?;
+            let spot = locate(pde, size, number, sensor.place)?;
+            pixels[sensor.channel as usize].add(number, spot.nearest(size), sensor.value)?;
+            placed.push(Placed { channel: sensor.channel, spot, value: sensor.value });
         }
+        placed.sort_by(|x, y| {
+            let along = |axis: usize| x.spot.at[axis].total_cmp(&y.spot.at[axis]);
+            (x.channel as usize)
+                .cmp(&(y.channel as usize))
+                .then(along(0))
+                .then(along(1))
+                .then(x.value.total_cmp(&y.value))
+        });
         let [a, u] = pixels.each_ref().map(|pixels| pixels.mask.clone());
         let measured = ContextMasks { a, u, ..ContextMasks::empty(size) };
         let mut given = Mask::empty(size);
@@ -143,7 +164,8 @@ impl UserContext {
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
         let [a, u] = pixels;
         let values = [a.stored(), u.stored()];
-        Ok(Self { masks: ContextMasks { a: a.mask, u: u.mask, given }, measured, values, shared })
+        let masks = ContextMasks { a: a.mask, u: u.mask, given };
+        Ok(Self { masks, measured, values, shared, sensors: placed })
     }
 
     /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).
@@ -221,10 +243,10 @@ impl Pixels {
     }
 }
 
-/// The pixel of a place.
-fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<(usize, usize), SensorError> {
+/// A place on the grid.
+fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<Spot, SensorError> {
     match place {
-        Place::Index(i, j) if i < size && j < size => Ok((i, j)),
+        Place::Index(i, j) if i < size && j < size => Ok(Spot::pixel(i, j)),
         Place::Index(i, j) => Err(SensorError::Outside {
             sensor,
             place: format!("pixel ({i}, {j})"),
@@ -234,7 +256,7 @@ fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<(usize, 
             Err(SensorError::NotFinite { sensor, what: "coordinate" })
         }
         Place::Point(x, y) if (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y) => {
-            Ok((snap(pde, size, x), snap(pde, size, y)))
+            Ok(Spot::of_point(pde, size, x, y))
         }
         Place::Point(x, y) => Err(SensorError::Outside {
             sensor,
@@ -244,19 +266,6 @@ fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<(usize, 
                 false => "the unit square: scale the coordinates of your domain to 0 to 1".into(),
             },
         }),
-    }
-}
-
-/// The pixel that a coordinate of the unit interval falls on, as each problem's grid has it.
-fn snap(pde: Pde, size: usize, x: f64) -> usize {
-    let s = size as f64;
-    match pde {
-        // Nodes k / (S - 1).
-        Pde::Poisson | Pde::Helmholtz => (x * (s - 1.0)).round() as usize,
-        // Cells [k / S, (k + 1) / S).
-        Pde::Darcy | Pde::Cylinder => ((x * s) as usize).min(size - 1),
-        // Periodic points k / S.
-        Pde::NavierStokes => (x * s).round() as usize % size,
     }
 }
 
@@ -270,27 +279,6 @@ mod tests {
 
     fn context(pde: Pde, sensors: &[Sensor]) -> Result<UserContext, SensorError> {
         UserContext::new(pde, &Constants::released(pde), 128, sensors, None)
-    }
-
-    /// The single pixel that a point falls on.
-    fn pixel(pde: Pde, x: f64, y: f64) -> (usize, usize) {
-        let seen = context(pde, &[sensor(Place::Point(x, y), 1.0)]).unwrap().masks.u;
-        let point = seen.points().next().unwrap();
-        (point / 128, point % 128)
-    }
-
-    #[test]
-    fn coordinates_fall_on_each_problem_s_own_pixels() {
-        for pde in [Pde::Poisson, Pde::Helmholtz] {
-            assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
-            assert_eq!(pixel(pde, 1.4 / 127.0, 1.6 / 127.0), (1, 2));
-        }
-        for pde in [Pde::Darcy, Pde::Cylinder] {
-            assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
-            assert_eq!(pixel(pde, 1.99 / 128.0, 2.0 / 128.0), (1, 2));
-        }
-        assert_eq!(pixel(Pde::NavierStokes, 0.0, 1.0), (0, 0));
-        assert_eq!(pixel(Pde::NavierStokes, 127.6 / 128.0, 1.4 / 128.0), (0, 1));
     }
 
     #[test]
@@ -359,6 +347,24 @@ mod tests {
         let constants = Constants::generated(Pde::Cylinder);
         let error = UserContext::new(Pde::Cylinder, &constants, 128, &[], Some(&disk)).unwrap_err();
         assert!(error.to_string().contains("does not lie inside 128 x 128 pixels"), "{error}");
+    }
+
+    #[test]
+    fn a_disk_where_there_is_none_is_refused() {
+        let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
+        let constants = Constants::generated(Pde::Poisson);
+        let error = UserContext::new(Pde::Poisson, &constants, 128, &[], Some(&disk)).unwrap_err();
+        assert_eq!(error.to_string(), "poisson has no disk: leave the geometry out");
+    }
+
+    #[test]
+    fn sensors_are_kept_where_they_are_whatever_their_order() {
+        let rows = [(0.2, 0.4, 0.01), (0.7, 0.1, 0.02), (0.2, 0.3, 0.03)];
+        let rows = rows.map(|(x, y, value)| sensor(Place::Point(x, y), value));
+        let kept = context(Pde::Poisson, &rows).unwrap().sensors;
+        assert_eq!(kept[0].spot.at, [0.2 * 127.0, 0.3 * 127.0]);
+        let turned = [rows[1], rows[2], rows[0]];
+        assert_eq!(context(Pde::Poisson, &turned).unwrap().sensors, kept);
     }
 
     #[test]

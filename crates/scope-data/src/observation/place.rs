@@ -1,0 +1,171 @@
+//! Where sensors are, and how a field between its pixels follows from them.
+
+use scope_pde::Pde;
+
+use crate::pair::Channel;
+
+/// So near to a pixel, in pixels, a place is the pixel's: values differ by less than rounding to f32.
+const ON_PIXEL: f64 = 1e-6;
+
+/// Where a sensor is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// Row and column of the grid.
+    Index(usize, usize),
+    /// A point of the unit square: x along axis 0, y along axis 1.
+    Point(f64, f64),
+}
+
+/// A place on a problem's S x S grid, counted in pixels along each axis: (3, 4) is a pixel, (3.5, 4) midway to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    /// Along axis 0 and axis 1, from 0 to S - 1, or to less than S where the problem is periodic.
+    pub at: [f64; 2],
+}
+
+impl Spot {
+    /// A pixel.
+    pub fn pixel(i: usize, j: usize) -> Self {
+        Self { at: [i as f64, j as f64] }
+    }
+
+    /// A point of the unit square, as each problem's grid has it.
+    pub fn of_point(pde: Pde, size: usize, x: f64, y: f64) -> Self {
+        let s = size as f64;
+        let along = |x: f64| {
+            let at = match pde {
+                // Nodes k / (S - 1).
+                Pde::Poisson | Pde::Helmholtz => x * (s - 1.0),
+                // Centres of cells [k / S, (k + 1) / S); the outer halves of the outermost count as their centres.
+                Pde::Darcy | Pde::Cylinder => (x * s - 0.5).clamp(0.0, s - 1.0),
+                // Periodic points k / S.
+                Pde::NavierStokes => x * s,
+            };
+            let near = at.round();
+            let at = if (at - near).abs() <= ON_PIXEL { near } else { at };
+            if is_periodic(pde) { at.rem_euclid(s) } else { at }
+        };
+        Self { at: [along(x), along(y)] }
+    }
+
+    /// The nearest pixel, i S + j.
+    pub fn nearest(&self, size: usize) -> usize {
+        // A periodic place beyond the last pixel may be nearest to the first.
+        let [i, j] = self.at.map(|at| (at + 0.5).floor() as usize % size);
+        i * size + j
+    }
+}
+
+/// How the value at a place follows from pixels: sum_p w_p f(p).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stencil {
+    /// Pixels i S + j and their weights.
+    pub weights: Vec<(usize, f64)>,
+}
+
+impl Stencil {
+    /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field of two values is
+    /// what it is on the nearest pixel.
+    pub fn new(pde: Pde, channel: Channel, size: usize, spot: Spot, points: usize) -> Self {
+        if (pde, channel) == (Pde::Darcy, Channel::A) {
+            return Self { weights: vec![(spot.nearest(size), 1.0)] };
+        }
+        let [rows, columns] = spot.at.map(|at| along(at, size, points.min(size), is_periodic(pde)));
+        let row = |&(i, wi): &(usize, f64)| {
+            columns.iter().map(move |&(j, wj)| (i * size + j, wi * wj)).collect::<Vec<_>>()
+        };
+        Self { weights: rows.iter().flat_map(row).collect() }
+    }
+
+    /// What a field \[S, S\] is there.
+    pub fn value(&self, field: &[f64]) -> f64 {
+        self.weights.iter().map(|(point, weight)| weight * field[*point]).sum()
+    }
+
+    /// The pixel, if there is but one.
+    pub fn single(&self) -> Option<usize> {
+        match self.weights[..] {
+            [(point, _)] => Some(point),
+            _ => None,
+        }
+    }
+}
+
+fn is_periodic(pde: Pde) -> bool {
+    pde == Pde::NavierStokes
+}
+
+/// Lagrange's weights w_k = prod_(m != k) (t - m) / (k - m) of so many pixels about t, which move inwards at an edge.
+fn along(t: f64, size: usize, points: usize, periodic: bool) -> Vec<(usize, f64)> {
+    if t.fract() == 0.0 {
+        return vec![(t as usize, 1.0)];
+    }
+    let first = t.floor() as i64 - (points as i64 - 1) / 2;
+    let first = if periodic { first } else { first.clamp(0, (size - points) as i64) };
+    let nodes = first..first + points as i64;
+    let weight = |k: i64| -> f64 {
+        nodes.clone().filter(|m| *m != k).map(|m| (t - m as f64) / (k - m) as f64).product()
+    };
+    nodes.clone().map(|k| (k.rem_euclid(size as i64) as usize, weight(k))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SIZE: usize = 16;
+
+    fn pixel(pde: Pde, x: f64, y: f64) -> (usize, usize) {
+        let point = Spot::of_point(pde, 128, x, y).nearest(128);
+        (point / 128, point % 128)
+    }
+
+    #[test]
+    fn coordinates_fall_on_each_problem_s_own_pixels() {
+        for pde in [Pde::Poisson, Pde::Helmholtz] {
+            assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
+            assert_eq!(pixel(pde, 1.4 / 127.0, 1.6 / 127.0), (1, 2));
+        }
+        for pde in [Pde::Darcy, Pde::Cylinder] {
+            assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
+            assert_eq!(pixel(pde, 1.99 / 128.0, 2.0 / 128.0), (1, 2));
+        }
+        assert_eq!(pixel(Pde::NavierStokes, 0.0, 1.0), (0, 0));
+        assert_eq!(pixel(Pde::NavierStokes, 127.6 / 128.0, 1.4 / 128.0), (0, 1));
+    }
+
+    #[test]
+    fn a_coordinate_written_with_nine_digits_is_its_pixel_s() {
+        assert_eq!(Spot::of_point(Pde::Poisson, 128, 0.330708661, 0.5).at[0], 42.0);
+    }
+
+    #[test]
+    fn two_values_are_not_mixed() {
+        let spot = Spot { at: [3.4, 5.6] };
+        assert_eq!(Stencil::new(Pde::Darcy, Channel::A, SIZE, spot, 6).single(), Some(3 * SIZE + 6));
+        assert_eq!(Stencil::new(Pde::Darcy, Channel::U, SIZE, spot, 6).weights.len(), 36);
+    }
+
+    proptest! {
+        /// Six points give back every polynomial of degree five, up to the very edge.
+        #[test]
+        fn polynomials_are_interpolated_exactly(
+            x in 0.0..15.0_f64, y in 0.0..15.0_f64, p in 0..6_i32, q in 0..6_i32,
+        ) {
+            let f = |x: f64, y: f64| (x / 15.0).powi(p) * (y / 15.0).powi(q);
+            let field: Vec<f64> = (0..SIZE * SIZE).map(|at| f((at / SIZE) as f64, (at % SIZE) as f64)).collect();
+            let stencil = Stencil::new(Pde::Poisson, Channel::U, SIZE, Spot { at: [x, y] }, 6);
+            prop_assert!((stencil.value(&field) - f(x, y)).abs() < 1e-11);
+        }
+
+        /// A periodic field has no edge: a wave is as good across it as elsewhere.
+        #[test]
+        fn waves_are_interpolated_across_the_seam(x in 0.0..16.0_f64, y in 0.0..16.0_f64) {
+            let f = |x: f64, y: f64| (std::f64::consts::TAU * x / 16.0).sin() + (std::f64::consts::TAU * y / 16.0).cos();
+            let field: Vec<f64> = (0..SIZE * SIZE).map(|at| f((at / SIZE) as f64, (at % SIZE) as f64)).collect();
+            let stencil = Stencil::new(Pde::NavierStokes, Channel::A, SIZE, Spot { at: [x, y] }, 6);
+            prop_assert!((stencil.value(&field) - f(x, y)).abs() < 1e-4);
+        }
+    }
+}
