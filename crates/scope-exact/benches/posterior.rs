@@ -23,7 +23,7 @@ fn readings(condition: &str) -> Vec<Reading> {
     let condition: Condition = condition.parse().unwrap();
     let masks =
         MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, SIZE).masks(Namespace::Test, 0, condition, None);
-    let of = |channel, point, field: &[f64]| Reading { channel, point, value: field[point] };
+    let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, SIZE, field[point]);
     let a = masks.a.points().map(|point| of(Channel::A, point, &record.a));
     let u = masks.u.points().map(|point| of(Channel::U, point, &record.u));
     a.chain(u).collect()

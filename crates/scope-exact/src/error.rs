@@ -26,12 +26,12 @@ pub enum ExactError {
     #[error("resolution {0} is not supported: expected an even number from 8 to 4096")]
     Resolution(usize),
     /// A reading that is not on the grid.
-    #[error("reading {reading} lies at point {point}, outside the {size} x {size} grid")]
+    #[error("reading {reading} lies at ({}, {}), outside the {size} x {size} grid", at[0], at[1])]
     Outside {
         /// Which reading, from 0.
         reading: usize,
-        /// Its place, i S + j.
-        point: usize,
+        /// Its place, in pixels along each axis.
+        at: [f64; 2],
         /// Points along each axis.
         size: usize,
     },

@@ -20,9 +20,9 @@
 //! use scope_pde::Pde;
 //!
 //! let prior = Prior::new(Pde::Poisson, 32)?;
-//! let reading = Reading { channel: Channel::U, point: 16 * 32 + 16, value: 0.01 };
+//! let reading = Reading::of_pixel(Channel::U, 16 * 32 + 16, 32, 0.01);
 //! let posterior = prior.given(&[reading], Noise::rounding(&Constants::generated(Pde::Poisson)))?;
-//! assert!((posterior.mean()?.u[reading.point] - 0.01).abs() < 1e-8);
+//! assert!((posterior.mean()?.u[16 * 32 + 16] - 0.01).abs() < 1e-8);
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```
 

@@ -99,6 +99,16 @@ impl<'a> Posterior<'a> {
         self.sensors.len()
     }
 
+    /// How many of them lie between pixels.
+    pub fn between_pixels(&self) -> usize {
+        self.sensors.between_pixels
+    }
+
+    /// How many readings were left out, of a value that is zero by definition.
+    pub fn silent(&self) -> usize {
+        self.sensors.silent
+    }
+
     /// How it was computed.
     pub fn method(&self) -> Method {
         self.method
@@ -198,7 +208,7 @@ mod tests {
         let record = Generator::new(identity).unwrap().record(0).unwrap();
         let condition: Condition = condition.parse().unwrap();
         let masks = MaskSampler::new(pde, 1, size).masks(Namespace::Test, 0, condition, None);
-        let of = |channel, point, field: &[f64]| Reading { channel, point, value: field[point] };
+        let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, size, field[point]);
         let a = masks.a.points().map(|point| of(Channel::A, point, &record.a));
         let u = masks.u.points().map(|point| of(Channel::U, point, &record.u));
         Sensors::new(prior, &a.chain(u).collect::<Vec<_>>(), noise).unwrap()

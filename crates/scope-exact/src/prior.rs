@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
+use scope_data::Channel;
 use scope_pde::{Pde, elliptic::Elliptic, navier_stokes::NavierStokes, random::Stream};
 
 use crate::{
@@ -64,8 +65,9 @@ impl Prior {
         self.size
     }
 
-    /// The posterior given measurements. Several of one place are averaged as their noise demands; those of a value
-    /// that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
+    /// The posterior given measurements. The mean of several of one place has the less
+    /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
+    /// Between pixels a field is interpolated, and what that may be off adds to the noise.
     pub fn given(&self, readings: &[Reading], noise: Noise) -> Result<Posterior<'_>, ExactError> {
         Posterior::new(self, Sensors::new(self, readings, noise)?)
     }
@@ -89,6 +91,15 @@ impl Prior {
                 Ok(Fields { a: latent, u })
             }
         }
+    }
+
+    /// The variance of sum_p w_p f(p), w \[S, S\], f the latent field or u.
+    pub(crate) fn variance_of(&self, channel: Channel, weights: Vec<f64>) -> f64 {
+        let sources = match (&self.response, channel) {
+            (Response::Linear(problem), Channel::U) => problem.solve(&weights),
+            _ => weights,
+        };
+        self.covariance.apply_root(sources).iter().map(|x| x * x).sum()
     }
 
     /// A draw of the latent field.

@@ -1,27 +1,37 @@
 //! What sensors say.
 
-use scope_data::{Channel, Constants};
+use scope_data::{Channel, Constants, observation::Spot};
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// What is measured.
     pub channel: Channel,
-    /// Where: i S + j.
-    pub point: usize,
+    /// Where.
+    pub spot: Spot,
     /// The value.
     pub value: f64,
+}
+
+impl Reading {
+    /// Of the pixel i S + j of an S x S grid.
+    pub fn of_pixel(channel: Channel, point: usize, size: usize, value: f64) -> Self {
+        Self { channel, spot: Spot::pixel(point / size, point % size), value }
+    }
 }
 
 /// The readings of a context \[4, S, S\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
 pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
     let pixels = context.len() / 4;
+    let size = pixels.isqrt();
     let mut all = Vec::new();
     for (channel, seen) in Channel::BOTH.into_iter().zip(context.chunks_exact(2 * pixels)) {
         let (values, mask) = seen.split_at(pixels);
         let scaling = constants.of(channel);
         let points = (0..pixels).filter(|point| mask[*point] != 0.0);
-        all.extend(points.map(|point| Reading { channel, point, value: scaling.physical(values[point]) }));
+        all.extend(
+            points.map(|point| Reading::of_pixel(channel, point, size, scaling.physical(values[point]))),
+        );
     }
     all
 }
@@ -39,10 +49,8 @@ mod tests {
             context[2 * channel * 1024 + point] = value;
             context[(2 * channel + 1) * 1024 + point] = 1.0;
         }
-        let reading = |channel, point, stored| Reading {
-            channel,
-            point,
-            value: constants.of(channel).physical(stored),
+        let reading = |channel, point, stored| {
+            Reading::of_pixel(channel, point, 32, constants.of(channel).physical(stored))
         };
         assert_eq!(
             readings(&context, &constants),

@@ -2,12 +2,13 @@
 
 use std::f64::consts::PI;
 
-use scope_data::Channel;
+use scope_data::{Channel, observation::Stencil};
 use scope_exact::{Fields, Noise, Reading};
 use scope_pde::Pde;
 
 /// The joint covariance of a and u (2 N x 2 N, N = S^2) of Poisson or Helmholtz.
 pub(crate) struct Dense {
+    pde: Pde,
     pixels: usize,
     covariance: Vec<Vec<f64>>,
 }
@@ -29,7 +30,7 @@ impl Dense {
         }
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let covariance = factor.iter().map(|x| factor.iter().map(|y| dot(x, y)).collect()).collect();
-        Self { pixels, covariance }
+        Self { pde, pixels, covariance }
     }
 
     /// The covariance of a pixel of one channel with a pixel of another, given the readings.
@@ -38,7 +39,7 @@ impl Dense {
         let known: f64 = readings
             .iter()
             .zip(&weights)
-            .map(|(reading, weight)| self.covariance[self.index(reading)][x] * weight[0])
+            .map(|(reading, weight)| self.between(&self.stencil(reading, 6), &[(x, 1.0)]) * weight[0])
             .sum();
         self.covariance[x][y] - known
     }
@@ -49,7 +50,8 @@ impl Dense {
         let weights = solve(self.gram(readings, noise), self.columns(readings, &all));
         let mean = |x: usize| readings.iter().zip(&weights).map(|(r, w)| r.value * w[x]).sum::<f64>();
         let known = |x: usize| {
-            readings.iter().zip(&weights).map(|(r, w)| self.covariance[self.index(r)][x] * w[x]).sum::<f64>()
+            let terms = readings.iter().zip(&weights);
+            terms.map(|(r, w)| self.between(&self.stencil(r, 6), &[(x, 1.0)]) * w[x]).sum::<f64>()
         };
         let fields = |of: &dyn Fn(usize) -> f64| Fields {
             a: (0..self.pixels).map(of).collect(),
@@ -58,20 +60,39 @@ impl Dense {
         (fields(&mean), fields(&|x| self.covariance[x][x] - known(x)))
     }
 
-    fn index(&self, reading: &Reading) -> usize {
-        reading.point + if reading.channel == Channel::U { self.pixels } else { 0 }
+    /// Entries of both fields and their weights in the polynomial through so many points squared.
+    fn stencil(&self, reading: &Reading, points: usize) -> Vec<(usize, f64)> {
+        let first = if reading.channel == Channel::U { self.pixels } else { 0 };
+        let stencil = Stencil::new(self.pde, reading.channel, self.pixels.isqrt(), reading.spot, points);
+        stencil.weights.into_iter().map(|(point, weight)| (first + point, weight)).collect()
+    }
+
+    /// The covariance of two weighted sums of entries.
+    fn between(&self, x: &[(usize, f64)], y: &[(usize, f64)]) -> f64 {
+        x.iter().flat_map(|(i, wi)| y.iter().map(move |(j, wj)| wi * wj * self.covariance[*i][*j])).sum()
+    }
+
+    /// Noise, and what six points and four say differently.
+    fn own_variance(&self, reading: &Reading, noise: Noise) -> f64 {
+        let mut apart = self.stencil(reading, 6);
+        apart.extend(self.stencil(reading, 4).into_iter().map(|(point, weight)| (point, -weight)));
+        noise.of(reading.channel).powi(2) + self.between(&apart, &apart)
     }
 
     fn gram(&self, readings: &[Reading], noise: Noise) -> Vec<Vec<f64>> {
+        let stencils: Vec<_> = readings.iter().map(|reading| self.stencil(reading, 6)).collect();
         let entry = |i: usize, j: usize| {
-            let own = if i == j { noise.of(readings[i].channel).powi(2) } else { 0.0 };
-            self.covariance[self.index(&readings[i])][self.index(&readings[j])] + own
+            let own = if i == j { self.own_variance(&readings[i], noise) } else { 0.0 };
+            self.between(&stencils[i], &stencils[j]) + own
         };
         (0..readings.len()).map(|i| (0..readings.len()).map(|j| entry(i, j)).collect()).collect()
     }
 
     fn columns(&self, readings: &[Reading], pixels: &[usize]) -> Vec<Vec<f64>> {
-        let row = |reading| pixels.iter().map(|x| self.covariance[self.index(reading)][*x]).collect();
+        let row = |reading| {
+            let stencil = self.stencil(reading, 6);
+            pixels.iter().map(|x| self.between(&stencil, &[(*x, 1.0)])).collect()
+        };
         readings.iter().map(row).collect()
     }
 }

@@ -1,8 +1,11 @@
 //! `scope recover --method exact`: the exact posterior of someone's own sensors.
 
 use clap::Args;
-use scope_data::{Constants, observation::UserContext};
-use scope_exact::{DENSE_LIMIT, How, Method, Noise, Posterior, Prior, readings};
+use scope_data::{
+    Constants,
+    observation::{Placed, UserContext},
+};
+use scope_exact::{DENSE_LIMIT, How, Method, Noise, Posterior, Prior, Reading};
 use scope_model::Fields;
 use scope_pde::Pde;
 
@@ -104,7 +107,9 @@ impl ExactMethod {
 
     pub(super) fn recover(&self, context: &UserContext) -> anyhow::Result<Recovered> {
         self.pool.install(|| {
-            let readings = readings(&context.context(), &self.constants);
+            let reading =
+                |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+            let readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
             let posterior = self.prior.given(&readings, self.noise)?;
             let deviations = posterior.deviations(SEED)?;
             let samples = posterior.samples(SEED, self.samples)?;
@@ -127,11 +132,14 @@ fn single(fields: scope_exact::Fields) -> Fields {
 /// What a user should know of a posterior from so many measurements.
 fn remarks(posterior: &Posterior, measurements: usize, spread_of_u: How) -> Vec<String> {
     let mut remarks = Vec::new();
-    let left_out = match posterior.method() {
-        Method::Factor { left_out, .. } => left_out,
-        Method::ConjugateGradients { .. } => 0,
-    };
-    let silent = measurements - posterior.sensors() - left_out;
+    if posterior.between_pixels() > 0 {
+        remarks.push(format!(
+            "{} of {} sensors lie between pixels: fields are interpolated there, and what that may be off is added to the noise",
+            grouped(posterior.between_pixels()),
+            grouped(measurements)
+        ));
+    }
+    let silent = posterior.silent();
     if silent > 0 {
         remarks.push(format!(
             "{} of {} sensors lie on the edge, where the value is zero by definition, and were left out",
