@@ -5,13 +5,16 @@
 use std::path::Path;
 
 use scope_data::{
-    Constants, Dataset, Request, generate,
-    observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, gather_context},
+    Channel, Constants, Dataset, Request, generate,
+    observation::{
+        Condition, MaskSampler, Namespace, Place, Placed, Sensor, Spot, Stencil, TEST_MASK_SEED, UserContext,
+    },
 };
 use scope_eval::{
     Banded, Evaluation, ExactRecovery, Recovery,
     bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
 };
+use scope_model::Fields;
 use scope_pde::{Identity, Pde, Split};
 
 const SIZE: usize = 32;
@@ -90,6 +93,40 @@ fn the_exact_posterior_covers_as_it_states() {
     }
 }
 
+/// Sensors of u, and what they say of a field.
+fn seen_at(spots: &[Spot], field: &[f64]) -> Vec<Placed> {
+    let value = |spot: &Spot| match field {
+        [] => 0.0,
+        field => Stencil::new(Pde::Poisson, Channel::U, SIZE, *spot, 6).value(field),
+    };
+    spots.iter().map(|spot| Placed { channel: Channel::U, spot: *spot, value: value(spot) }).collect()
+}
+
+/// The shares of all pixels of a that lie within half-widths, over records seen by sensors of u.
+fn shares_within(data: &Dataset, method: &dyn Recovery, spots: &[Spot], widths: &[Fields; 2]) -> [f64; 2] {
+    let constants = Constants { a: data.meta().a.scaling(), u: data.meta().u.scaling() };
+    let mut within = [0.0; 2];
+    for record in 0..data.len() {
+        let pair = data.pair(record);
+        let u: Vec<f64> = pair.u().iter().map(|x| constants.u.physical(*x)).collect();
+        let sensor = |placed: Placed| {
+            let [x, y] = placed.spot.at.map(|at| at / (SIZE - 1) as f64);
+            Sensor { channel: Channel::U, place: Place::Point(x, y), value: placed.value }
+        };
+        let sensors: Vec<Sensor> = seen_at(spots, &u).into_iter().map(sensor).collect();
+        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let fields = method.recover(&context.context()).unwrap().remove(0);
+        for (within, widths) in within.iter_mut().zip(widths) {
+            let inside = |k: &usize| {
+                let truth = constants.a.physical(pair.a()[*k]) as f32;
+                (fields.a[*k] - truth).abs() <= widths.a[*k]
+            };
+            *within += (0..SIZE * SIZE).filter(inside).count() as f64;
+        }
+    }
+    within.map(|count| count / (data.len() * SIZE * SIZE) as f64)
+}
+
 /// Measured for one set of sensors, bands hold for records seen by it, pixel by pixel.
 #[test]
 fn bands_measured_on_the_spot_hold_for_these_sensors() {
@@ -99,30 +136,27 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     let condition: Condition = "inverse/cluster/500".parse().unwrap();
     let masks = MaskSampler::new(Pde::Poisson, 9, SIZE).masks(Namespace::Test, 5, condition, None);
     let spot = |noise| OnTheSpot::new(Pde::Poisson, SIZE, 199, noise).unwrap();
-    let widths = spot([0.0; 2]).half_widths(&method, &masks).unwrap();
-    let mut within = [0.0; 2];
-    for record in 0..data.len() {
-        let mut context = vec![0.0; 4 * SIZE * SIZE];
-        gather_context(&data.pair(record), &masks, &mut context);
-        let fields = method.recover(&context).unwrap().remove(0);
-        let scaling = data.meta().a.scaling();
-        for (level, widths) in widths.iter().enumerate() {
-            let inside = |k: usize| {
-                let truth = scaling.physical(data.pair(record).a()[k]) as f32;
-                (fields.a[k] - truth).abs() <= widths.a[k]
-            };
-            within[level] += (0..SIZE * SIZE).filter(|k| inside(*k)).count() as f64;
-        }
-    }
-    for (share, level) in within.iter().zip([0.68, 0.95]) {
-        let share = share / (300 * SIZE * SIZE) as f64;
-        assert!((share - level).abs() < 0.02, "{share} of {level}");
-    }
-    // u is zero on the edge, and known there; noise of the sensors makes bands wider.
-    assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
-    let noisy = spot([0.0, 1e-3]).half_widths(&method, &masks).unwrap();
     let sum = |field: &[f32]| field.iter().sum::<f32>();
-    assert!(sum(&noisy[0].u) > 1.5 * sum(&widths[0].u));
+    let pixels: Vec<Spot> = masks.u.points().map(|point| Spot::pixel(point / SIZE, point % SIZE)).collect();
+    let last = (SIZE - 1) as f64;
+    let between =
+        pixels.iter().map(|Spot { at: [x, y] }| Spot { at: [(x + 0.4).min(last), (y - 0.3).max(0.0)] });
+    let mut sums = Vec::new();
+    for spots in [pixels.clone(), between.collect()] {
+        let widths = spot([0.0; 2]).half_widths(&method, &seen_at(&spots, &[])).unwrap();
+        let within = shares_within(&data, &method, &spots, &widths);
+        for (share, level) in within.iter().zip([0.68, 0.95]) {
+            assert!((share - level).abs() < 0.02, "{share} of {level}");
+        }
+        sums.push(sum(&widths[0].u));
+    }
+    // Sensors that count for pixels which they are not on make bands wider, and so does noise; u is zero on the edge, and known there.
+    assert!(sums[1] > 1.5 * sums[0], "{sums:?}");
+    let placed = seen_at(&pixels, &[]);
+    let noisy = spot([0.0, 1e-3]).half_widths(&method, &placed).unwrap();
+    assert!(sum(&noisy[0].u) > 1.5 * sums[0]);
+    let widths = spot([0.0; 2]).half_widths(&method, &placed).unwrap();
+    assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
 }
 
 #[test]

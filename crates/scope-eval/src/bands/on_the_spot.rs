@@ -5,7 +5,7 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{
     Channel, Constants,
-    observation::{ContextMasks, Mask},
+    observation::{Placed, Stencil},
 };
 use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, PdeError, Split, random::Coordinates};
@@ -17,13 +17,19 @@ use crate::{error::EvalError, recovery::Recovery};
 const SEED: u64 = 20261213;
 /// Records recovered together.
 const TOGETHER: usize = 32;
+/// A fresh field between its pixels is the polynomial through so many of them squared.
+const POINTS: usize = 6;
 
 /// Fresh records that a method's bands are measured on, for any sensors.
 pub struct OnTheSpot {
     generator: Generator,
+    identity: Identity,
     records: usize,
     noise: [f64; 2],
 }
+
+/// The sensors of a channel: where each is, and the pixel it counts for.
+type Sensors = Vec<(Stencil, usize)>;
 
 impl OnTheSpot {
     /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
@@ -41,19 +47,20 @@ impl OnTheSpot {
             )));
         }
         let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
-        Ok(Self { generator: Generator::new(identity)?, records, noise })
+        Ok(Self { generator: Generator::new(identity)?, identity, records, noise })
     }
 
     /// The half-widths of each level: at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
     /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
     /// with probability k / (n + 1).
-    pub fn half_widths(&self, method: &dyn Recovery, masks: &ContextMasks) -> Result<[Fields; 2], EvalError> {
-        let pixels = masks.a.size().pow(2);
+    pub fn half_widths(&self, method: &dyn Recovery, sensors: &[Placed]) -> Result<[Fields; 2], EvalError> {
+        let pixels = self.identity.resolution.pow(2);
+        let sensors = Channel::BOTH.map(|channel| self.sensors_of(channel, sensors));
         let mut errors = vec![0.0_f32; self.records * 2 * pixels];
         for (batch, errors) in errors.chunks_mut(TOGETHER * 2 * pixels).enumerate() {
             let first = batch * TOGETHER;
             let records: Vec<usize> = (first..first + errors.len() / (2 * pixels)).collect();
-            self.batch(method, masks, &records, errors)?;
+            self.batch(method, &sensors, &records, errors)?;
         }
         let of = |at: usize| {
             let mut sizes: Vec<f32> = errors.iter().skip(at).step_by(2 * pixels).copied().collect();
@@ -68,11 +75,21 @@ impl OnTheSpot {
         }))
     }
 
+    fn sensors_of(&self, channel: Channel, sensors: &[Placed]) -> Sensors {
+        let Identity { pde, resolution, .. } = self.identity;
+        let own = sensors.iter().filter(|sensor| sensor.channel == channel);
+        let seen = |sensor: &Placed| {
+            let stencil = Stencil::new(pde, channel, resolution, sensor.spot, POINTS);
+            (stencil, sensor.spot.nearest(resolution))
+        };
+        own.map(seen).collect()
+    }
+
     /// Writes |error| of some records, \[n, 2, S, S\].
     fn batch(
         &self,
         method: &dyn Recovery,
-        masks: &ContextMasks,
+        [of_a, of_u]: &[Sensors; 2],
         records: &[usize],
         errors: &mut [f32],
     ) -> Result<(), EvalError> {
@@ -83,11 +100,11 @@ impl OnTheSpot {
             .collect::<Result<Vec<_>, PdeError>>()?;
         let mut contexts = Vec::new();
         for (record, truth) in records.iter().zip(&truths) {
-            contexts.extend(self.channel(*record, Channel::A, &truth.a, &masks.a, &constants));
-            contexts.extend(self.channel(*record, Channel::U, &truth.u, &masks.u, &constants));
+            contexts.extend(self.channel(*record, Channel::A, &truth.a, of_a, &constants));
+            contexts.extend(self.channel(*record, Channel::U, &truth.u, of_u, &constants));
         }
         let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
-        let pixels = masks.a.size().pow(2);
+        let pixels = self.identity.resolution.pow(2);
         for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
             let got = fields.a.iter().chain(&fields.u);
             for ((error, got), truth) in errors.iter_mut().zip(got).zip(truth.a.iter().chain(&truth.u)) {
@@ -97,22 +114,27 @@ impl OnTheSpot {
         Ok(())
     }
 
-    /// What is seen of a channel: its values with their noise, and where.
+    /// What is seen of a channel, \[2, S, S\]: values with their noise, those of one pixel averaged, and where.
     fn channel(
         &self,
         record: usize,
         channel: Channel,
         field: &[f64],
-        mask: &Mask,
+        sensors: &Sensors,
         constants: &Constants,
     ) -> Vec<f32> {
         let noise = self.noise[channel as usize];
         let mut stream =
             Coordinates::new("band-noise").number(SEED).number(record as u64).text(channel.name()).stream();
-        let mut seen = vec![0.0; 2 * field.len()];
-        for point in mask.points() {
+        let (mut sums, mut counts) = (vec![0.0; field.len()], vec![0.0; field.len()]);
+        for (stencil, pixel) in sensors {
             let error: f64 = stream.sample(StandardNormal);
-            seen[point] = constants.of(channel).store(field[point] + noise * error);
+            sums[*pixel] += stencil.value(field) + noise * error;
+            counts[*pixel] += 1.0;
+        }
+        let mut seen = vec![0.0; 2 * field.len()];
+        for (point, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0.0) {
+            seen[point] = constants.of(channel).store(sums[point] / count);
             seen[field.len() + point] = 1.0;
         }
         seen

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use scope_data::{
     Channel,
-    observation::{ContextMasks, UserContext},
+    observation::{Placed, UserContext},
 };
 use scope_eval::{
     bands::{LEVELS, OnTheSpot},
@@ -39,7 +39,18 @@ enum Origin {
 }
 
 /// The half-widths that were measured for some sensors.
-type OfSensors = (ContextMasks, [Fields; 2]);
+struct OfSensors {
+    sensors: Vec<Placed>,
+    half_widths: [Fields; 2],
+}
+
+impl OfSensors {
+    /// Whether sensors measure the same at the same places, whatever they say.
+    fn are(&self, others: &[Placed]) -> bool {
+        let place = |sensor: &Placed| (sensor.channel, sensor.spot.at);
+        self.sensors.iter().map(place).eq(others.iter().map(place))
+    }
+}
 
 /// Half-widths, and what they were measured on.
 struct Stated {
@@ -124,6 +135,19 @@ impl BandSource {
         Ok(Ok(RecoveredBands { half_widths, summary }))
     }
 
+    /// What speaks against bands that hold sensors for being where pixels are.
+    pub(super) fn remark(&self, context: &UserContext) -> Option<String> {
+        let between =
+            context.sensors.iter().filter(|sensor| sensor.spot.at.iter().any(|at| at.fract() != 0.0)).count();
+        (between > 0 && matches!(self.origin, Origin::Card(_))).then(|| {
+            format!(
+                "{} of {} sensors lie between pixels and count for the nearest; the card's bands were measured on pixels and may be too narrow{REMEDY}",
+                grouped(between),
+                grouped(context.sensors.len())
+            )
+        })
+    }
+
     /// Whether measurements are unlike all that bands were measured on. Measured with the stated noise, bands know how far
     /// measurements may be from the recovery.
     fn is_overruled_by(&self, warning: &Warning) -> bool {
@@ -145,12 +169,15 @@ impl BandSource {
                 Ok(self.of_card(bands, context).map_err(|reason| format!("{reason}{remedy}")))
             }
             Origin::Measured { on, records, last } => {
-                let known = last.take().filter(|known| known.0 == context.masks);
-                let known = match known {
+                let sensors = &context.sensors;
+                let known = match last.take().filter(|known| known.are(sensors)) {
                     Some(known) => known,
-                    None => Box::new((context.masks.clone(), on.half_widths(model, &context.masks)?)),
+                    None => Box::new(OfSensors {
+                        sensors: sensors.clone(),
+                        half_widths: on.half_widths(model, sensors)?,
+                    }),
                 };
-                let half_widths = known.1.clone();
+                let half_widths = known.half_widths.clone();
                 last.replace(Some(known));
                 let measured_on = format!("{} fresh records seen by these very sensors", grouped(*records));
                 Ok(Ok(Stated { levels: LEVELS, half_widths, measured_on }))

@@ -169,6 +169,9 @@ impl Method {
         if let Method::Network(network) = self {
             let Network { model, bands, .. } = network.as_ref();
             recovered.bands = Some(bands.of(model, context, &recovered.fields, trust)?);
+            if let Some(Ok(_)) = recovered.bands {
+                recovered.remarks.extend(bands.remark(context));
+            }
         }
         Ok(())
     }
