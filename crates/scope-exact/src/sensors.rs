@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use scope_data::{Channel, observation::Stencil};
+use scope_data::{
+    Channel,
+    observation::{STENCIL_POINTS, Stencil},
+};
 
 use crate::{
     error::ExactError,
@@ -13,9 +16,7 @@ use crate::{
     reading::Reading,
 };
 
-/// A field between its pixels is the polynomial through so many of them squared.
-const POINTS: usize = 6;
-/// What a polynomial through so many says otherwise is taken for its error.
+/// What a polynomial through so many points says otherwise is taken for the error of interpolation.
 const FEWER_POINTS: usize = 4;
 
 /// Sensors that say something, those of a before those of u.
@@ -51,7 +52,7 @@ impl Sensors {
         for channel in Channel::BOTH {
             let places = by_place(readings.iter().filter(|reading| reading.channel == channel));
             let (pde, size) = (prior.pde(), prior.resolution());
-            let stencil = |at: &Repeated| Stencil::new(pde, channel, size, at.reading.spot, POINTS);
+            let stencil = |at: &Repeated| Stencil::new(pde, channel, size, at.reading.spot, STENCIL_POINTS);
             let places: Vec<(Stencil, Repeated)> = places.into_iter().map(|at| (stencil(&at), at)).collect();
             let (telling, others): (Vec<_>, Vec<_>) =
                 places.into_iter().partition(|(stencil, _)| says_something(prior, channel, stencil));

@@ -18,6 +18,7 @@ mod names;
 mod network;
 pub mod operators;
 mod reconstruct;
+mod sensors;
 mod training;
 mod weights;
 
@@ -35,5 +36,6 @@ pub use initial::{Initial, default_initial, initialise};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
+pub use sensors::recover_sensors;
 pub use training::{Adapted, Training, View};
 pub use weights::{About, WeightFile, WeightKind};

@@ -19,6 +19,7 @@ use scope_pde::{Pde, cylinder::Disk};
 use crate::{
     error::ModelError,
     field_model::FieldModel,
+    sensors::recover_sensors,
     weights::{About, WeightFile},
 };
 
@@ -132,6 +133,12 @@ impl Reconstructor {
             fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
         }
         Ok(fields)
+    }
+
+    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass.
+    pub fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
+        let About { pde, constants, .. } = &self.about;
+        recover_sensors(*pde, constants, contexts, |contexts| self.recover(contexts))
     }
 
     /// One pass of the network: \[n, 2, S, S\] in stored coordinates.

@@ -9,8 +9,8 @@
 //! let model = Reconstructor::open("models/poisson.safetensors", &Device::all_threads(), Precision::F32)?;
 //! let sensors = SensorFile::open("sensors.csv")?;
 //! let first = sensors.set(0)?;
-//! let context = model.place(&first.sensors, first.disk.as_ref())?;
-//! let fields = model.recover(&context.context())?.remove(0);
+//! let placed = model.place(&first.sensors, first.disk.as_ref())?;
+//! let fields = model.recover_sensors(&mut [placed])?.remove(0);
 //! println!("u in the middle: {}", fields.u[fields.u.len() / 2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

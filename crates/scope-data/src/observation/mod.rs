@@ -1,5 +1,6 @@
 //! The observation protocol: which points of which channel are seen.
 
+mod carry;
 mod condition;
 mod context;
 mod coverage;
@@ -15,6 +16,6 @@ pub use context::{ContextMasks, gather_context};
 pub use coverage::{Coverage, gaps};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
-pub use place::{Place, Spot, Stencil};
+pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use sensors::{Placed, Sensor, SensorError, UserContext};

@@ -7,6 +7,9 @@ use crate::pair::Channel;
 /// So near to a pixel, in pixels, a place is the pixel's: values differ by less than rounding to f32.
 const ON_PIXEL: f64 = 1e-6;
 
+/// A field between its pixels is taken for the polynomial through so many of them squared.
+pub const STENCIL_POINTS: usize = 6;
+
 /// Where a sensor is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
@@ -79,7 +82,12 @@ impl Stencil {
 
     /// What a field \[S, S\] is there.
     pub fn value(&self, field: &[f64]) -> f64 {
-        self.weights.iter().map(|(point, weight)| weight * field[*point]).sum()
+        self.sum(|point| field[point])
+    }
+
+    /// sum_p w_p f(p).
+    pub fn sum(&self, field: impl Fn(usize) -> f64) -> f64 {
+        self.weights.iter().map(|(point, weight)| weight * field(*point)).sum()
     }
 
     /// The pixel, if there is but one.

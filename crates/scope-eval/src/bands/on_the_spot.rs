@@ -4,11 +4,11 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants,
-    observation::{Placed, Stencil},
+    Channel,
+    observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
-use scope_model::Fields;
-use scope_pde::{Generator, Identity, Pde, PdeError, Split, random::Coordinates};
+use scope_model::{Fields, recover_sensors};
+use scope_pde::{Generator, Identity, Pde, PdeError, Record, Split, random::Coordinates};
 
 use super::LEVELS;
 use crate::{error::EvalError, recovery::Recovery};
@@ -17,8 +17,6 @@ use crate::{error::EvalError, recovery::Recovery};
 const SEED: u64 = 20261213;
 /// Records recovered together.
 const TOGETHER: usize = 32;
-/// A fresh field between its pixels is the polynomial through so many of them squared.
-const POINTS: usize = 6;
 
 /// Fresh records that a method's bands are measured on, for any sensors.
 pub struct OnTheSpot {
@@ -27,9 +25,6 @@ pub struct OnTheSpot {
     records: usize,
     noise: [f64; 2],
 }
-
-/// The sensors of a channel: where each is, and the pixel it counts for.
-type Sensors = Vec<(Stencil, usize)>;
 
 impl OnTheSpot {
     /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
@@ -53,14 +48,20 @@ impl OnTheSpot {
     /// The half-widths of each level: at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
     /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
     /// with probability k / (n + 1).
-    pub fn half_widths(&self, method: &dyn Recovery, sensors: &[Placed]) -> Result<[Fields; 2], EvalError> {
-        let pixels = self.identity.resolution.pow(2);
-        let sensors = Channel::BOTH.map(|channel| self.sensors_of(channel, sensors));
+    pub fn half_widths(
+        &self,
+        method: &dyn Recovery,
+        sensors: &UserContext,
+    ) -> Result<[Fields; 2], EvalError> {
+        let Identity { pde, resolution, .. } = self.identity;
+        let pixels = resolution.pow(2);
+        let stencil = |at: &Placed| Stencil::new(pde, at.channel, resolution, at.spot, STENCIL_POINTS);
+        let stencils: Vec<Stencil> = sensors.sensors.iter().map(stencil).collect();
         let mut errors = vec![0.0_f32; self.records * 2 * pixels];
         for (batch, errors) in errors.chunks_mut(TOGETHER * 2 * pixels).enumerate() {
             let first = batch * TOGETHER;
             let records: Vec<usize> = (first..first + errors.len() / (2 * pixels)).collect();
-            self.batch(method, &sensors, &records, errors)?;
+            self.batch(method, (sensors, &stencils), &records, errors)?;
         }
         let of = |at: usize| {
             let mut sizes: Vec<f32> = errors.iter().skip(at).step_by(2 * pixels).copied().collect();
@@ -75,21 +76,11 @@ impl OnTheSpot {
         }))
     }
 
-    fn sensors_of(&self, channel: Channel, sensors: &[Placed]) -> Sensors {
-        let Identity { pde, resolution, .. } = self.identity;
-        let own = sensors.iter().filter(|sensor| sensor.channel == channel);
-        let seen = |sensor: &Placed| {
-            let stencil = Stencil::new(pde, channel, resolution, sensor.spot, POINTS);
-            (stencil, sensor.spot.nearest(resolution))
-        };
-        own.map(seen).collect()
-    }
-
     /// Writes |error| of some records, \[n, 2, S, S\].
     fn batch(
         &self,
         method: &dyn Recovery,
-        [of_a, of_u]: &[Sensors; 2],
+        (sensors, stencils): (&UserContext, &[Stencil]),
         records: &[usize],
         errors: &mut [f32],
     ) -> Result<(), EvalError> {
@@ -98,12 +89,14 @@ impl OnTheSpot {
             .par_iter()
             .map(|record| self.generator.record(*record as u64))
             .collect::<Result<Vec<_>, PdeError>>()?;
-        let mut contexts = Vec::new();
-        for (record, truth) in records.iter().zip(&truths) {
-            contexts.extend(self.channel(*record, Channel::A, &truth.a, of_a, &constants));
-            contexts.extend(self.channel(*record, Channel::U, &truth.u, of_u, &constants));
-        }
-        let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
+        let see = |(record, truth): (&usize, &Record)| {
+            let values = self.values(*record, truth, &sensors.sensors, stencils);
+            sensors.saying(&constants, &values)
+        };
+        let mut contexts: Vec<UserContext> = records.iter().zip(&truths).map(see).collect();
+        let recover = |contexts: &[f32]| method.recover(contexts);
+        let recovered = recover_sensors(self.identity.pde, &constants, &mut contexts, recover);
+        let recovered = recovered.map_err(EvalError::Recovery)?;
         let pixels = self.identity.resolution.pow(2);
         for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
             let got = fields.a.iter().chain(&fields.u);
@@ -114,30 +107,18 @@ impl OnTheSpot {
         Ok(())
     }
 
-    /// What is seen of a channel, \[2, S, S\]: values with their noise, those of one pixel averaged, and where.
-    fn channel(
-        &self,
-        record: usize,
-        channel: Channel,
-        field: &[f64],
-        sensors: &Sensors,
-        constants: &Constants,
-    ) -> Vec<f32> {
-        let noise = self.noise[channel as usize];
-        let mut stream =
-            Coordinates::new("band-noise").number(SEED).number(record as u64).text(channel.name()).stream();
-        let (mut sums, mut counts) = (vec![0.0; field.len()], vec![0.0; field.len()]);
-        for (stencil, pixel) in sensors {
-            let error: f64 = stream.sample(StandardNormal);
-            sums[*pixel] += stencil.value(field) + noise * error;
-            counts[*pixel] += 1.0;
-        }
-        let mut seen = vec![0.0; 2 * field.len()];
-        for (point, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0.0) {
-            seen[point] = constants.of(channel).store(sums[point] / count);
-            seen[field.len() + point] = 1.0;
-        }
-        seen
+    /// What sensors say of a record, with their noise.
+    fn values(&self, record: usize, truth: &Record, sensors: &[Placed], stencils: &[Stencil]) -> Vec<f64> {
+        let mut streams = Channel::BOTH.map(|channel| {
+            Coordinates::new("band-noise").number(SEED).number(record as u64).text(channel.name()).stream()
+        });
+        let value = |(sensor, stencil): (&Placed, &Stencil)| {
+            let channel = sensor.channel as usize;
+            let error: f64 = streams[channel].sample(StandardNormal);
+            let field = if sensor.channel == Channel::A { &truth.a } else { &truth.u };
+            stencil.value(field) + self.noise[channel] * error
+        };
+        sensors.iter().zip(stencils).map(value).collect()
     }
 }
 

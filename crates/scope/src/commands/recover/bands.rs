@@ -135,19 +135,6 @@ impl BandSource {
         Ok(Ok(RecoveredBands { half_widths, summary }))
     }
 
-    /// What speaks against bands that hold sensors for being where pixels are.
-    pub(super) fn remark(&self, context: &UserContext) -> Option<String> {
-        let between =
-            context.sensors.iter().filter(|sensor| sensor.spot.at.iter().any(|at| at.fract() != 0.0)).count();
-        (between > 0 && matches!(self.origin, Origin::Card(_))).then(|| {
-            format!(
-                "{} of {} sensors lie between pixels and count for the nearest; the card's bands were measured on pixels and may be too narrow{REMEDY}",
-                grouped(between),
-                grouped(context.sensors.len())
-            )
-        })
-    }
-
     /// Whether measurements are unlike all that bands were measured on. Measured with the stated noise, bands know how far
     /// measurements may be from the recovery.
     fn is_overruled_by(&self, warning: &Warning) -> bool {
@@ -174,7 +161,7 @@ impl BandSource {
                     Some(known) => known,
                     None => Box::new(OfSensors {
                         sensors: sensors.clone(),
-                        half_widths: on.half_widths(model, sensors)?,
+                        half_widths: on.half_widths(model, context)?,
                     }),
                 };
                 let half_widths = known.half_widths.clone();

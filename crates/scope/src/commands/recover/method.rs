@@ -146,12 +146,11 @@ impl Method {
         UserContext::new(self.pde(), &self.constants(), self.resolution(), sensors, disk)
     }
 
-    /// Recovers the fields of contexts; none depends on the others.
-    pub(super) fn recover(&self, contexts: &[&UserContext]) -> anyhow::Result<Vec<Recovered>> {
+    /// Recovers the fields of contexts; none depends on the others. A network's sensors are carried to their pixels.
+    pub(super) fn recover(&self, contexts: &mut [UserContext]) -> anyhow::Result<Vec<Recovered>> {
         match self {
             Method::Network(network) => {
-                let contexts: Vec<f32> = contexts.iter().flat_map(|context| context.context()).collect();
-                let fields = network.model.recover(&contexts)?;
+                let fields = network.model.recover_sensors(contexts)?;
                 Ok(fields.into_iter().map(Recovered::alone).collect())
             }
             Method::Exact(method) => contexts.iter().map(|context| method.recover(context)).collect(),
@@ -169,9 +168,6 @@ impl Method {
         if let Method::Network(network) = self {
             let Network { model, bands, .. } = network.as_ref();
             recovered.bands = Some(bands.of(model, context, &recovered.fields, trust)?);
-            if let Some(Ok(_)) = recovered.bands {
-                recovered.remarks.extend(bands.remark(context));
-            }
         }
         Ok(())
     }

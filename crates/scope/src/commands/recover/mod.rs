@@ -150,11 +150,11 @@ impl RecoverCommand {
                 .iter()
                 .map(|index| self.place(file, *index, method))
                 .collect::<anyhow::Result<Vec<_>>>()?;
+            let (names, mut contexts): (Vec<String>, Vec<UserContext>) = placed.into_iter().unzip();
             let begin = Instant::now();
-            let contexts: Vec<&UserContext> = placed.iter().map(|(_, context)| context).collect();
-            let recovered = method.recover(&contexts)?;
+            let recovered = method.recover(&mut contexts)?;
             spent += begin.elapsed();
-            for ((name, context), mut recovered) in placed.iter().zip(recovered) {
+            for ((name, context), mut recovered) in names.iter().zip(&contexts).zip(recovered) {
                 let trust = self.trust(method, context, &recovered).with_context(|| name.clone())?;
                 method.band(&mut recovered, context, &trust)?;
                 folder.add(&recovered)?;
