@@ -89,6 +89,20 @@ fn many_problems_keep_their_names_and_order() {
 }
 
 #[test]
+fn no_column_is_passed_over_without_a_word() {
+    let notes = |text: &str| read(text).notes().to_vec();
+    assert_eq!(notes("x,y,i,u\n0.1,0.2,3,1\n"), ["columns that are not used: i"]);
+    assert_eq!(notes("i,j,y,note,u\n1,2,0.5,wet,1\n"), ["columns that are not used: y, note"]);
+    assert_eq!(
+        notes(",x,y,u\n0,0.1,0.2,1\n"),
+        ["columns that are not used: the one without a name (number 1)"]
+    );
+    assert!(notes("problem,x,y,a,u\np,0.1,0.2,1,2\n").is_empty());
+    let told = refusal(b"x,y,channel,u\n0.1,0.2,a,0.001\n");
+    assert_eq!(told, "sensors, line 1: the header has both \"channel\" and \"u\": keep one of them");
+}
+
+#[test]
 fn errors_of_placing_are_told_by_line() {
     let set = read("x,y,u\n\n0.1,0.1,1\n7.5,0.1,1\n").set(0).unwrap().into_owned();
     let error = scope_data::observation::UserContext::new(

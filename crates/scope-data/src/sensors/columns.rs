@@ -22,6 +22,16 @@ pub(super) enum Values {
     Wide([Option<usize>; 2]),
 }
 
+impl Values {
+    /// The columns that are read.
+    fn columns(self) -> Vec<usize> {
+        match self {
+            Values::Long { channel, value } => vec![channel, value],
+            Values::Wide(columns) => columns.into_iter().flatten().collect(),
+        }
+    }
+}
+
 /// The columns of a table, by their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
@@ -92,9 +102,11 @@ impl Columns {
         };
         let wide = [find(Meaning::A), find(Meaning::U)];
         let values = match (find(Meaning::Channel), find(Meaning::Value), wide[0].or(wide[1])) {
-            (_, Some(value), Some(column)) => return Err(both(value, column)),
+            (Some(other), _, Some(column)) | (_, Some(other), Some(column)) => {
+                return Err(both(other, column));
+            }
             (Some(channel), Some(value), None) => Values::Long { channel, value },
-            (_, None, Some(_)) => Values::Wide(wide),
+            (None, None, Some(_)) => Values::Wide(wide),
             (None, Some(_), None) => {
                 let expected = "channel beside value; or call the values a or u, as in x,y,u";
                 return Err(Fault::MissingColumn { missing: "the channel", expected });
@@ -104,9 +116,9 @@ impl Columns {
                 return Err(Fault::MissingColumn { missing: "the values", expected });
             }
         };
-        let unused = names.iter().zip(&meanings).filter(|(_, meaning)| meaning.is_none());
-        let unused = unused.map(|(name, _)| name.clone()).collect();
-        Ok(Self { coordinates, place, values, problem: find(Meaning::Problem), unused, names })
+        let problem = find(Meaning::Problem);
+        let unused = unused(&names, &[&place[..], &values.columns(), problem.as_slice()].concat());
+        Ok(Self { coordinates, place, values, problem, unused, names })
     }
 
     /// A table without a header: place, channel, value.
@@ -124,4 +136,15 @@ impl Columns {
             unused: Vec::new(),
         })
     }
+}
+
+/// What to call the columns that are not among the used ones.
+fn unused(names: &[String], used: &[usize]) -> Vec<String> {
+    let unused = names.iter().enumerate().filter(|(k, _)| !used.contains(k));
+    let called = |(k, name): (usize, &String)| match name.is_empty() {
+        // pandas writes its index under no name.
+        true => format!("the one without a name (number {})", k + 1),
+        false => name.clone(),
+    };
+    unused.map(called).collect()
 }
