@@ -7,6 +7,7 @@ mod arrays;
 mod columns;
 mod error;
 mod json;
+mod separator;
 mod set;
 mod table;
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::{
     columns::{Columns, Coordinates, Values},
     error::Fault,
+    separator::Separator,
     set::{Labels, SensorSet},
 };
 use crate::{
@@ -13,50 +14,13 @@ use crate::{
     pair::Channel,
 };
 
-/// What stands between cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Separator {
-    Character(char),
-    Spaces,
-}
-
-impl Separator {
-    /// Told by a line: a semicolon or a tab is never part of a number, a comma may be.
-    fn of(line: &str) -> Self {
-        let found = [';', '\t', ','].into_iter().find(|character| line.contains(*character));
-        found.map_or(Separator::Spaces, Separator::Character)
-    }
-
-    /// The cells of a line, without surrounding spaces and quotation marks.
-    fn split<'a>(self, line: &'a str, cells: &mut Vec<&'a str>) {
-        cells.clear();
-        match self {
-            Separator::Spaces => cells.extend(line.split_whitespace().map(unquoted)),
-            Separator::Character(separator) if line.contains('"') => {
-                let mut quoted = false;
-                let between = move |character: char| {
-                    quoted ^= character == '"';
-                    character == separator && !quoted
-                };
-                cells.extend(line.split(between).map(unquoted));
-            }
-            Separator::Character(separator) => cells.extend(line.split(separator).map(str::trim)),
-        }
-    }
-}
-
-fn unquoted(cell: &str) -> &str {
-    let cell = cell.trim();
-    cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).map_or(cell, str::trim)
-}
-
 /// Reads a table: its problems in the order of their first rows, and notes.
 pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
     let newline = if text.contains('\n') { '\n' } else { '\r' };
-    let mut lines = text.split(newline).enumerate().map(|(k, line)| (k + 1, line.trim())).peekable();
+    let mut lines = text.split(newline).enumerate().map(|(k, line)| (k + 1, line)).peekable();
     let mut comment = None;
-    while let Some((_, line)) = lines.next_if(|(_, line)| line.is_empty() || line.starts_with('#')) {
-        comment = line.strip_prefix('#').or(comment);
+    while let Some((_, line)) = lines.next_if(|(_, line)| holds_nothing(line)) {
+        comment = line.trim_start().strip_prefix('#').or(comment);
     }
     let Some(&(number, first)) = lines.peek() else { return Err(Fault::NoRows) };
     let separator = Separator::of(first);
@@ -66,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> 
         cells.pop();
     }
     if cells.len() < 2 {
-        return Err(Fault::OneColumn(shortened(first)).on_line(number));
+        return Err(Fault::OneColumn(shortened(first.trim())).on_line(number));
     }
     let bare = read_number(cells[0]).is_some();
     let columns = match bare {
@@ -81,11 +45,17 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> 
         },
     };
     let mut reader = Reader::new(columns, separator);
-    for (number, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+    for (number, line) in lines.filter(|(_, line)| !holds_nothing(line)) {
         separator.split(line, &mut cells);
         reader.row(number, &cells).map_err(|fault| fault.on_line(number))?;
     }
     reader.finish()
+}
+
+/// Whether a line is blank or a comment.
+fn holds_nothing(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with('#')
 }
 
 /// A comment that is a header for as many columns.
