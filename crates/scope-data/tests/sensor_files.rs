@@ -47,6 +47,10 @@ fn every_dialect_gives_the_same_sensors() {
         "\tx\ty\tchannel\tvalue\n0\t0.25\t0.5\tu\t-0.0125\n1\t1\t0\ta\t0.03\n",
         "\tx,y,channel,value\n\t0.25,0.5,u,-0.0125\n\t1,0,a,0.03\n\t# the end\n",
         "  x   y channel value\n 0.25  0.5 u  -1.25e-2\n 1 0 a .03\n",
+        "\u{feff}sep=;\r\nx;y;channel;value\r\n0,25;0,5;u;-0,0125\r\n1;0;a;0,03\r\n",
+        "SEP=,\nx,y,channel,value,\"a;b\"\n0.25,0.5,u,-0.0125,1\n1,0,a,0.03,2\n",
+        "sep=\t\r\nx\ty\tchannel\tvalue\r\n0.25\t0.5\tu\t-0.0125\r\n1\t0\ta\t0.03\r\n",
+        "\"sep=|\"\nx|y|channel|value\n0.25|0.5|u|-0.0125\n1|0|a|0.03\n",
         "value channel y x\n-0.0125 u 0.5 0.25\n0.03 a 0 1",
         "0.25,0.5,u,-0.0125\n1,0,a,0.03",
         "# made by hand\n\n0.25 0.5 u -0.0125\n# a comment\n1 0 a 0.03",
@@ -62,6 +66,13 @@ fn every_dialect_gives_the_same_sensors() {
         assert_eq!((file.len(), file.resolution()), (1, None), "{dialect}");
         assert_eq!(sensors(&file, 0), expected, "{dialect}");
     }
+}
+
+#[test]
+fn a_line_that_states_the_separator_counts_as_a_line() {
+    let told = refusal(b"sep=;\nx;y;u\n0,5;0,5;high\n");
+    assert!(told.starts_with("sensors, line 3: u is \"high\""), "{told}");
+    assert!(refusal(b"sep=;\n").contains("has no measurements"));
 }
 
 #[test]

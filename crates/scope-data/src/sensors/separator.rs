@@ -16,6 +16,18 @@ impl Separator {
         found.map_or(Separator::Spaces, Separator::Character)
     }
 
+    /// The separator that a first line states for Excel, as in `sep=;`.
+    pub(super) fn stated(line: &str) -> Option<Self> {
+        let line = line.trim_end_matches('\r').trim_matches('"');
+        let (key, separator) = line.split_at_checked(4)?;
+        match separator {
+            _ if !key.eq_ignore_ascii_case("sep=") => None,
+            ";" | "," | "\t" | "|" => separator.chars().next().map(Separator::Character),
+            " " => Some(Separator::Spaces),
+            _ => None,
+        }
+    }
+
     /// The cells of a line, without surrounding spaces and quotation marks. The line comes as it is in the file: a tab
     /// at its beginning or end stands beside an empty cell.
     pub(super) fn split<'a>(self, line: &'a str, cells: &mut Vec<&'a str>) {

@@ -1,5 +1,5 @@
 //! Tables in text: one row a measurement, with or without a header, separated by commas, semicolons, tabs or
-//! spaces. Lines that are blank or begin with # are passed over.
+//! spaces. Lines that are blank or begin with # are passed over. A first line such as `sep=;` states the separator.
 
 use std::collections::HashMap;
 
@@ -18,12 +18,16 @@ use crate::{
 pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
     let newline = if text.contains('\n') { '\n' } else { '\r' };
     let mut lines = text.split(newline).enumerate().map(|(k, line)| (k + 1, line)).peekable();
+    let stated = lines.peek().and_then(|(_, line)| Separator::stated(line));
+    if stated.is_some() {
+        lines.next();
+    }
     let mut comment = None;
     while let Some((_, line)) = lines.next_if(|(_, line)| holds_nothing(line)) {
         comment = line.trim_start().strip_prefix('#').or(comment);
     }
     let Some(&(number, first)) = lines.peek() else { return Err(Fault::NoRows) };
-    let separator = Separator::of(first);
+    let separator = stated.unwrap_or_else(|| Separator::of(first));
     let mut cells = Vec::new();
     separator.split(first, &mut cells);
     if cells.last().is_some_and(|cell| cell.is_empty()) {
@@ -33,17 +37,17 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> 
         return Err(Fault::OneColumn(shortened(first.trim())).on_line(number));
     }
     let bare = read_number(cells[0]).is_some();
+    if !bare {
+        lines.next();
+    }
     let columns = match bare {
-        false => {
-            lines.next();
-            Columns::of_header(&cells).map_err(|fault| fault.on_line(number))?
-        }
+        false => Columns::of_header(&cells),
         // numpy.savetxt puts its header into a comment.
-        true => match comment.and_then(|comment| header_in(comment, cells.len())) {
-            Some(columns) => columns,
-            None => Columns::of_bare_rows(&cells).map_err(|fault| fault.on_line(number))?,
-        },
+        true => comment
+            .and_then(|comment| header_in(comment, cells.len()))
+            .map_or_else(|| Columns::of_bare_rows(&cells), Ok),
     };
+    let columns = columns.map_err(|fault| fault.on_line(number))?;
     let mut reader = Reader::new(columns, separator);
     for (number, line) in lines.filter(|(_, line)| !holds_nothing(line)) {
         separator.split(line, &mut cells);
