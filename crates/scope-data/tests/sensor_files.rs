@@ -88,6 +88,21 @@ fn whole_numbers_without_a_header_are_pixels() {
 }
 
 #[test]
+fn nan_under_a_or_u_was_not_measured() {
+    let file = read("x y a u\n0.25 0.5 nan -0.0125\n1 0 3e-2 NaN\n0 0 nan nan\n");
+    assert_eq!(sensors(&file, 0), [at(0.25, 0.5, Channel::U, -0.0125), at(1.0, 0.0, Channel::A, 3e-2)]);
+    let told = refusal(b"x,y,a,u\n0.1,0.2,-inf,1\n");
+    assert!(told.ends_with(
+        "a is -inf: every number must be finite; leave the cell empty where nothing was measured"
+    ));
+    for row in ["0.1,nan,u,1", "0.1,0.2,u,nan"] {
+        let told = refusal(format!("x,y,channel,value\n{row}\n").as_bytes());
+        assert!(told.ends_with("every number must be finite; remove the row of a sensor that gave no value"));
+    }
+    assert!(refusal(b"x,y,u\n0.1,0.2,nan\n").contains("has no measurements"));
+}
+
+#[test]
 fn many_problems_keep_their_names_and_order() {
     let file = read("record,x,y,u,station\nlate,0.1,0.2,1,S1\nearly,0.3,0.4,2,S2\nlate,0.5,0.6,3,S3\n");
     assert_eq!(file.len(), 2);

@@ -18,7 +18,7 @@ pub(super) enum Coordinates {
 pub(super) enum Values {
     /// One value a row, with its channel.
     Long { channel: usize, value: usize },
-    /// A column for a, for u or for both; an empty cell was not measured.
+    /// A column for a, for u or for both; a cell that is empty or NaN was not measured.
     Wide([Option<usize>; 2]),
 }
 

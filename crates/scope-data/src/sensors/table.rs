@@ -14,6 +14,11 @@ use crate::{
     pair::Channel,
 };
 
+/// What to do about a number that is not finite.
+const REMOVE_ROW: &str = "remove the row of a sensor that gave no value";
+/// The same where the row may hold a value of the other field.
+const LEAVE_EMPTY: &str = "leave the cell empty where nothing was measured";
+
 /// Reads a table: its problems in the order of their first rows, and notes.
 pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
     let newline = if text.contains('\n') { '\n' } else { '\r' };
@@ -86,6 +91,12 @@ fn read_number(cell: &str) -> Option<f64> {
     }
 }
 
+/// Whether a cell under a or u holds a measurement. NaN is none, as in arrays: numpy.savetxt writes it for a field that
+/// has no value where the other has one.
+fn is_measured(cell: &str) -> bool {
+    !cell.is_empty() && !read_number(cell).is_some_and(f64::is_nan)
+}
+
 /// Rows on their way to problems.
 struct Reader {
     columns: Columns,
@@ -121,17 +132,17 @@ impl Reader {
             return Err(Fault::Cells { got: cells.len(), expected, hint });
         }
         let [first, second] = self.columns.place;
-        let place = [self.number(cells, first)?, self.number(cells, second)?];
+        let place = [self.number(cells, first, REMOVE_ROW)?, self.number(cells, second, REMOVE_ROW)?];
         match self.columns.values {
             Values::Long { channel, value } => {
                 let channel = channel_of(cells[channel])?;
-                let value = self.number(cells, value)?;
+                let value = self.number(cells, value, REMOVE_ROW)?;
                 self.push(line, cells, place, channel, value)
             }
             Values::Wide(columns) => {
                 for (channel, column) in Channel::BOTH.into_iter().zip(columns) {
-                    if let Some(column) = column.filter(|column| !cells[*column].is_empty()) {
-                        let value = self.number(cells, column)?;
+                    if let Some(column) = column.filter(|column| is_measured(cells[*column])) {
+                        let value = self.number(cells, column, LEAVE_EMPTY)?;
                         self.push(line, cells, place, channel, value)?;
                     }
                 }
@@ -140,15 +151,12 @@ impl Reader {
         }
     }
 
-    /// The finite number in a column.
-    fn number(&self, cells: &[&str], column: usize) -> Result<f64, Fault> {
+    /// The finite number in a column; `remedy` is for one that is not finite.
+    fn number(&self, cells: &[&str], column: usize, remedy: &'static str) -> Result<f64, Fault> {
         let (cell, name) = (cells[column], || self.columns.names[column].clone());
         match read_number(cell) {
             Some(value) if value.is_finite() => Ok(value),
-            Some(value) => {
-                let remedy = "remove the row of a sensor that gave no value";
-                Err(Fault::NotFinite { column: name(), value, remedy })
-            }
+            Some(value) => Err(Fault::NotFinite { column: name(), value, remedy }),
             None if cell.is_empty() => Err(Fault::Missing { column: name() }),
             None => {
                 let units = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');

@@ -76,7 +76,7 @@ pub(crate) fn all() -> Vec<Case> {
         text("text among numbers", "x,y,u\n0.5,0.25,high\n"),
         text("units among numbers", "x,y,u\n0.5,0.25,0.001 m\n"),
         text("thousands separators", "x;y;u\n0.5;0.25;1,234.5\n"),
-        text("not a number", "x,y,u\n0.5,0.25,nan\n"),
+        text("not a number", "x,y,channel,value\n0.5,0.25,u,nan\n"),
         text("infinity", "x,y,u\n0.5,inf,0.001\n"),
         text("an empty cell", "x,y,channel,value\n0.5,0.25,u,\n"),
         text("a row too short", "x,y,u\n0.5,0.25\n"),
