@@ -8,6 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use scope_data::{
     Channel,
+    npy::{Dtype, Header},
     observation::{Place, Sensor},
     sensors::{SensorFile, SensorSet},
 };
@@ -100,6 +101,25 @@ fn nan_under_a_or_u_was_not_measured() {
         assert!(told.ends_with("every number must be finite; remove the row of a sensor that gave no value"));
     }
     assert!(refusal(b"x,y,u\n0.1,0.2,nan\n").contains("has no measurements"));
+}
+
+#[test]
+fn values_beyond_single_precision_are_refused_where_they_stand() {
+    let told =
+        "1e300: fields are stored in single precision, which ends at 3.4028235e38; are the units right?";
+    let refused = |bytes: &[u8]| refusal(bytes).strip_suffix(told).map(str::to_owned);
+    assert_eq!(refused(b"x,y,u\n0.1,0.2,3\n0.1,0.2,1e300\n").as_deref(), Some("sensors, line 3: u is "));
+    let long = refused(b"x,y,channel,value\n0.1,0.2,a,1e300\n");
+    assert_eq!(long.as_deref(), Some("sensors, line 2: value is "));
+    let json = refused(br#"[{"x":0.25,"y":0.5,"channel":"u","value":1e300}]"#);
+    assert_eq!(json.as_deref(), Some("sensors, sensor 1: value is "));
+    assert!(refusal(b"x,y,u\n0.1,0.2,-3.5e38\n").contains("u is -3.5e38: fields are stored"));
+    assert_eq!(sensors(&read("x,y,u\n0,1,-3.4e38\n"), 0), [at(0.0, 1.0, Channel::U, -3.4e38)]);
+    let mut array = Header::new(Dtype::F64, &[2, 1, 1]).to_bytes();
+    array.extend([f64::NAN, 1e300].iter().flat_map(|value| value.to_le_bytes()));
+    let file = SensorFile::parse("sensors".into(), array).unwrap();
+    let error = file.set(0).unwrap_err().to_string();
+    assert_eq!(error.strip_suffix(told), Some("sensors: problem 1, u at (0, 0) is "));
 }
 
 #[test]

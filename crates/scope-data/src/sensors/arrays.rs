@@ -139,14 +139,14 @@ impl Stack {
         let name = || format!("problem {}, {} at ({i}, {j})", problem + 1, channel.name());
         match mask {
             Some(0.0) => Ok(None),
-            Some(1.0) if value.is_finite() => Ok(Some(value)),
+            Some(1.0) if value.is_finite() => Fault::require_storable(value, name).map(Some),
             Some(1.0) => {
                 let remedy = "set the mask to 0 where nothing was measured";
                 Err(Fault::NotFinite { column: name(), value, remedy })
             }
             Some(other) => Err(Fault::Array(format!("{}: the mask is {other}, expected 0 or 1", name()))),
             None if value.is_nan() => Ok(None),
-            None if value.is_finite() => Ok(Some(value)),
+            None if value.is_finite() => Fault::require_storable(value, name).map(Some),
             None => {
                 let remedy = "write NaN where nothing was measured";
                 Err(Fault::NotFinite { column: name(), value, remedy })

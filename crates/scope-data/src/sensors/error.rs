@@ -145,6 +145,17 @@ pub enum Fault {
         /// What to do.
         remedy: &'static str,
     },
+    /// A measurement that single precision cannot hold.
+    #[error(
+        ": {column} is {value:e}: fields are stored in single precision, which ends at {:e}; are the units right?",
+        f32::MAX
+    )]
+    TooLarge {
+        /// The column or element.
+        column: String,
+        /// The value.
+        value: f64,
+    },
     /// A pixel that is no whole number.
     #[error(
         ": {column} is {value}, expected a whole number from 0; for points of the unit square name the columns x and y"
@@ -166,20 +177,31 @@ pub enum Fault {
         /// What may have happened.
         hint: &'static str,
     },
-    /// A sensor of a JSON file.
-    #[error(", sensor {sensor}: {problem}")]
+    /// A fault with its sensor of a JSON file.
+    #[error(", sensor {sensor}{fault}")]
     Sensor {
         /// Its number from 1, in its problem.
         sensor: usize,
         /// What is wrong with it.
-        problem: &'static str,
+        fault: Box<Fault>,
     },
+    /// A sensor of a JSON file without a place, or with two.
+    #[error(": expected either x and y, or i and j")]
+    Place,
     /// An array file that cannot be used.
     #[error(": {0}")]
     Array(String),
 }
 
 impl Fault {
+    /// Refuses a finite measurement that single precision cannot hold.
+    pub(super) fn require_storable(value: f64, column: impl FnOnce() -> String) -> Result<f64, Self> {
+        match value.abs() <= f64::from(f32::MAX) {
+            true => Ok(value),
+            false => Err(Self::TooLarge { column: column(), value }),
+        }
+    }
+
     /// The fault, on a line counted from 1.
     pub(super) fn on_line(self, line: usize) -> Self {
         Self::Line { line, fault: Box::new(self) }

@@ -95,10 +95,9 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
 
 impl Problem {
     fn into_set(self, index: usize) -> Result<SensorSet, Fault> {
-        let sensors =
-            self.sensors.iter().enumerate().map(|(k, reading)| {
-                reading.sensor().map_err(|problem| Fault::Sensor { sensor: k + 1, problem })
-            });
+        let sensors = self.sensors.iter().enumerate().map(|(k, reading)| {
+            reading.sensor().map_err(|fault| Fault::Sensor { sensor: k + 1, fault: Box::new(fault) })
+        });
         Ok(SensorSet {
             name: self.name.unwrap_or_else(|| (index + 1).to_string()),
             sensors: sensors.collect::<Result<_, _>>()?,
@@ -109,16 +108,17 @@ impl Problem {
 }
 
 impl Reading {
-    fn sensor(&self) -> Result<Sensor, &'static str> {
+    fn sensor(&self) -> Result<Sensor, Fault> {
         let place = match (self.x, self.y, self.i, self.j) {
             (Some(x), Some(y), None, None) => Place::Point(x, y),
             (None, None, Some(i), Some(j)) => Place::Index(i, j),
-            _ => return Err("expected either x and y, or i and j"),
+            _ => return Err(Fault::Place),
         };
         let channel = match self.channel {
             ChannelName::A => Channel::A,
             ChannelName::U => Channel::U,
         };
-        Ok(Sensor { channel, place, value: self.value })
+        let value = Fault::require_storable(self.value, || "value".to_owned())?;
+        Ok(Sensor { channel, place, value })
     }
 }

@@ -136,19 +136,25 @@ impl Reader {
         match self.columns.values {
             Values::Long { channel, value } => {
                 let channel = channel_of(cells[channel])?;
-                let value = self.number(cells, value, REMOVE_ROW)?;
+                let value = self.measurement(cells, value, REMOVE_ROW)?;
                 self.push(line, cells, place, channel, value)
             }
             Values::Wide(columns) => {
                 for (channel, column) in Channel::BOTH.into_iter().zip(columns) {
                     if let Some(column) = column.filter(|column| is_measured(cells[*column])) {
-                        let value = self.number(cells, column, LEAVE_EMPTY)?;
+                        let value = self.measurement(cells, column, LEAVE_EMPTY)?;
                         self.push(line, cells, place, channel, value)?;
                     }
                 }
                 Ok(())
             }
         }
+    }
+
+    /// The measurement in a column.
+    fn measurement(&self, cells: &[&str], column: usize, remedy: &'static str) -> Result<f64, Fault> {
+        let value = self.number(cells, column, remedy)?;
+        Fault::require_storable(value, || self.columns.names[column].clone())
     }
 
     /// The finite number in a column; `remedy` is for one that is not finite.
