@@ -140,6 +140,20 @@ fn many_problems_keep_their_names_and_order() {
 }
 
 #[test]
+fn nothing_at_the_top_of_a_json_document_is_lost() {
+    let sensors = r#""sensors": [{"i":1,"j":2,"channel":"a","value":3}]"#;
+    let file = read(&format!(
+        r#"{{"problems": [{{{sensors}}}, {{"geometry": [30, 31, 5], {sensors}}}], "geometry": [40, 64, 10]}}"#
+    ));
+    let radius = |index| file.set(index).unwrap().disk.map(|disk| disk.r);
+    assert_eq!((radius(0), radius(1)), (Some(10.0), Some(5.0)));
+    let told = refusal(format!(r#"{{"name": "run 7", "problems": [{{{sensors}}}]}}"#).as_bytes());
+    assert_eq!(told, "sensors: \"name\" stands beside \"problems\": give each problem a name of its own");
+    let told = refusal(format!(r#"{{"problems": [{{{sensors}}}], "units": "m"}}"#).as_bytes());
+    assert!(told.contains("line 1: unknown field `units`, expected one of `problems`"), "{told}");
+}
+
+#[test]
 fn no_column_is_passed_over_without_a_word() {
     let notes = |text: &str| read(text).notes().to_vec();
     assert_eq!(notes("x,y,i,u\n0.1,0.2,3,1\n"), ["columns that are not used: i"]);

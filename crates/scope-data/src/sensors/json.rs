@@ -5,7 +5,7 @@
 //!                   "sensors": [ { "x": 0.25, "y": 0.5, "channel": "u", "value": 0.013 } ] } ] }
 //! ```
 //!
-//! Of a single problem the inner object, or its list of sensors alone, is enough.
+//! A geometry beside `problems` is that of every problem without one of its own. Of a single problem the inner object, or its list of sensors alone, is enough.
 
 use scope_pde::cylinder::Disk;
 use serde::Deserialize;
@@ -69,10 +69,16 @@ pub(super) fn parse(text: &str) -> Result<Vec<SensorSet>, Fault> {
 
 fn problems_of(document: Document) -> Result<Vec<Problem>, Fault> {
     let Document { problems, name, geometry, sensors } = document;
-    match (problems, sensors) {
-        (Some(problems), None) => Ok(problems),
-        (None, Some(sensors)) => Ok(vec![Problem { name, geometry, sensors }]),
-        _ => Err(Fault::Json { problem: "expected either \"sensors\" or \"problems\"".to_owned(), hint: "" }),
+    let refuse = |problem: &str, hint| Err(Fault::Json { problem: problem.to_owned(), hint });
+    match (problems, sensors, &name) {
+        (Some(_), None, Some(_)) => {
+            refuse("\"name\" stands beside \"problems\"", ": give each problem a name of its own")
+        }
+        (Some(problems), None, None) => {
+            Ok(problems.into_iter().map(|problem| problem.with_geometry(geometry)).collect())
+        }
+        (None, Some(sensors), _) => Ok(vec![Problem { name, geometry, sensors }]),
+        _ => refuse("expected either \"sensors\" or \"problems\"", ""),
     }
 }
 
@@ -94,6 +100,12 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
 }
 
 impl Problem {
+    /// The problem, with a geometry where it has none of its own.
+    fn with_geometry(mut self, geometry: Option<[f64; 3]>) -> Self {
+        self.geometry = self.geometry.or(geometry);
+        self
+    }
+
     fn into_set(self, index: usize) -> Result<SensorSet, Fault> {
         let sensors = self.sensors.iter().enumerate().map(|(k, reading)| {
             reading.sensor().map_err(|fault| Fault::Sensor { sensor: k + 1, fault: Box::new(fault) })
