@@ -154,6 +154,18 @@ fn nothing_at_the_top_of_a_json_document_is_lost() {
 }
 
 #[test]
+fn faults_among_several_problems_name_theirs() {
+    let faulty = r#"{"sensors": [{"i":1,"j":2,"channel":"a","value":3}, {"i":1,"channel":"a","value":3}]}"#;
+    let told = refusal(format!(r#"{{"problems": [{faulty}]}}"#).as_bytes());
+    assert_eq!(told, "sensors, sensor 2: expected either x and y, or i and j");
+    let told = refusal(format!(r#"{{"problems": [{{"sensors": []}}, {faulty}]}}"#).as_bytes());
+    assert_eq!(told, "sensors, problem 2, sensor 2: expected either x and y, or i and j");
+    let named = faulty.replacen('{', r#"{"name": "run 7", "#, 1);
+    let told = refusal(format!(r#"{{"problems": [{named}, {faulty}]}}"#).as_bytes());
+    assert_eq!(told, "sensors, problem run 7, sensor 2: expected either x and y, or i and j");
+}
+
+#[test]
 fn no_column_is_passed_over_without_a_word() {
     let notes = |text: &str| read(text).notes().to_vec();
     assert_eq!(notes("x,y,i,u\n0.1,0.2,3,1\n"), ["columns that are not used: i"]);

@@ -118,6 +118,24 @@ fn arrays_and_json_give_what_tables_give() {
 }
 
 #[test]
+fn what_is_wrong_among_several_problems_names_its_problem() {
+    let root = with_model(Pde::Poisson);
+    let problem = |name: &str, x: f64| {
+        format!(
+            r#"{{"name": "{name}", "sensors": [{{"x": {x}, "y": 0.5, "channel": "u", "value": 0.001}}]}}"#
+        )
+    };
+    let json = format!(r#"{{"problems": [{}, {}]}}"#, problem("dry", 0.5), problem("wet", 1.5));
+    fs::write(root.path().join("s.json"), json).unwrap();
+    let plain = ["recover", "--model", "model.safetensors", "--device", "cpu", "--out", "x", "--sensors"];
+    let told = refused(root.path(), &[&plain[..], &["s.json"]].concat(), 1);
+    assert!(
+        told.contains("s.json, problem wet, sensor 1: (1.5, 0.5) lies outside the unit square"),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_is_there_is_never_overwritten() {
     let root = with_model(Pde::Poisson);
     fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();

@@ -57,6 +57,14 @@ pub enum Fault {
         /// What is wrong there.
         fault: Box<Fault>,
     },
+    /// A fault with its problem, in a file of several.
+    #[error(", problem {name}{fault}")]
+    Problem {
+        /// What the file calls the problem.
+        name: String,
+        /// What is wrong there.
+        fault: Box<Fault>,
+    },
     /// Nothing at all.
     #[error(" is empty: expected a table with columns x, y, channel and value")]
     Empty,
@@ -205,6 +213,11 @@ impl Fault {
     /// The fault, on a line counted from 1.
     pub(super) fn on_line(self, line: usize) -> Self {
         Self::Line { line, fault: Box::new(self) }
+    }
+
+    /// The fault, in a problem among several.
+    pub(super) fn in_problem(self, name: String) -> Self {
+        Self::Problem { name, fault: Box::new(self) }
     }
 
     /// The error of a file with this fault.

@@ -64,7 +64,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<SensorSet>, Fault> {
     if problems.iter().all(|problem| problem.sensors.is_empty()) {
         return Err(Fault::NoRows);
     }
-    problems.into_iter().enumerate().map(|(k, problem)| problem.into_set(k)).collect()
+    let several = problems.len() > 1;
+    let set = |(k, problem): (usize, Problem)| {
+        let name = problem.name.clone().unwrap_or_else(|| (k + 1).to_string());
+        let set = problem.into_set(name.clone());
+        set.map_err(|fault| if several { fault.in_problem(name) } else { fault })
+    };
+    problems.into_iter().enumerate().map(set).collect()
 }
 
 fn problems_of(document: Document) -> Result<Vec<Problem>, Fault> {
@@ -106,12 +112,12 @@ impl Problem {
         self
     }
 
-    fn into_set(self, index: usize) -> Result<SensorSet, Fault> {
+    fn into_set(self, name: String) -> Result<SensorSet, Fault> {
         let sensors = self.sensors.iter().enumerate().map(|(k, reading)| {
             reading.sensor().map_err(|fault| Fault::Sensor { sensor: k + 1, fault: Box::new(fault) })
         });
         Ok(SensorSet {
-            name: self.name.unwrap_or_else(|| (index + 1).to_string()),
+            name,
             sensors: sensors.collect::<Result<_, _>>()?,
             disk: self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r }),
             labels: Labels::Numbers,

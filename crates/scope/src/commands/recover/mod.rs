@@ -180,9 +180,12 @@ impl RecoverCommand {
     ) -> anyhow::Result<(String, UserContext)> {
         let set = file.set(index)?;
         let SensorSet { name, sensors, disk, .. } = set.as_ref();
-        let disk = disk.or(self.geometry);
-        let context = method.place(sensors, disk.as_ref());
-        let context = context.map_err(|error| anyhow::anyhow!("{}, {}", file.name(), set.explain(&error)))?;
+        let place = match file.len() {
+            1 => file.name().to_owned(),
+            _ => format!("{}, problem {name}", file.name()),
+        };
+        let context = method.place(sensors, disk.or(self.geometry).as_ref());
+        let context = context.map_err(|error| anyhow::anyhow!("{place}, {}", set.explain(&error)))?;
         anyhow::ensure!(
             task_of(&context.measured).is_some(),
             "{}: problem {name} has no measurements: remove it, or give it at least one",
