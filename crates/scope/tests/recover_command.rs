@@ -157,9 +157,14 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     assert_eq!(with["problems"][0]["coverage"]["a"]["sensors"], 2, "the disk is no sensor");
     let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "x", "--geometry"];
     assert!(refused(root.path(), &[&plain[..], &["10,12"]].concat(), 2).contains("expected three numbers"));
-    assert!(
-        refused(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1).contains("does not lie inside 32 x 32")
-    );
+    let told = refused(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1);
+    let outside = "the disk at (1, 12) with radius 3 does not lie inside 32 x 32 pixels";
+    assert!(told.contains(&format!("error: --geometry: {outside}; give row and column")), "{told}");
+    let json = r#"{"geometry": [1, 12, 3], "sensors": [{"i": 5, "j": 5, "channel": "a", "value": 2}]}"#;
+    fs::write(root.path().join("s.json"), json).unwrap();
+    let own = ["recover", "--model", "model.safetensors", "--sensors", "s.json", "--out", "x", "--geometry"];
+    let told = refused(root.path(), &[&own[..], &["10,12,3"]].concat(), 1);
+    assert!(told.contains(&format!("error: s.json: {outside}; give row and column")), "{told}");
     let poisson = with_model(Pde::Poisson);
     fs::write(poisson.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n").unwrap();
     let told = refused(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);

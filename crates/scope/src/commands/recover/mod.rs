@@ -15,7 +15,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, builder::TypedValueParser};
 use scope_data::{
-    observation::UserContext,
+    observation::{SensorError, UserContext},
     sensors::{SensorFile, SensorSet},
 };
 use scope_eval::trust::{Trust, Warning, task_of};
@@ -41,6 +41,9 @@ Examples:
 
 A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, or the values under a and u; a column
 \"problem\" tells many problems apart. Values are in physical units, in and out. docs/sensors.md has every format.";
+
+/// How a disk is given.
+const DISK: &str = "give row and column of its centre, and its radius, in pixels";
 
 /// Problems recovered together: their contexts are in memory at once.
 const TOGETHER: usize = 32;
@@ -185,7 +188,11 @@ impl RecoverCommand {
             _ => format!("{}, problem {name}", file.name()),
         };
         let context = method.place(sensors, disk.or(self.geometry).as_ref());
-        let context = context.map_err(|error| anyhow::anyhow!("{place}, {}", set.explain(&error)))?;
+        let context = context.map_err(|error| match (&error, disk) {
+            (SensorError::Disk(problem), None) => anyhow::anyhow!("--geometry: {problem}; {DISK}"),
+            (SensorError::Disk(problem), Some(_)) => anyhow::anyhow!("{place}: {problem}; {DISK}"),
+            _ => anyhow::anyhow!("{place}, {}", set.explain(&error)),
+        })?;
         anyhow::ensure!(
             task_of(&context.measured).is_some(),
             "{}: problem {name} has no measurements: remove it, or give it at least one",
