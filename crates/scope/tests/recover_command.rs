@@ -136,6 +136,20 @@ fn what_is_wrong_among_several_problems_names_its_problem() {
 }
 
 #[test]
+fn how_a_file_was_read_is_told_and_kept() {
+    let root = with_model(Pde::Poisson);
+    fs::write(root.path().join("bare.csv"), "3,4,u,0.001\n5,6,u,0.002\n").unwrap();
+    let note = "coordinates are whole numbers, so they are read as pixels (i, j)";
+    assert_eq!(recover(root.path(), "bare.csv", "kept", &[])["notes"], serde_json::json!([note]));
+    let plain = ["recover", "--model", "model.safetensors", "--device", "cpu", "--sensors", "bare.csv"];
+    let output = scope(root.path(), &plain).args(["--out", "told"]).assert().success().get_output().clone();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains(&format!("note: {note}\n")), "{told}");
+    fs::write(root.path().join("named.csv"), "i,j,u\n3,4,0.001\n").unwrap();
+    assert_eq!(recover(root.path(), "named.csv", "named", &[])["notes"], serde_json::json!([]));
+}
+
+#[test]
 fn what_is_there_is_never_overwritten() {
     let root = with_model(Pde::Poisson);
     fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();

@@ -42,9 +42,13 @@ pub(crate) fn complain_of(fault: &str) {
 
 /// Tells someone who is watching of a choice that was made.
 pub(crate) fn note(line: &str) {
-    if !io::stderr().is_terminal() {
-        return;
+    if io::stderr().is_terminal() {
+        notice(line);
     }
+}
+
+/// Tells of a choice that decides what comes out, whether anyone is watching or not.
+pub(crate) fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "note: {line}");
 }
 

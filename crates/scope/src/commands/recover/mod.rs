@@ -22,7 +22,7 @@ use scope_eval::trust::{Trust, Warning, task_of};
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{Outcome, device::DeviceArguments};
-use crate::terminal::{Progress, note, print_json, warn};
+use crate::terminal::{Progress, notice, print_json, warn};
 use exact::{ExactArguments, ExactMethod};
 use folder::ResultFolder;
 use method::{Method, Recovered};
@@ -98,7 +98,7 @@ impl RecoverCommand {
             true => SensorFile::standard_input()?,
             false => SensorFile::open(&self.sensors)?,
         };
-        file.notes().iter().for_each(|line| note(line));
+        file.notes().iter().for_each(|line| notice(line));
         let method = self.method()?;
         self.require_fit(&file, &method)?;
         let folder = ResultFolder::create(&self.out, file.len(), method.resolution())?;

@@ -25,6 +25,8 @@ pub(super) struct Summary {
     resolution: usize,
     method: MethodSummary,
     sensors: String,
+    /// What was read otherwise than one may expect.
+    notes: Vec<String>,
     pub(super) problems: Vec<ProblemSummary>,
 }
 
@@ -109,6 +111,7 @@ impl Summary {
                 held_out_origin: held_out.map(|held_out| held_out.origin.clone()),
             },
             sensors: file.name().to_owned(),
+            notes: file.notes().to_vec(),
             problems,
         }
     }
