@@ -150,6 +150,22 @@ fn how_a_file_was_read_is_told_and_kept() {
 }
 
 #[test]
+fn as_many_pictures_are_told_of_as_were_drawn() {
+    let root = with_model(Pde::Poisson);
+    fs::write(root.path().join("s.csv"), "problem,x,y,u\np,0.5,0.5,0.001\nq,0.5,0.5,0.001\n").unwrap();
+    let plain = ["recover", "--model", "model.safetensors", "--device", "cpu", "--sensors", "s.csv"];
+    for (pictures, told) in
+        [("0", "u.npy, summary"), ("1", "a picture, summary"), ("7", "2 pictures, summary")]
+    {
+        let said = succeed(root.path(), &[&plain[..], &["--out", pictures, "--pictures", pictures]].concat());
+        assert!(said.contains(told), "{said}");
+        let drawn = fs::read_dir(root.path().join(pictures)).unwrap();
+        let drawn = drawn.filter(|file| file.as_ref().unwrap().path().extension() == Some("png".as_ref()));
+        assert_eq!(drawn.count(), pictures.parse::<usize>().unwrap().min(2));
+    }
+}
+
+#[test]
 fn what_is_there_is_never_overwritten() {
     let root = with_model(Pde::Poisson);
     fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();

@@ -106,7 +106,7 @@ impl RecoverCommand {
         warn_of(&summary.problems);
         match self.json {
             true => print_json(&summary)?,
-            false => summary.say(&self.out, spent),
+            false => summary.say(&self.out, spent, self.pictures),
         }
         Ok(Outcome::Success)
     }

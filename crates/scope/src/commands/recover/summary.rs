@@ -116,8 +116,8 @@ impl Summary {
         }
     }
 
-    /// Tells it on a terminal.
-    pub(super) fn say(&self, out: &Path, spent: Duration) {
+    /// Tells it on a terminal; pictures were asked for of that many problems.
+    pub(super) fn say(&self, out: &Path, spent: Duration, pictures: usize) {
         let count = self.problems.len();
         let (size, ms) = (self.resolution, 1e3 * spent.as_secs_f64() / count.max(1) as f64);
         match &self.problems[..] {
@@ -135,7 +135,12 @@ impl Summary {
                 (false, true) => " with their error bands",
                 (false, false) => "",
             };
-        say(&format!("wrote {}: a.npy, u.npy{spread}, a picture, summary.json", out.display()));
+        let drawn = match pictures.min(count) {
+            0 => String::new(),
+            1 => "a picture, ".to_owned(),
+            several => format!("{} pictures, ", grouped(several)),
+        };
+        say(&format!("wrote {}: a.npy, u.npy{spread}, {drawn}summary.json", out.display()));
     }
 
     fn say_one(&self, one: &ProblemSummary) {
