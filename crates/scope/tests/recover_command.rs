@@ -199,6 +199,9 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     fs::write(poisson.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n").unwrap();
     let told = refused(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);
     assert!(told.contains("poisson has no geometry: leave --geometry out"), "{told}");
+    fs::write(poisson.path().join("s.json"), json).unwrap();
+    let told = refused(poisson.path(), &own[..own.len() - 1], 1);
+    assert!(told.contains("s.json: poisson has no geometry: leave it out of the file"), "{told}");
 }
 
 /// Data, a short run, packed weights, an evaluation and a card; then the model is used by its name.

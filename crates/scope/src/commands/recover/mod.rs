@@ -187,6 +187,11 @@ impl RecoverCommand {
             1 => file.name().to_owned(),
             _ => format!("{}, problem {name}", file.name()),
         };
+        anyhow::ensure!(
+            disk.is_none() || method.pde() == Pde::Cylinder,
+            "{place}: {} has no geometry: leave it out of the file",
+            method.pde()
+        );
         let context = method.place(sensors, disk.or(self.geometry).as_ref());
         let context = context.map_err(|error| match (&error, disk) {
             (SensorError::Disk(problem), None) => anyhow::anyhow!("--geometry: {problem}; {DISK}"),
