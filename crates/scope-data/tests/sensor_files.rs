@@ -209,6 +209,7 @@ fn numpy_s_own_files_are_read() {
         }
     }
     let one = fixture("sensors/single.npz");
+    assert_eq!(one.set(0).unwrap().label(1), "u at (3, 0)");
     assert_eq!((one.len(), sensors(&one, 0)), (1, expected(0)));
     assert_eq!(one.set(0).unwrap().disk.map(|disk| (disk.cx, disk.cy, disk.r)), Some((1.5, 2.0, 1.0)));
 }

@@ -121,7 +121,7 @@ impl Stack {
             }
         }
         let name = (problem + 1).to_string();
-        Ok(SensorSet { name, sensors, disk: self.disk(problem), labels: Labels::Numbers })
+        Ok(SensorSet { name, sensors, disk: self.disk(problem), labels: Labels::Places })
     }
 
     /// The value of a pixel, if it was measured.

@@ -2,7 +2,7 @@
 
 use scope_pde::cylinder::Disk;
 
-use crate::observation::{Sensor, SensorError};
+use crate::observation::{Place, Sensor, SensorError};
 
 /// The measurements of one problem, and where in the file they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub(super) enum Labels {
     Lines(Vec<u32>),
     /// By its number from 1.
     Numbers,
+    /// By its channel and its place: in arrays nobody counts sensors.
+    Places,
 }
 
 impl SensorSet {
@@ -32,10 +34,13 @@ impl SensorSet {
     }
 
     /// How messages call a sensor.
-    fn label(&self, sensor: usize) -> String {
-        match &self.labels {
-            Labels::Lines(lines) => format!("line {}", lines[sensor]),
-            Labels::Numbers => format!("sensor {}", sensor + 1),
+    pub fn label(&self, sensor: usize) -> String {
+        match (&self.labels, &self.sensors[sensor]) {
+            (Labels::Lines(lines), _) => format!("line {}", lines[sensor]),
+            (Labels::Places, Sensor { channel, place: Place::Index(i, j), .. }) => {
+                format!("{} at ({i}, {j})", channel.name())
+            }
+            _ => format!("sensor {}", sensor + 1),
         }
     }
 

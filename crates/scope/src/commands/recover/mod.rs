@@ -15,7 +15,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, builder::TypedValueParser};
 use scope_data::{
-    observation::{SensorError, UserContext},
+    observation::{Sensor, SensorError, UserContext},
     sensors::{SensorFile, SensorSet},
 };
 use scope_eval::trust::{Trust, Warning, task_of};
@@ -192,6 +192,7 @@ impl RecoverCommand {
             "{place}: {} has no geometry: leave it out of the file",
             method.pde()
         );
+        require_scaled(method, &set).map_err(|problem| anyhow::anyhow!("{place}, {problem}"))?;
         let context = method.place(sensors, disk.or(self.geometry).as_ref());
         let context = context.map_err(|error| match (&error, disk) {
             (SensorError::Disk(problem), None) => anyhow::anyhow!("--geometry: {problem}; {DISK}"),
@@ -218,6 +219,23 @@ impl RecoverCommand {
             trust.warnings.retain(applies);
         }
         Ok(trust)
+    }
+}
+
+/// Refuses a value that overflows once it is scaled as the method's fields are.
+fn require_scaled(method: &Method, set: &SensorSet) -> Result<(), String> {
+    let constants = method.constants();
+    let overflows = |sensor: &Sensor| !constants.of(sensor.channel).store(sensor.value).is_finite();
+    match set.sensors.iter().position(overflows) {
+        None => Ok(()),
+        Some(index) => {
+            let Sensor { channel, value, .. } = &set.sensors[index];
+            let (label, channel, sigma) = (set.label(index), channel.name(), constants.of(*channel).sigma);
+            Err(format!(
+                "{label}: {channel} is {value:e}, too large for single precision beside the field's standard deviation of \
+                 {sigma}; are the units right?"
+            ))
+        }
     }
 }
 
