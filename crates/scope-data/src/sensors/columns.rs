@@ -87,10 +87,8 @@ impl Columns {
             first: names[first].clone(),
             second: names[second].clone(),
         };
-        for (k, meaning) in meanings.iter().enumerate().filter(|(_, meaning)| meaning.is_some()) {
-            if let Some(again) = (k + 1..meanings.len()).find(|again| meanings[*again] == *meaning) {
-                return Err(both(k, again));
-            }
+        if let Some((first, second)) = twice(&meanings) {
+            return Err(both(first, second));
         }
         let points = find(Meaning::X).zip(find(Meaning::Y));
         let pixels = find(Meaning::I).zip(find(Meaning::J));
@@ -136,6 +134,15 @@ impl Columns {
             unused: Vec::new(),
         })
     }
+}
+
+/// Two columns of one meaning.
+fn twice(meanings: &[Option<Meaning>]) -> Option<(usize, usize)> {
+    let mut known = meanings.iter().enumerate().filter(|(_, meaning)| meaning.is_some());
+    known.find_map(|(k, meaning)| {
+        let again = (k + 1..meanings.len()).find(|again| meanings[*again] == *meaning)?;
+        Some((k, again))
+    })
 }
 
 /// What to call the columns that are not among the used ones.
