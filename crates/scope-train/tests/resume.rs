@@ -142,6 +142,48 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
 }
 
 #[test]
+fn a_run_whose_last_save_was_cut_short_gets_its_model() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let (folder, ask) = (root.path().join("run"), ask("full", &["pretrain.epochs=1", "main.epochs=1"], None));
+    assert_eq!(session(&folder, &data, &ask, 2, 20), Ending::Interrupted);
+    let model = folder.join("model.safetensors");
+    let stale = fs::read(&model).unwrap();
+    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    let last = fs::read(&model).unwrap();
+    let strays =
+        ["", "milestones/"].map(|inner| folder.join(format!("{inner}.model.safetensors.123.partial")));
+    for left in [Some(stale), Some(b"half".to_vec()), None] {
+        match left {
+            Some(bytes) => fs::write(&model, bytes).unwrap(),
+            None => fs::remove_file(&model).unwrap(),
+        }
+        strays.iter().for_each(|stray| fs::write(stray, "half").unwrap());
+        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::ModelWritten);
+        assert!(fs::read(&model).unwrap() == last);
+        assert!(strays.iter().all(|stray| !stray.exists()), "what killed processes left is removed");
+        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::WasFinished);
+    }
+}
+
+#[test]
+fn the_model_is_written_before_older_checkpoints_are_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    for steps in [3, 3] {
+        session(&folder, &data, &ask, 2, steps);
+    }
+    // A marker that cannot be read is not removed.
+    let marker = folder.join("state").join(format!("{:015}", 12)).join("checkpoint.json");
+    fs::write(&marker, "spoilt").unwrap();
+    let attempt = std::panic::catch_unwind(|| session(&folder, &data, &ask, 2, u64::MAX));
+    assert!(attempt.is_err(), "pruning fails at the first milestone");
+    let trained = WeightFile::read(&folder.join("model.safetensors")).unwrap().about.training.unwrap();
+    assert_eq!(trained.draws, 40);
+}
+
+#[test]
 fn damaged_checkpoints_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);

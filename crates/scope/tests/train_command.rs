@@ -117,6 +117,25 @@ fn a_length_in_minutes_is_a_whole_schedule() {
     assert!(again.contains("is finished"), "{again}");
 }
 
+#[test]
+fn a_finished_run_without_its_model_or_curves_gets_them_again() {
+    let place = Place::new(60);
+    let arguments = ["--recipe", "fo", "--draws", "16"];
+    place.succeed(&train("run", &arguments));
+    let before = results(&place.path("run"));
+    let again = || place.succeed(&train("run", &[&arguments[..], &["--resume"]].concat()));
+    for (file, said) in
+        [("model.safetensors", "not of the last state"), ("curves.svg", "curves were missing")]
+    {
+        let file = place.path("run").join(file);
+        fs::remove_file(&file).unwrap();
+        assert!(again().contains(said), "{said}");
+        assert!(file.is_file());
+        assert!(again().contains("nothing was changed"));
+    }
+    assert!(results(&place.path("run")) == before);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_termination_signal_saves_and_says_so_even_if_sent_twice() {

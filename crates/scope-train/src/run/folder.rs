@@ -1,6 +1,7 @@
 //! A run's folder, and who may write in it.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
@@ -13,6 +14,24 @@ const LOCK: &str = ".lock";
 /// What is kept of a run after so many draws is called this: names sort as their draws do.
 pub(super) fn numbered(draws: u64) -> String {
     format!("{draws:015}")
+}
+
+/// Whether a name is that of a file which a killed process was about to put in another's place.
+fn is_stray(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with('.') && name.ends_with(".partial")
+}
+
+/// Removes what killed processes left half written. The run's lock is ours, so nobody else is writing here.
+fn sweep(folder: &Path) -> Result<(), TrainError> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(TrainError::io("read", folder))?.path();
+        if path.is_file() && path.file_name().is_some_and(is_stray) {
+            fs::remove_file(&path).map_err(TrainError::io("remove", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// A run folder that this process alone writes in, until it is dropped.
@@ -50,7 +69,10 @@ impl RunFolder {
             .and_then(|()| lock.rewind())
             .and_then(|()| writeln!(lock, "{}", std::process::id()))
             .map_err(TrainError::io("write", &lock_path))?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        let folder = Self { path: path.to_owned(), _lock: lock };
+        sweep(&folder.path)?;
+        sweep(&folder.milestones())?;
+        Ok(folder)
     }
 
     /// The folder itself.
@@ -86,6 +108,11 @@ impl RunFolder {
     /// Which algorithms a card computed with: with the same ones, another run on that card gives the same bits.
     pub fn algorithms(&self) -> PathBuf {
         self.path.join("algorithms.txt")
+    }
+
+    /// What was measured, over draws.
+    pub fn curves(&self) -> PathBuf {
+        self.path.join("curves.svg")
     }
 
     /// What every step measured.

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod config;
+mod deployed;
 mod feed;
 mod folder;
 mod learner;
@@ -18,8 +19,8 @@ use std::{
 };
 
 use scope_data::{Dataset, write_whole};
-use scope_engine::{Device, Params};
-use scope_model::{About, View, WeightFile, WeightKind};
+use scope_engine::Device;
+use scope_model::View;
 
 pub use checkpoint::Position;
 pub use config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig, Stage};
@@ -32,6 +33,7 @@ pub use plan::{Ask, MakeLearner, learner, plan};
 pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, step::Measured};
+use deployed::Deployed;
 use metrics::Metrics;
 use tensorboard::EventFile;
 use watch::Watch;
@@ -77,6 +79,8 @@ pub enum Ending {
     Finished,
     /// They had been taken before; nothing was changed.
     WasFinished,
+    /// They had been taken before, but the model of the last state was missing, or another: now it is written.
+    ModelWritten,
     /// It was asked to stop; the state is saved.
     Interrupted,
 }
@@ -128,19 +132,28 @@ pub fn run(
     checkpoint::sweep(&folder.state())?;
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
-        if position.draws >= config.total() {
-            return Ok(Ending::WasFinished);
-        }
         if position.stage > 0 {
             learner.begin_stage(&config.stages[position.stage].objective)?;
         }
         checkpoint.restore(learner)?;
+        if position.draws >= config.total() {
+            return complete(folder, &Deployed::of(learner, config, data, position.draws)?);
+        }
     }
     let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes)?;
     let events = EventFile::create(folder.path())?;
     let saved = Instant::now();
     Session { folder, config, data, conduct, metrics, events, position, saved, watch: Watch::default() }
         .train(learner, observer)
+}
+
+/// Sees to it that a run whose last state is saved has the model of it: its last save may have been cut short.
+fn complete(folder: &RunFolder, model: &Deployed) -> Result<Ending, TrainError> {
+    if model.is_in(&folder.model())? {
+        return Ok(Ending::WasFinished);
+    }
+    model.write(&folder.model())?;
+    Ok(Ending::ModelWritten)
 }
 
 impl Session<'_> {
@@ -229,35 +242,32 @@ impl Session<'_> {
 
     fn put_away(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
         self.position.metrics_bytes = self.metrics.sync()?;
-        let Deployable { architecture, params } = learner.deployable(&self.config.model)?;
-        let training = self.config.training(self.position.draws);
-        let meta = self.data.meta();
-        let (pde, constants) = (meta.pde, meta.constants());
-        let about = About { pde, constants, config: architecture, training: Some(training) };
+        let model = Deployed::of(learner, self.config, self.data, self.position.draws)?;
         if milestone && self.position.draws < self.config.total() {
             // Before its checkpoint: a run that goes on from there would not write it any more.
-            self.keep_model(&params, &about)?;
+            self.keep_model(&model)?;
         }
         let position = Position { milestone, ..self.position.clone() };
         checkpoint::save(&self.folder.state(), learner, &position)?;
-        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
-        WeightFile::write(&self.folder.model(), &params, &about, WeightKind::F32)?;
+        model.write(&self.folder.model())?;
         if let Device::Cuda(cuda) = learner.device() {
             write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
         }
+        // Last: whatever becomes of older checkpoints, the newest has its model.
+        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
         self.saved = Instant::now();
         Ok(())
     }
 
     /// Writes the model of a milestone, unless a process that was stopped since has written it.
-    fn keep_model(&self, params: &Params, about: &About) -> Result<(), TrainError> {
+    fn keep_model(&self, model: &Deployed) -> Result<(), TrainError> {
         let path = self.folder.milestone(self.position.draws);
         if path.exists() {
             return Ok(());
         }
         let folder = self.folder.milestones();
         fs::create_dir_all(&folder).map_err(TrainError::io("create", &folder))?;
-        Ok(WeightFile::write(&path, params, about, WeightKind::F32)?)
+        model.write(&path)
     }
 }
 

@@ -169,7 +169,21 @@ fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Res
             say(&format!("stopped; the state is saved in {shown}: go on with --resume"));
             return Ok(Outcome::Interrupted);
         }
-        Ending::WasFinished => say(&format!("{shown} is finished: {total} draws; nothing was changed")),
+        Ending::WasFinished if folder.curves().exists() => {
+            say(&format!("{shown} is finished: {total} draws; nothing was changed"));
+        }
+        Ending::WasFinished => {
+            draw_curves(folder)?;
+            say(&format!("{shown} is finished: {total} draws; only its curves were missing"));
+        }
+        Ending::ModelWritten => {
+            draw_curves(folder)?;
+            let model = folder.model();
+            say(&format!(
+                "{shown} is finished: {total} draws; {} was missing or not of the last state, and is written",
+                model.display()
+            ));
+        }
         Ending::Finished => {
             draw_curves(folder)?;
             say(&format!("{total} draws; the model is {}", folder.model().display()));
@@ -196,6 +210,6 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
     let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);
-    write_whole(&folder.path().join("curves.svg"), chart.to_svg()?.as_bytes())?;
+    write_whole(&folder.curves(), chart.to_svg()?.as_bytes())?;
     Ok(())
 }
