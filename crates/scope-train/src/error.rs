@@ -16,9 +16,12 @@ pub enum TrainError {
     /// A request that makes no sense.
     #[error("{0}")]
     Request(String),
-    /// A run folder that already holds something.
+    /// A folder that already holds a run.
     #[error("{} already holds a run: continue it with --resume, or name another folder with --out", .0.display())]
     Occupied(PathBuf),
+    /// A folder whose content no run has written.
+    #[error("{} holds something that is no run (it has no config.toml): name another folder with --out", .0.display())]
+    Foreign(PathBuf),
     /// Another process trains in the same folder.
     #[error("{} is being trained by process {pid}: wait for it, or name another folder with --out", folder.display())]
     Busy {

@@ -162,3 +162,19 @@ fn a_second_process_is_refused_by_the_first_ones_number() {
     drop(first);
     RunFolder::open(root.path(), true).unwrap();
 }
+
+#[test]
+fn a_folder_of_somebody_else_s_is_refused_and_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let model = root.path().join("model.safetensors");
+    fs::write(&model, "precious").unwrap();
+    for resume in [false, true] {
+        let error = RunFolder::open(root.path(), resume).unwrap_err().to_string();
+        assert!(error.contains("holds something that is no run"), "{error}");
+    }
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "nothing was added");
+    // What a run leaves that was killed before it began is no obstacle.
+    fs::rename(&model, root.path().join(".config.toml.123.partial")).unwrap();
+    fs::write(root.path().join(".lock"), "123").unwrap();
+    RunFolder::open(root.path(), false).unwrap();
+}

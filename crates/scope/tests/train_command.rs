@@ -162,6 +162,7 @@ fn a_run_goes_on_from_weights_and_says_so() {
         let model = plain.iter().position(|word| *word == "--model").unwrap();
         [&plain[..model], &plain[model + 2..], more].concat()
     };
+    place.succeed(&train("third", &["--recipe", "fo", "--draws", "20"]));
     let said = place.succeed(&on("second", "first", &[]));
     assert!(said.contains("going on from first/model.safetensors after 16 draws"), "{said}");
     let config = fs::read_to_string(place.path("second/config.toml")).unwrap();
@@ -169,14 +170,22 @@ fn a_run_goes_on_from_weights_and_says_so() {
     assert!(place.succeed(&on("second", "first", &["--resume"])).contains("is finished"));
     let alone = ["--recipe", "full", "--draws", "24", "--resume"];
     place.refuse(&train("second", &alone), 1, "was begun with from = ");
-    place.refuse(&on("second", "second", &["--resume"]), 1, "was begun with from.trained.draws = 16");
+    for (out, from) in [("second", "second"), ("first", "first/model.safetensors")] {
+        place.refuse(&on(out, from, &["--resume"]), 1, "and the run would write over it");
+    }
+    let adapt = [
+        "adapt", "--base", "first", "--data", "data", "--head", "1m", "--draws", "4", "--out", "first",
+        "--resume",
+    ];
+    place.refuse(&adapt, 1, "and the run would write over it");
+    place.refuse(&on("second", "third", &["--resume"]), 1, "was begun with from.trained.draws = 16");
     place.refuse(&train("x", &["--from", "first"]), 2, "cannot be used with");
     for kind in ["bf16", "int8"] {
         let file = format!("{kind}.safetensors");
         place.succeed(&["model", "pack", "--run", "first", "--kind", kind, "--out", &file]);
     }
-    place.succeed(&on("third", "bf16.safetensors", &[]));
-    assert!(place.succeed(&on("fourth", "int8.safetensors", &[])).contains("rounded to eight bits"));
+    place.succeed(&on("from-bf16", "bf16.safetensors", &[]));
+    assert!(place.succeed(&on("from-int8", "int8.safetensors", &[])).contains("rounded to eight bits"));
     let coarse = ["data", "generate", "poisson", "--resolution", "40", "--count", "4", "--out", "coarse"];
     place.succeed(&coarse);
     let elsewhere = ["train", "--pde", "poisson", "--data", "coarse", "--from", "first", "--out", "x"];
@@ -270,6 +279,16 @@ fn bad_requests_are_refused_with_the_remedy() {
     let plain = ["--recipe", "fo", "--draws", "16"];
     place.succeed(&train("run", &plain));
     place.refuse(&train("run", &plain), 1, "continue it with --resume");
+    fs::create_dir(place.path("theirs")).unwrap();
+    fs::write(place.path("theirs/metrics.jsonl"), "precious").unwrap();
+    for more in [&[][..], &["--resume"]] {
+        place.refuse(
+            &train("theirs", &[&plain[..], more].concat()),
+            1,
+            "theirs holds something that is no run",
+        );
+    }
+    assert_eq!(fs::read_to_string(place.path("theirs/metrics.jsonl")).unwrap(), "precious");
     place.refuse(&train("x", &["--recipe", "foo", "--draws", "16"]), 1, "full, fjv, fo, fg, fjvg");
     let unknown = ["--recipe", "fo", "--draws", "16", "--set", "peak_rte=1"];
     place.refuse(&train("x", &unknown), 1, "did you mean \"peak_rate\"?");

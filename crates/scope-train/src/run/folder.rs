@@ -10,6 +10,8 @@ use std::{
 use crate::error::TrainError;
 
 const LOCK: &str = ".lock";
+/// What makes a folder a run: written before anything else of it.
+const CONFIG: &str = "config.toml";
 
 /// What is kept of a run after so many draws is called this: names sort as their draws do.
 pub(super) fn numbered(draws: u64) -> String {
@@ -19,7 +21,20 @@ pub(super) fn numbered(draws: u64) -> String {
 /// Whether a name is that of a file which a killed process was about to put in another's place.
 fn is_stray(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    name.starts_with('.') && name.ends_with(".partial")
+    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    let process = inner.and_then(|inner| inner.rsplit_once('.')).map(|(_, process)| process);
+    process.is_some_and(|process| process.parse::<u32>().is_ok())
+}
+
+/// Whether a folder has more than what a run leaves that has not begun.
+fn holds_something(folder: &Path) -> Result<bool, TrainError> {
+    for entry in fs::read_dir(folder).map_err(TrainError::io("read", folder))? {
+        let name = entry.map_err(TrainError::io("read", folder))?.file_name();
+        if name != LOCK && !is_stray(&name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Removes what killed processes left half written. The run's lock is ours, so nobody else is writing here.
@@ -43,9 +58,14 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Opens a folder, making it if need be. Without `resume` it must be empty.
+    /// Opens a folder, making it if need be. It must be empty, or with `resume` hold a run.
     pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
         fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
+        let is_run = || path.join(CONFIG).exists();
+        // Before the lock is made: nothing is left in a folder of somebody else's.
+        if !is_run() && holds_something(path)? {
+            return Err(TrainError::Foreign(path.to_owned()));
+        }
         let lock_path = path.join(LOCK);
         let mut lock = OpenOptions::new()
             .create(true)
@@ -59,11 +79,8 @@ impl RunFolder {
             let _ = lock.read_to_string(&mut pid);
             return Err(TrainError::Busy { folder: path.to_owned(), pid: pid.trim().to_owned() });
         }
-        if !resume {
-            let mut entries = fs::read_dir(path).map_err(TrainError::io("read", path))?;
-            if entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK)) {
-                return Err(TrainError::Occupied(path.to_owned()));
-            }
+        if !resume && is_run() {
+            return Err(TrainError::Occupied(path.to_owned()));
         }
         lock.set_len(0)
             .and_then(|()| lock.rewind())
@@ -82,7 +99,7 @@ impl RunFolder {
 
     /// The resolved configuration.
     pub fn config(&self) -> PathBuf {
-        self.path.join("config.toml")
+        self.path.join(CONFIG)
     }
 
     /// The deployable model.

@@ -129,6 +129,9 @@ pub fn run(
 ) -> Result<Ending, TrainError> {
     let mut position =
         Position { stage: 0, draws: 0, counters: learner.counters(), metrics_bytes: 0, milestone: false };
+    if !folder.config().exists() {
+        config.write(&folder.config())?;
+    }
     checkpoint::sweep(&folder.state())?;
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();

@@ -87,6 +87,7 @@ impl RunArguments {
     fn train(&self, ask: Ask, weights: Option<&Path>) -> anyhow::Result<Outcome> {
         let data = Dataset::open(&self.data)?;
         let device = self.device.open()?;
+        weights.map_or(Ok(()), |weights| self.require_elsewhere(weights))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| make_learner(config, &device, weights);
         let conduct = self.conduct(&device)?;
@@ -96,6 +97,21 @@ impl RunArguments {
         let ending = scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
+    }
+
+    /// Refuses weights that the run would write over.
+    fn require_elsewhere(&self, weights: &Path) -> anyhow::Result<()> {
+        let inside = match (weights.canonicalize(), self.out.canonicalize()) {
+            (Ok(weights), Ok(out)) => weights.starts_with(out),
+            // A folder that is not there yet holds nothing.
+            _ => false,
+        };
+        let (weights, out) = (weights.display(), self.out.display());
+        anyhow::ensure!(
+            !inside,
+            "{weights} lies in {out}, and the run would write over it: name another folder with --out"
+        );
+        Ok(())
     }
 
     /// The configuration of the run in the folder, which must be what is asked for; or a new one.
@@ -109,9 +125,7 @@ impl RunArguments {
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
         if !path.exists() {
-            let config = scope_train::plan(ask, data, make, threads)?;
-            config.write(&path)?;
-            return Ok(config);
+            return Ok(scope_train::plan(ask, data, make, threads)?);
         }
         let begun = RunConfig::read(&path)?;
         // Nothing is timed again: what fitted into the minutes was decided when the run began.
