@@ -5,7 +5,7 @@ use std::path::Path;
 use scope_data::{Dataset, Origin, write_whole};
 use scope_model::{Adapted, Architecture, DecoderConfig, Training, View};
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use serde_json::{Value, json};
 
 use crate::{error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
 
@@ -180,8 +180,8 @@ impl RunConfig {
         if self.length == now.length && matches!(now.length, Length::Minutes(_)) {
             now.stages.clone_from(&self.stages);
         }
-        let tables = [self, &now].map(|config| Table::try_from(config).unwrap_or_default());
-        match difference(&Value::Table(tables[0].clone()), &Value::Table(tables[1].clone()), "") {
+        // Not as TOML: its whole numbers end below the largest seeds.
+        match difference(&json!(self), &json!(now), "") {
             None => Ok(()),
             Some((key, before, now)) => {
                 Err(TrainError::Changed { folder: folder.to_owned(), key, before, now })
@@ -192,7 +192,7 @@ impl RunConfig {
 
 /// The first key under which two values differ, with both of them.
 fn difference(before: &Value, now: &Value, key: &str) -> Option<(String, String, String)> {
-    if let (Value::Table(before), Value::Table(now)) = (before, now) {
+    if let (Value::Object(before), Value::Object(now)) = (before, now) {
         let nothing = Value::String("(nothing)".to_owned());
         let keys = before.keys().chain(now.keys().filter(|name| !before.contains_key(*name)));
         return keys.into_iter().find_map(|name| {
@@ -201,4 +201,52 @@ fn difference(before: &Value, now: &Value, key: &str) -> Option<(String, String,
         });
     }
     (before != now).then(|| (key.to_owned(), before.to_string(), now.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_model::Preset;
+
+    use super::*;
+
+    fn config(seed: u64, settings: &[&str]) -> RunConfig {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        RunConfig {
+            pde: "poisson".to_owned(),
+            seed,
+            log_every: 1,
+            length: Length::Draws(320),
+            stages: Vec::new(),
+            data: DataIdentity { blake3: "some".to_owned(), records: 10, generated: true },
+            model: Preset::Tiny.config(32).into(),
+            recipe: Recipe::resolve("fo", &settings).unwrap(),
+            from: None,
+            adapt: None,
+        }
+    }
+
+    #[test]
+    fn what_has_changed_is_named_whatever_the_seed() {
+        for seed in [3, 1 << 63, u64::MAX] {
+            let begun = config(seed, &[]);
+            let refused =
+                |now: &RunConfig| begun.require_same(now, Path::new("run")).unwrap_err().to_string();
+            begun.require_same(&begun, Path::new("run")).unwrap();
+            let message = refused(&config(seed, &["peak_rate=1e-3"]));
+            assert!(message.contains("was begun with recipe.peak_rate = 0.000125"), "{message}");
+            let message = refused(&config(seed - 1, &[]));
+            assert!(message.contains(&format!("was begun with seed = {seed}")), "{message}");
+            let data = DataIdentity { records: 11, ..begun.data.clone() };
+            let message = refused(&RunConfig { data, ..begun.clone() });
+            assert!(message.contains("was begun with data.records = 10"), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_largest_seeds_are_written_and_read() {
+        let root = tempfile::tempdir().unwrap();
+        let (path, begun) = (root.path().join("config.toml"), config(u64::MAX, &[]));
+        begun.write(&path).unwrap();
+        assert_eq!(RunConfig::read(&path).unwrap(), begun);
+    }
 }
