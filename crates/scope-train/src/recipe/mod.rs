@@ -146,6 +146,12 @@ impl StageRecipe {
                 "{name}.objective has weights {weights:?}: none may be negative, and one must be above zero"
             )));
         }
+        let spread = self.objective.spread;
+        if !(spread.is_finite() && spread >= 0.0) {
+            return Err(TrainError::Recipe(format!(
+                "{name}.objective.spread = {spread} must be a finite number that is not negative"
+            )));
+        }
         if !(self.epochs.is_finite() && self.epochs > 0.0) {
             return Err(TrainError::Recipe(format!("{name}.epochs = {} must be positive", self.epochs)));
         }
@@ -193,6 +199,24 @@ mod tests {
         assert!(refused(&["batch=many"]).contains("batch"));
         assert!(refused(&["batch=0"]).contains("must be positive"));
         assert!(refused(&["main.objective.field=-1"]).contains("main.objective"));
+        let numbers = [
+            "peak_rate",
+            "floor_rate",
+            "warmup_epochs",
+            "weight_decay",
+            "main.epochs",
+            "main.objective.field",
+            "main.objective.spread",
+            "pretrain.objective.spread",
+        ];
+        for key in numbers {
+            for value in ["nan", "inf", "-inf", "-1"] {
+                let last = key.rsplit('.').next().unwrap();
+                let message = refused(&[&format!("{key}={value}")]);
+                assert!(message.contains(last) || message.contains("objective"), "{key}={value}: {message}");
+            }
+        }
+        assert!(refused(&["momentum=[0.9, nan]"]).contains("momentum"));
         assert!(
             Recipe::resolve("fool", &[])
                 .unwrap_err()
