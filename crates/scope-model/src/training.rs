@@ -29,13 +29,32 @@ pub struct Training {
 }
 
 impl Training {
+    /// Examples seen by any part of the model: those of a replacement decoder, and those of its backbone before it.
+    pub fn taken(&self) -> u64 {
+        self.draws + self.backbone().map_or(0, Self::taken)
+    }
+
+    /// The time that all parts of the model were given, if the length of each training was a time.
+    fn minutes_taken(&self) -> Option<f64> {
+        match self.backbone() {
+            Some(backbone) => backbone.minutes_taken().zip(self.minutes).map(|(before, own)| before + own),
+            None => self.minutes,
+        }
+    }
+
+    /// The training of the backbone, if only a replacement decoder was trained.
+    fn backbone(&self) -> Option<&Self> {
+        self.adapted.as_deref().and_then(|adapted| adapted.base.as_ref())
+    }
+
     /// The same training where it went on from weights that another had left: draws and minutes are those of both.
     #[must_use]
     pub fn after(self, earlier: &Training) -> Self {
+        let before = earlier.taken();
         Self {
-            draws: earlier.draws + self.draws,
-            planned: earlier.draws + self.planned,
-            minutes: earlier.minutes.zip(self.minutes).map(|(before, own)| before + own),
+            draws: before + self.draws,
+            planned: before + self.planned,
+            minutes: earlier.minutes_taken().zip(self.minutes).map(|(before, own)| before + own),
             from: Some(Box::new(earlier.clone())),
             ..self
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use scope_data::Dataset;
 use scope_engine::{Device, Params, Tensor};
-use scope_model::{Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer};
+use scope_model::{
+    Adapted, Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer, View,
+};
 use scope_pde::{Pde, Split};
 use scope_train::{Ask, Conduct, Earlier, Learner, Length, Recipe, RunConfig, RunFolder};
 use small_set::{Quiet, make};
@@ -118,6 +120,32 @@ fn draws_minutes_and_batches_follow_the_earlier_ones() {
     assert_eq!(training.from.as_deref(), Some(&trained()));
     let third = RunConfig { from: Some(Earlier { weights: "x".into(), trained: Some(training) }), ..config };
     assert_eq!((third.training(0).draws, third.training(0).minutes), (1048, Some(7.0)));
+}
+
+#[test]
+fn an_adapted_model_has_its_backbones_training_too() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let adapted = |base: Training| {
+        let adapted = Some(Box::new(Adapted { view: View::Sparse, base: Some(base) }));
+        Training { draws: 320, planned: 320, minutes: Some(1.0), adapted, ..trained() }
+    };
+    for (weights, draws, minutes) in
+        [(adapted(trained()), 1320, 4.0), (adapted(adapted(trained())), 1640, 5.0)]
+    {
+        assert_eq!(weights.taken(), draws);
+        let from = Earlier { weights: "some".to_owned(), trained: Some(weights) };
+        let mut config = config(&data, "fo", sizes().into(), Some(from));
+        config.length = Length::Minutes(2.0);
+        assert_eq!(
+            config.first_batch(),
+            draws.div_ceil(16),
+            "masks of the backbone's training are not repeated"
+        );
+        let training = config.training(48);
+        assert_eq!((training.draws, training.planned), (draws + 48, draws + 160));
+        assert_eq!((training.taken(), training.minutes), (draws + 48, Some(minutes + 2.0)));
+    }
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl RunConfig {
     /// sees other masks than that did.
     pub fn first_batch(&self) -> u64 {
         let earlier = self.from.as_ref().and_then(|from| from.trained.as_ref());
-        earlier.map_or(0, |trained| trained.draws.div_ceil(self.recipe.batch as u64))
+        earlier.map_or(0, |trained| trained.taken().div_ceil(self.recipe.batch as u64))
     }
 
     /// How a model came to be that has taken so many draws.

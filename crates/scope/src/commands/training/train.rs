@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use scope_data::Dataset;
-use scope_model::{About, Preset, WeightFile, WeightKind};
+use scope_model::{About, Preset, Training, WeightFile, WeightKind};
 use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
 
@@ -71,7 +71,7 @@ impl Start {
 
     /// What is gone on from, in a sentence.
     fn describe(&self) -> String {
-        let draws = self.earlier.trained.as_ref().map_or(0, |trained| trained.draws);
+        let draws = self.earlier.trained.as_ref().map_or(0, Training::taken);
         let rounded = match self.kind {
             WeightKind::Int8 => {
                 "; they were rounded to eight bits, and training goes on from the rounded ones"
