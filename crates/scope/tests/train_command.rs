@@ -196,6 +196,26 @@ fn a_run_goes_on_from_weights_and_says_so() {
     );
 }
 
+#[test]
+fn the_model_inside_the_program_can_be_gone_on_from_and_adapted() {
+    let place = Place(tempfile::tempdir().unwrap());
+    place.succeed(&["data", "generate", "poisson", "--count", "4", "--out", "data"]);
+    // Away from the checkout the program finds no folder of models.
+    fs::copy(env!("CARGO_BIN_EXE_scope"), place.path("alone")).unwrap();
+    let alone = |arguments: &[&str]| {
+        let mut command = Command::new(place.path("alone"));
+        let more = ["--data", "data", "--set", "batch=2", "--draws", "2"];
+        command.args(arguments).args(more).current_dir(place.0.path()).env_remove("SCOPE_MODELS");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = alone(&["train", "--pde", "poisson", "--recipe", "fo", "--from", "poisson", "--out", "on"]);
+    assert!(said.contains("going on from poisson (inside this program) after"), "{said}");
+    let said = alone(&["adapt", "--base", "poisson", "--head", "1m", "--out", "sp"]);
+    assert!(said.contains("head on poisson (inside this program)"), "{said}");
+}
+
 /// Waits until a file exists and has more than some lines.
 fn wait_for_lines(path: &Path, lines: usize) {
     let begin = Instant::now();

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
-use scope_model::{Head, View, WeightFile};
+use scope_model::{Head, View};
 use scope_train::{AdaptConfig, Ask, Recipe};
 
-use super::{RunArguments, require_same_problem};
-use crate::commands::{Outcome, head_names, models::weight_file};
+use super::{RunArguments, weights::Weights};
+use crate::commands::{Outcome, head_names};
 use crate::terminal::say;
 
 /// What `--help` ends with.
@@ -46,13 +45,12 @@ pub(crate) struct AdaptCommand {
 
 impl AdaptCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let path = weight_file(&self.base)?;
-        let about = WeightFile::read(&path)?.about;
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let base = Weights::read(&self.base)?;
+        let about = &base.file.about;
         anyhow::ensure!(
             about.config.scope().is_some(),
             "{} is of kind {}, and only a scope model has a decoder to replace",
-            path.display(),
+            base.shown,
             about.config.name()
         );
         let recipe = Recipe::resolve("fo", &[])?.for_head().with_settings(&self.run.settings)?;
@@ -60,7 +58,6 @@ impl AdaptCommand {
             Seen::Sparse => View::Sparse,
             Seen::Complete => View::Complete,
         };
-        let base = blake3::hash(&bytes).to_string();
         let ask = Ask {
             recipe,
             model: about.config.clone(),
@@ -69,18 +66,15 @@ impl AdaptCommand {
             log_every: self.run.log_every,
             from: None,
             adapt: Some(AdaptConfig {
-                base,
+                base: base.hash.clone(),
                 trained: about.training.clone(),
                 view,
                 head: self.head.config(),
             }),
         };
         let data = scope_data::Dataset::open(&self.run.data)?;
-        require_same_problem(&about, &path, &data, &self.run.data)?;
-        say(&format!("training a {} head on {}", self.head.name(), path.display()));
-        let outcome = self.run.train(ask, Some(&path))?;
-        let after = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        anyhow::ensure!(after == bytes, "{} has changed while its head was trained", path.display());
-        Ok(outcome)
+        base.require_same_problem(&data, &self.run.data)?;
+        say(&format!("training a {} head on {}", self.head.name(), base.shown));
+        self.run.train(ask, Some(&base))
     }
 }

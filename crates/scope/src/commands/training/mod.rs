@@ -4,15 +4,15 @@ mod adapt;
 mod live;
 mod spot;
 mod train;
+mod weights;
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use scope_data::{Dataset, write_whole};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
-use scope_model::{About, FieldModel};
 use scope_train::{
     Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
 };
@@ -24,6 +24,7 @@ pub(crate) use train::TrainCommand;
 use super::{Outcome, device::DeviceArguments};
 use crate::terminal::{grouped, say};
 use live::Live;
+use weights::Weights;
 
 /// What training and adaptation have in common.
 #[derive(Debug, Args)]
@@ -82,12 +83,12 @@ impl RunArguments {
         Ok(Conduct { threads, save_every, keep: self.keep, milestones: self.milestones })
     }
 
-    /// Plans the run, or takes up the one in the folder, and trains. `weights` is the file it begins with: the base of an
+    /// Plans the run, or takes up the one in the folder, and trains. `weights` is what it begins with: the base of an
     /// adaptation, or what it goes on from.
-    fn train(&self, ask: Ask, weights: Option<&Path>) -> anyhow::Result<Outcome> {
+    fn train(&self, ask: Ask, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
         let data = Dataset::open(&self.data)?;
         let device = self.device.open()?;
-        weights.map_or(Ok(()), |weights| self.require_elsewhere(weights))?;
+        weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| make_learner(config, &device, weights);
         let conduct = self.conduct(&device)?;
@@ -97,21 +98,6 @@ impl RunArguments {
         let ending = scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
-    }
-
-    /// Refuses weights that the run would write over.
-    fn require_elsewhere(&self, weights: &Path) -> anyhow::Result<()> {
-        let inside = match (weights.canonicalize(), self.out.canonicalize()) {
-            (Ok(weights), Ok(out)) => weights.starts_with(out),
-            // A folder that is not there yet holds nothing.
-            _ => false,
-        };
-        let (weights, out) = (weights.display(), self.out.display());
-        anyhow::ensure!(
-            !inside,
-            "{weights} lies in {out}, and the run would write over it: name another folder with --out"
-        );
-        Ok(())
     }
 
     /// The configuration of the run in the folder, which must be what is asked for; or a new one.
@@ -143,35 +129,14 @@ impl RunArguments {
     }
 }
 
-/// A run's learner, with the weights of a file if it begins with some.
+/// A run's learner, with the weights that it begins with, if any.
 fn make_learner(
     config: &RunConfig,
     device: &Device,
-    weights: Option<&Path>,
+    weights: Option<&Weights>,
 ) -> Result<Box<dyn Learner>, TrainError> {
-    let weights = weights.map(|path| FieldModel::load(path, device)).transpose()?;
-    scope_train::learner(config, device, weights.map(|(model, _)| model.params))
-}
-
-/// Refuses a set of another problem, grid or normalisation than weights were trained on.
-fn require_same_problem(about: &About, weights: &Path, data: &Dataset, shown: &Path) -> anyhow::Result<()> {
-    let meta = data.meta();
-    let (weights, shown) = (weights.display(), shown.display());
-    let resolution = about.config.resolution();
-    anyhow::ensure!(
-        meta.pde == about.pde && meta.resolution == resolution,
-        "{shown} holds {} on a grid of {}, and {weights} is of {} on one of {resolution}: problem and grid must be the same",
-        meta.pde.name(),
-        meta.resolution,
-        about.pde.name(),
-    );
-    anyhow::ensure!(
-        meta.constants() == about.constants,
-        "{shown} has the normalisation {:?}, and {weights} was trained with {:?}: they must be the same",
-        meta.constants(),
-        about.constants
-    );
-    Ok(())
+    let params = weights.map(|weights| weights.params(device)).transpose()?;
+    scope_train::learner(config, device, params)
 }
 
 /// Says how a run ended, and draws its curves.

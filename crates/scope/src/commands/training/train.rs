@@ -1,16 +1,15 @@
 //! `scope train`: a model from data.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use scope_data::Dataset;
-use scope_model::{About, Preset, Training, WeightFile, WeightKind};
+use scope_model::{Preset, Training, WeightKind};
 use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
 
-use super::{RunArguments, make_learner, require_same_problem};
-use crate::commands::{NetworkChoice, Outcome, models::weight_file, network_names, pde_names};
+use super::{RunArguments, make_learner, weights::Weights};
+use crate::commands::{NetworkChoice, Outcome, network_names, pde_names};
 use crate::terminal::{grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -50,36 +49,14 @@ pub(crate) struct TrainCommand {
     run: RunArguments,
 }
 
-/// Weights to go on from.
-struct Start {
-    path: PathBuf,
-    about: About,
-    kind: WeightKind,
-    earlier: Earlier,
-}
-
-impl Start {
-    fn read(text: &Path) -> anyhow::Result<Self> {
-        let path = weight_file(text)?;
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let weights = blake3::hash(&bytes).to_string();
-        let file = WeightFile::parse(&path, bytes)?;
-        let (kind, about) = (file.kind()?, file.about);
-        let earlier = Earlier { weights, trained: about.training.clone() };
-        Ok(Self { path, about, kind, earlier })
-    }
-
-    /// What is gone on from, in a sentence.
-    fn describe(&self) -> String {
-        let draws = self.earlier.trained.as_ref().map_or(0, Training::taken);
-        let rounded = match self.kind {
-            WeightKind::Int8 => {
-                "; they were rounded to eight bits, and training goes on from the rounded ones"
-            }
-            WeightKind::F32 | WeightKind::Bf16 | WeightKind::Int16 => "",
-        };
-        format!("going on from {} after {} draws{rounded}", self.path.display(), grouped(draws as usize))
-    }
+/// What is gone on from, in a sentence.
+fn describe(start: &Weights) -> anyhow::Result<String> {
+    let draws = start.file.about.training.as_ref().map_or(0, Training::taken);
+    let rounded = match start.file.kind()? {
+        WeightKind::Int8 => "; they were rounded to eight bits, and training goes on from the rounded ones",
+        WeightKind::F32 | WeightKind::Bf16 | WeightKind::Int16 => "",
+    };
+    Ok(format!("going on from {} after {} draws{rounded}", start.shown, grouped(draws as usize)))
 }
 
 impl TrainCommand {
@@ -93,17 +70,16 @@ impl TrainCommand {
             meta.pde.name(),
             self.pde.name()
         );
-        let start = self.from.as_deref().map(Start::read).transpose()?;
-        if let Some(Start { path, about, .. }) = &start {
-            require_same_problem(about, path, &data, &self.run.data)?;
+        let start = self.from.as_deref().map(Weights::read).transpose()?;
+        if let Some(start) = &start {
+            start.require_same_problem(&data, &self.run.data)?;
         }
         let ask = self.ask(start.as_ref(), meta.resolution)?;
-        let weights = start.as_ref().map(|start| start.path.as_path());
         if self.dry_run {
-            return self.show_plan(ask, &data, weights);
+            return self.show_plan(ask, &data, start.as_ref());
         }
         if let Some(start) = &start {
-            say(&start.describe());
+            say(&describe(start)?);
         }
         say(&format!(
             "training {} on {} records of {} with {}",
@@ -112,7 +88,7 @@ impl TrainCommand {
             self.pde.name(),
             ask.recipe.name
         ));
-        self.run.train(ask, weights)
+        self.run.train(ask, start.as_ref())
     }
 
     /// The network that was named, or the paper's.
@@ -121,9 +97,9 @@ impl TrainCommand {
     }
 
     /// What is asked for: the network of the weights to go on from, or the one named.
-    fn ask(&self, start: Option<&Start>, resolution: usize) -> anyhow::Result<Ask> {
+    fn ask(&self, start: Option<&Weights>, resolution: usize) -> anyhow::Result<Ask> {
         let named = || self.network().architecture(resolution);
-        let model = start.map_or_else(named, |start| start.about.config.clone());
+        let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
         let usual = if model.scope().is_some() { "full" } else { "operator" };
         Ok(Ask {
@@ -132,13 +108,16 @@ impl TrainCommand {
             length: self.run.length(),
             seed: self.run.seed,
             log_every: self.run.log_every,
-            from: start.map(|start| start.earlier.clone()),
+            from: start.map(|start| Earlier {
+                weights: start.hash.clone(),
+                trained: start.file.about.training.clone(),
+            }),
             adapt: None,
         })
     }
 
     /// Prints what would be trained.
-    fn show_plan(&self, ask: Ask, data: &Dataset, weights: Option<&Path>) -> anyhow::Result<Outcome> {
+    fn show_plan(&self, ask: Ask, data: &Dataset, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
         let device = self.run.device.open()?;
         let make = |config: &_| make_learner(config, &device, weights);
         let config = scope_train::plan(ask, data, &make, 1)?;

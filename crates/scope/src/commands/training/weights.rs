@@ -1,0 +1,113 @@
+//! The weights that a run begins with.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use scope_data::Dataset;
+use scope_engine::{Device, Params};
+use scope_model::{FieldModel, ModelError, WeightFile};
+
+use crate::commands::models::catalogue;
+
+/// A weight file, read once: its hash, what it says and its parameters are all of the same bytes, whatever becomes of the
+/// file meanwhile.
+pub(super) struct Weights {
+    /// BLAKE3 of the bytes.
+    pub(super) hash: String,
+    pub(super) file: WeightFile,
+    /// Where the file is, unless it is inside the program.
+    path: Option<PathBuf>,
+    /// Where it is, for people.
+    pub(super) shown: String,
+}
+
+impl Weights {
+    /// Reads the weights of a run, a file or a model's name.
+    pub(super) fn read(text: &Path) -> anyhow::Result<Self> {
+        let name = text.to_string_lossy();
+        let found = catalogue().find(&name)?;
+        let Some(path) = found.path().map(Path::to_owned) else {
+            let shown = format!("{name} ({})", found.shown());
+            return Ok(Self { hash: found.hash()?, file: found.open()?, path: None, shown });
+        };
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let hash = blake3::hash(&bytes).to_string();
+        let (file, shown) = (WeightFile::parse(&path, bytes)?, path.display().to_string());
+        Ok(Self { hash, file, path: Some(path), shown })
+    }
+
+    /// The parameters, on a device.
+    pub(super) fn params(&self, device: &Device) -> Result<Params, ModelError> {
+        let mut model = FieldModel::zeros(self.file.about.config.clone(), device)?;
+        self.file.fill(&mut model.params)?;
+        Ok(model.params)
+    }
+
+    /// Refuses weights that a run in this folder would write over.
+    pub(super) fn require_outside(&self, out: &Path) -> anyhow::Result<()> {
+        let inside = match (self.path.as_ref().map(|path| path.canonicalize()), out.canonicalize()) {
+            (Some(Ok(path)), Ok(out)) => path.starts_with(out),
+            // A folder that is not there yet holds nothing, and a program no folder.
+            _ => false,
+        };
+        let (shown, out) = (&self.shown, out.display());
+        anyhow::ensure!(
+            !inside,
+            "{shown} lies in {out}, and the run would write over it: name another folder with --out"
+        );
+        Ok(())
+    }
+
+    /// Refuses a set of another problem, grid or normalisation than they were trained on.
+    pub(super) fn require_same_problem(&self, data: &Dataset, set: &Path) -> anyhow::Result<()> {
+        let (meta, about) = (data.meta(), &self.file.about);
+        let (shown, set) = (&self.shown, set.display());
+        let resolution = about.config.resolution();
+        anyhow::ensure!(
+            meta.pde == about.pde && meta.resolution == resolution,
+            "{set} holds {} on a grid of {}, and {shown} is of {} on one of {resolution}: problem and grid must be the same",
+            meta.pde.name(),
+            meta.resolution,
+            about.pde.name(),
+        );
+        anyhow::ensure!(
+            meta.constants() == about.constants,
+            "{set} has the normalisation {:?}, and {shown} was trained with {:?}: they must be the same",
+            meta.constants(),
+            about.constants
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_data::{Constants, Scaling};
+    use scope_model::{About, Architecture, Preset, WeightKind};
+    use scope_pde::Pde;
+
+    use super::*;
+
+    /// Writes the model of a seed, and gives its parameters.
+    fn write(path: &Path, seed: u64) -> Vec<f32> {
+        let config: Architecture = Preset::Tiny.config(32).into();
+        let model = FieldModel::initial(config.clone(), seed, &Device::cpu(1)).unwrap();
+        let plain = Scaling { mean: 0.0, sigma: 1.0 };
+        let constants = Constants { a: plain, u: plain };
+        let about = About { pde: Pde::Poisson, constants, config, training: None };
+        model.save(path, &about, WeightKind::F32).unwrap();
+        model.params.flat().to_vec().unwrap()
+    }
+
+    #[test]
+    fn weights_stay_what_they_were_when_their_file_is_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x.safetensors");
+        let first = write(&path, 1);
+        let hash = blake3::hash(&std::fs::read(&path).unwrap()).to_string();
+        let weights = Weights::read(&path).unwrap();
+        assert!(write(&path, 2) != first);
+        assert_eq!(weights.hash, hash);
+        assert!(weights.params(&Device::cpu(1)).unwrap().flat().to_vec::<f32>().unwrap() == first);
+    }
+}
