@@ -183,6 +183,49 @@ fn the_model_is_written_before_older_checkpoints_are_removed() {
     assert_eq!(trained.draws, 40);
 }
 
+/// Asks to stop at once, and keeps what it is told.
+struct Told(Vec<String>);
+
+impl Observer for Told {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+    fn stop(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let ask = ask("fo", &[], None);
+    let straight = root.path().join("straight");
+    session(&straight, &data, &ask, 2, u64::MAX);
+    for (name, kept) in [("cut", Some(2)), ("lost", None)] {
+        let folder = root.path().join(name);
+        session(&folder, &data, &ask, 2, 5);
+        let metrics = folder.join("metrics.jsonl");
+        let whole = fs::read_to_string(&metrics).unwrap();
+        match kept {
+            // In the middle of the line after those.
+            Some(lines) => fs::write(&metrics, &whole[..whole.len() * (2 * lines + 1) / 10]).unwrap(),
+            None => fs::remove_file(&metrics).unwrap(),
+        }
+        let config = RunConfig::read(&folder.join("config.toml")).unwrap();
+        let mut learner = scope_train::learner(&config, &Device::cpu(1), None).unwrap();
+        let (open, mut told) = (RunFolder::open(&folder, true).unwrap(), Told(Vec::new()));
+        scope_train::run(&open, &config, &data, &mut *learner, CONDUCT, &mut told).unwrap();
+        drop(open);
+        assert!(told.0.len() == 1 && told.0[0].contains("some lines are lost"), "{:?}", told.0);
+        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+        assert_eq!(Line::read_all(&metrics).unwrap().len(), 35 + kept.unwrap_or(0));
+        let [own, other] = [&folder, &straight].map(|run| fs::read(run.join("model.safetensors")).unwrap());
+        assert!(own == other, "{name}");
+    }
+}
+
 #[test]
 fn damaged_checkpoints_are_refused() {
     let root = tempfile::tempdir().unwrap();

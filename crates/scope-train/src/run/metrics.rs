@@ -4,12 +4,13 @@
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
-    io::{BufWriter, Seek, SeekFrom, Write},
+    io::{BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
+use super::Observer;
 use crate::{error::TrainError, step::Measured};
 
 /// One line.
@@ -69,6 +70,13 @@ impl Line {
     }
 }
 
+/// The length of a file up to the end of its last whole line.
+fn whole_lines(file: &mut File) -> std::io::Result<u64> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))
+}
+
 /// The file, open for appending.
 pub(crate) struct Metrics {
     path: PathBuf,
@@ -77,18 +85,24 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Opens the file and cuts it to the length it had at the checkpoint that the run goes on from.
-    pub(crate) fn open(path: &Path, bytes: u64) -> Result<Self, TrainError> {
+    /// Opens the file and cuts it to the length it had at the checkpoint that the run goes on from. It is a log, and nothing
+    /// is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
+    pub(crate) fn open(path: &Path, saved: u64, observer: &mut dyn Observer) -> Result<Self, TrainError> {
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .open(path)
             .map_err(TrainError::io("open", path))?;
         let length = file.metadata().map_err(TrainError::io("read", path))?.len();
-        if length < bytes {
-            let problem = format!("it has {length} bytes, but had {bytes} when the state was saved");
-            return Err(TrainError::malformed(path, problem));
+        let mut bytes = saved;
+        if length < saved {
+            bytes = whole_lines(&mut file).map_err(TrainError::io("read", path))?;
+            let shown = path.display();
+            observer.alarm(&format!(
+                "{shown} has {length} bytes, but had {saved} when the state was saved: some lines are lost, and training goes on without them"
+            ));
         }
         file.set_len(bytes)
             .and_then(|()| file.seek(SeekFrom::Start(bytes)))

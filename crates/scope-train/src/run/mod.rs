@@ -143,7 +143,7 @@ pub fn run(
             return complete(folder, &Deployed::of(learner, config, data, position.draws)?);
         }
     }
-    let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes)?;
+    let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes, observer)?;
     let events = EventFile::create(folder.path())?;
     let saved = Instant::now();
     Session { folder, config, data, conduct, metrics, events, position, saved, watch: Watch::default() }

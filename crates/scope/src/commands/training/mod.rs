@@ -22,7 +22,7 @@ pub(crate) use spot::train_on_the_spot;
 pub(crate) use train::TrainCommand;
 
 use super::{Outcome, device::DeviceArguments};
-use crate::terminal::{grouped, say};
+use crate::terminal::{grouped, say, warn};
 use live::Live;
 use weights::Weights;
 
@@ -153,7 +153,7 @@ fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Res
         }
         Ending::WasFinished => {
             draw_curves(folder)?;
-            say(&format!("{shown} is finished: {total} draws; only its curves were missing"));
+            say(&format!("{shown} is finished: {total} draws; its curves were missing"));
         }
         Ending::ModelWritten => {
             draw_curves(folder)?;
@@ -171,9 +171,15 @@ fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Res
     Ok(Outcome::Success)
 }
 
-/// Writes `curves.svg` from `metrics.jsonl`.
+/// Writes `curves.svg` from `metrics.jsonl`. A log that cannot be read costs the curves, not the run.
 fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
-    let lines = Line::read_all(&folder.metrics())?;
+    let lines = match Line::read_all(&folder.metrics()) {
+        Ok(lines) => lines,
+        Err(error) => {
+            warn(&format!("no curves are drawn: {error}"));
+            return Ok(());
+        }
+    };
     let series = |name: String, value: &dyn Fn(&Line) -> Option<f64>| Curve {
         name,
         points: lines.iter().filter_map(|line| Some((line.draws as f64, value(line)?))).collect(),
