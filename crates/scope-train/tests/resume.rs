@@ -61,6 +61,17 @@ fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
 
 /// Trains until it is finished or has taken `steps` steps; a fresh process would do the same.
 fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
+    conducted(CONDUCT, folder, data, ask, threads, steps)
+}
+
+fn conducted(
+    conduct: Conduct,
+    folder: &Path,
+    data: &Dataset,
+    ask: &Ask,
+    threads: usize,
+    steps: u64,
+) -> Ending {
     let device = Device::cpu(threads);
     let make = |config: &RunConfig| {
         let begins = config.adapt.is_some() || config.from.is_some();
@@ -70,7 +81,7 @@ fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64)
     let folder = RunFolder::open(folder, true).unwrap();
     let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
     let mut learner = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut *learner, CONDUCT, &mut StopAfter(steps)).unwrap()
+    scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut StopAfter(steps)).unwrap()
 }
 
 /// Everything a run leaves that must not depend on how it was run.
@@ -139,6 +150,23 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
     assert_eq!(trained(&milestone(&folder, 120)), (120, 160));
     assert_eq!(trained(&folder.join("model.safetensors")), (160, 160));
     assert!(!milestone(&folder, 160).exists(), "the end is model.safetensors");
+}
+
+#[test]
+fn the_checkpoint_that_a_run_goes_on_from_becomes_the_milestone_that_it_is() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let ([straight, asked_later], ask) =
+        (["straight", "later"].map(|name| root.path().join(name)), ask("fo", &[], None));
+    session(&straight, &data, &ask, 2, u64::MAX);
+    // Forty draws, when nobody has asked for milestones.
+    let without = Conduct { milestones: 0, ..CONDUCT };
+    assert_eq!(conducted(without, &asked_later, &data, &ask, 2, 10), Ending::Interrupted);
+    assert!(!milestone(&asked_later, 40).exists());
+    assert_eq!(session(&asked_later, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert!(left_behind(&straight) == left_behind(&asked_later));
+    let kept = |run: &Path| fs::read(run.join(format!("state/{:015}/checkpoint.json", 40))).unwrap();
+    assert!(kept(&straight) == kept(&asked_later), "its checkpoint is kept for good");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
-use scope_data::StagedFolder;
+use scope_data::{StagedFolder, write_whole};
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -61,22 +61,40 @@ pub(crate) struct Checkpoint {
     bytes: Vec<u8>,
 }
 
-/// Writes a checkpoint beside the others.
+/// Writes a checkpoint beside the others. One that is there stays, and becomes a milestone if this is one.
 pub(crate) fn save(folder: &Path, learner: &dyn Learner, position: &Position) -> Result<(), TrainError> {
     fs::create_dir_all(folder).map_err(TrainError::io("create", folder))?;
     let destination = folder.join(numbered(position.draws));
     if destination.join(MARKER).exists() {
-        return Ok(());
+        return if position.milestone { keep(&destination) } else { Ok(()) };
     }
     let staged = StagedFolder::create(&destination)?;
     let state = serialise(learner).map_err(|problem| TrainError::malformed(&destination, problem))?;
     staged.write(STATE, &state)?;
-    let (blake3, check) = (blake3::hash(&state).to_string(), check_of(position));
-    let marker = Marker { format: FORMAT, position: position.clone(), blake3, check };
-    let text =
-        serde_json::to_vec_pretty(&marker).map_err(|e| TrainError::malformed(&destination, e.to_string()))?;
-    staged.write(MARKER, &text)?;
+    let marker = Marker::new(position.clone(), blake3::hash(&state).to_string());
+    staged.write(MARKER, &marker.text(&destination)?)?;
     Ok(staged.finish()?)
+}
+
+/// Makes a checkpoint a milestone.
+fn keep(folder: &Path) -> Result<(), TrainError> {
+    let Marker { position, blake3, .. } = read_marker(folder)?;
+    if position.milestone {
+        return Ok(());
+    }
+    let marker = Marker::new(Position { milestone: true, ..position }, blake3);
+    Ok(write_whole(&folder.join(MARKER), &marker.text(folder)?)?)
+}
+
+impl Marker {
+    fn new(position: Position, blake3: String) -> Self {
+        let check = check_of(&position);
+        Self { format: FORMAT, position, blake3, check }
+    }
+
+    fn text(&self, folder: &Path) -> Result<Vec<u8>, TrainError> {
+        serde_json::to_vec_pretty(self).map_err(|error| TrainError::malformed(folder, error.to_string()))
+    }
 }
 
 fn check_of(position: &Position) -> String {

@@ -170,6 +170,10 @@ impl Session<'_> {
         let first = self.config.first_batch() + self.position.draws / batch;
         let mut feed =
             Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
+        if !self.position.milestone && self.at_milestone(batch) {
+            // The checkpoint that the run goes on from was none when it was written: nobody had asked for milestones.
+            self.save(learner, true)?;
+        }
         while self.position.draws < self.config.total() {
             if observer.stop() {
                 self.save(learner, false)?;
@@ -229,12 +233,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Whether the draw that was just taken completes one of the evenly spaced parts of the run.
+    /// Whether the draws so far have just completed one of the evenly spaced parts of the run.
     fn at_milestone(&self, batch: u64) -> bool {
         let part = |draws: u64| {
             u128::from(draws) * u128::from(self.conduct.milestones) / u128::from(self.config.total())
         };
-        part(self.position.draws) > part(self.position.draws - batch)
+        part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
 
     /// Puts away state and model after a step.
