@@ -3,6 +3,8 @@
 mod commands;
 mod terminal;
 
+#[cfg(unix)]
+use std::sync::Arc;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -51,7 +53,17 @@ fn color(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     choice.unwrap_or(ColorChoice::Auto)
 }
 
+/// Lets a write beyond the largest file that is allowed (`ulimit -f`) fail as on a full disk, with an error that names the
+/// file: by default the signal ends the program without a word.
+#[cfg(unix)]
+fn survive_large_files() {
+    // Without it the program works as well, but for that error.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    survive_large_files();
     let matches = Program::command().color(color(std::env::args_os())).get_matches();
     let program = match Program::from_arg_matches(&matches) {
         Ok(program) => program,
