@@ -313,6 +313,11 @@ fn bad_requests_are_refused_with_the_remedy() {
     let unknown = ["--recipe", "fo", "--draws", "16", "--set", "peak_rte=1"];
     place.refuse(&train("x", &unknown), 1, "did you mean \"peak_rate\"?");
     place.refuse(&train("x", &["--recipe", "fo", "--draws", "2"]), 1, "shorter than one batch");
+    for option in ["--minutes", "--epochs"] {
+        for length in ["inf", "nan", "0", "soon"] {
+            place.refuse(&train("x", &[option, length]), 2, "expected a finite number above zero");
+        }
+    }
     let changed = ["--recipe", "fo", "--draws", "16", "--resume", "--seed", "5"];
     place.refuse(&train("run", &changed), 1, "was begun with seed = 20260913");
     let both = ["--recipe", "fo", "--draws", "16", "--minutes", "1"];

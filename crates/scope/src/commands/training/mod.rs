@@ -26,6 +26,12 @@ use crate::terminal::{grouped, say, warn};
 use live::Live;
 use weights::Weights;
 
+/// Reads a length.
+fn positive(text: &str) -> Result<f64, String> {
+    let valid = |number: &f64| number.is_finite() && *number > 0.0;
+    text.parse().ok().filter(valid).ok_or_else(|| "expected a finite number above zero".to_owned())
+}
+
 /// What training and adaptation have in common.
 #[derive(Debug, Args)]
 struct RunArguments {
@@ -39,13 +45,13 @@ struct RunArguments {
     #[arg(long)]
     resume: bool,
     /// Length in passes over the data, in the main stage
-    #[arg(long, value_name = "N", group = "length")]
+    #[arg(long, value_name = "N", group = "length", value_parser = positive)]
     epochs: Option<f64>,
     /// Length in examples, all stages together
     #[arg(long, value_name = "N", group = "length")]
     draws: Option<u64>,
     /// Length as what fits into this time on this machine
-    #[arg(long, value_name = "M", group = "length")]
+    #[arg(long, value_name = "M", group = "length", value_parser = positive)]
     minutes: Option<f64>,
     /// Replace a value of the recipe
     #[arg(long = "set", value_name = "KEY=VALUE")]
