@@ -50,6 +50,17 @@ pub enum DataError {
     /// The destination already holds something.
     #[error("{} already exists and is not empty: name another folder with --out, or remove it first", .0.display())]
     Occupied(PathBuf),
+    /// The destination is an empty folder that cannot make way for the finished one.
+    #[error(
+        "{0} is an empty folder that cannot be replaced, as a mount point cannot; name a folder inside it, as in --out {0}/set: {source}",
+        path.display()
+    )]
+    Irreplaceable {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// Another process is writing the same destination.
     #[error("another process is writing {}: wait for it, or name another folder with --out", .0.display())]
     Busy(PathBuf),

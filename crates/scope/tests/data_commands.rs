@@ -122,6 +122,44 @@ fn failures_exit_with_1_and_name_the_file() {
     assert!(complaint("data merge full --out y").contains("holds no meta.json"));
 }
 
+/// A mount point, as a container's folder of results is one. Where tests may not mount, there is nothing to see.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_empty_mount_point_is_refused_before_any_work() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("out")).unwrap();
+    let mounted = |then: &str| {
+        let script = format!("mount -t tmpfs none out || exit 77; {then}");
+        let output =
+            Command::new("unshare").args(["-rm", "sh", "-c", &script]).current_dir(root.path()).output();
+        output.ok().filter(|output| output.status.success() || output.status.code() == Some(1))
+    };
+    let program = cargo_bin("scope").display().to_string();
+    let generate = format!("'{program}' data generate poisson --count 3 --resolution 32");
+    if let Some(output) = mounted(&format!("{generate} --out out; code=$?; ls -a . out; exit $code")) {
+        assert!(
+            stderr(&output).contains("name a folder inside it, as in --out out/set"),
+            "{}",
+            stderr(&output)
+        );
+        assert_eq!(output.status.code(), Some(1));
+        assert!(!stdout(&output).contains("partial"), "{}", stdout(&output));
+    }
+    if let Some(output) = mounted(&format!("{generate} --out out/set && ls out/set")) {
+        assert!(stdout(&output).contains("fields.npy"), "{}", stderr(&output));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_an_empty_folder_is_written_through() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", root.path().join("link")).unwrap();
+    succeed(root.path(), "data generate poisson --count 3 --resolution 32 --out link");
+    succeed(root.path(), "data info disk");
+}
+
 #[test]
 fn a_faulty_set_is_reported_and_exits_with_1() {
     let root = tempfile::tempdir().unwrap();

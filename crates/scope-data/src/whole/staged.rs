@@ -1,50 +1,16 @@
-//! Files and folders that appear whole or not at all.
+//! Folders that appear whole or not at all.
 
 use std::{
-    ffi::OsStr,
     fs::{self, File, OpenOptions},
-    io::Write,
+    io,
     path::{Path, PathBuf},
 };
 
+use super::{name_of, parent_of, scratch_beside, sync_folder, write_synced};
 use crate::error::DataError;
 
 /// The lock inside a folder under construction; only a folder that has one is ours to clear.
 const LOCK: &str = ".lock";
-
-/// Writes a file whole or not at all, replacing what was there.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let name = name_of(path)?;
-    let scratch = path.with_file_name(format!(".{}.{}.partial", name.display(), std::process::id()));
-    let renamed = write_synced(&scratch, bytes)
-        .and_then(|()| fs::rename(&scratch, path).map_err(DataError::io("write", path)));
-    if renamed.is_err() {
-        // The error that matters is the first one.
-        let _ = fs::remove_file(&scratch);
-    }
-    renamed?;
-    sync_folder(parent_of(path))
-}
-
-/// Writes a file and waits until it is durable.
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let written = File::create(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(DataError::io("write", path))
-}
-
-/// The last part of a path that is to be written.
-fn name_of(path: &Path) -> Result<&OsStr, DataError> {
-    let unnamed = || DataError::Request(format!("{} does not name anything to write", path.display()));
-    path.file_name().ok_or_else(unnamed)
-}
-
-/// The folder that a path is in.
-fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
 
 /// A folder being written beside its destination: `OUT.partial`, renamed to `OUT` when it is complete and
 /// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one.
@@ -58,23 +24,40 @@ pub struct StagedFolder {
 }
 
 impl StagedFolder {
-    /// Begins a folder. The destination may exist only if it is an empty folder.
+    /// Begins a folder. The destination may exist only if it is an empty folder that can be replaced, or a link to one:
+    /// what would fail in the end fails here, before any work.
     pub fn create(destination: &Path) -> Result<Self, DataError> {
+        let folder = followed(destination)?;
         require_vacant(destination)?;
-        let mut name = name_of(destination)?.to_owned();
+        let mut name = name_of(&folder)?.to_owned();
         name.push(".partial");
-        let partial = destination.with_file_name(name);
+        let partial = folder.with_file_name(name);
         if !partial.join(LOCK).exists() {
             require_vacant(&partial)?;
         }
-        fs::create_dir_all(&partial).map_err(DataError::io("create", &partial))?;
+        fs::create_dir_all(&partial).map_err(|source| match folder.exists() {
+            true => DataError::Irreplaceable { path: destination.to_owned(), source },
+            false => DataError::Io { action: "create", path: partial.clone(), source },
+        })?;
         let lock_path = partial.join(LOCK);
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
         let lock = lock.map_err(DataError::io("create", &lock_path))?;
         lock.try_lock().map_err(|_| DataError::Busy(destination.to_owned()))?;
-        let staged = Self { destination: destination.to_owned(), partial, lock: Some(lock), finished: false };
+        let staged = Self { destination: folder, partial, lock: Some(lock), finished: false };
         staged.clear()?;
+        staged.require_replaceable(destination)?;
         Ok(staged)
+    }
+
+    /// Refuses an empty destination that cannot be replaced, for instance a mount point; errors call it `named`. Only
+    /// trying tells: it is renamed and gets its name back, so that it stays what it is if the work fails.
+    fn require_replaceable(&self, named: &Path) -> Result<(), DataError> {
+        if !self.destination.exists() {
+            return Ok(());
+        }
+        let aside = scratch_beside(&self.destination)?;
+        let moved = fs::rename(&self.destination, &aside).and_then(|()| put_back(&aside, &self.destination));
+        moved.map_err(|source| DataError::Irreplaceable { path: named.to_owned(), source })
     }
 
     /// Removes what an earlier, killed process left.
@@ -126,6 +109,21 @@ impl Drop for StagedFolder {
     }
 }
 
+/// Gives an empty folder its name back; where the name was taken meanwhile, the folder is of no use.
+fn put_back(aside: &Path, destination: &Path) -> io::Result<()> {
+    fs::rename(aside, destination).inspect_err(|_| drop(fs::remove_dir(aside)))
+}
+
+/// The folder that a path names: what a link leads to, or the path itself.
+fn followed(path: &Path) -> Result<PathBuf, DataError> {
+    // Without a slash at its end, which would hide a link.
+    let path = path.with_file_name(name_of(path)?);
+    if path.is_symlink() {
+        return path.canonicalize().map_err(DataError::io("follow the link", &path));
+    }
+    Ok(path)
+}
+
 fn require_vacant(destination: &Path) -> Result<(), DataError> {
     let vacant = match fs::read_dir(destination) {
         Ok(mut entries) => entries.next().is_none(),
@@ -134,34 +132,9 @@ fn require_vacant(destination: &Path) -> Result<(), DataError> {
     if vacant { Ok(()) } else { Err(DataError::Occupied(destination.to_owned())) }
 }
 
-/// Makes the names in a folder durable.
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> Result<(), DataError> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(DataError::io("sync", path))
-}
-
-/// Elsewhere folders cannot be opened for syncing; the rename is still atomic.
-#[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> Result<(), DataError> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_replaced_whole_or_left_alone() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("x");
-        write_whole(&path, b"first").unwrap();
-        write_whole(&path, b"second").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert!(write_whole(&root.path().join("nowhere/x"), b"").is_err());
-        fs::create_dir(root.path().join("folder")).unwrap();
-        assert!(write_whole(&root.path().join("folder"), b"").is_err());
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no scratch file is left");
-    }
 
     #[test]
     fn a_finished_folder_appears_whole() {
@@ -202,6 +175,45 @@ mod tests {
         fs::create_dir(&out).unwrap();
         StagedFolder::create(&out).unwrap().finish().unwrap();
         assert!(out.is_dir());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_an_empty_folder_leads_to_the_finished_one() {
+        let root = tempfile::tempdir().unwrap();
+        let [disk, link] = ["disk", "link/"].map(|name| root.path().join(name));
+        fs::create_dir(&disk).unwrap();
+        std::os::unix::fs::symlink("disk", root.path().join("link")).unwrap();
+        let staged = StagedFolder::create(&link).unwrap();
+        staged.write("x", b"1").unwrap();
+        staged.finish().unwrap();
+        assert_eq!(fs::read(disk.join("x")).unwrap(), b"1");
+        assert!(root.path().join("link").is_symlink());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2);
+        assert!(matches!(StagedFolder::create(&link), Err(DataError::Occupied(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nowhere_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let refused = StagedFolder::create(&link).unwrap_err().to_string();
+        assert!(refused.contains("cannot follow the link"), "{refused}");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_empty_destination_stays_as_it_was_while_the_work_is_not_done() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("set");
+        fs::create_dir(&out).unwrap();
+        let staged = StagedFolder::create(&out).unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "it and the partial folder");
+        drop(staged);
+        assert!(out.is_dir());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }
 
     #[test]
