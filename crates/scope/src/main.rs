@@ -11,6 +11,8 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use commands::{Command, Outcome};
 
+/// The exit code of anything that failed.
+const FAILURE: u8 = 1;
 /// The exit code of a run that was stopped and saved: "try again later" (sysexits.h, EX_TEMPFAIL).
 const INTERRUPTED: u8 = 75;
 
@@ -64,18 +66,35 @@ fn survive_large_files() {
 fn main() -> ExitCode {
     #[cfg(unix)]
     survive_large_files();
-    let matches = Program::command().color(color(std::env::args_os())).get_matches();
-    let program = match Program::from_arg_matches(&matches) {
-        Ok(program) => program,
-        Err(error) => error.exit(),
+    let matches = Program::command().color(color(std::env::args_os())).try_get_matches();
+    let code = match matches.and_then(|matches| Program::from_arg_matches(&matches)) {
+        Ok(program) => run(program),
+        Err(answer) => show(&answer),
     };
+    let Err(error) = terminal::require_all_said() else { return ExitCode::from(code) };
+    terminal::complain(&error);
+    // Whoever starts an interrupted run again must still be able to tell it.
+    ExitCode::from(if code == INTERRUPTED { INTERRUPTED } else { FAILURE })
+}
+
+/// Does what was asked; returns the exit code.
+fn run(program: Program) -> u8 {
     match program.command.run() {
-        Ok(Outcome::Success) => ExitCode::SUCCESS,
-        Ok(Outcome::Faults) => ExitCode::FAILURE,
-        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(Outcome::Success) => 0,
+        Ok(Outcome::Faults) => FAILURE,
+        Ok(Outcome::Interrupted) => INTERRUPTED,
         Err(error) => {
             terminal::complain(&error);
-            ExitCode::FAILURE
+            FAILURE
         }
     }
+}
+
+/// Prints help, the version, or what is wrong with the arguments; returns the exit code.
+fn show(answer: &clap::Error) -> u8 {
+    let printed = answer.print();
+    if !answer.use_stderr() {
+        terminal::heed(printed);
+    }
+    u8::try_from(answer.exit_code()).unwrap_or(FAILURE)
 }

@@ -193,6 +193,46 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert!(child.wait().unwrap().code().is_some(), "no signal, no panic");
 }
 
+/// A disk that is full, as far as writing to it goes.
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_printed_are_a_failure() {
+    let root = tempfile::tempdir().unwrap();
+    succeed(root.path(), "data generate poisson --count 3 --resolution 32 --out set");
+    for arguments in [
+        "data info set",
+        "data info set --json",
+        "data check set",
+        "model list",
+        "completions bash",
+        "--help",
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(cargo_bin("scope"));
+        command.args(arguments.split_whitespace()).current_dir(root.path()).stdout(full);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "scope {arguments}");
+        assert!(
+            stderr(&output).contains("error: cannot write to standard output"),
+            "{arguments}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn results_that_nobody_reads_are_no_failure() {
+    let root = tempfile::tempdir().unwrap();
+    let mut child = Command::new(cargo_bin("scope"))
+        .args("data generate poisson --count 3 --resolution 32 --out set".split_whitespace())
+        .current_dir(root.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 #[cfg(unix)]
 mod signals {
     use super::*;

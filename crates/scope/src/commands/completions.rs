@@ -1,11 +1,10 @@
 //! `scope completions`: scripts for shells.
 
-use std::io;
-
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use super::Outcome;
+use crate::terminal::say_exactly;
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -25,8 +24,7 @@ impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let mut script = Vec::new();
         generate(self.shell, &mut crate::Program::command(), "scope", &mut script);
-        // A reader that has gone away is no failure.
-        let _ = io::Write::write_all(&mut io::stdout(), &script);
+        say_exactly(&script);
         Ok(Outcome::Success)
     }
 }

@@ -4,16 +4,48 @@ mod interrupt;
 mod progress;
 mod table;
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
 pub(crate) use scope_eval::report::grouped;
 pub(crate) use table::Table;
 
-/// Prints a line of results. A reader that has gone away, as `head` does, is no failure.
+/// The first failure to write results. Work goes on without them, and the program fails in the end.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a line of results.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stdout(), "{line}");
+    heed(writeln!(io::stdout(), "{line}"));
+}
+
+/// Prints a text as it is.
+pub(crate) fn say_exactly(text: &[u8]) {
+    heed(io::stdout().write_all(text));
+}
+
+/// Remembers that results could not be written. A reader that has gone away, as `head` does, is no failure.
+pub(crate) fn heed(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        // Only the first failure is told.
+        let _ = UNSAID.set(error);
+    }
+}
+
+/// Makes sure that everything printed has arrived.
+pub(crate) fn require_all_said() -> anyhow::Result<()> {
+    heed(io::stdout().flush());
+    match UNSAID.get() {
+        Some(error) => anyhow::bail!(
+            "cannot write to standard output: {error}; what was printed is incomplete: print it elsewhere, or make room"
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Prints a value as JSON.
