@@ -24,7 +24,7 @@ pub mod schedule;
 pub mod sensors;
 mod whole;
 
-pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, Z_LIMIT, check};
+pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, check, z_limit};
 pub use constants::{Constants, Scaling};
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;

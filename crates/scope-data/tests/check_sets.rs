@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use scope_data::{CheckReport, Constants, Dataset, DatasetWriter, Origin, Plan, Request, check, generate};
+use scope_data::{
+    CheckReport, Constants, Dataset, DatasetWriter, Origin, Plan, Request, check, generate, z_limit,
+};
 use scope_pde::{Generator, Identity, Pde, Record, Split, linear::SeparableSolver};
 
 fn identity(pde: Pde, resolution: usize) -> Identity {
@@ -25,7 +27,7 @@ fn fresh_sets_agree_with_the_released_constants() {
         (Pde::Helmholtz, 300),
         (Pde::Darcy, 120),
         (Pde::NavierStokes, 80),
-        (Pde::Cylinder, 8),
+        (Pde::Cylinder, 10),
     ] {
         let report = fresh(pde, 128, count);
         assert!(report.faults.is_empty(), "{pde}: {:?}", report.faults);
@@ -40,6 +42,34 @@ fn other_resolutions_agree_with_closed_forms() {
         let report = fresh(pde, 32, 60);
         assert!(report.faults.is_empty(), "{pde}: {:?}", report.faults);
     }
+}
+
+#[test]
+fn few_records_have_no_statistics() {
+    for count in [1, 2, 9] {
+        let report = fresh(Pde::Poisson, 32, count);
+        assert!(report.faults.is_empty(), "{count}: {:?}", report.faults);
+        assert_eq!(report.z_limit, None);
+        let figures = report.channels.iter().flat_map(|c| [&c.mean, &c.deviation]);
+        assert!(figures.into_iter().all(|figure| figure.z.is_none() && figure.standard_error.is_none()));
+        let note = format!("too few records for statistics: {count}, at least 10 are needed");
+        assert!(report.notes.iter().any(|line| line.starts_with(&note)), "{:?}", report.notes);
+    }
+}
+
+/// With the limit of large sets, about one in forty of these would be.
+#[test]
+fn small_sets_are_not_called_faulty_by_accident() {
+    let root = tempfile::tempdir().unwrap();
+    for seed in 0..30 {
+        let identity = Identity { pde: Pde::Poisson, seed, split: Split::Train, resolution: 32 };
+        let out = root.path().join(seed.to_string());
+        generate(&Request { identity, count: 10, shard: None }, &out, |_| true).unwrap();
+        let report = check(&Dataset::open(&out).unwrap()).unwrap();
+        assert!(report.faults.is_empty(), "seed {seed}: {:?}", report.faults);
+    }
+    assert_eq!(z_limit(10), Some(9.0));
+    assert!(z_limit(50_000).unwrap() < 4.01);
 }
 
 /// A set of altered records.

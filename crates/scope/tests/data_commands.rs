@@ -48,7 +48,23 @@ fn a_set_is_made_described_and_checked() {
         "{info}"
     );
     let check = succeed(root.path(), "data check set");
-    assert!(check.contains("discrete residual") && check.contains("ok: within 4 standard errors"), "{check}");
+    assert!(
+        check.contains("discrete residual") && check.contains("ok: within 5.2 standard errors"),
+        "{check}"
+    );
+}
+
+#[test]
+fn a_set_too_small_for_statistics_is_checked_by_its_laws() {
+    let root = tempfile::tempdir().unwrap();
+    succeed(root.path(), "data generate poisson --count 1 --out set");
+    let check = succeed(root.path(), "data check set");
+    assert!(check.contains("note: too few records for statistics: 1, at least 10 are needed"), "{check}");
+    assert!(check.contains("ok: every law holds"), "{check}");
+    let report: serde_json::Value =
+        serde_json::from_str(&succeed(root.path(), "data check set --json")).unwrap();
+    assert!(report["z_limit"].is_null() && report["channels"][0]["mean"]["z"].is_null());
+    assert_eq!(report["faults"], serde_json::json!([]));
 }
 
 #[test]

@@ -6,7 +6,10 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::reference::{ChannelReference, Reference};
+use super::{
+    LEAST_RECORDS,
+    reference::{ChannelReference, Reference},
+};
 use crate::{constants::Scaling, dataset::Dataset, pair::Channel};
 
 /// A figure of the set beside what it should be.
@@ -14,8 +17,9 @@ use crate::{constants::Scaling, dataset::Dataset, pair::Channel};
 pub struct Estimate {
     /// The set's own value.
     pub value: f64,
-    /// The standard error of the difference to the reference, or of the value where there is none.
-    pub standard_error: f64,
+    /// The standard error of the difference to the reference, or of the value where there is none; not told of too few
+    /// records.
+    pub standard_error: Option<f64>,
     /// What it should be, where that is known.
     pub reference: Option<Reference>,
     /// (value - reference) in combined standard errors.
@@ -64,7 +68,8 @@ pub(super) fn measure(set: &Dataset, channel: Channel, expected: &ChannelReferen
     let squares: Vec<f64> =
         figures.iter().map(|f| f.mean_square - 2.0 * centre * f.mean + centre * centre).collect();
     let deviation = average(&squares).max(0.0).sqrt();
-    let deviation_error = standard_error(&squares) / (2.0 * deviation.max(f64::MIN_POSITIVE));
+    let deviation_error =
+        standard_error(&squares).map(|error| error / (2.0 * deviation.max(f64::MIN_POSITIVE)));
     ChannelReport {
         channel: channel.name(),
         mean: compare(scaling.mean + mean, standard_error(&means), expected.mean, set.len(), scaling.sigma),
@@ -99,8 +104,14 @@ fn of_record(stored: &[f32], scaling: Scaling) -> RecordFigures {
 /// Rounding to single precision moves a figure by about this share of sigma; less is no difference.
 const ROUNDING: f64 = 1e-6;
 
-fn compare(value: f64, error: f64, reference: Option<Reference>, count: usize, sigma: f64) -> Estimate {
-    let Some(known) = reference else {
+fn compare(
+    value: f64,
+    error: Option<f64>,
+    reference: Option<Reference>,
+    count: usize,
+    sigma: f64,
+) -> Estimate {
+    let (Some(known), Some(error)) = (reference, error) else {
         return Estimate { value, standard_error: error, reference, z: None };
     };
     // The reference has the same spread per record, over its own number of records.
@@ -108,17 +119,17 @@ fn compare(value: f64, error: f64, reference: Option<Reference>, count: usize, s
     let standard_error = error * (1.0 + shared).sqrt();
     let difference = value - known.value;
     let z = if difference.abs() <= ROUNDING * sigma { 0.0 } else { difference / standard_error };
-    Estimate { value, standard_error, reference, z: Some(z) }
+    Estimate { value, standard_error: Some(standard_error), reference, z: Some(z) }
 }
 
 fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The standard error of the mean of independent values.
-fn standard_error(values: &[f64]) -> f64 {
+/// The standard error of the mean of independent values; too few do not tell it.
+fn standard_error(values: &[f64]) -> Option<f64> {
     let mean = average(values);
     let n = values.len() as f64;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (variance / n.max(1.0)).sqrt()
+    let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+    (values.len() >= LEAST_RECORDS).then(|| (squares / (n - 1.0) / n).sqrt())
 }

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Example:
   scope data check data/poisson
 
-Compares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 standard errors off or a law is broken.";
+Compares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 + 50/N standard errors off for N records or a law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -82,7 +82,12 @@ pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
     say(&format!("\n{figures}\n{extremes}\n{laws}"));
     report.notes.iter().for_each(|note| say(&format!("note: {note}")));
     if report.faults.is_empty() {
-        say("ok: within 4 standard errors of what is expected, and every law holds");
+        say(&match report.z_limit {
+            Some(limit) => {
+                format!("ok: within {limit:.1} standard errors of what is expected, and every law holds")
+            }
+            None => "ok: every law holds".to_owned(),
+        });
     }
 }
 
@@ -98,7 +103,7 @@ fn estimate_row(name: String, estimate: &Estimate) -> [String; 7] {
         number(estimate.value, 6),
         estimate.reference.map_or(dash(), |reference| number(reference.value, 6)),
         estimate.reference.map_or(dash(), |reference| number(estimate.value - reference.value, 3)),
-        number(estimate.standard_error, 2),
+        estimate.standard_error.map_or(dash(), |error| number(error, 2)),
         estimate.z.map_or(dash(), |z| format!("{z:+.2}")),
         from,
     ]
