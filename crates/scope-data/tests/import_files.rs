@@ -120,6 +120,10 @@ fn refusal(request: &ImportRequest) -> String {
 fn wrong_requests_say_what_to_do() {
     let error = refusal(&request(Pde::Cylinder, "pairs.npy"));
     assert!(error.contains("--geometry"), "{error}");
+    for series in ["cylinder", "cylinder/v.npy"] {
+        let error = refusal(&request(Pde::NavierStokes, series));
+        assert!(error.contains("pairs of a and u, [N, 2, S, S]"), "{error}");
+    }
     let error = refusal(&request(Pde::Helmholtz, "poisson_v5.mat"));
     assert!(error.contains("'psi_data'") && error.contains("phi_data"), "{error}");
     let error = refusal(&request(Pde::Poisson, "make.py"));

@@ -99,7 +99,7 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
                 part(Box::new(HuggingFace::open(path)?), "Hugging Face folder", Units::Stored)
             }
             path if Arrays::recognises(path) => {
-                part(Box::new(Arrays::open_folder(path)?), "numpy folder", Units::Physical)
+                part(Box::new(Arrays::open_folder(path, pde)?), "numpy folder", Units::Physical)
             }
             _ => {
                 unknown("the folder holds none of: state.json with .arrow shards, a.npy with u.npy, or v.npy")
@@ -111,7 +111,7 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
     read.map_err(DataError::io("read", path))?;
     match start.as_slice() {
         start if start.starts_with(b"\x93NUMPY") => {
-            part(Box::new(Arrays::open_file(path)?), "numpy file", Units::Physical)
+            part(Box::new(Arrays::open_file(path, pde)?), "numpy file", Units::Physical)
         }
         start if start.starts_with(b"MATLAB") || start.starts_with(b"\x89HDF") => {
             part(Box::new(MatFile::open(path, pde)?), "MATLAB file", Units::Physical)

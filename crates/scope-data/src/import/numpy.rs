@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use scope_pde::Pde;
+
 use super::{
     file_name,
     source::{Conversion, Source, Take},
@@ -38,9 +40,9 @@ impl Arrays {
         folder.join("v.npy").is_file() || folder.join("a.npy").is_file() && folder.join("u.npy").is_file()
     }
 
-    pub(super) fn open_folder(folder: &Path) -> Result<Self, DataError> {
+    pub(super) fn open_folder(folder: &Path, pde: Pde) -> Result<Self, DataError> {
         match folder.join("v.npy") {
-            snapshots if snapshots.is_file() => Self::open_file(&snapshots),
+            snapshots if snapshots.is_file() => Self::open_file(&snapshots, pde),
             _ => Self::open_separate(folder),
         }
     }
@@ -60,13 +62,17 @@ impl Arrays {
         Ok(Self { files, arrays: vec![a, u], count, resolution: rows, layout: Layout::Separate })
     }
 
-    /// One array of pairs or of snapshots, told apart by its shape.
-    pub(super) fn open_file(path: &Path) -> Result<Self, DataError> {
+    /// One array of pairs or, for the cylinder, of snapshots, told apart by its shape. Which times of another problem
+    /// make a pair is not for us to guess.
+    pub(super) fn open_file(path: &Path, pde: Pde) -> Result<Self, DataError> {
         let array = MappedArray::open(path)?;
-        let expected = "pairs [N, 2, S, S] or snapshots [N, S, S, T] with T of at least 9";
+        let (cylinder, expected) = match pde {
+            Pde::Cylinder => (true, "pairs [N, 2, S, S] or snapshots [N, S, S, T] with T of at least 9"),
+            _ => (false, "pairs of a and u, [N, 2, S, S]; a series of times is taken for the cylinder only"),
+        };
         let (count, resolution, layout) = match array.header().shape[..] {
             [count, 2, rows, columns] if rows == columns => (count, rows, Layout::Stacked),
-            [count, rows, columns, times] if rows == columns && times > SNAPSHOTS[1] => {
+            [count, rows, columns, times] if cylinder && rows == columns && times > SNAPSHOTS[1] => {
                 (count, rows, Layout::Snapshots)
             }
             _ => return Err(shape_error(path, &array, expected)),
