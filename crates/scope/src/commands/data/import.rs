@@ -95,10 +95,15 @@ impl Import {
 
     /// Train, unless a name says otherwise: held-out records must not be trained on by mistake.
     fn default_split(&self) -> Option<Split> {
-        let says_test =
-            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("test"));
-        if self.from.iter().any(says_test) { None } else { Some(Split::Train) }
+        let named_test =
+            |path: &PathBuf| path.file_name().is_some_and(|name| says_test(&name.to_string_lossy()));
+        if self.from.iter().any(named_test) { None } else { Some(Split::Train) }
     }
+}
+
+/// Whether "test" is a word of a name; `latest` is another one.
+fn says_test(name: &str) -> bool {
+    name.split(|c: char| !c.is_alphabetic()).any(|word| word.eq_ignore_ascii_case("test"))
 }
 
 /// Stored values have a standard deviation near 1/2; a root mean square far from that means wrong units.
@@ -122,5 +127,20 @@ fn geometry_files(text: &str) -> Result<GeometryFiles, String> {
         Ok(three) => Ok(GeometryFiles::Separate(three)),
         Err(files) if files.len() == 1 => Ok(GeometryFiles::Together(text.into())),
         Err(_) => Err("expected one file, or three separated by commas".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_test_in_a_word_of_its_own() {
+        for name in ["poisson_test_hf", "My_Test.npy", "TEST", "test2.mat", "ns-1.test"] {
+            assert!(says_test(name), "{name}");
+        }
+        for name in ["latest.npy", "contest", "testing-ground", "poisson_hf", ""] {
+            assert!(!says_test(name), "{name}");
+        }
     }
 }
