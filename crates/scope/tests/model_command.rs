@@ -52,6 +52,27 @@ fn info_reads_a_weight_file() {
     assert!(text.contains("a model for darcy") && text.contains("32 x 32 grid, 16 tokens"), "{text}");
 }
 
+/// Another program may keep its own models in a folder of that name.
+#[test]
+fn a_stranger_s_card_harms_no_other_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models");
+    std::fs::create_dir(&models).unwrap();
+    std::fs::write(models.join("llama.safetensors"), b"weights").unwrap();
+    std::fs::write(models.join("llama.toml"), "[general]\nlayers = 32\n").unwrap();
+    let run = |arguments: &[&str]| {
+        scope().current_dir(folder.path()).env_remove("SCOPE_MODELS").args(arguments).assert()
+    };
+    let listed = run(&["model", "list"]).success();
+    let warned = String::from_utf8(listed.get_output().stderr.clone()).unwrap();
+    assert!(warned.contains("warning: a model is left out: models/llama.toml"), "{warned}");
+    let info = run(&["model", "info", "--model", "poisson"]).success();
+    assert!(info.get_output().stderr.is_empty(), "what was not asked for is not mentioned");
+    let refused = run(&["model", "info", "--model", "llama"]).code(1);
+    let refused = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(refused.contains("models/llama.toml is not a usable model card"), "{refused}");
+}
+
 #[test]
 fn what_is_neither_size_nor_file_is_refused() {
     let refused = |arguments: &[&str], code: i32, message: &str| {

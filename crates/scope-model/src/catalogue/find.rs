@@ -1,6 +1,7 @@
 //! Finding a model by its name, its run folder or its weight file.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -25,6 +26,22 @@ pub struct Embedded {
 pub struct Catalogue {
     folders: Vec<PathBuf>,
     embedded: Vec<Embedded>,
+}
+
+/// All models there are, each name once.
+#[derive(Debug)]
+pub struct Listing {
+    /// Those with a card.
+    pub models: Vec<Found>,
+    /// Why others were left out: cards that cannot be read, be it that they are another program's.
+    pub unreadable: Vec<ModelError>,
+}
+
+/// A weight file with a card beside it.
+struct Entry {
+    /// The card's, or the file's where the card cannot be read.
+    name: String,
+    found: Result<Found, ModelError>,
 }
 
 /// A model that was found.
@@ -58,16 +75,32 @@ impl Catalogue {
         if path.is_file() {
             return Found::file(path.to_owned());
         }
-        let cards = self.cards()?;
-        match cards.iter().find(|found| found.name() == Some(text)) {
-            Some(found) => found.clone().verified(),
-            None => Err(self.unknown(text, &cards)),
+        let mut entries = self.entries()?;
+        match entries.iter().position(|entry| entry.name == text) {
+            Some(at) => entries.swap_remove(at).found?.verified(),
+            None => Err(self.unknown(text, entries)),
         }
     }
 
-    /// All weight files with a card beside them, each name once.
-    pub fn cards(&self) -> Result<Vec<Found>, ModelError> {
-        let mut all: Vec<Found> = Vec::new();
+    /// All models, and what could not be read. Of a name, the first counts, so a card that cannot be read hides those
+    /// of its name behind it, as in [`Catalogue::find`].
+    pub fn list(&self) -> Result<Listing, ModelError> {
+        let mut listing = Listing { models: Vec::new(), unreadable: Vec::new() };
+        let mut names = HashSet::new();
+        for Entry { name, found } in self.entries()? {
+            let first = names.insert(name);
+            match found {
+                Ok(found) if first => listing.models.push(found),
+                Ok(_) => {}
+                Err(error) => listing.unreadable.push(error),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// All weight files with a card beside them, in the order in which they are looked for.
+    fn entries(&self) -> Result<Vec<Entry>, ModelError> {
+        let mut all = Vec::new();
         for folder in &self.folders {
             let Ok(entries) = fs::read_dir(folder) else { continue };
             let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -75,27 +108,45 @@ impl Catalogue {
             for weights in paths.into_iter().filter(|path| path.extension() == Some("safetensors".as_ref())) {
                 let card = Card::beside(&weights);
                 if card.is_file() {
-                    all.push(Found::carded(Place::File(weights), Card::read(&card)?));
+                    all.push(Entry::beside(weights, &card));
                 }
             }
         }
         for Embedded { weights, card } in &self.embedded {
             let card = Card::parse(Path::new("the program's own model card"), card)?;
-            all.push(Found::carded(Place::Embedded(weights), card));
+            let (name, found) = (card.name.clone(), Found::carded(Place::Embedded(weights), card));
+            all.push(Entry { name, found: Ok(found) });
         }
-        let mut names = std::collections::HashSet::new();
-        all.retain(|found| names.insert(found.name().map(str::to_owned)));
         Ok(all)
     }
 
-    fn unknown(&self, text: &str, cards: &[Found]) -> ModelError {
-        let names: Vec<String> = cards.iter().filter_map(|found| found.name().map(str::to_owned)).collect();
+    fn unknown(&self, text: &str, entries: Vec<Entry>) -> ModelError {
+        let mut names: Vec<String> = Vec::new();
+        for Entry { name, found } in entries {
+            if found.is_ok() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let close = |name: &&String| strsim::jaro_winkler(name, text) > 0.8;
         ModelError::Unknown {
             name: text.to_owned(),
             meant: names.iter().find(close).cloned(),
             folders: self.folders.clone(),
             names,
+        }
+    }
+}
+
+impl Entry {
+    fn beside(weights: PathBuf, card: &Path) -> Self {
+        match Card::read(card) {
+            Ok(card) => {
+                Self { name: card.name.clone(), found: Ok(Found::carded(Place::File(weights), card)) }
+            }
+            Err(error) => {
+                let stem = weights.file_stem().unwrap_or_default();
+                Self { name: stem.to_string_lossy().into_owned(), found: Err(error) }
+            }
         }
     }
 }
@@ -181,5 +232,37 @@ impl Found {
                 Ok(blake3::hash(&bytes).to_string())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with another program's model, and a catalogue of it.
+    fn stranger_s() -> (tempfile::TempDir, Catalogue) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("llama.safetensors"), b"weights").unwrap();
+        fs::write(folder.path().join("llama.toml"), "[general]\nlayers = 32\n").unwrap();
+        let catalogue = Catalogue::new(vec![folder.path().to_owned()], Vec::new());
+        (folder, catalogue)
+    }
+
+    #[test]
+    fn a_card_that_cannot_be_read_is_left_out_of_the_list() {
+        let (_folder, catalogue) = stranger_s();
+        let Listing { models, unreadable } = catalogue.list().unwrap();
+        assert!(models.is_empty());
+        assert!(matches!(&unreadable[..], [ModelError::Card { path, .. }] if path.ends_with("llama.toml")));
+    }
+
+    #[test]
+    fn a_card_that_cannot_be_read_fails_under_its_own_name_only() {
+        let (_folder, catalogue) = stranger_s();
+        assert!(matches!(catalogue.find("llama"), Err(ModelError::Card { .. })));
+        let Err(ModelError::Unknown { names, .. }) = catalogue.find("poisson") else {
+            panic!("there is no poisson")
+        };
+        assert!(names.is_empty());
     }
 }

@@ -5,5 +5,5 @@ mod find;
 mod held_out;
 
 pub use card::{Card, CardData, CardEarlier, CardTraining, CardWeights, Ranges};
-pub use find::{Catalogue, Embedded, Found};
+pub use find::{Catalogue, Embedded, Found, Listing};
 pub use held_out::{ConditionErrors, HeldOut};

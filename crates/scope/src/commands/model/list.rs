@@ -1,11 +1,11 @@
 //! `scope model list`: the models that `--model` and `--run` know by name.
 
 use clap::Args;
-use scope_model::{Card, Found};
+use scope_model::{Card, Found, Listing};
 use serde_json::json;
 
 use crate::commands::{Outcome, models};
-use crate::terminal::{Table, grouped, number, print_json, say};
+use crate::terminal::{Table, grouped, number, print_json, say, warn};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -31,7 +31,10 @@ pub(crate) struct ModelList {
 
 impl ModelList {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let all = models::catalogue().cards()?;
+        let Listing { models: all, unreadable } = models::catalogue().list()?;
+        for error in unreadable {
+            warn(&format!("a model is left out: {}", error.to_string().trim_end()));
+        }
         let cards = || all.iter().filter_map(|found| found.card.as_ref().map(|card| (found, card)));
         if self.json {
             let entry = |(found, card): (&Found, &Card)| json!({ "place": found.shown(), "card": card });
