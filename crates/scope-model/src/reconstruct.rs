@@ -44,6 +44,16 @@ pub struct Fields {
     pub u: Vec<f32>,
 }
 
+impl Fields {
+    /// The field of a channel.
+    pub fn of(&self, channel: Channel) -> &[f32] {
+        match channel {
+            Channel::A => &self.a,
+            Channel::U => &self.u,
+        }
+    }
+}
+
 /// A trained model, ready for any number of contexts.
 ///
 /// One forward pass recovers both fields; measured values are not copied into the result, so that it shows what

@@ -109,7 +109,7 @@ impl Trust {
 /// 100 |recovered - measured| / |measured| over the sensors of a channel; none without sensors or for zeros.
 fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
     let scaling = constants.of(channel);
-    let recovered = if channel == Channel::A { &fields.a } else { &fields.u };
+    let recovered = fields.of(channel);
     let (mut apart, mut size) = (0.0, 0.0);
     for point in context.measured.of(channel).points() {
         let measured = scaling.physical(context.values[channel as usize][point]);
