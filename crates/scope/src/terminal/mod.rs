@@ -2,6 +2,7 @@
 
 mod interrupt;
 mod progress;
+mod shell;
 mod table;
 
 use std::{
@@ -12,6 +13,7 @@ use std::{
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
 pub(crate) use scope_eval::report::grouped;
+pub(crate) use shell::for_shell;
 pub(crate) use table::Table;
 
 /// The first failure to write results. Work goes on without them, and the program fails in the end.

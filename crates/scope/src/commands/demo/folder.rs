@@ -17,8 +17,9 @@ pub(super) struct DemoFolder {
 }
 
 impl DemoFolder {
-    /// Opens a folder: a new one, an empty one, or that of an earlier demo.
-    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+    /// Opens a folder: a new one, an empty one, or that of an earlier demo. It is marked at once, so that a demo that
+    /// fails later leaves a folder that the next one may use.
+    pub(super) fn open(path: &Path, what: &serde_json::Value) -> anyhow::Result<Self> {
         let vacant = fs::read_dir(path).map_or(!path.exists(), |mut entries| entries.next().is_none());
         anyhow::ensure!(
             vacant || path.join(MARK).is_file(),
@@ -26,7 +27,9 @@ impl DemoFolder {
             path.display()
         );
         fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self { path: path.to_owned() })
+        let folder = Self { path: path.to_owned() };
+        folder.mark(what)?;
+        Ok(folder)
     }
 
     /// Writes a file.
@@ -41,8 +44,8 @@ impl DemoFolder {
         Ok(self.path.join(name))
     }
 
-    /// Marks the folder as a demo's.
-    pub(super) fn finish(&self, what: &serde_json::Value) -> anyhow::Result<()> {
+    /// Marks the folder as a demo's, and says of what.
+    pub(super) fn mark(&self, what: &serde_json::Value) -> anyhow::Result<()> {
         self.write(MARK, serde_json::to_string_pretty(what)?.as_bytes())
     }
 }

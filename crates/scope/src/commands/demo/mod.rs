@@ -3,7 +3,7 @@
 mod folder;
 mod problem;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scope_engine::Device;
@@ -12,7 +12,7 @@ use scope_pde::Pde;
 use serde_json::json;
 
 use super::{Outcome, models, pde_names, training::train_on_the_spot};
-use crate::terminal::{Table, grouped, note, print_json, say, warn};
+use crate::terminal::{Table, for_shell, grouped, note, print_json, say, warn};
 use folder::DemoFolder;
 use problem::{Direction, Problem, Solved};
 
@@ -55,7 +55,7 @@ struct DemoModel {
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let folder = DemoFolder::open(&self.out)?;
+        let folder = DemoFolder::open(&self.out, &json!({ "pde": self.pde.name(), "record": self.record }))?;
         let device = Device::all_threads();
         let Some(DemoModel { model, name, card }) = self.model(&folder, &device)? else {
             return Ok(Outcome::Interrupted);
@@ -70,7 +70,7 @@ impl Demo {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
         }
         folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
-        folder.finish(&json!({ "pde": self.pde.name(), "record": self.record, "model": name }))?;
+        folder.mark(&json!({ "pde": self.pde.name(), "record": self.record, "model": name }))?;
         if self.json {
             let errors = |direction: usize| {
                 let recovery: &Solved = &solved[direction];
@@ -142,16 +142,24 @@ impl Demo {
 
     /// The commands that do the same on one's own data.
     fn say_next(&self, name: &str, problem: &Problem) {
-        let out = self.out.display();
+        let [picture, sensors] = ["demo.png", "inverse.csv"].map(|file| self.out.join(file));
+        let mut recovered = self.out.file_name().unwrap_or("scope".as_ref()).to_owned();
+        recovered.push("-recovered");
+        let recovered = self.out.with_file_name(recovered);
         let geometry = problem
             .disk()
             .map_or(String::new(), |disk| format!(" --geometry {},{},{}", disk.cx, disk.cy, disk.r));
         say(&format!(
-            "\nSee {out}/demo.png. To recover fields from sensors of your own, write them as in {out}/inverse.csv:\n\n  \
-             scope recover --model {name} --sensors {out}/inverse.csv{geometry} --out {out}-recovered\n\n\
+            "\nSee {}. To recover fields from sensors of your own, write them as in {}:\n\n  \
+             scope recover --model {} --sensors {}{geometry} --out {}\n\n\
              To train a model of your own:\n\n  \
              scope data generate {pde} --count 20000 --out data/{pde}\n  \
              scope train --pde {pde} --data data/{pde} --model small --minutes 60 --out runs/{pde}",
+            picture.display(),
+            sensors.display(),
+            for_shell(Path::new(name)),
+            for_shell(&sensors),
+            for_shell(&recovered),
             pde = self.pde
         ));
     }
