@@ -65,6 +65,10 @@ fn what_cannot_be_drawn_is_refused() {
         complaint(root.path(), 1, "mask --family uniform --budget 9 --out a.jpg").contains(".png or .npy")
     );
     assert!(complaint(root.path(), 1, "mask --gallery --out a.npy").contains("the gallery is a picture"));
+    for other in ["--resolution 64", "--draw 1", "--split train"] {
+        let refused = complaint(root.path(), 2, &format!("mask --gallery {other} --out a.png"));
+        assert!(refused.contains("--gallery' cannot be used with"), "{refused}");
+    }
     assert!(complaint(root.path(), 2, "mask --family unifrom --budget 9 --out a.npy").contains("'uniform'"));
     assert!(complaint(root.path(), 2, "mask --out a.npy").contains("--family"));
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);

@@ -38,8 +38,8 @@ pub(crate) struct MaskCommand {
     /// Points to observe of a 128 x 128 grid; other resolutions observe the same share
     #[arg(long, value_name = "K", required_unless_present = "gallery")]
     budget: Option<usize>,
-    /// Draw all families and budgets in one picture
-    #[arg(long, conflicts_with_all = ["family", "budget", "task"])]
+    /// Draw all families and budgets in one picture, as test masks of a 128 x 128 grid
+    #[arg(long, conflicts_with_all = ["family", "budget", "task", "split", "draw", "resolution"])]
     gallery: bool,
     /// Which channels are observed
     #[arg(long, default_value = "forward", value_parser = tasks())]
