@@ -122,6 +122,21 @@ fn misuse_exits_with_2_and_says_what_was_expected() {
 }
 
 #[test]
+fn numbers_out_of_range_are_misuse() {
+    let root = tempfile::tempdir().unwrap();
+    for (arguments, range) in [
+        ("bench infer --batch 0", "1..=4096"),
+        ("bench infer --batch 99999999999999999", "1..=4096"),
+        ("bench train --batch 0", "1..=4096"),
+        ("bench infer --threads 100000", "1..=1024"),
+        ("data generate poisson --count 3 --threads 0 --out x", "1..=1024"),
+    ] {
+        let refused = fail(root.path(), 2, arguments);
+        assert!(refused.contains(range), "{arguments}: {refused}");
+    }
+}
+
+#[test]
 fn failures_exit_with_1_and_name_the_file() {
     let root = tempfile::tempdir().unwrap();
     let complaint = |arguments| fail(root.path(), 1, arguments);

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use scope_engine::{Device, EngineError};
 
+use super::{MOST_THREADS, up_to};
 use crate::terminal::note;
 
 /// What `--device` names.
@@ -42,7 +43,7 @@ pub(crate) struct DeviceArguments {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads of the processor; all by default
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = up_to(MOST_THREADS))]
     threads: Option<usize>,
 }
 

@@ -95,6 +95,14 @@ fn resolution(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(valid).ok_or_else(expected)
 }
 
+/// The most threads that may be asked for: a system that is asked for many more refuses them.
+const MOST_THREADS: u16 = 1024;
+
+/// Reads a number from one up.
+fn up_to(most: u16) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u16).range(1..=i64::from(most)).map(usize::from)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// See the main job done: a fresh record, 500 sensors, both fields recovered

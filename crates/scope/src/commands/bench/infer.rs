@@ -5,8 +5,8 @@ use scope_engine::{Device, Dtype, EngineError, Graph, Tape, Tensor};
 use scope_model::{Arithmetic, Model, Preset};
 use serde::Serialize;
 
-use super::{Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{Outcome, model_names};
+use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
+use crate::commands::{Outcome, model_names, up_to};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -22,7 +22,7 @@ pub(crate) struct BenchInfer {
     #[arg(long, default_value = "base", value_parser = model_names())]
     model: Preset,
     /// Contexts at a time
-    #[arg(long, value_name = "N,...", default_value = "1,8", value_delimiter = ',')]
+    #[arg(long, value_name = "N,...", default_value = "1,8", value_delimiter = ',', value_parser = up_to(MOST_AT_ONCE))]
     batch: Vec<usize>,
     /// What products are computed in
     #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = ["f32", "bf16"])]

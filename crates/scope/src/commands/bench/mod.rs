@@ -12,6 +12,9 @@ use serde::Serialize;
 
 use super::{Outcome, device::DeviceArguments};
 
+/// The largest batch: far more than fills any device.
+const MOST_AT_ONCE: u16 = 4096;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// How fast one core makes records

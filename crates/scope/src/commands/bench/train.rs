@@ -10,8 +10,8 @@ use scope_train::{
 };
 use serde::Serialize;
 
-use super::{Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{NetworkChoice, Outcome, made_up, network_names};
+use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
+use crate::commands::{NetworkChoice, Outcome, made_up, network_names, up_to};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -30,7 +30,7 @@ pub(crate) struct BenchTrain {
     #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
     objective: String,
     /// Examples in a step
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = up_to(MOST_AT_ONCE))]
     batch: usize,
     #[command(flatten)]
     measuring: Measuring,

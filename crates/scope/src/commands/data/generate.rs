@@ -8,7 +8,7 @@ use scope_data::{Request, Shard, generate};
 use scope_pde::{Identity, Pde, Split};
 
 use crate::{
-    commands::{Outcome, pde_names, resolution},
+    commands::{MOST_THREADS, Outcome, pde_names, resolution, up_to},
     terminal::{Interrupt, Progress, grouped, say},
 };
 
@@ -46,7 +46,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "S", default_value_t = 128, value_parser = resolution)]
     resolution: usize,
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    #[arg(long, value_name = "T", value_parser = up_to(MOST_THREADS))]
     threads: Option<usize>,
     /// Make the i-th of n parts only, to be joined with `scope data merge`
     #[arg(long, value_name = "i/n", value_parser = part_of)]
