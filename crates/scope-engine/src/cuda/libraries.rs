@@ -109,6 +109,28 @@ pub(super) fn driver_version() -> Result<i32, EngineError> {
     Ok(version)
 }
 
+/// The versions of the libraries that are loaded; cuDNN is among them if it can be.
+pub(super) fn versions() -> Result<Vec<(&'static str, String)>, EngineError> {
+    let driver = driver_version()?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: writes two numbers.
+    let asked = unsafe { nvrtc::sys::nvrtcVersion(&mut major, &mut minor) };
+    asked.result().map_err(super::failed("asking for NVRTC's version"))?;
+    // SAFETY: only returns a number.
+    let products = unsafe { cublaslt::sys::cublasLtGetVersion() };
+    let in_parts = |version: usize| format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100);
+    let mut versions = vec![
+        ("driver for CUDA", format!("{}.{}", driver / 1000, driver % 1000 / 10)),
+        ("NVRTC", format!("{major}.{minor}")),
+        ("cuBLASLt", in_parts(products)),
+    ];
+    if load_cudnn().is_ok() {
+        // SAFETY: as above.
+        versions.push(("cuDNN", in_parts(unsafe { cudnn::sys::cudnnGetVersion() })));
+    }
+    Ok(versions)
+}
+
 pub(super) fn no_card() -> EngineError {
     let what = "the NVIDIA driver finds no card".into();
     let advice = "see that nvidia-smi lists one, or compute with --device cpu".into();

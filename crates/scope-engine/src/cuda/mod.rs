@@ -148,6 +148,11 @@ impl Cuda {
         libraries::load_cudnn()
     }
 
+    /// The libraries that compute on it, with their versions.
+    pub fn libraries(&self) -> Result<Vec<(&'static str, String)>, EngineError> {
+        libraries::versions()
+    }
+
     /// Its compute capability, as in (9, 0).
     pub fn capability(&self) -> (i32, i32) {
         self.0.capability

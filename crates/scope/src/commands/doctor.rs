@@ -1,5 +1,7 @@
 //! `scope doctor`: what this machine has, and whether a card computes what the processor computes.
 
+use std::collections::BTreeMap;
+
 use anyhow::bail;
 use clap::Args;
 use scope_engine::{Cpu, Cuda, Device, selftest};
@@ -52,6 +54,8 @@ struct Card {
     capability: String,
     memory_gib: f64,
     free_gib: f64,
+    /// Versions of the driver and of CUDA's libraries.
+    libraries: BTreeMap<&'static str, String>,
     /// Why convolutions cannot be computed, if they cannot.
     without_convolutions: Option<String>,
 }
@@ -112,6 +116,7 @@ fn describe(cuda: &Cuda) -> anyhow::Result<Card> {
         capability: format!("{major}.{minor}"),
         memory_gib: gib(total),
         free_gib: gib(free),
+        libraries: cuda.libraries()?.into_iter().collect(),
         without_convolutions: cuda.require_convolutions().err().map(|error| error.to_string()),
     })
 }
@@ -159,6 +164,9 @@ impl Findings {
             say(&format!(
                 "card: {name}, compute capability {capability}, {memory_gib:.0} GiB of memory, {free_gib:.0} GiB free"
             ));
+            let libraries: Vec<String> =
+                card.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
+            say(&format!("libraries: {}", libraries.join(", ")));
             if let Some(problem) = &card.without_convolutions {
                 complain_of(problem);
             }
