@@ -25,7 +25,7 @@ pub use evaluate::{Evaluation, PerRecord, Scores, is_within};
 pub use exact::ExactRecovery;
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use metrics::{DARCY_MIDPOINT, Recovered};
-pub use paired::{Paired, compare};
+pub use paired::{Paired, compare, matching};
 pub use protocol::Protocol;
 pub use recovery::{Banded, Recovery, RecoveryError, Shown, StatedBands};
 pub use regions::Regions;

@@ -1,5 +1,7 @@
 //! Two methods on the same records and masks.
 
+use std::cmp::Reverse;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -85,6 +87,32 @@ pub fn compare(a: &Record, b: &Record, condition: &str, measure: &str) -> Result
     Paired::of(&values(a, "first")?, &values(b, "second")?).ok_or_else(|| {
         EvalError::Mismatch("fewer than two records have a value in both evaluations".to_owned())
     })
+}
+
+/// Of the evaluations of two methods the pair that can be compared under a condition, the one with the most records; if there is
+/// none, why the largest two cannot.
+pub fn matching<'a>(
+    first: &'a [Record],
+    second: &'a [Record],
+    condition: &str,
+) -> Result<(&'a Record, &'a Record), EvalError> {
+    let covering = |records: &'a [Record]| {
+        let has = |record: &&Record| record.results.conditions.contains_key(condition);
+        let mut found: Vec<&Record> = records.iter().filter(has).collect();
+        found.sort_by_key(|record| Reverse(record.results.identity.records));
+        found
+    };
+    let (first, second) = (covering(first), covering(second));
+    let mut refusal = None;
+    // A pair has the same number of records on both sides, so the first that matches is the largest.
+    for (a, b) in first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b))) {
+        match require_match(a, b, condition) {
+            Ok(()) => return Ok((a, b)),
+            Err(why) => _ = refusal.get_or_insert(why),
+        }
+    }
+    let uncovered = || EvalError::Mismatch(format!("{condition} is not covered by both evaluations"));
+    Err(refusal.unwrap_or_else(uncovered))
 }
 
 fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalError> {

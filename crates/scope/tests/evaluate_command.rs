@@ -102,8 +102,15 @@ fn evaluations_are_compared_on_the_same_records_and_masks_only() {
     assert!((lines[1]["difference"].as_f64().unwrap() - (mean("head") - mean("run"))).abs() < 1e-9);
     let text = succeed(root.path(), &["compare", "head", "run", "--condition", "inverse/uniform/500"]);
     assert!(text.contains("A = FO / SP-1M (tiny), B = FO (tiny)"), "{text}");
+    for (run, limit) in [("run", "3"), ("head", "4")] {
+        let few = ["evaluate", "--run", run, "--data", "test", "--device", "cpu", "--limit", limit];
+        succeed(root.path(), &[&few[..], &["--protocol", "all"]].concat());
+    }
+    let lines = succeed(root.path(), &["compare", "head", "run", "--json"]);
+    let lines: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert!(lines.as_array().unwrap().iter().all(|line| line["count"] == 10), "{lines}");
     succeed(root.path(), &["evaluate", "--run", "run", "--data", "test", "--device", "cpu", "--seed", "7"]);
-    let said = refused(root.path(), &["compare", "head", "run"], 1);
+    let said = refused(root.path(), &["compare", "head", "run", "--condition", "forward/uniform/500"], 1);
     assert!(said.contains("differ in their masks (seed 20261013 and seed 7)"), "{said}");
 }
 

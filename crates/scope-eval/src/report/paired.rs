@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     error::EvalError,
-    paired::{Paired, compare},
-    results::Record,
+    paired::{Paired, compare, matching},
 };
 
 /// Endpoints: a name, the condition and the measure.
@@ -22,9 +21,10 @@ const ENDPOINTS: [(&str, &str, &str); 3] = [
 
 /// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's for the same problems.
 pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalError> {
-    let mut ours = Vec::new();
+    let (mut ours, mut unmatched) = (Vec::new(), 0);
     for (k, first) in runs.iter().enumerate() {
         for second in &runs[k + 1..] {
+            unmatched += usize::from(misses_a_pair(first, second));
             for (endpoint, condition, measure) in ENDPOINTS {
                 if let Some(paired) = matched(first, second, condition, measure) {
                     let pair = format!("{} - {}", first.label(), second.label());
@@ -66,20 +66,40 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalE
             Section { title: "The paper".to_owned(), rows: paper.collect() },
             Section { title: "Ours, same records and masks".to_owned(), rows: ours },
         ],
-        notes: vec![
-            "Percentage points; negative differences favour the first. The statistics describe fixed models on these records, not \
-             training anew. The interval is a bootstrap over records."
-                .to_owned(),
-        ],
+        notes: notes(unmatched),
     })
 }
 
-/// The comparison of two runs, if they have one: other records or masks are no pair.
+fn notes(unmatched: usize) -> Vec<String> {
+    let mut notes = vec![
+        "Percentage points; negative differences favour the first. The statistics describe fixed models on these records, not \
+         training anew. The interval is a bootstrap over records."
+            .to_owned(),
+    ];
+    if unmatched > 0 {
+        notes.push(format!(
+            "Pairs of our runs on one data set that lack rows, as they have no evaluation of the same number of records under the same \
+             masks: {unmatched}."
+        ));
+    }
+    notes
+}
+
+/// The comparison of two runs, if they have one, on the most records that both were evaluated on: other records or masks are no
+/// pair.
 fn matched(first: &Run, second: &Run, condition: &str, measure: &str) -> Option<Paired> {
-    let covering = |run: &Run| -> Option<Record> {
-        run.records.iter().find(|record| record.values.contains_key(condition)).cloned()
+    let (a, b) = matching(&first.records, &second.records, condition).ok()?;
+    compare(a, b, condition, measure).ok()
+}
+
+/// Whether two runs have an endpoint of the same data set in common, and no evaluations of it that match.
+fn misses_a_pair(first: &Run, second: &Run) -> bool {
+    let data = |run: &Run| run.identity().data.blake3.clone();
+    let missed = |condition: &str| {
+        [first, second].iter().all(|run| run.tested(condition).is_some())
+            && matching(&first.records, &second.records, condition).is_err()
     };
-    compare(&covering(first)?, &covering(second)?, condition, measure).ok()
+    data(first) == data(second) && ENDPOINTS.iter().any(|(_, condition, _)| missed(condition))
 }
 
 fn row(pair: &str, endpoint: &str, pde: &str, paired: &Paired) -> Vec<Cell> {

@@ -86,7 +86,7 @@ fn origin(run: &Run) -> Vec<Cell> {
         seed.map_or("—".to_owned(), |seed| seed.to_string()),
         method.blake3.as_deref().map_or("—".to_owned(), short),
         format!("{} ({})", identity.data.origin, identity.data.split),
-        grouped(identity.records),
+        run.counts(),
         short(&identity.data.blake3),
         identity.masks.seed.to_string(),
         identity.computed.clone(),

@@ -45,26 +45,54 @@ impl Runs {
     }
 }
 
-/// The evaluations of one model on one data set, under any number of protocols.
+/// The evaluations of one model on one data set, with masks of one seed and computed in one way, under any number of protocols.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub(super) records: Vec<Record>,
+    /// What its label says of masks and computation, where the same model was tested on the same data in another way too.
+    apart: String,
 }
 
 impl Run {
     fn gather(records: Vec<Record>) -> Vec<Self> {
         let mut runs: Vec<Self> = Vec::new();
         for record in records {
-            let of = |record: &Record| {
-                let identity = &record.results.identity;
-                (identity.method.blake3.clone(), identity.method.name.clone(), identity.data.blake3.clone())
-            };
-            match runs.iter_mut().find(|run| of(&run.records[0]) == of(&record)) {
+            let identity = &record.results.identity;
+            let own = |run: &&mut Self| run.tests_as(identity) && run.how() == how(identity);
+            match runs.iter_mut().find(own) {
                 Some(run) => run.records.push(record),
-                None => runs.push(Self { records: vec![record] }),
+                None => runs.push(Self { records: vec![record], apart: String::new() }),
             }
         }
+        let apart: Vec<String> = runs.iter().map(|run| run.told_apart(&runs)).collect();
+        runs.iter_mut().zip(apart).for_each(|(run, apart)| run.apart = apart);
         runs
+    }
+
+    /// Whether another evaluation is of the same model on the same data.
+    fn tests_as(&self, other: &Identity) -> bool {
+        let of = |identity: &Identity| {
+            (identity.method.blake3.clone(), identity.method.name.clone(), identity.data.blake3.clone())
+        };
+        of(self.identity()) == of(other)
+    }
+
+    fn how(&self) -> (u64, &str) {
+        how(self.identity())
+    }
+
+    /// What a label must add, as the same model has other runs among these.
+    fn told_apart(&self, runs: &[Self]) -> String {
+        let others = || runs.iter().filter(|run| run.tests_as(self.identity()));
+        let (seed, computed) = self.how();
+        let mut apart = String::new();
+        if others().any(|run| run.how().0 != seed) {
+            apart.push_str(&format!(", mask seed {seed}"));
+        }
+        if others().any(|run| run.how().1 != computed) {
+            apart.push_str(&format!(", {computed}"));
+        }
+        apart
     }
 
     /// Whether another is a later moment of the same training, evaluated on the same records.
@@ -73,13 +101,15 @@ impl Run {
         own.pde == other.pde && own.data.blake3 == other.data.blake3 && own.method.precedes(&other.method)
     }
 
+    /// What all its evaluations have in common: problem, method, data, mask seed and computation. Numbers of records are each
+    /// evaluation's own.
     pub(super) fn identity(&self) -> &Identity {
         &self.records[0].results.identity
     }
 
     /// What its rows are called.
     pub fn label(&self) -> String {
-        self.identity().method.label()
+        format!("{}{}", self.identity().method.label(), self.apart)
     }
 
     /// Its problem.
@@ -96,17 +126,45 @@ impl Run {
         self.records.iter().flat_map(|record| record.results.conditions.keys()).map(String::as_str).collect()
     }
 
+    /// The evaluation that supplies a measure under a condition: the one with the most records.
+    fn source(&self, condition: &str, measure: &str) -> Option<&Record> {
+        let has = |record: &&Record| {
+            record.results.conditions.get(condition).is_some_and(|measures| measures.contains_key(measure))
+        };
+        self.records.iter().filter(has).max_by_key(|record| record.results.identity.records)
+    }
+
     /// A measure under a condition, from the evaluation with the most records.
     pub fn summary(&self, condition: &str, measure: &str) -> Option<&Summary> {
-        let found =
-            self.records.iter().filter_map(|record| record.results.conditions.get(condition)?.get(measure));
-        found.max_by_key(|summary| summary.count + summary.undefined)
+        self.source(condition, measure)?.results.conditions.get(condition)?.get(measure)
     }
 
     /// The values that [`Self::summary`] sums up, a record each.
     pub(super) fn values(&self, condition: &str, measure: &str) -> Option<&PerRecord> {
-        let found = self.records.iter().filter_map(|record| record.values.get(condition)?.get(measure));
-        found.max_by_key(|values| values.len())
+        self.source(condition, measure)?.values.get(condition)?.get(measure)
+    }
+
+    /// How many records the figures under a condition are of.
+    pub(super) fn tested(&self, condition: &str) -> Option<usize> {
+        self.source(condition, "u").map(|record| record.results.identity.records)
+    }
+
+    /// Numbers of records, with the protocol where there are several.
+    pub(super) fn counts(&self) -> String {
+        let mut counts: Vec<(usize, &str)> = Vec::new();
+        for source in self.conditions().into_iter().filter_map(|condition| self.source(condition, "u")) {
+            let identity = &source.results.identity;
+            counts.push((identity.records, &identity.protocol));
+        }
+        counts.sort_unstable_by_key(|(records, protocol)| (std::cmp::Reverse(*records), *protocol));
+        counts.dedup();
+        match counts.as_slice() {
+            [(first, _), rest @ ..] if rest.iter().all(|(records, _)| records == first) => grouped(*first),
+            _ => {
+                let named = counts.iter().map(|(n, protocol)| format!("{} ({protocol})", grouped(*n)));
+                named.collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 
     /// Both channels of both tasks under a layout such as `uniform/500`.
@@ -133,6 +191,11 @@ impl Run {
     pub(super) fn training(&self) -> String {
         self.identity().method.training.as_ref().map_or("none".to_owned(), describe)
     }
+}
+
+/// How a model was tested: the seed of the masks, and where and in which precision it was computed.
+fn how(identity: &Identity) -> (u64, &str) {
+    (identity.masks.seed, &identity.computed)
 }
 
 /// Runs of one label on different problems together; a second run on a problem begins another group.

@@ -1,15 +1,18 @@
 //! `scope compare`: two evaluations, record by record.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
-use scope_eval::{Paired, Record, compare, is_within};
+use scope_eval::{Paired, Record, Results, compare, is_within, matching};
 use serde::Serialize;
 
 use super::evaluations;
 use crate::{
     commands::Outcome,
-    terminal::{Table, print_json, say},
+    terminal::{Table, print_json, say, warn},
 };
 
 /// What `--help` ends with.
@@ -47,26 +50,13 @@ struct Line {
 
 impl CompareCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let (a, b) = self.records()?;
-        let shared: Vec<&String> = (a.results.conditions.keys())
-            .filter(|condition| b.results.conditions.contains_key(*condition))
-            .filter(|condition| self.condition.as_ref().is_none_or(|asked| asked == *condition))
-            .collect();
-        let asked = || self.condition.clone().unwrap_or_else(|| "any condition".to_owned());
-        anyhow::ensure!(!shared.is_empty(), "{} is not covered by both evaluations", asked());
-        let mut lines = Vec::new();
-        for condition in shared {
-            for measure in a.results.conditions[condition].keys().filter(|measure| !is_within(measure)) {
-                let (condition, measure) = (condition.clone(), measure.clone());
-                let paired = compare(&a, &b, &condition, &measure)?;
-                lines.push(Line { condition, measure, paired });
-            }
-        }
+        let (a, b) = (self.records(&self.first)?, self.records(&self.second)?);
+        let lines = self.lines(&a, &b)?;
         if self.json {
             print_json(&lines)?;
             return Ok(Outcome::Success);
         }
-        let [first, second] = [&a, &b].map(|record| record.results.identity.method.label());
+        let [first, second] = [&a, &b].map(|records| records[0].results.identity.method.label());
         say(&format!(
             "A = {first}, B = {second}; differences A - B in percentage points, negative: A is better\n"
         ));
@@ -74,29 +64,79 @@ impl CompareCommand {
         Ok(Outcome::Success)
     }
 
-    /// The first pair of evaluations that have a condition in common.
-    fn records(&self) -> anyhow::Result<(Record, Record)> {
-        let (first, second) = (evaluations(&self.first)?, evaluations(&self.second)?);
-        let covers = |path: &PathBuf| -> anyhow::Result<bool> {
-            let results = scope_eval::Results::read(path)?;
-            Ok(self.condition.as_ref().is_none_or(|asked| results.conditions.contains_key(asked)))
+    /// Each condition that both cover, by the evaluations with the most records that match.
+    fn lines(&self, a: &[Record], b: &[Record]) -> anyhow::Result<Vec<Line>> {
+        let covered = |records: &[Record]| -> BTreeSet<String> {
+            let all = records.iter().flat_map(|record| record.results.conditions.keys());
+            all.filter(|condition| self.asks_for(condition)).cloned().collect()
         };
-        for a in &first {
-            for b in &second {
-                if a.file_name() == b.file_name() && covers(a)? && covers(b)? {
-                    return Ok((Record::read(a)?, Record::read(b)?));
-                }
+        let shared: Vec<String> = covered(a).intersection(&covered(b)).cloned().collect();
+        let (mut lines, mut unmatched) = (Vec::new(), Vec::new());
+        for condition in &shared {
+            match matching(a, b, condition) {
+                Ok((a, b)) => lines.extend(measured(a, b, condition)?),
+                Err(why) => unmatched.push(why),
             }
         }
-        match (first.as_slice(), second.as_slice()) {
-            ([a], [b]) => Ok((Record::read(a)?, Record::read(b)?)),
-            _ => anyhow::bail!(
-                "{} and {} have no evaluation under one protocol: run `scope evaluate` with the same --protocol on both",
+        let count = unmatched.len();
+        match unmatched.into_iter().next() {
+            Some(why) if lines.is_empty() => return Err(why.into()),
+            Some(why) => {
+                warn(&format!(
+                    "{count} of {} conditions are left out, the first because {why}",
+                    shared.len()
+                ));
+            }
+            None => anyhow::ensure!(
+                !shared.is_empty(),
+                "{} is not covered by evaluations of both {} and {}: run `scope evaluate` with the same --protocol on both",
+                self.condition.as_deref().unwrap_or("any condition"),
                 self.first.display(),
                 self.second.display()
             ),
         }
+        Ok(lines)
     }
+
+    fn asks_for(&self, condition: &str) -> bool {
+        self.condition.as_ref().is_none_or(|asked| asked == condition)
+    }
+
+    /// The evaluations of a run that cover what was asked for, which must be of one model.
+    fn records(&self, run: &Path) -> anyhow::Result<Vec<Record>> {
+        let mut records: Vec<Record> = Vec::new();
+        for file in evaluations(run)? {
+            let results = Results::read(&file)?;
+            if !results.conditions.keys().any(|condition| self.asks_for(condition)) {
+                continue;
+            }
+            let model = &results.identity.method.blake3;
+            anyhow::ensure!(
+                records.first().is_none_or(|first| first.results.identity.method.blake3 == *model),
+                "{} holds evaluations of different weights, {} another than those before: name the evaluation file to compare",
+                run.display(),
+                file.display()
+            );
+            records.push(Record::read(&file)?);
+        }
+        anyhow::ensure!(
+            !records.is_empty(),
+            "{} is not covered by the evaluations of {}: run `scope evaluate` with a --protocol that has it",
+            self.condition.as_deref().unwrap_or("any condition"),
+            run.display()
+        );
+        Ok(records)
+    }
+}
+
+/// The lines of a condition, one a measure.
+fn measured(a: &Record, b: &Record, condition: &str) -> anyhow::Result<Vec<Line>> {
+    let measures = a.results.conditions[condition].keys().filter(|measure| !is_within(measure));
+    let line = |measure: &String| -> anyhow::Result<Line> {
+        let paired = compare(a, b, condition, measure)?;
+        Ok(Line { condition: condition.to_owned(), measure: measure.clone(), paired })
+    };
+    measures.map(line).collect()
 }
 
 fn table(lines: &[Line]) -> Table {

@@ -1,0 +1,104 @@
+//! Several evaluations of one model: which of them supplies a figure.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use scope_eval::{
+    DataIdentity, Identity, MaskIdentity, MethodIdentity, Record, Scores, matching,
+    report::{Format, Published, Runs, table},
+};
+
+/// An evaluation of some records at uniform/500, whose errors lie about a figure.
+fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64) -> Record {
+    let method = MethodIdentity {
+        name: "scope".to_owned(),
+        model: None,
+        recipe: Some(model.to_owned()),
+        decoder: Some("native".to_owned()),
+        parameters: 10,
+        blake3: Some(format!("weights of {model}")),
+        training: None,
+    };
+    let data = DataIdentity {
+        blake3: "records".to_owned(),
+        split: "test".to_owned(),
+        origin: "generated".to_owned(),
+        generated: true,
+        resolution: 32,
+    };
+    let mut record = Record::new(Identity {
+        pde: "poisson".to_owned(),
+        protocol: protocol.to_owned(),
+        records,
+        method,
+        data,
+        masks: MaskIdentity { seed, blake3: BTreeMap::new() },
+        computed: "cpu f32".to_owned(),
+        version: "0.1.0".to_owned(),
+    });
+    let values = || (0..records).map(|k| Some(error + (k % 3) as f64 / 8.0)).collect();
+    for condition in ["forward/uniform/500", "inverse/uniform/500"] {
+        let measures = BTreeMap::from([("a".to_owned(), values()), ("u".to_owned(), values())]);
+        record.add(condition.to_owned(), Scores { measures, masks: format!("{records} masks of {seed}") });
+    }
+    record
+}
+
+/// The lines of a table that have a word.
+fn lines(name: &str, records: Vec<Record>, word: &str) -> Vec<String> {
+    let table = table(name, &Published::read().unwrap(), &Runs::gather(records), true).unwrap().unwrap();
+    let text = Format::Markdown.write(&[table]);
+    text.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
+}
+
+/// Two models, each on few records under all conditions and on more at uniform/500.
+fn few_and_many(few: [usize; 2]) -> Vec<Record> {
+    let of = |(model, few): (&str, usize)| {
+        [evaluation(model, "all", few, 1, 2.0), evaluation(model, "uniform500", 60, 1, 3.0)]
+    };
+    [("full", few[0]), ("fo", few[1])].into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn all_tables_take_the_evaluation_with_the_most_records() {
+    for few in [[10, 10], [10, 20]] {
+        let paired = lines("paired", few_and_many(few), "Full - FO |");
+        let ours: Vec<&String> = paired.iter().filter(|line| line.contains("| 60 |")).collect();
+        assert_eq!(ours.len(), 2, "{few:?}: {paired:?}");
+    }
+    assert!(lines("channels", few_and_many([10, 10]), "ours: Full")[0].contains("| 60 |"));
+    let runs = lines("runs", few_and_many([10, 10]), "| Full |");
+    assert!(runs[0].contains("| 60 |"), "both conditions are of 60 records: {runs:?}");
+}
+
+#[test]
+fn several_numbers_of_records_are_told_apart() {
+    let mut all = evaluation("full", "all", 10, 1, 2.0);
+    let scores = Scores { measures: all.values["forward/uniform/500"].clone(), masks: "grid".to_owned() };
+    all.add("forward/grid/500".to_owned(), scores);
+    let runs = lines("runs", vec![all, evaluation("full", "uniform500", 60, 1, 3.0)], "| Full |");
+    assert!(runs[0].contains("| 60 (uniform500), 10 (all) |"), "{runs:?}");
+}
+
+#[test]
+fn mask_seeds_and_precisions_have_rows_of_their_own() {
+    let one = || evaluation("full", "uniform500", 12, 1, 2.0);
+    let two = evaluation("full", "uniform500", 12, 2, 3.0);
+    let runs = lines("runs", vec![one(), two.clone()], "Full");
+    assert!(runs.len() == 2 && runs[0].contains("| Full, mask seed 1 |"), "{runs:?}");
+    let channels = lines("channels", vec![one(), two], "ours: Full, mask seed 2");
+    assert!(channels[0].contains("| 3.125"), "{channels:?}");
+    let mut card = one();
+    card.results.identity.computed = "cuda bf16".to_owned();
+    let runs = lines("runs", vec![one(), card], "Full");
+    assert!(runs.len() == 2 && runs[1].contains("| Full, cuda bf16 |"), "{runs:?}");
+}
+
+#[test]
+fn pairs_without_a_match_are_counted_below_the_table() {
+    let records =
+        vec![evaluation("full", "uniform500", 12, 1, 2.0), evaluation("fo", "uniform500", 12, 2, 3.0)];
+    assert_eq!(lines("paired", records.clone(), "under the same masks: 1.").len(), 1);
+    let refused = matching(&records[..1], &records[1..], "forward/uniform/500").unwrap_err().to_string();
+    assert!(refused.contains("differ in their masks (seed 1 and seed 2)"), "{refused}");
+}
