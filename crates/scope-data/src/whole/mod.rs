@@ -4,7 +4,7 @@ mod staged;
 
 use std::{
     ffi::OsStr,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
 };
@@ -12,17 +12,50 @@ use std::{
 use crate::error::DataError;
 pub use staged::StagedFolder;
 
-/// Writes a file whole or not at all, replacing what was there.
+/// The most links that are followed to a file; systems allow about as many.
+const MOST_LINKS: usize = 40;
+
+/// Writes a file whole or not at all, replacing what was there. A link stays, and what it points to is replaced. What is no
+/// file at all, such as a pipe or a device, is written to.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let scratch = scratch_beside(path)?;
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() && !there.is_dir() => {
+            let opened = OpenOptions::new().write(true).open(path);
+            opened.and_then(|mut stream| stream.write_all(bytes)).map_err(DataError::io("write", path))
+        }
+        _ => replace(path, bytes),
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+    let file = linked_to(path)?;
+    let scratch = scratch_beside(&file)?;
+    // Errors name the file that was asked for, not the one under which it is written.
+    let named = |error| match error {
+        DataError::Io { action, source, .. } => DataError::Io { action, path: path.to_owned(), source },
+        other => other,
+    };
     let renamed = write_synced(&scratch, bytes)
-        .and_then(|()| fs::rename(&scratch, path).map_err(DataError::io("write", path)));
+        .map_err(named)
+        .and_then(|()| fs::rename(&scratch, &file).map_err(DataError::io("write", path)));
     if renamed.is_err() {
         // The error that matters is the first one.
         let _ = fs::remove_file(&scratch);
     }
     renamed?;
-    sync_folder(parent_of(path))
+    sync_folder(parent_of(&file))
+}
+
+/// What a path leads to, whether it is there or not: links are followed by hand, as one may point to what is still to be written.
+fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
+    let mut file = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&file) {
+            Ok(target) => file = parent_of(&file).join(target),
+            Err(_) => return Ok(file),
+        }
+    }
+    Err(DataError::Request(format!("{} is a link that leads nowhere: name another file", path.display())))
 }
 
 /// Writes a file and waits until it is durable.
@@ -78,5 +111,38 @@ mod tests {
         fs::create_dir(root.path().join("folder")).unwrap();
         assert!(write_whole(&root.path().join("folder"), b"").is_err());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no scratch file is left");
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_what_it_points_to_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir(at("there")).unwrap();
+        fs::write(at("there/old"), b"old").unwrap();
+        for (link, target) in [("to-old", "there/old"), ("to-new", "there/new"), ("twice", "to-new")] {
+            std::os::unix::fs::symlink(target, at(link)).unwrap();
+        }
+        write_whole(&at("to-old"), b"1").unwrap();
+        write_whole(&at("twice"), b"2").unwrap();
+        assert!(["to-old", "to-new", "twice"].iter().all(|link| at(link).is_symlink()));
+        assert_eq!(
+            (fs::read(at("there/old")).unwrap(), fs::read(at("there/new")).unwrap()),
+            (vec![b'1'], vec![b'2'])
+        );
+        std::os::unix::fs::symlink("ring", at("ring")).unwrap();
+        assert!(write_whole(&at("ring"), b"3").unwrap_err().to_string().contains("leads nowhere"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_file_is_written_to() {
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        write_whole(&path, b"through").unwrap();
+        drop(writer);
+        let mut got = String::new();
+        std::io::Read::read_to_string(&mut reader, &mut got).unwrap();
+        assert_eq!(got, "through");
     }
 }
