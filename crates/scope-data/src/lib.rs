@@ -23,6 +23,7 @@ mod pair;
 pub mod schedule;
 pub mod sensors;
 mod whole;
+mod writable;
 
 pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, check, z_limit};
 pub use constants::{Constants, Scaling};
@@ -32,3 +33,4 @@ pub use generate::{Request, generate};
 pub use import::{GeometryFiles, ImportRequest, Units, import};
 pub use pair::{Channel, Pair};
 pub use whole::{StagedFolder, write_whole};
+pub use writable::{require_writable, require_writable_folder};

@@ -60,6 +60,25 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
 }
 
 #[test]
+fn destinations_are_checked_before_anything_is_measured() {
+    let root = trained("poisson");
+    let plain = ["evaluate", "--data", "test", "--device", "cpu", "--run"];
+    let cases: [(&[&str], &str); 4] = [
+        (&["run", "--json", "nowhere/x.json"], "there is no folder nowhere"),
+        (&["run", "--json", "run"], "run is a folder, and a file is to be written there"),
+        (&["run", "--out", "test/meta.json"], "test/meta.json is a file: name another folder"),
+        (&["run/model.safetensors", "--figures", "2"], "--figures needs a folder"),
+    ];
+    for (more, expected) in cases {
+        let said = refused(root.path(), &[&plain[..], more].concat(), 1);
+        assert!(said.contains(expected) && !said.contains("evaluating"), "{said}");
+    }
+    assert!(!root.path().join("run/eval").exists(), "nothing was made either");
+    succeed(root.path(), &[&plain[..], &["run", "--out", "new", "--json", "new/copy.json"]].concat());
+    assert!(root.path().join("new/uniform500.json").is_file() && root.path().join("new/copy.json").is_file());
+}
+
+#[test]
 fn milestones_are_evaluated_apart_and_make_a_learning_curve() {
     let root = trained("darcy");
     let plain = ["evaluate", "--data", "test", "--limit", "4", "--device", "cpu", "--run"];

@@ -47,7 +47,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
 }
 
 /// What a path leads to, whether it is there or not: links are followed by hand, as one may point to what is still to be written.
-fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
+pub(crate) fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
     let mut file = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&file) {
@@ -74,13 +74,13 @@ fn name_of(path: &Path) -> Result<&OsStr, DataError> {
 }
 
 /// A name beside a path that no other process takes.
-fn scratch_beside(path: &Path) -> Result<PathBuf, DataError> {
+pub(crate) fn scratch_beside(path: &Path) -> Result<PathBuf, DataError> {
     let name = name_of(path)?;
     Ok(path.with_file_name(format!(".{}.{}.partial", name.display(), std::process::id())))
 }
 
 /// The folder that a path is in.
-fn parent_of(path: &Path) -> &Path {
+pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

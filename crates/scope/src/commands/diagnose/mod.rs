@@ -12,7 +12,7 @@ use clap::Args;
 use scope_data::{
     Dataset,
     observation::{Condition, TEST_MASK_SEED},
-    write_whole,
+    require_writable, write_whole,
 };
 use scope_engine::Params;
 use scope_eval::{
@@ -98,6 +98,9 @@ struct Loaded {
 
 impl DiagnoseCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        if let Some(path) = self.json_file() {
+            require_writable(path)?;
+        }
         let device = self.device.open()?;
         let load = |path: &PathBuf| -> anyhow::Result<Loaded> {
             let file = weight_file(path)?;
@@ -137,12 +140,17 @@ impl DiagnoseCommand {
         }
     }
 
+    /// The file that results go to, if it is not standard output.
+    fn json_file(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
     fn report(&self, results: &Results) -> anyhow::Result<Outcome> {
-        if self.json.as_deref() == Some(Path::new("-")) {
+        if self.json.is_some() && self.json_file().is_none() {
             print_json(results)?;
         } else {
             results.say();
-            if let Some(path) = &self.json {
+            if let Some(path) = self.json_file() {
                 write_whole(path, &serde_json::to_vec_pretty(results)?)?;
                 say(&format!("wrote {}", path.display()));
             }

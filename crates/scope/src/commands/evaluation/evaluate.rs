@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -10,7 +9,6 @@ use clap::{
 use scope_data::{
     Dataset,
     observation::{Condition, TEST_MASK_SEED},
-    write_whole,
 };
 use scope_engine::Device;
 use scope_eval::{
@@ -20,10 +18,10 @@ use scope_eval::{
 use scope_model::{Precision, Reconstructor};
 use scope_pde::Pde;
 
-use super::exact;
+use super::{destination::Destination, exact};
 use crate::{
     commands::{Outcome, device::DeviceArguments, models, pde_names},
-    terminal::{Progress, Table, grouped, note, print_json, say, warn},
+    terminal::{Progress, Table, grouped, print_json, say, warn},
 };
 
 /// What `--help` ends with.
@@ -155,7 +153,8 @@ impl EvaluateCommand {
         anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
-        self.spare_better(&identity)?;
+        let destination = self.destination();
+        destination.require(&identity)?;
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(identity);
         for (k, condition) in conditions.iter().enumerate() {
@@ -163,61 +162,26 @@ impl EvaluateCommand {
             record.add(condition.to_string(), evaluation.condition(method, *condition, report)?);
         }
         progress.finish();
-        let outcome = self.report(&record)?;
-        self.draw(&evaluation, method, conditions)?;
-        Ok(outcome)
+        let written = destination.write(&record)?;
+        if destination.is_standard_output() {
+            print_json(&record.results)?;
+        } else {
+            say(&table(&record.results).to_string());
+            say(&origin(&record.results.identity));
+        }
+        destination.tell(&written);
+        destination.draw(&evaluation, method, conditions)?;
+        Ok(Outcome::Success)
     }
 
-    /// Refuses to put an evaluation of few records in the place of one of more, and an earlier moment of a training in the place of
-    /// a later one.
-    fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
-        let Some(path) = self.folder().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
-        else {
-            return Ok(());
-        };
-        let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
-        let shown = path.display();
-        let remedy = "keep both with --out DIR, or remove it first";
-        anyhow::ensure!(
-            before.records <= now.records,
-            "{shown} holds an evaluation of {} records, and this one would have {}: {remedy}",
-            before.records,
-            now.records
-        );
-        anyhow::ensure!(
-            !now.method.precedes(&before.method),
-            "{shown} holds an evaluation of this training after more draws than this model has seen: {remedy}"
-        );
-        Ok(())
-    }
-
-    /// Where results go, if anywhere.
-    fn folder(&self) -> Option<PathBuf> {
+    fn destination(&self) -> Destination {
         let own = self.run.as_ref().filter(|run| run.is_dir()).map(|run| run.join("eval"));
-        self.out.clone().or(own)
-    }
-
-    fn draw(
-        &self,
-        evaluation: &Evaluation<'_>,
-        method: &dyn Recovery,
-        conditions: &[Condition],
-    ) -> anyhow::Result<()> {
-        if self.figures == 0 {
-            return Ok(());
+        Destination {
+            folder: self.out.clone().or(own),
+            json: self.json.clone(),
+            protocol: self.protocol,
+            figures: self.figures,
         }
-        let folder = self.folder().context("--figures needs a folder: name one with --out")?.join("figures");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        for condition in conditions {
-            for record in 0..self.figures.min(evaluation.records) {
-                let drawing = evaluation.draw(method, *condition, record)?;
-                let name = format!("{}-record-{record}", condition.to_string().replace('/', "-"));
-                write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
-                write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
-            }
-        }
-        note(&format!("drew figures in {}", folder.display()));
-        Ok(())
     }
 
     fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Identity {
@@ -231,31 +195,6 @@ impl EvaluateCommand {
             computed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
-    }
-
-    fn report(&self, record: &Record) -> anyhow::Result<Outcome> {
-        let results = &record.results;
-        let quiet = self.json.as_deref() == Some(Path::new("-"));
-        if quiet {
-            print_json(results)?;
-        } else {
-            say(&table(results).to_string());
-            say(&origin(&results.identity));
-        }
-        if let Some(path) = self.json.as_ref().filter(|_| !quiet) {
-            write_whole(path, &serde_json::to_vec_pretty(results)?)?;
-            say(&format!("wrote {}", path.display()));
-        }
-        if let Some(folder) = self.folder() {
-            std::fs::create_dir_all(&folder)
-                .with_context(|| format!("cannot create {}", folder.display()))?;
-            let path = folder.join(format!("{}.json", self.protocol.name()));
-            record.write(&path)?;
-            if !quiet {
-                say(&format!("wrote {} and the errors of each record beside it", path.display()));
-            }
-        }
-        Ok(Outcome::Success)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `scope evaluate`, `scope compare` and `scope report`.
 
 mod compare;
+mod destination;
 mod evaluate;
 mod exact;
 mod report;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use scope_data::Dataset;
+use scope_data::{Dataset, require_writable};
 use scope_eval::{
     Evaluation, Protocol,
     bands::{CALIBRATION_MASK_SEED, Calibration},
@@ -51,6 +51,7 @@ impl ModelCalibrate {
         let (path, mut card) = self.card(&found)?;
         let data = Dataset::open(&self.data)?;
         require_fresh(&card, &data)?;
+        require_writable(&path)?;
         let bands = self.measure(&found, &data)?;
         bands.check().map_err(|problem| anyhow::anyhow!("the bands measured make no sense: {problem}"))?;
         let (layouts, records) = (bands.layouts.len(), bands.records);

@@ -1,0 +1,120 @@
+//! Where `scope evaluate` writes to.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
+use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
+
+use crate::terminal::{note, say};
+
+/// The places that an evaluation goes to.
+#[derive(Debug)]
+pub(super) struct Destination {
+    /// Of the results and the figures, if they go anywhere.
+    pub(super) folder: Option<PathBuf>,
+    /// Of the summaries alone: a file, or "-" for standard output.
+    pub(super) json: Option<PathBuf>,
+    pub(super) protocol: Protocol,
+    /// Records to draw under each condition.
+    pub(super) figures: usize,
+}
+
+impl Destination {
+    /// Whether standard output is for JSON alone.
+    pub(super) fn is_standard_output(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    /// The file of summaries beside which the values are.
+    fn results(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
+    }
+
+    fn json_file(&self) -> Option<PathBuf> {
+        self.json.clone().filter(|_| !self.is_standard_output())
+    }
+
+    /// Refuses what could not be written, before anything is measured, and what would replace better results.
+    pub(super) fn require(&self, now: &Identity) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.figures == 0 || self.folder.is_some(),
+            "--figures needs a folder: name one with --out"
+        );
+        self.folder.as_deref().map_or(Ok(()), require_writable_folder)?;
+        for file in [self.results(), self.json_file()].into_iter().flatten() {
+            let made = self.folder.as_deref().filter(|folder| !folder.exists());
+            if made.is_none() || file.parent() != made {
+                require_writable(&file)?;
+            }
+        }
+        if self.figures > 0 {
+            self.folder.as_ref().map_or(Ok(()), |folder| require_writable_folder(&folder.join("figures")))?;
+        }
+        self.spare_better(now)
+    }
+
+    /// Refuses to put an evaluation of few records in the place of one of more, and an earlier moment of a training in the place of
+    /// a later one.
+    fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
+        let Some(path) = self.results() else { return Ok(()) };
+        let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
+        let shown = path.display();
+        let remedy = "keep both with --out DIR, or remove it first";
+        anyhow::ensure!(
+            before.records <= now.records,
+            "{shown} holds an evaluation of {} records, and this one would have {}: {remedy}",
+            before.records,
+            now.records
+        );
+        anyhow::ensure!(
+            !now.method.precedes(&before.method),
+            "{shown} holds an evaluation of this training after more draws than this model has seen: {remedy}"
+        );
+        Ok(())
+    }
+
+    /// Writes the results, which took long to measure, and then the copy of their summaries. Returns what was written.
+    pub(super) fn write(&self, record: &Record) -> anyhow::Result<Vec<String>> {
+        let mut written = Vec::new();
+        if let (Some(folder), Some(path)) = (&self.folder, self.results()) {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            record.write(&path)?;
+            written.push(format!("wrote {} and the errors of each record beside it", path.display()));
+        }
+        if let Some(path) = self.json_file() {
+            write_whole(&path, &serde_json::to_vec_pretty(&record.results)?)?;
+            written.push(format!("wrote {}", path.display()));
+        }
+        Ok(written)
+    }
+
+    /// Says what was written, where standard output is for people.
+    pub(super) fn tell(&self, written: &[String]) {
+        if !self.is_standard_output() {
+            written.iter().for_each(|line| say(line));
+        }
+    }
+
+    /// Draws the first records under each condition.
+    pub(super) fn draw(
+        &self,
+        evaluation: &Evaluation<'_>,
+        method: &dyn Recovery,
+        conditions: &[Condition],
+    ) -> anyhow::Result<()> {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.figures > 0) else { return Ok(()) };
+        let folder = folder.join("figures");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for condition in conditions {
+            for record in 0..self.figures.min(evaluation.records) {
+                let drawing = evaluation.draw(method, *condition, record)?;
+                let name = format!("{}-record-{record}", condition.to_string().replace('/', "-"));
+                write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+                write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+            }
+        }
+        note(&format!("drew figures in {}", folder.display()));
+        Ok(())
+    }
+}
