@@ -1,7 +1,12 @@
 //! Results of an evaluation: a JSON file of summaries and an archive of per-record values beside it.
+//!
+//! The two replace older ones together. New values first lie beside the old ones under a name with their hash; the summaries, which
+//! state that hash, replace the old ones; then the values take their plain name. Whoever is stopped between leaves summaries
+//! whose values are found under one name or the other.
 
 use std::{
     collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +22,9 @@ use crate::{
     identity::Identity,
     summary::Summary,
 };
+
+/// Letters of a hash that name values.
+const HASH_LETTERS: usize = 16;
 
 /// Summaries by measure.
 pub type Summaries = BTreeMap<String, Summary>;
@@ -53,29 +61,37 @@ impl Record {
         self.values.insert(condition, scores.measures);
     }
 
-    /// Writes the values, then the summaries, each whole or not at all. Values without a summary beside them are not read.
+    /// Writes values and summaries in the place of those that are there: either the old ones or the new ones are whole, whenever
+    /// it is stopped.
     pub fn write(&self, json: &Path) -> Result<(), EvalError> {
-        let arrays: Vec<Array> = (self.values.iter())
-            .flat_map(|(condition, measures)| {
-                measures.iter().map(move |(measure, values)| (condition, measure, values))
-            })
-            .map(|(condition, measure, values)| Array {
-                name: format!("{condition}/{measure}"),
-                shape: vec![values.len()],
-                values: values.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
-            })
-            .collect();
-        let bytes = npz_bytes(&arrays).map_err(|error| EvalError::malformed(json, error))?;
-        let text =
-            serde_json::to_vec_pretty(&self.results).map_err(|error| EvalError::malformed(json, error))?;
-        write_whole(&archive(json), &bytes)?;
-        Ok(write_whole(json, &text)?)
+        settle(json)?;
+        let bytes = npz_bytes(&self.arrays()).map_err(|error| EvalError::malformed(json, error))?;
+        let values_blake3 = blake3::hash(&bytes).to_string();
+        let waiting = waiting_archive(json, &values_blake3);
+        let written = Written { values_blake3: Some(values_blake3), results: self.results.clone() };
+        let text = serde_json::to_vec_pretty(&written).map_err(|error| EvalError::malformed(json, error))?;
+        write_whole(&waiting, &bytes)?;
+        write_whole(json, &text)?;
+        settle(json)
+    }
+
+    /// The values, an array a condition and measure.
+    fn arrays(&self) -> Vec<Array> {
+        let all = self.values.iter().flat_map(|(condition, measures)| {
+            measures.iter().map(move |(measure, values)| (condition, measure, values))
+        });
+        all.map(|(condition, measure, values)| Array {
+            name: format!("{condition}/{measure}"),
+            shape: vec![values.len()],
+            values: values.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+        })
+        .collect()
     }
 
     /// Reads both files and checks that they agree.
     pub fn read(json: &Path) -> Result<Self, EvalError> {
-        let results = Results::read(json)?;
-        let path = archive(json);
+        let Written { values_blake3, results } = Written::read(json)?;
+        let path = archive(json, values_blake3.as_deref());
         let mut values: BTreeMap<String, BTreeMap<String, PerRecord>> = BTreeMap::new();
         for array in read_npz(&path)? {
             // A condition's name has three parts; what follows is the measure.
@@ -100,14 +116,66 @@ impl Record {
 impl Results {
     /// Reads the summaries alone.
     pub fn read(json: &Path) -> Result<Self, EvalError> {
-        let text = std::fs::read(json).map_err(|error| EvalError::malformed(json, error))?;
+        Ok(Written::read(json)?.results)
+    }
+}
+
+/// Results as they are written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    /// BLAKE3 of the archive of values; older results have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    values_blake3: Option<String>,
+    #[serde(flatten)]
+    results: Results,
+}
+
+impl Written {
+    fn read(json: &Path) -> Result<Self, EvalError> {
+        let text = fs::read(json).map_err(|error| EvalError::malformed(json, error))?;
         serde_json::from_slice(&text).map_err(|error| EvalError::malformed(json, error))
     }
 }
 
-/// The archive beside a file of summaries.
-fn archive(json: &Path) -> PathBuf {
-    json.with_extension("npz")
+/// The archive beside a file of summaries: the one that still waits for its name, if there is one with that hash.
+fn archive(json: &Path, hash: Option<&str>) -> PathBuf {
+    let waiting = hash.map(|hash| waiting_archive(json, hash));
+    waiting.filter(|path| path.is_file()).unwrap_or_else(|| json.with_extension("npz"))
+}
+
+/// Where values are until their summaries are in place.
+fn waiting_archive(json: &Path, hash: &str) -> PathBuf {
+    json.with_extension(format!("{}.npz", hash.get(..HASH_LETTERS).unwrap_or(hash)))
+}
+
+/// Gives the values of the summaries in place their name, and removes values that a killed writer left without summaries.
+fn settle(json: &Path) -> Result<(), EvalError> {
+    let refuse = |error: std::io::Error| EvalError::malformed(json, error);
+    if let Ok(Written { values_blake3: Some(hash), .. }) = Written::read(json) {
+        let waiting = waiting_archive(json, &hash);
+        if waiting.is_file() {
+            fs::rename(&waiting, json.with_extension("npz")).map_err(refuse)?;
+        }
+    }
+    let folder = json.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for entry in fs::read_dir(folder).map_err(refuse)?.flatten() {
+        if waits_beside(json, &entry.path()) {
+            fs::remove_file(entry.path()).map_err(refuse)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is named as values are that wait for summaries.
+fn waits_beside(json: &Path, file: &Path) -> bool {
+    let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let middle = name(file).zip(name(&json.with_extension(""))).and_then(|(file, stem)| {
+        let rest = file.strip_prefix(&stem)?.strip_prefix('.')?;
+        Some(rest.strip_suffix(".npz")?.to_owned())
+    });
+    let is_hash =
+        |text: &String| text.len() == HASH_LETTERS && text.bytes().all(|letter| letter.is_ascii_hexdigit());
+    middle.is_some_and(|middle| is_hash(&middle))
 }
 
 /// Relative errors carry the absolute errors of the records that have none; absolute errors have no line of their own.

@@ -94,6 +94,48 @@ fn mask_seeds_and_precisions_have_rows_of_their_own() {
     assert!(runs.len() == 2 && runs[1].contains("| Full, cuda bf16 |"), "{runs:?}");
 }
 
+/// Names in a folder, and what is read of the evaluation there.
+fn held(folder: &std::path::Path) -> (Vec<String>, Record) {
+    let names =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    (names, Record::read(&folder.join("all.json")).unwrap())
+}
+
+/// The moments are rebuilt from the files that a whole writing leaves.
+#[test]
+fn stopped_at_any_moment_the_old_or_the_new_evaluation_is_whole() {
+    let (old, new) = (evaluation("full", "all", 5, 1, 2.0), evaluation("full", "all", 9, 1, 3.0));
+    let (root, apart) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |name: &str| root.path().join(name);
+    new.write(&apart.path().join("all.json")).unwrap();
+    let [json, npz] = ["all.json", "all.npz"].map(|name| std::fs::read(apart.path().join(name)).unwrap());
+    let waiting = format!("all.{}.npz", &blake3::hash(&npz).to_hex()[..16]);
+    old.write(&at("all.json")).unwrap();
+    assert_eq!(held(root.path()), (vec!["all.json".to_owned(), "all.npz".to_owned()], old.clone()));
+    std::fs::write(at(&waiting), &npz).unwrap();
+    assert_eq!(held(root.path()).1, old, "after the new values");
+    std::fs::write(at("all.json"), &json).unwrap();
+    assert_eq!(held(root.path()).1, new, "after the new summaries");
+    old.write(&at("all.json")).unwrap();
+    assert_eq!(held(root.path()), (vec!["all.json".to_owned(), "all.npz".to_owned()], old.clone()));
+    std::fs::write(at(&waiting), b"left behind").unwrap();
+    std::fs::write(at("all.other.npz"), b"a stranger's").unwrap();
+    old.write(&at("all.json")).unwrap();
+    assert!(!at(&waiting).exists() && at("all.other.npz").exists());
+}
+
+#[test]
+fn older_results_without_a_hash_are_read() {
+    let root = tempfile::tempdir().unwrap();
+    let record = evaluation("full", "all", 5, 1, 2.0);
+    let path = root.path().join("all.json");
+    record.write(&path).unwrap();
+    std::fs::write(&path, serde_json::to_vec(&record.results).unwrap()).unwrap();
+    assert_eq!(Record::read(&path).unwrap(), record);
+}
+
 #[test]
 fn pairs_without_a_match_are_counted_below_the_table() {
     let records =

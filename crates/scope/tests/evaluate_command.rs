@@ -54,6 +54,8 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
     assert!(fewer.contains("holds an evaluation of 10 records"));
     succeed(root.path(), &[&plain[..], &["--limit", "3", "--out", "few", "--figures", "1"]].concat());
     assert!(root.path().join("few/figures/inverse-uniform-500-record-0.png").is_file());
+    let none = refused(root.path(), &[&plain[..], &["--limit", "0", "--out", "none"]].concat(), 2);
+    assert!(none.contains("--limit") && !root.path().join("none").exists(), "{none}");
     let benchmark = [&plain[..], &["--protocol", "benchmark"]].concat();
     let said = refused(root.path(), &benchmark, 1);
     assert!(said.contains("for the cylinder only"));

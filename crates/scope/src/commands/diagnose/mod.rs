@@ -51,8 +51,8 @@ pub(crate) struct DiagnoseCommand {
     #[arg(long, default_value = "forward/uniform/500")]
     condition: Condition,
     /// The first N records only
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
+    limit: NonZeroUsize,
     /// Of the test masks
     #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
     seed: u64,
@@ -113,7 +113,7 @@ impl DiagnoseCommand {
         let data = Dataset::open(&self.data)?;
         let (teacher, without_teacher) = teacher_of(&own, base.as_ref());
         let subject = Subject { model: &own.model, teacher, base: base.as_ref().map(|base| &base.model) };
-        let (condition, seed, limit, batch) = (self.condition, self.seed, self.limit, self.batch.get());
+        let (condition, seed, limit, batch) = (self.condition, self.seed, self.limit.get(), self.batch.get());
         let progress = Progress::new("diagnosing", limit.min(data.len()));
         let settings = Settings { condition, seed, limit, batch };
         let diagnosis = diagnose(&subject, &own.about, &data, &settings, &mut |done| progress.at(done))

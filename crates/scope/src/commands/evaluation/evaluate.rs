@@ -1,6 +1,9 @@
 //! `scope evaluate`: a method's errors on held-out records.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use clap::{
     Args,
@@ -57,8 +60,8 @@ pub(crate) struct EvaluateCommand {
     #[arg(long, default_value = "uniform500", value_parser = protocol_names())]
     protocol: Protocol,
     /// The first N records only
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
+    limit: NonZeroUsize,
     /// Of the test masks
     #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
     seed: u64,
@@ -138,7 +141,7 @@ impl EvaluateCommand {
     }
 
     fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
-        let records = self.limit.min(data.len());
+        let records = self.limit.get().min(data.len());
         Evaluation { data, mask_seed: self.seed, records, batch: self.batch }
     }
 

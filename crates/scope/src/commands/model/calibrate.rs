@@ -1,6 +1,9 @@
 //! `scope model calibrate`: a model's error bands, measured on held-out records and written into its card.
 
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use scope_data::{Dataset, require_writable};
@@ -39,8 +42,8 @@ pub(crate) struct ModelCalibrate {
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// The first N records only: a quarter of them for the bands' shape, the others for their width
-    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
-    records: usize,
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
+    records: NonZeroUsize,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -81,7 +84,7 @@ impl ModelCalibrate {
         let file = found.open()?;
         let device = self.device.open()?;
         let model = Reconstructor::from_file(file, &device, Precision::F32)?;
-        let records = self.records.min(data.len());
+        let records = self.records.get().min(data.len());
         let evaluation = Evaluation { data, mask_seed: CALIBRATION_MASK_SEED, records, batch: BATCH };
         evaluation.require_fit(&model)?;
         let conditions = Protocol::All.conditions(data.meta().pde);
