@@ -87,6 +87,11 @@ impl WeightFile {
         &self.path
     }
 
+    /// BLAKE3 of the bytes that were read, whatever the file has become since.
+    pub fn hash(&self) -> String {
+        blake3::hash(&self.bytes).to_string()
+    }
+
     /// What its weights are stored in.
     pub fn kind(&self) -> Result<WeightKind, ModelError> {
         let refuse =
@@ -164,5 +169,27 @@ impl About {
         let (pde, config) = (self.pde.name().to_owned(), self.config.clone());
         serde_json::json!(Entry { format: FORMAT, pde, a, u, config, training: self.training.clone() })
             .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Preset, model::Model};
+
+    /// A live run replaces its weight file: figures must state the hash of the weights they are of.
+    #[test]
+    fn the_hash_is_of_the_bytes_that_were_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let (pde, config) = (Pde::Poisson, Preset::Tiny.config(32));
+        let model = Model::initial(config.clone(), 1, &scope_engine::Device::cpu(1)).unwrap();
+        let about =
+            About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
+        model.save(&path, &about, WeightKind::F32).unwrap();
+        let read = std::fs::read(&path).unwrap();
+        let file = WeightFile::read(&path).unwrap();
+        model.save(&path, &about, WeightKind::Bf16).unwrap();
+        assert_eq!(file.hash(), blake3::hash(&read).to_string());
     }
 }

@@ -19,7 +19,7 @@ use scope_eval::{
     DataIdentity, MethodIdentity,
     diagnose::{Diagnosis, Settings, Subject, diagnose},
 };
-use scope_model::{About, Model};
+use scope_model::{About, Model, WeightFile};
 use scope_train::{Teacher, saved_teacher};
 use serde::Serialize;
 
@@ -103,11 +103,11 @@ impl DiagnoseCommand {
         }
         let device = self.device.open()?;
         let load = |path: &PathBuf| -> anyhow::Result<Loaded> {
-            let file = weight_file(path)?;
-            let (model, about) = Model::load(&file, &device)?;
-            let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let file = WeightFile::read(&weight_file(path)?)?;
+            let hash = file.hash();
+            let (model, about) = Model::from_file(file, &device)?;
             let teacher = saved_teacher(path, &model)?;
-            Ok(Loaded { model, about, hash: blake3::hash(&bytes).to_string(), teacher })
+            Ok(Loaded { model, about, hash, teacher })
         };
         let (own, base) = (load(&self.run)?, self.base.as_ref().map(load).transpose()?);
         let data = Dataset::open(&self.data)?;

@@ -105,6 +105,12 @@ impl EvaluateCommand {
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
         let found = models::catalogue().find(&run.to_string_lossy())?;
         let file = found.open()?;
+        let blake3 = file.hash();
+        anyhow::ensure!(
+            found.card.as_ref().is_none_or(|card| card.weights.blake3 == blake3),
+            "{} was replaced while it was opened: evaluate it again",
+            found.shown()
+        );
         let device = self.device.open()?;
         let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
         let model = Reconstructor::from_file(file, &device, precision)?;
@@ -115,7 +121,7 @@ impl EvaluateCommand {
                 self.data.display()
             ));
         }
-        let method = MethodIdentity::of_network(model.about(), model.parameters(), found.hash()?);
+        let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
         let identity = self.identity(computed(&device, &self.precision), method, data);
         let bands = found.card.and_then(|card| card.bands);
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
