@@ -80,6 +80,19 @@ fn destinations_are_checked_before_anything_is_measured() {
     assert!(root.path().join("new/uniform500.json").is_file() && root.path().join("new/copy.json").is_file());
 }
 
+/// A folder that happens to have a model's name is not where that model's results belong.
+#[test]
+fn results_of_a_named_model_go_to_no_folder_of_its_name() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("poisson")).unwrap();
+    succeed(
+        root.path(),
+        &["data", "generate", "poisson", "--split", "test", "--count", "1", "--out", "test"],
+    );
+    succeed(root.path(), &["evaluate", "--run", "poisson", "--data", "test", "--device", "cpu"]);
+    assert!(!root.path().join("poisson/eval").exists());
+}
+
 #[test]
 fn milestones_are_evaluated_apart_and_make_a_learning_curve() {
     let root = trained("darcy");

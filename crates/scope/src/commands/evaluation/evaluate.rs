@@ -18,7 +18,7 @@ use scope_eval::{
     Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery,
     Results,
 };
-use scope_model::{Precision, Reconstructor};
+use scope_model::{Found, Precision, Reconstructor};
 use scope_pde::Pde;
 
 use super::{destination::Destination, exact};
@@ -123,6 +123,7 @@ impl EvaluateCommand {
         }
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
         let identity = self.identity(computed(&device, &self.precision), method, data);
+        let destination = self.destination(run_folder(&found, run));
         let bands = found.card.and_then(|card| card.bands);
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
             warn(
@@ -130,7 +131,7 @@ impl EvaluateCommand {
             );
         }
         let banded = Banded { method: model, bands };
-        self.measure(data, &banded, identity, &self.protocol.conditions(data.meta().pde))
+        self.measure(data, &banded, identity, &self.protocol.conditions(data.meta().pde), &destination)
     }
 
     /// The exact posterior, on the conditions that have one.
@@ -141,7 +142,9 @@ impl EvaluateCommand {
         }
         let conditions = exact::conditions(&method, self.protocol)?;
         let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
-        let outcome = self.device.pool()?.install(|| self.measure(data, &method, identity, &conditions))?;
+        let destination = self.destination(None);
+        let measure = || self.measure(data, &method, identity, &conditions, &destination);
+        let outcome = self.device.pool()?.install(measure)?;
         exact::warn_of_approximations(&method);
         Ok(outcome)
     }
@@ -158,11 +161,11 @@ impl EvaluateCommand {
         method: &dyn Recovery,
         identity: Identity,
         conditions: &[Condition],
+        destination: &Destination,
     ) -> anyhow::Result<Outcome> {
         anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
-        let destination = self.destination();
         destination.require(&identity)?;
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(identity);
@@ -183,10 +186,10 @@ impl EvaluateCommand {
         Ok(Outcome::Success)
     }
 
-    fn destination(&self) -> Destination {
-        let own = self.run.as_ref().filter(|run| run.is_dir()).map(|run| run.join("eval"));
+    /// Where results go: to --out, or else beside the run they are of.
+    fn destination(&self, run: Option<&Path>) -> Destination {
         Destination {
-            folder: self.out.clone().or(own),
+            folder: self.out.clone().or_else(|| run.map(|run| run.join("eval"))),
             json: self.json.clone(),
             protocol: self.protocol,
             figures: self.figures,
@@ -205,6 +208,12 @@ impl EvaluateCommand {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
+
+/// The folder that was named, if the model was found in it: a folder that is no run may have the name of a model.
+fn run_folder<'a>(found: &Found, named: &'a Path) -> Option<&'a Path> {
+    let of_weights = found.path().and_then(Path::parent);
+    (of_weights == Some(named) && named.is_dir()).then_some(named)
 }
 
 /// Where and in which precision a network is computed.
