@@ -11,7 +11,7 @@ use scope_eval::{
     Evaluation, Protocol,
     bands::{CALIBRATION_MASK_SEED, Calibration},
 };
-use scope_model::{Card, Found, Precision, Reconstructor, bands::Bands};
+use scope_model::{Card, Found, Precision, Reconstructor, WeightFile, bands::Bands};
 use scope_pde::Split;
 
 use crate::{
@@ -51,15 +51,25 @@ pub(crate) struct ModelCalibrate {
 impl ModelCalibrate {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let found = models::catalogue().find(&self.model)?;
-        let (path, mut card) = self.card(&found)?;
+        let (path, card) = self.card(&found)?;
         let data = Dataset::open(&self.data)?;
-        require_fresh(&card, &data)?;
+        self.require_better(&card, &data)?;
         require_writable(&path)?;
-        let bands = self.measure(&found, &data)?;
+        let file = found.open()?;
+        let blake3 = file.hash();
+        let bands = self.measure(file, &data)?;
         bands.check().map_err(|problem| anyhow::anyhow!("the bands measured make no sense: {problem}"))?;
         let (layouts, records) = (bands.layouts.len(), bands.records);
-        card.bands = Some(bands);
-        card.write(&path)?;
+        // Measuring takes long: the card may have been written anew meanwhile.
+        let card = Card::read(&path)?;
+        anyhow::ensure!(
+            card.weights.blake3 == blake3,
+            "{} is now of a weight file with BLAKE3 {}, and the bands were measured of {blake3}: calibrate again",
+            path.display(),
+            card.weights.blake3
+        );
+        self.require_better(&card, &data)?;
+        Card { bands: Some(bands), ..card }.write(&path)?;
         say(&format!(
             "wrote {}: bands for {layouts} tasks and layouts, measured on {} records",
             path.display(),
@@ -80,11 +90,29 @@ impl ModelCalibrate {
         }
     }
 
-    fn measure(&self, found: &Found, data: &Dataset) -> anyhow::Result<Bands> {
-        let file = found.open()?;
+    /// Refuses records that the card has seen, and fewer than those of the bands that it has.
+    fn require_better(&self, card: &Card, data: &Dataset) -> anyhow::Result<()> {
+        require_fresh(card, data)?;
+        let before = card.bands.as_ref().map_or(0, |bands| bands.records + bands.shape_records);
+        let now = self.taken(data);
+        anyhow::ensure!(
+            before <= now,
+            "the card of {} has bands measured on {before} records, and these would be measured on {now}: take more records, or \
+             remove [bands] from the card first",
+            card.name
+        );
+        Ok(())
+    }
+
+    /// How many records are measured.
+    fn taken(&self, data: &Dataset) -> usize {
+        self.records.get().min(data.len())
+    }
+
+    fn measure(&self, file: WeightFile, data: &Dataset) -> anyhow::Result<Bands> {
         let device = self.device.open()?;
         let model = Reconstructor::from_file(file, &device, Precision::F32)?;
-        let records = self.records.get().min(data.len());
+        let records = self.taken(data);
         let evaluation = Evaluation { data, mask_seed: CALIBRATION_MASK_SEED, records, batch: BATCH };
         evaluation.require_fit(&model)?;
         let conditions = Protocol::All.conditions(data.meta().pde);

@@ -14,7 +14,7 @@ use scope_model::{
 use scope_train::RunConfig;
 
 use crate::commands::Outcome;
-use crate::terminal::say;
+use crate::terminal::{say, warn};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -59,7 +59,7 @@ impl ModelCard {
         }
         let path = Card::beside(&self.model);
         let card = match (&self.run, &self.data) {
-            (Some(run), Some(data)) => self.card(run, data, bytes, held_out)?,
+            (Some(run), Some(data)) => keep_bands(self.card(run, data, bytes, held_out)?, &path),
             _ => renewed(Card::read(&path)?, &blake3, held_out)?,
         };
         card.write(&path)?;
@@ -117,6 +117,34 @@ impl ModelCard {
             from: CardEarlier::all(training),
         })
     }
+}
+
+/// A new card with the bands of the one that it replaces, if they are of this weight file and of other records than its errors.
+fn keep_bands(card: Card, path: &Path) -> Card {
+    if !path.exists() {
+        return card;
+    }
+    let dropped = |why: &str| {
+        warn(&format!(
+            "the error bands that {} had are dropped: {why}; measure them with scope model calibrate",
+            path.display()
+        ));
+    };
+    match Card::read(path) {
+        Err(error) => dropped(&format!("it cannot be read ({error})")),
+        Ok(Card { bands: None, .. }) => {}
+        Ok(Card { bands: Some(bands), weights, .. }) => {
+            if weights.blake3 == card.weights.blake3 && bands.origin != card.held_out.origin {
+                return Card { bands: Some(bands), ..card };
+            }
+            dropped(if weights.blake3 == card.weights.blake3 {
+                "they were measured on the very records of these evaluations"
+            } else {
+                "they are of another weight file"
+            });
+        }
+    }
+    card
 }
 
 /// A card with other errors; what it was about stays, and no condition is lost.
