@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scope_data::{Dataset, Origin};
-use scope_model::{About, Head, ModelConfig, Operator, Preset};
+use scope_model::{About, Head, Operator, Preset};
 use serde::{Deserialize, Serialize};
 
 /// The whole identity of an evaluation.
@@ -132,7 +132,7 @@ impl DataIdentity {
 impl MethodIdentity {
     /// Of a network in a weight file.
     pub fn of_network(about: &About, parameters: usize, blake3: String) -> Self {
-        let preset = about.config.scope().and_then(preset_of);
+        let preset = about.config.scope().and_then(Preset::of);
         let trained = about.training.as_ref();
         let adapted = trained.and_then(|training| training.adapted.as_deref());
         let decoder = about.config.scope().map(|config| {
@@ -205,13 +205,4 @@ impl MethodIdentity {
         }
         label
     }
-}
-
-/// The known size that a SCOPE model is of, whatever its decoder.
-fn preset_of(config: &ModelConfig) -> Option<Preset> {
-    let same = |preset: &Preset| {
-        let known = preset.config(config.resolution);
-        (known.encoder, known.predictor, known.latent) == (config.encoder, config.predictor, config.latent)
-    };
-    Preset::ALL.into_iter().find(same)
 }

@@ -77,6 +77,16 @@ impl Preset {
         }
     }
 
+    /// The preset that a model is of, whatever its decoder.
+    pub fn of(config: &ModelConfig) -> Option<Self> {
+        let same = |preset: &Self| {
+            let known = preset.config(config.resolution);
+            (known.encoder, known.predictor, known.latent)
+                == (config.encoder, config.predictor, config.latent)
+        };
+        Self::ALL.into_iter().find(same)
+    }
+
     /// Its sizes on a grid.
     pub fn config(self, resolution: usize) -> ModelConfig {
         let base = ModelConfig {

@@ -40,6 +40,20 @@ fn card(folder: &Path) -> Card {
 }
 
 #[test]
+fn an_adapted_models_card_tells_of_its_backbone() {
+    let root = trained();
+    packed(root.path(), "head", "m.safetensors");
+    succeed(root.path(), &[&CARD[..], &["--run", "head"]].concat());
+    let Card { size, training, .. } = card(root.path());
+    assert_eq!((size.as_str(), training.draws, training.planned), ("tiny", 24, 24));
+    let from: Vec<(&str, u64)> = training.from.iter().map(|one| (one.recipe.as_str(), one.draws)).collect();
+    assert_eq!(from, [("fo", 16)]);
+    let text = fs::read_to_string(root.path().join("evals/uniform500.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(results["identity"]["method"]["model"], "tiny");
+}
+
+#[test]
 fn bands_outlive_a_new_card_and_fewer_records() {
     let root = trained();
     packed(root.path(), "run", "m.safetensors");

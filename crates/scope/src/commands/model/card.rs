@@ -105,6 +105,9 @@ impl ModelCard {
         let training =
             training.with_context(|| format!("{} does not say how it was trained", self.model.display()))?;
         let (tasks, sensors) = CardTraining::covers(Some(training));
+        // A replacement decoder goes on from its backbone, though the weight file keeps the two apart.
+        let backbone = training.adapted.as_ref().and_then(|adapted| adapted.base.as_ref());
+        let training = backbone.map_or(training.clone(), |backbone| training.clone().after(backbone));
         Ok(CardTraining {
             recipe: training.recipe.clone(),
             draws: training.draws,
@@ -114,7 +117,7 @@ impl ModelCard {
             device: self.trained_on.clone(),
             tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
             sensors,
-            from: CardEarlier::all(training),
+            from: CardEarlier::all(&training),
         })
     }
 }
@@ -188,8 +191,7 @@ fn training_set(folder: &Path, config: &RunConfig) -> anyhow::Result<Dataset> {
 /// The name of a SCOPE model's size, or of an operator.
 fn size(about: &About) -> String {
     let Some(config) = about.config.scope() else { return about.config.name().to_owned() };
-    let preset = Preset::ALL.into_iter().find(|preset| preset.config(config.resolution) == *config);
-    preset.map_or("custom", Preset::name).to_owned()
+    Preset::of(config).map_or("custom", Preset::name).to_owned()
 }
 
 /// The least and the largest value of each channel, in physical units.
