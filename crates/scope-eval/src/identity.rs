@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scope_data::{Dataset, Origin};
-use scope_model::{About, Head, Operator, Preset};
+use scope_model::{About, Head, Operator, Preset, Training};
 use serde::{Deserialize, Serialize};
 
 /// The whole identity of an evaluation.
@@ -72,6 +72,16 @@ pub struct Budget {
     /// The time it was given, if its length was a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
+}
+
+impl Budget {
+    /// How many draws, in words.
+    pub fn described(&self, number: impl Fn(u64) -> String) -> String {
+        match self.head_draws {
+            Some(head) => format!("{} + {} draws of the head", number(self.draws), number(head)),
+            None => format!("{} draws", number(self.draws)),
+        }
+    }
 }
 
 /// The records of an evaluation.
@@ -143,7 +153,7 @@ impl MethodIdentity {
         // An adapted model's figures are those of its backbone, and of its head on top.
         let backbone = adapted.map_or(trained, |adapted| adapted.base.as_ref());
         let training = trained.map(|training| Budget {
-            draws: backbone.map_or(0, |backbone| backbone.draws),
+            draws: backbone.map_or(0, Training::taken),
             head_draws: adapted.map(|_| training.draws),
             planned: Some(training.planned),
             cut_short: [Some(training), backbone].into_iter().flatten().any(|t| t.draws < t.planned),

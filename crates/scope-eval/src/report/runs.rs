@@ -260,10 +260,7 @@ impl Measured<'_> {
 }
 
 fn describe(budget: &Budget) -> String {
-    let mut parts = vec![format!("{} draws", millions(budget.draws))];
-    if let Some(head) = budget.head_draws {
-        parts[0] = format!("{} + {} draws of the head", millions(budget.draws), millions(head));
-    }
+    let mut parts = vec![budget.described(millions)];
     if let Some(minutes) = budget.minutes {
         parts.push(format!("{minutes} min"));
     }

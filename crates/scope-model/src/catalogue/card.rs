@@ -111,10 +111,10 @@ impl CardEarlier {
     /// What a training went on from, the last one first.
     pub fn all(training: &Training) -> Vec<Self> {
         std::iter::successors(training.from.as_deref(), |earlier| earlier.from.as_deref())
-            .map(|Training { recipe, draws, minutes, .. }| Self {
-                recipe: recipe.clone(),
-                draws: *draws,
-                minutes: *minutes,
+            .map(|earlier| Self {
+                recipe: earlier.recipe.clone(),
+                draws: earlier.taken(),
+                minutes: earlier.minutes_taken(),
             })
             .collect()
     }

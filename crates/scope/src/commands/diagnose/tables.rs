@@ -33,9 +33,9 @@ impl Results {
         if let Some(training) = &self.identity.method.training {
             let cut = if training.cut_short { ", cut short" } else { "" };
             say(&format!(
-                "model: {}, {} draws{cut}",
+                "model: {}, {}{cut}",
                 self.identity.method.label(),
-                grouped(training.draws as usize)
+                training.described(|draws| grouped(draws as usize))
             ));
         }
     }

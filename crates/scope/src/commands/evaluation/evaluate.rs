@@ -250,9 +250,9 @@ fn origin(identity: &Identity) -> String {
     let cut = training.is_some_and(|training| training.cut_short);
     lines.push(match training {
         Some(training) => format!(
-            "model: {}, {} draws{}",
+            "model: {}, {}{}",
             identity.method.label(),
-            grouped(training.draws as usize),
+            training.described(|draws| grouped(draws as usize)),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
         None if identity.method.name == "exact" => exact::meaning(&identity.pde),

@@ -195,10 +195,10 @@ impl BandSource {
         channel: Channel,
     ) -> Option<[f64; 2]> {
         let mask = context.measured.of(channel);
-        let field = if channel == Channel::A { &fields.a } else { &fields.u };
+        let field = fields.of(channel);
         let (scaling, slack) = (model.about().constants.of(channel), 2.0 * self.noise[channel as usize]);
         let share = |widths: &Fields| {
-            let widths = if channel == Channel::A { &widths.a } else { &widths.u };
+            let widths = widths.of(channel);
             let holds = |point: &usize| {
                 let measured = scaling.physical(context.values[channel as usize][*point]);
                 (f64::from(field[*point]) - measured).abs() <= f64::from(widths[*point]) + slack

@@ -36,7 +36,7 @@ pub(crate) fn rows<'a>(
             Channel::A => (&context.masks.a, context.measured.a.count()),
             Channel::U => (&context.masks.u, context.measured.u.count()),
         };
-        let of = |fields: &'a Fields| field(fields, channel);
+        let of = |fields: &'a Fields| fields.of(channel);
         let panel = |title: String, values, shown, measure| FieldPanel { title, values, shown, measure };
         let disk = if mask.count() > count { ", the disk known" } else { "" };
         let seen = match count {
@@ -55,11 +55,4 @@ pub(crate) fn rows<'a>(
         FieldRow { name: format!("{}: {}", channel.name(), pde.channels()[channel as usize]), size, panels }
     };
     Channel::BOTH.map(row).into()
-}
-
-fn field(fields: &Fields, channel: Channel) -> &[f32] {
-    match channel {
-        Channel::A => &fields.a,
-        Channel::U => &fields.u,
-    }
 }
