@@ -52,6 +52,11 @@ impl Sizes {
         self.tokens * self.head * 2
     }
 
+    /// Bytes that a block of the backward pass on tensor cores shares: more than some cards have.
+    fn shared_backward(&self) -> usize {
+        4 * self.tile() + self.tokens * self.round() * 2 + 2 * self.tokens * size_of::<f32>()
+    }
+
     fn constants(&self) -> String {
         format!("TOKENS={} HEAD={}", self.tokens, self.head)
     }
@@ -136,10 +141,8 @@ pub(crate) fn backward(
     if sizes.fits_hopper(cuda, qkv.dtype()) {
         let partial = hopper_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
         flow.note_sums(dqkv.clone(), partial);
-    } else if sizes.fits(qkv.dtype()) {
-        let shared =
-            4 * sizes.tile() + sizes.tokens * sizes.round() * 2 + 2 * sizes.tokens * size_of::<f32>();
-        let grid = Grid { shared, ..Grid::of(sizes.pairs, sizes.tokens) }.early();
+    } else if sizes.fits(qkv.dtype()) && sizes.shared_backward() <= cuda.shared_memory() {
+        let grid = Grid { shared: sizes.shared_backward(), ..Grid::of(sizes.pairs, sizes.tokens) }.early();
         let arguments = [
             qkv.into(),
             out.into(),

@@ -1,6 +1,6 @@
 //! Finding CUDA's libraries when a program wants them.
 
-use std::{env, path::Path};
+use std::{env, fs, path::Path};
 
 use cudarc::{cublaslt, cudnn, driver, nvrtc};
 use libloading::Library;
@@ -15,11 +15,14 @@ const FOLDERS: [&str; 4] = [
     "/usr/lib/wsl/lib",
 ];
 
+/// What NVRTC opens itself, by a name that has its minor version in it.
+const BUILTINS: &str = "libnvrtc-builtins.so.13.";
+
 /// A library: what it is called, how to tell whether the loader finds it, its file, and where it comes from.
 struct Wanted {
     name: &'static str,
     present: unsafe fn() -> bool,
-    files: &'static [&'static str],
+    file: &'static str,
     advice: &'static str,
 }
 
@@ -28,19 +31,19 @@ const WANTED: [Wanted; 3] = [
     Wanted {
         name: "the NVIDIA driver (libcuda)",
         present: driver::sys::is_culib_present,
-        files: &["libcuda.so.1"],
+        file: "libcuda.so.1",
         advice: "install NVIDIA's driver, version 580 or newer, or compute with --device cpu",
     },
     Wanted {
         name: "NVRTC (libnvrtc)",
         present: nvrtc::sys::is_culib_present,
-        files: &["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"],
+        file: "libnvrtc.so.13",
         advice: TOOLKIT,
     },
     Wanted {
         name: "cuBLASLt (libcublasLt)",
         present: cublaslt::sys::is_culib_present,
-        files: &["libcublasLt.so.13"],
+        file: "libcublasLt.so.13",
         advice: TOOLKIT,
     },
 ];
@@ -56,7 +59,7 @@ pub(super) fn load_cudnn() -> Result<(), EngineError> {
     find(&Wanted {
         name: "cuDNN (libcudnn)",
         present: cudnn::sys::is_culib_present,
-        files: &["libcudnn.so.9"],
+        file: "libcudnn.so.9",
         advice: "install cuDNN 9 for CUDA 13 or add the folder of its libraries to LD_LIBRARY_PATH, or compute with --device cpu",
     })
 }
@@ -67,8 +70,12 @@ fn find(wanted: &Wanted) -> Result<(), EngineError> {
         return Ok(());
     }
     let root = env::var("CUDA_PATH").or_else(|_| env::var("CUDA_HOME")).map(|root| format!("{root}/lib64"));
-    let opened = wanted.files.iter().all(|file| {
-        root.iter().map(String::as_str).chain(FOLDERS).any(|folder| keep_open(&Path::new(folder).join(file)))
+    let mut folders = root.iter().map(String::as_str).chain(FOLDERS).map(Path::new);
+    let opened = folders.any(|folder| {
+        if wanted.file.starts_with("libnvrtc") {
+            open_builtins(folder);
+        }
+        keep_open(&folder.join(wanted.file))
     });
     // SAFETY: as above. A library that is open is found by its bare name.
     if opened && unsafe { (wanted.present)() } {
@@ -78,6 +85,15 @@ fn find(wanted: &Wanted) -> Result<(), EngineError> {
         what: format!("{} was not found", wanted.name),
         advice: wanted.advice.into(),
     })
+}
+
+/// Opens what NVRTC would not find in a folder that the loader does not know.
+fn open_builtins(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(BUILTINS) {
+            keep_open(&entry.path());
+        }
+    }
 }
 
 /// Opens a library for as long as the program runs.

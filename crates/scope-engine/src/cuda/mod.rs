@@ -76,6 +76,8 @@ struct Inner {
     name: String,
     capability: (i32, i32),
     processors: usize,
+    /// The most shared memory of a block, in bytes.
+    shared_memory: usize,
     kernels: Kernels,
     products: Products,
     convolutions: Convolutions,
@@ -116,9 +118,13 @@ impl Cuda {
         if capability < OLDEST {
             return Err(libraries::too_old(&name, capability));
         }
-        let processors = context
-            .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-            .map_err(failed("asking for processors"))?;
+        let attribute = |which| {
+            let asked = context.attribute(which).map_err(failed("asking the card what it has"));
+            asked.map(|number| usize::try_from(number).unwrap_or(1))
+        };
+        let processors = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let shared_memory =
+            attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let lanes = Lanes::new(&context)?;
         let cache = Cache::of(&name, capability, libraries::driver_version()?);
         let products = Products::new()?;
@@ -127,7 +133,8 @@ impl Cuda {
             lanes,
             name,
             capability,
-            processors: usize::try_from(processors).unwrap_or(1),
+            processors,
+            shared_memory,
             kernels: Kernels::default(),
             products,
             convolutions: Convolutions::default(),
@@ -188,6 +195,11 @@ impl Cuda {
 
     fn processors(&self) -> usize {
         self.0.processors
+    }
+
+    /// The most shared memory of a block, in bytes.
+    fn shared_memory(&self) -> usize {
+        self.0.shared_memory
     }
 
     fn bind(&self) -> Result<(), EngineError> {
