@@ -110,6 +110,31 @@ fn sensors_are_recovered_with_their_uncertainty() {
 }
 
 #[test]
+fn draws_depend_on_their_seed_and_nothing_else_does() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
+    let drawn = |seed: &str| {
+        succeed(root.path(), &recovery("poisson", &["--samples", "2", "--seed", seed]));
+        let arrays =
+            ["a_samples.npy", "a_sd.npy"].map(|name| values(&root.path().join("recovered").join(name)));
+        std::fs::remove_dir_all(root.path().join("recovered")).unwrap();
+        arrays
+    };
+    let ([first, sd], [again, _], [other, sd_of_other]) = (drawn("1"), drawn("1"), drawn("2"));
+    assert!(first == again && first != other && sd == sd_of_other);
+}
+
+/// Off the pixels, a sensor is seen where it is.
+#[test]
+fn sensors_between_pixels_are_interpolated_and_told_of() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("sensors.csv"), "x,y,u\n0.51,0.52,0.004\n0.2,0.7,-0.002\n").unwrap();
+    let output = scope(root.path(), &recovery("poisson", &[])).assert().success().get_output().stderr.clone();
+    let output = String::from_utf8(output).unwrap();
+    assert!(output.contains("2 of 2 sensors lie between pixels"), "{output}");
+}
+
+#[test]
 fn recoveries_that_cannot_be_exact_are_refused_with_advice() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
@@ -120,6 +145,8 @@ fn recoveries_that_cannot_be_exact_are_refused_with_advice() {
     let noise = refused(root.path(), &recovery("poisson", &["--noise", "-1"]), 2);
     assert!(noise.contains("standard deviation") || noise.contains("unexpected"), "{noise}");
     refused(root.path(), &recovery("poisson", &["--model", "poisson"]), 2);
+    let card = refused(root.path(), &recovery("poisson", &["--device", "cuda"]), 1);
+    assert!(card.contains("computed on the processor: leave --device out"), "{card}");
     assert!(!root.path().join("recovered").exists());
 }
 

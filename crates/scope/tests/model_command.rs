@@ -92,3 +92,16 @@ fn what_is_neither_size_nor_file_is_refused() {
     std::fs::write(&path, [7; 100]).unwrap();
     refused(&["model", "info", "--model", path.to_str().unwrap()], 1, "is not a usable weight file");
 }
+
+/// Away from any checkout, so that names are those of models inside the program.
+#[test]
+fn a_model_inside_the_program_is_packed_by_its_name() {
+    let root = tempfile::tempdir().unwrap();
+    let pack = ["model", "pack", "--run", "poisson", "--kind", "int8", "--out", "again.safetensors"];
+    let program = root.path().join("scope");
+    std::fs::copy(env!("CARGO_BIN_EXE_scope"), &program).unwrap();
+    let output =
+        Command::new(program).env_remove("SCOPE_MODELS").current_dir(&root).args(pack).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("from inside this program"), "{said}");
+}

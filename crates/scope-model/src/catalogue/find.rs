@@ -67,8 +67,8 @@ impl Catalogue {
     }
 
     /// Finds a model: a run's folder, a weight file, or a name.
-    pub fn find(&self, text: &str) -> Result<Found, ModelError> {
-        let path = Path::new(text);
+    pub fn find(&self, named: impl AsRef<Path>) -> Result<Found, ModelError> {
+        let path = named.as_ref();
         if path.join(RUN_WEIGHTS).is_file() {
             return Found::run(path);
         }
@@ -76,9 +76,9 @@ impl Catalogue {
             return Found::file(path.to_owned());
         }
         let mut entries = self.entries()?;
-        match entries.iter().position(|entry| entry.name == text) {
+        match entries.iter().position(|entry| Path::new(&entry.name) == path) {
             Some(at) => entries.swap_remove(at).found?.verified(),
-            None => Err(self.unknown(text, entries)),
+            None => Err(self.unknown(&path.to_string_lossy(), entries)),
         }
     }
 

@@ -48,6 +48,13 @@ pub(crate) struct DeviceArguments {
 }
 
 impl DeviceArguments {
+    /// Refuses a card for work that knows of none.
+    pub(crate) fn require_processor(&self, what: &str) -> anyhow::Result<()> {
+        let card = matches!(self.device, DeviceChoice::Cuda(_));
+        anyhow::ensure!(!card, "{what} is computed on the processor: leave --device out");
+        Ok(())
+    }
+
     /// Threads for work that has no use for a device.
     pub(crate) fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();

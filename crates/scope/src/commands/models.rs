@@ -1,8 +1,8 @@
 //! `--model` and `--run`: a run's folder, a weight file, or the name of a model.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use scope_model::{Catalogue, Embedded, Found};
+use scope_model::{Catalogue, Embedded};
 
 /// Folders of models, separated as in PATH.
 const VARIABLE: &str = "SCOPE_MODELS";
@@ -26,14 +26,4 @@ pub(crate) fn catalogue() -> Catalogue {
     }
     folders.retain(|folder| folder.is_dir());
     Catalogue::new(folders, EMBEDDED.to_vec())
-}
-
-/// The weight file of a run, a file or a name.
-pub(crate) fn weight_file(text: &Path) -> anyhow::Result<PathBuf> {
-    let name = text.to_string_lossy();
-    let found: Found = catalogue().find(&name)?;
-    let path = found.path().map(Path::to_owned);
-    path.ok_or_else(|| {
-        anyhow::anyhow!("{name} is inside this program, and this command needs a file: name a weight file")
-    })
 }

@@ -19,11 +19,11 @@ use scope_eval::{
     DataIdentity, MethodIdentity,
     diagnose::{Diagnosis, Settings, Subject, diagnose},
 };
-use scope_model::{About, Model, WeightFile};
+use scope_model::{About, Model};
 use scope_train::{Teacher, saved_teacher};
 use serde::Serialize;
 
-use super::{Outcome, device::DeviceArguments, models::weight_file};
+use super::{Outcome, device::DeviceArguments, models::catalogue};
 use crate::terminal::{Progress, complain_of, print_json, say};
 
 /// What `--help` ends with.
@@ -103,7 +103,7 @@ impl DiagnoseCommand {
         }
         let device = self.device.open()?;
         let load = |path: &PathBuf| -> anyhow::Result<Loaded> {
-            let file = WeightFile::read(&weight_file(path)?)?;
+            let file = catalogue().find(path)?.open()?;
             let hash = file.hash();
             let (model, about) = Model::from_file(file, &device)?;
             let teacher = saved_teacher(path, &model)?;

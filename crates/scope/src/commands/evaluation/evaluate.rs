@@ -103,7 +103,7 @@ impl EvaluateCommand {
     }
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
-        let found = models::catalogue().find(&run.to_string_lossy())?;
+        let found = models::catalogue().find(run)?;
         let file = found.open()?;
         let blake3 = file.hash();
         anyhow::ensure!(
@@ -136,6 +136,7 @@ impl EvaluateCommand {
 
     /// The exact posterior, on the conditions that have one.
     fn evaluate_exact(&self, pde: Pde, data: &Dataset) -> anyhow::Result<Outcome> {
+        self.device.require_processor("the exact posterior")?;
         let mut method = exact::method(pde, data)?;
         if self.coverage {
             method = method.with_bands();

@@ -9,7 +9,7 @@ use clap::{
 use scope_engine::Device;
 use scope_model::{FieldModel, WeightKind};
 
-use crate::commands::{Outcome, models::weight_file};
+use crate::commands::{Outcome, models::catalogue};
 use crate::terminal::{grouped, say};
 
 /// What `--help` ends with.
@@ -42,21 +42,21 @@ fn kinds() -> impl TypedValueParser<Value = WeightKind> {
 
 impl ModelPack {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let from = weight_file(&self.run)?;
+        let from = catalogue().find(&self.run)?;
         anyhow::ensure!(
             !self.out.exists(),
             "{} already exists: name another file with --out, or remove it first",
             self.out.display()
         );
-        let (model, about) = FieldModel::load(&from, &Device::all_threads())?;
+        let (model, about) = FieldModel::from_file(from.open()?, &Device::all_threads())?;
         model.save(&self.out, &about, self.kind)?;
-        let length = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len() as usize);
+        let length = std::fs::metadata(&self.out).map_or(0, |file| file.len() as usize);
         say(&format!(
             "wrote {} in {}: {} bytes, from {}",
             self.out.display(),
             self.kind.name(),
-            grouped(length(&self.out)),
-            grouped(length(&from))
+            grouped(length),
+            from.shown()
         ));
         Ok(Outcome::Success)
     }

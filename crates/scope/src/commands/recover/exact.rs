@@ -15,9 +15,6 @@ use crate::{
     terminal::grouped,
 };
 
-/// Of the samples' streams.
-const SEED: u64 = 20_261_013;
-
 /// Measurements this many standard errors further from the prior than they should be are told of.
 const SURPRISING: f64 = 6.0;
 
@@ -37,6 +34,9 @@ pub(super) struct ExactArguments {
     /// Also write N draws of both fields from their distribution given the sensors
     #[arg(long, value_name = "N", requires = "method", default_value_t = 0, hide_default_value = true)]
     samples: u16,
+    /// The seed of the draws
+    #[arg(long, value_name = "SEED", requires = "method", default_value_t = 20_261_013)]
+    seed: u64,
     /// Points along each axis for --method; a model has its own
     #[arg(long, value_name = "S", requires = "method", default_value_t = 128, value_parser = resolution)]
     resolution: usize,
@@ -66,6 +66,7 @@ pub(super) struct ExactMethod {
     constants: Constants,
     noise: Noise,
     samples: usize,
+    seed: u64,
     pool: rayon::ThreadPool,
 }
 
@@ -78,12 +79,14 @@ impl ExactMethod {
         let Some(pde) = arguments.pde else {
             return Ok(None);
         };
+        device.require_processor("the exact posterior")?;
         let constants = Constants::generated(pde);
         Ok(Some(Self {
             prior: Prior::new(pde, arguments.resolution)?,
             constants,
             noise: arguments.noise.unwrap_or(Noise::rounding(&constants)),
             samples: arguments.samples.into(),
+            seed: arguments.seed,
             pool: device.pool()?,
         }))
     }
@@ -111,8 +114,8 @@ impl ExactMethod {
                 |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
             let readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
             let posterior = self.prior.given(&readings, self.noise)?;
-            let deviations = posterior.deviations(SEED)?;
-            let samples = posterior.samples(SEED, self.samples)?;
+            let deviations = posterior.deviations(self.seed)?;
+            let samples = posterior.samples(self.seed, self.samples)?;
             Ok(Recovered {
                 fields: single(posterior.mean()?),
                 remarks: remarks(&posterior, readings.len(), deviations.u),

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use scope_data::Dataset;
 use scope_engine::{Device, Params};
 use scope_model::{FieldModel, ModelError, WeightFile};
@@ -24,16 +23,13 @@ pub(super) struct Weights {
 impl Weights {
     /// Reads the weights of a run, a file or a model's name.
     pub(super) fn read(text: &Path) -> anyhow::Result<Self> {
-        let name = text.to_string_lossy();
-        let found = catalogue().find(&name)?;
-        let Some(path) = found.path().map(Path::to_owned) else {
-            let shown = format!("{name} ({})", found.shown());
-            return Ok(Self { hash: found.hash()?, file: found.open()?, path: None, shown });
+        let found = catalogue().find(text)?;
+        let (file, path) = (found.open()?, found.path().map(Path::to_owned));
+        let shown = match path {
+            Some(_) => found.shown(),
+            None => format!("{} ({})", text.display(), found.shown()),
         };
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let hash = blake3::hash(&bytes).to_string();
-        let (file, shown) = (WeightFile::parse(&path, bytes)?, path.display().to_string());
-        Ok(Self { hash, file, path: Some(path), shown })
+        Ok(Self { hash: file.hash(), file, path, shown })
     }
 
     /// The parameters, on a device.
