@@ -60,16 +60,7 @@ impl ModelCalibrate {
         let bands = self.measure(file, &data)?;
         bands.check().map_err(|problem| anyhow::anyhow!("the bands measured make no sense: {problem}"))?;
         let (layouts, records) = (bands.layouts.len(), bands.records);
-        // Measuring takes long: the card may have been written anew meanwhile.
-        let card = Card::read(&path)?;
-        anyhow::ensure!(
-            card.weights.blake3 == blake3,
-            "{} is now of a weight file with BLAKE3 {}, and the bands were measured of {blake3}: calibrate again",
-            path.display(),
-            card.weights.blake3
-        );
-        self.require_better(&card, &data)?;
-        Card { bands: Some(bands), ..card }.write(&path)?;
+        attach(&path, &blake3, bands, |card| self.require_better(card, &data))?;
         say(&format!(
             "wrote {}: bands for {layouts} tasks and layouts, measured on {} records",
             path.display(),
@@ -140,4 +131,43 @@ fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
         folder.display()
     );
     Ok(())
+}
+
+/// Puts bands of the weights with a hash into their card, as it is now: measuring takes long, and it may have been written anew.
+fn attach(
+    path: &Path,
+    blake3: &str,
+    bands: Bands,
+    require: impl FnOnce(&Card) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let card = Card::read(path)?;
+    anyhow::ensure!(
+        card.weights.blake3 == blake3,
+        "{} is now of a weight file with BLAKE3 {}, and the bands were measured of {blake3}: calibrate again",
+        path.display(),
+        card.weights.blake3
+    );
+    require(&card)?;
+    Ok(Card { bands: Some(bands), ..card }.write(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_while_bands_were_measured_stays() {
+        let shipped = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/poisson.toml"));
+        let mut card = Card::read(shipped).unwrap();
+        let bands = card.bands.take().unwrap();
+        card.training.device = Some("two cores".to_owned());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.toml");
+        card.write(&path).unwrap();
+        let other = attach(&path, "another", bands.clone(), |_| Ok(())).unwrap_err().to_string();
+        assert!(other.contains("calibrate again"), "{other}");
+        assert_eq!(Card::read(&path).unwrap(), card);
+        attach(&path, &card.weights.blake3, bands.clone(), |_| Ok(())).unwrap();
+        assert_eq!(Card::read(&path).unwrap(), Card { bands: Some(bands), ..card });
+    }
 }

@@ -1,11 +1,8 @@
 //! `scope demo`, where something goes wrong or a folder has an odd name.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::fs;
 
-use program::{refused, scope, succeed};
+use crate::program::{refused, scope, succeed};
 
 /// Files may be no larger than the picture is, as on a disk that runs full.
 #[cfg(target_os = "linux")]

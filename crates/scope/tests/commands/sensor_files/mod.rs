@@ -1,7 +1,6 @@
 //! What people bring as sensor files, through the real program: each gets fields, or the line and the remedy.
 //!
-//! The answers are in `answers.txt`; `SCOPE_BLESS=1 cargo test -p scope --test sensor_files` writes it anew.
-#![allow(clippy::unwrap_used)]
+//! The answers are in `answers.txt`; `SCOPE_BLESS=1 cargo test -p scope --test commands sensor_files` writes it anew.
 
 mod cases;
 
@@ -57,7 +56,7 @@ fn every_file_gets_its_answer() {
         let answer = answer(root.path(), case.file, number);
         write!(answers, "== {}\n{answer}\n", case.what).unwrap();
     }
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sensor_files/answers.txt");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/sensor_files/answers.txt");
     if std::env::var_os("SCOPE_BLESS").is_some() {
         fs::write(&golden, &answers).unwrap();
     }

@@ -1,11 +1,8 @@
 //! `scope evaluate` and `scope doctor`, as a user types them.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::path::Path;
 
-use program::{refused, succeed};
+use crate::program::{refused, succeed};
 
 /// A folder with a short run of a tiny model on a problem, and a test set.
 fn trained(pde: &str) -> tempfile::TempDir {

@@ -1,7 +1,5 @@
 //! `scope mask`, through the real binary.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     fs,
     path::Path,

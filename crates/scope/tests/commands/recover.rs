@@ -1,7 +1,4 @@
 //! `scope recover`, `scope model list | pack | card` and `scope demo`, as a user types them.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -11,7 +8,7 @@ use scope_model::{About, Fields, Model, Precision, Preset, Reconstructor, Weight
 use scope_pde::Pde;
 use serde_json::Value;
 
-use program::{refused, scope, succeed};
+use crate::program::{refused, scope, succeed};
 
 const SIZE: usize = 32;
 

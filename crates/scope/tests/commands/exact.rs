@@ -1,11 +1,8 @@
 //! `scope evaluate` and `scope recover` with `--method exact`, as a user types them.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::path::Path;
 
-use program::{refused, scope, succeed};
+use crate::program::{refused, scope, succeed};
 
 /// A folder with a small test set called `test`.
 fn with_records(pde: &str) -> tempfile::TempDir {

@@ -1,11 +1,8 @@
 //! `scope model card` and `scope model calibrate`, as a user types them.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::{fs, path::Path};
 
-use program::{refused, scope, succeed};
+use crate::program::{refused, scope, succeed};
 use scope_model::Card;
 
 /// A folder with a short run, a head on it, and sets to train, test and calibrate on.
@@ -77,25 +74,4 @@ fn bands_outlive_a_new_card_and_fewer_records() {
     let said = String::from_utf8(output).unwrap();
     assert!(said.contains("are dropped: they are of another weight file"), "{said}");
     assert_eq!(card(root.path()).bands, None);
-}
-
-/// What `model card` writes while bands are being measured stays.
-#[test]
-fn a_card_written_while_bands_are_measured_is_kept() {
-    let root = trained();
-    packed(root.path(), "run", "m.safetensors");
-    let anew = [&CARD[..], &["--run", "run"]].concat();
-    succeed(root.path(), &anew);
-    let calibrate = ["model", "calibrate", "--model", "m.safetensors", "--data", "bands", "--device", "cpu"];
-    let mut measuring = std::process::Command::new(assert_cmd::cargo::cargo_bin("scope"))
-        .current_dir(root.path())
-        .args(calibrate)
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(measuring.try_wait().unwrap().is_none(), "still measuring");
-    succeed(root.path(), &[&anew[..], &["--trained-on", "two cores"]].concat());
-    assert!(measuring.wait().unwrap().success());
-    let Card { training, bands, .. } = card(root.path());
-    assert!(training.device.as_deref() == Some("two cores") && bands.is_some());
 }

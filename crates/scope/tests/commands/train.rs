@@ -1,5 +1,4 @@
 //! `scope train` and `scope adapt`, as a user types them.
-#![allow(clippy::unwrap_used)]
 
 use std::{
     fs,

@@ -1,5 +1,4 @@
 //! `scope model`, as a user types it.
-#![allow(clippy::unwrap_used)]
 
 use assert_cmd::Command;
 use scope::{

@@ -1,7 +1,4 @@
 //! Error bands about what a network recovers, as a user meets them.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -15,7 +12,7 @@ use scope_model::{About, Model, Preset, WeightKind};
 use scope_pde::{Generator, Identity, Pde, Record, Split};
 use serde_json::Value;
 
-use program::{refused, succeed};
+use crate::program::{refused, succeed};
 
 fn fresh(size: usize, index: u64) -> Record {
     let identity = Identity { pde: Pde::Poisson, seed: 77, split: Split::Test, resolution: size };

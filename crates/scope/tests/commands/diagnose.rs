@@ -1,13 +1,10 @@
 //! `scope diagnose`, as a user types it.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use program::{refused, succeed};
+use crate::program::{refused, succeed};
 
 /// Makes a small set of records.
 fn generate(folder: &Path, pde: &str, split: &str, count: &str, out: &str) {

@@ -1,7 +1,5 @@
 //! The data commands, through the real binary, in a fresh folder.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     fs,
     path::Path,

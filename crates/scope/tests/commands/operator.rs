@@ -1,9 +1,6 @@
 //! Operators, as a user trains, evaluates and looks at them.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{refused, succeed};
+use crate::program::{refused, succeed};
 
 #[test]
 fn operators_are_trained_resumed_evaluated_and_counted() {

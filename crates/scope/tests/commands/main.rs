@@ -1,0 +1,17 @@
+//! Every command, as a user types it. One program of tests: a dozen would take a minute longer to link.
+#![allow(clippy::unwrap_used)]
+
+mod band;
+mod card;
+mod data;
+mod demo;
+mod diagnose;
+mod evaluate;
+mod exact;
+mod mask;
+mod model;
+mod operator;
+mod program;
+mod recover;
+mod sensor_files;
+mod train;
