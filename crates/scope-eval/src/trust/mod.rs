@@ -6,7 +6,7 @@ mod warning;
 
 use scope_data::{
     Channel, Constants,
-    observation::{ContextMasks, Coverage, Task, UserContext},
+    observation::{ContextMasks, Coverage, STENCIL_POINTS, Stencil, Task, UserContext},
 };
 use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
@@ -92,7 +92,7 @@ impl Trust {
         let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
         let errors = nearest.as_ref().zip(known.held_out);
         let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
-        let misfit_percent = Channels::from_fn(|channel| misfit(constants, context, fields, channel));
+        let misfit_percent = Channels::from_fn(|channel| misfit(pde, context, fields, channel));
         let mut trust = Self {
             task: task.name(),
             coverage,
@@ -106,15 +106,14 @@ impl Trust {
     }
 }
 
-/// 100 |recovered - measured| / |measured| over the sensors of a channel; none without sensors or for zeros.
-fn misfit(constants: &Constants, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let scaling = constants.of(channel);
-    let recovered = fields.of(channel);
+/// 100 |recovered - measured| / |measured| over the sensors of a channel, where they are; none without sensors or for zeros.
+fn misfit(pde: Pde, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
+    let (field, grid) = (fields.of(channel), context.masks.a.size());
     let (mut apart, mut size) = (0.0, 0.0);
-    for point in context.measured.of(channel).points() {
-        let measured = scaling.physical(context.values[channel as usize][point]);
-        apart += (f64::from(recovered[point]) - measured).powi(2);
-        size += measured * measured;
+    for sensor in context.sensors.iter().filter(|sensor| sensor.channel == channel) {
+        let stencil = Stencil::new(pde, channel, grid, sensor.spot, STENCIL_POINTS);
+        apart += (stencil.sum(|point| f64::from(field[point])) - sensor.value).powi(2);
+        size += sensor.value.powi(2);
     }
     (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
 }
