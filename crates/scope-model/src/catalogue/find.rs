@@ -223,8 +223,8 @@ impl Found {
         }
     }
 
-    /// BLAKE3 of its weight file.
-    pub fn hash(&self) -> Result<String, ModelError> {
+    /// BLAKE3 of its weight file as it is now; what was opened has its own, [`WeightFile::hash`].
+    fn hash(&self) -> Result<String, ModelError> {
         match &self.place {
             Place::Embedded(bytes) => Ok(blake3::hash(bytes).to_string()),
             Place::File(path) => {

@@ -90,9 +90,9 @@ impl Method {
     ) -> anyhow::Result<Self> {
         let found = models::catalogue().find(name)?;
         let file = found.open()?;
+        let blake3 = file.hash();
         let device = device.open()?;
         let model = Reconstructor::from_file(file, &device, Precision::F32)?;
-        let blake3 = found.hash()?;
         let bands = BandSource::new(&model, found.card.as_ref(), calibrate, noise)?;
         Ok(Self::Network(Box::new(Network { model, found, blake3, bands })))
     }
