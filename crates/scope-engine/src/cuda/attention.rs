@@ -154,7 +154,7 @@ pub(crate) fn backward(
         ];
         cuda.launch_with(ATTENTION, &sizes.constants(), "attention_back", grid, &arguments)?;
     } else {
-        plain_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
+        plain_backward(cuda, &sizes, [qkv, log_sums], &g, &dqkv)?;
     }
     Ok(dqkv)
 }
@@ -190,26 +190,13 @@ fn hopper_backward(
 fn plain_backward(
     cuda: &Cuda,
     sizes: &Sizes,
-    [qkv, out, log_sums]: [&Tensor; 3],
+    [qkv, log_sums]: [&Tensor; 2],
     g: &Tensor,
     dqkv: &Tensor,
 ) -> Result<(), EngineError> {
     let deltas = Tensor::on_cuda(cuda, log_sums.shape(), Dtype::F32)?;
     let (tokens, heads, head) = (sizes.tokens, sizes.heads, sizes.head);
-    let queries = [
-        qkv.into(),
-        out.into(),
-        g.into(),
-        log_sums.into(),
-        (&deltas).into(),
-        dqkv.into(),
-        tokens.into(),
-        heads.into(),
-        head.into(),
-        sizes.scale().into(),
-    ];
-    cuda.launch(ATTENTION_ANY, &format!("queries_{}", kind(qkv.dtype())), sizes.plain(), &queries)?;
-    let keys = [
+    let arguments = [
         qkv.into(),
         g.into(),
         log_sums.into(),
@@ -220,5 +207,9 @@ fn plain_backward(
         head.into(),
         sizes.scale().into(),
     ];
-    cuda.launch(ATTENTION_ANY, &format!("keys_{}", kind(qkv.dtype())), sizes.plain(), &keys)
+    for gradient in ["queries", "keys"] {
+        let kernel = format!("{gradient}_{}", kind(qkv.dtype()));
+        cuda.launch(ATTENTION_ANY, &kernel, sizes.plain(), &arguments)?;
+    }
+    Ok(())
 }

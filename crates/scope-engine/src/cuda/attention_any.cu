@@ -108,23 +108,29 @@ __device__ __forceinline__ void forward(const T* qkv, T* out, float* log_sums, S
     }
 }
 
-// With P the softmax, s = 1 / sqrt d and D = rowsum(do o): dS = P (do v^T - D), dq = s dS k.
+// With P the softmax, s = 1 / sqrt d and D = rowsum(P do v^T): dS = P (do v^T - D), dq = s dS k.
+//
+// D is rowsum(do o) too, but with a rounded o rows of dS do not sum to zero, and what is left pushes queries and keys along the mean key.
 template <typename T>
-__device__ __forceinline__ void query_gradient(const T* qkv, const T* out, const T* dout, const float* log_sums,
-                                               float* deltas, T* dqkv, Sizes s, float scale) {
+__device__ __forceinline__ void query_gradient(const T* qkv, const T* dout, const float* log_sums, float* deltas, T* dqkv,
+                                               Sizes s, float scale) {
     int pair = blockIdx.x / s.tokens, row = blockIdx.x % s.tokens, width = s.heads * s.size;
     const T *q = qkv + place(s, pair, row), *g = dout + place_out(s, pair, row);
-    float delta = inner(g, out + place_out(s, pair, row), s.size);
-    if (threadIdx.x == 0) deltas[blockIdx.x] = delta;
+    float *gains = row_of_scores + s.tokens, weights = 0.f, weighted = 0.f;
     for (int j = threadIdx.x; j < s.tokens; j += blockDim.x) {
         const T* k = qkv + place(s, pair, j) + width;
-        float p = __expf(inner(q, k, s.size) * scale - log_sums[blockIdx.x]);
-        row_of_scores[j] = p * (inner(g, k + width, s.size) - delta);
+        float p = __expf(inner(q, k, s.size) * scale - log_sums[blockIdx.x]), gain = inner(g, k + width, s.size);
+        row_of_scores[j] = p, gains[j] = gain;
+        weights += p, weighted = fmaf(p, gain, weighted);
     }
+    __shared__ float delta;
+    weights = block_sum(weights), weighted = block_sum(weighted);
+    if (threadIdx.x == 0) deltas[blockIdx.x] = delta = weighted / weights;
     __syncthreads();
     for (int d = threadIdx.x; d < s.size; d += blockDim.x) {
         float dq = 0.f;
-        for (int j = 0; j < s.tokens; j++) dq = fmaf(row_of_scores[j], load(qkv + place(s, pair, j) + width + d), dq);
+        for (int j = 0; j < s.tokens; j++)
+            dq = fmaf(row_of_scores[j] * (gains[j] - delta), load(qkv + place(s, pair, j) + width + d), dq);
         store(dqkv + place(s, pair, row) + d, dq * scale);
     }
 }
@@ -158,9 +164,9 @@ __device__ __forceinline__ void key_gradient(const T* qkv, const T* dout, const 
                                                 int size, float scale) {                                              \
         forward(qkv, out, log_sums, Sizes{tokens, heads, size}, scale);                                                \
     }                                                                                                                  \
-    extern "C" __global__ void queries_##kind(const T* qkv, const T* out, const T* dout, const float* log_sums,        \
-                                              float* deltas, T* dqkv, int tokens, int heads, int size, float scale) {  \
-        query_gradient(qkv, out, dout, log_sums, deltas, dqkv, Sizes{tokens, heads, size}, scale);                     \
+    extern "C" __global__ void queries_##kind(const T* qkv, const T* dout, const float* log_sums, float* deltas,       \
+                                              T* dqkv, int tokens, int heads, int size, float scale) {                 \
+        query_gradient(qkv, dout, log_sums, deltas, dqkv, Sizes{tokens, heads, size}, scale);                          \
     }                                                                                                                  \
     extern "C" __global__ void keys_##kind(const T* qkv, const T* dout, const float* log_sums, const float* deltas,    \
                                            T* dqkv, int tokens, int heads, int size, float scale) {                   \
