@@ -5,7 +5,9 @@
 //! iteration, each of which costs two solves and two pairs of transforms, whatever the number of sensors. What the
 //! sensors say most clearly is found first: stopped early, the answer is a smoother one than the mean.
 
-use crate::{cholesky::dot, prior::Prior, sensors::Sensors};
+use scope_pde::linear::cholesky::dot;
+
+use crate::{prior::Prior, sensors::Sensors};
 
 /// The iteration ends when the gradient has shrunk by this factor,
 pub const TOLERANCE: f64 = 1e-8;

@@ -1,9 +1,9 @@
 //! How uncertain each pixel is.
 
 use rayon::prelude::*;
+use scope_pde::linear::cholesky::Cholesky;
 
 use crate::{
-    cholesky::Cholesky,
     error::ExactError,
     fields::Fields,
     posterior::Posterior,

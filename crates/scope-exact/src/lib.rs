@@ -26,7 +26,6 @@
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```
 
-mod cholesky;
 mod conjugate_gradients;
 mod covariance;
 mod deviations;

@@ -3,10 +3,12 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
-use scope_pde::random::Coordinates;
+use scope_pde::{
+    linear::cholesky::{Cholesky, dot},
+    random::Coordinates,
+};
 
 use crate::{
-    cholesky::{Cholesky, dot},
     conjugate_gradients::{self, TOLERANCE},
     error::ExactError,
     fields::Fields,

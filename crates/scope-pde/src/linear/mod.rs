@@ -1,5 +1,6 @@
-//! Linear algebra on square fields: small products, orthonormal bases, fast direct solvers.
+//! Linear algebra on square fields: small products, factors, orthonormal bases, fast direct solvers.
 
+pub mod cholesky;
 pub mod matrix;
 mod minres;
 mod parity_basis;

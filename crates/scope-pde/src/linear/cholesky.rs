@@ -3,7 +3,8 @@
 //! A strip's work does not depend on the number of threads, so neither does any bit of L.
 
 use rayon::prelude::*;
-use scope_pde::linear::matrix::{View, ViewMut, subtract_product};
+
+use super::matrix::{View, ViewMut, subtract_product};
 
 /// Rows factored together.
 const BLOCK: usize = 64;
@@ -13,7 +14,7 @@ const SMALLEST_PIVOT: f64 = 4.0 * f64::EPSILON;
 
 /// The lower triangular factor L of a symmetric positive definite matrix.
 #[derive(Clone, Debug)]
-pub(crate) struct Cholesky {
+pub struct Cholesky {
     n: usize,
     /// \[n, n\]: L below and on the diagonal; above it, what the matrix had there.
     factor: Vec<f64>,
@@ -22,7 +23,7 @@ pub(crate) struct Cholesky {
 impl Cholesky {
     /// Factors the symmetric matrix \[n, n\], of which both triangles are given. Where a pivot vanishes in rounding
     /// error the matrix is given back, whole.
-    pub(crate) fn new(mut matrix: Vec<f64>, n: usize) -> Result<Self, Vec<f64>> {
+    pub fn new(mut matrix: Vec<f64>, n: usize) -> Result<Self, Vec<f64>> {
         let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
         let blocks = diagonal_blocks(&matrix, n);
         for start in (0..n).step_by(BLOCK) {
@@ -36,8 +37,13 @@ impl Cholesky {
         Ok(Self { n, factor: matrix })
     }
 
+    /// Row i of L, up to the diagonal.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.factor[i * self.n..][..=i]
+    }
+
     /// Replaces b by (L L^T)^-1 b.
-    pub(crate) fn solve(&self, b: &mut [f64]) {
+    pub fn solve(&self, b: &mut [f64]) {
         let (n, l) = (self.n, &self.factor);
         for i in 0..n {
             let row = &l[i * n..][..i];
@@ -53,7 +59,7 @@ impl Cholesky {
     }
 
     /// Replaces the columns of B, \[n, columns\], by L^-1 B.
-    pub(crate) fn forward_substitute(&self, b: &mut [f64], columns: usize) {
+    pub fn forward_substitute(&self, b: &mut [f64], columns: usize) {
         let (n, l) = (self.n, &self.factor);
         for start in (0..n).step_by(BLOCK) {
             let width = BLOCK.min(n - start);
@@ -150,8 +156,8 @@ fn subtract_scaled(y: &mut [f64], a: f64, x: &[f64]) {
     }
 }
 
-/// In eight partial sums, which the compiler turns into vectors.
-pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+/// The inner product, in eight partial sums, which the compiler turns into vectors.
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
     let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| x * y).sum();
@@ -166,8 +172,8 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Coordinates;
     use rand::RngExt;
-    use scope_pde::random::Coordinates;
 
     /// B B^T + I for a random B.
     fn definite(n: usize) -> Vec<f64> {
