@@ -10,9 +10,8 @@
 #
 # Models with their cards, kept weights and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is missing, and
 # the failure of one model does not stop the others. For machines that give back few files, $OUT, if it is set, gets the kept weights
-# PDE-int16.safetensors of every model that is done, and all cards and logs as an archive in pieces of at most 15 MB (`cat campaign.tar.gz.* |
-# tar -xz`): at most eight files, none above 15 MB for models of size small. `scope model pack --run PDE-int16.safetensors --kind int8 --out models/PDE.safetensors` makes of them the very models
-# that were evaluated.
+# PDE-int16.safetensors of every model that is done, and all models, cards and logs as an archive in pieces of at most 15 MB (`cat campaign.tar.gz.* |
+# tar -xz`): nine files or so, none above 15 MB for models of size small.
 set -uo pipefail
 minutes=${1:-20}; shift $(( $# < 1 ? $# : 1 ))
 pdes=("$@"); [ $# -gt 0 ] || pdes=(poisson darcy ns helmholtz cylinder)
@@ -27,7 +26,7 @@ hand_out() {
     local done=() pde
     for pde in "${pdes[@]}"; do
         [ -f "$work/$pde/$pde-run.tar.gz" ] || continue
-        done+=("$pde/$pde.toml" "$pde/$pde-run.tar.gz" "$pde/$pde.log")
+        done+=("$pde/$pde.safetensors" "$pde/$pde.toml" "$pde/$pde-run.tar.gz" "$pde/$pde.log")
         [ -f "$OUT/$pde-int16.safetensors" ] && continue
         cp "$work/$pde/$pde-int16.safetensors" "$OUT/.part" && mv "$OUT/.part" "$OUT/$pde-int16.safetensors" || return 1
     done

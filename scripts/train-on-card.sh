@@ -36,9 +36,9 @@ generate test "${RECORDS:-1000}" 20261013 "$test"
 "$scope" train --pde "$pde" --data "$train" --recipe "$recipe" "${begin[@]}" --minutes "$minutes" --seed "$seed" \
     --log-every 200 "${settings[@]}" --device "$device" --out "$run" --resume
 
-# Eight bits are packed from the sixteen that are kept, so that the kept file gives the same model again, bit for bit.
+# Eight bits are packed from the sixteen that are kept, so that the kept file gives the same model again.
 [ -f "$kept" ] || "$scope" model pack --run "$run" --kind int16 --out "$kept"
-[ -f "$packed" ] || "$scope" model pack --run "$kept" --kind int8 --out "$packed"
+[ -f "$packed" ] || "$scope" model pack --run "$kept" --kind int8 --data "$train" --out "$packed"
 echo "errors before packing:"
 "$scope" evaluate --run "$run" --data "$test" --device "$device"
 echo "errors of the packed model:"

@@ -34,5 +34,5 @@ pub use flat::{AdamW, Capped, Moments, Pace, Update};
 pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, Selection, Table};
-pub use tape::{Tape, Var};
+pub use tape::{Tape, Var, Watch};
 pub use tensor::Tensor;

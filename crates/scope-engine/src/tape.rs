@@ -9,7 +9,7 @@ use crate::{
     dtype::Dtype,
     error::{EngineError, require_shape},
     ops::{Observed, add},
-    params::{Gradients, Params},
+    params::{Gradients, ParamId, Params},
     tensor::Tensor,
 };
 
@@ -71,6 +71,9 @@ struct Entry {
     shape: Vec<usize>,
 }
 
+/// Hears of a linear layer's weight and the rows it is multiplied with.
+pub type Watch<'p> = &'p dyn Fn(ParamId, &Tensor);
+
 /// Runs operations on a set of parameters, and remembers them if it is to give gradients.
 ///
 /// [`Tape::backward`] may be called several times, each time from another loss into another buffer: that is how
@@ -80,6 +83,7 @@ pub struct Tape<'p> {
     compute: Dtype,
     records: Option<RefCell<Vec<Entry>>>,
     observed: RefCell<Vec<Observed>>,
+    watch: Option<Watch<'p>>,
 }
 
 impl<'p> Tape<'p> {
@@ -104,12 +108,18 @@ impl<'p> Tape<'p> {
         if !possible {
             return Err(EngineError::NoGradients(compute));
         }
-        Ok(Self { params, compute, records: Some(RefCell::default()), observed: RefCell::default() })
+        let records = Some(RefCell::default());
+        Ok(Self { params, compute, records, observed: RefCell::default(), watch: None })
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None, observed: RefCell::default() }
+        Self { params, compute, records: None, observed: RefCell::default(), watch: None }
+    }
+
+    /// A tape that only computes, and shows what each linear layer is given: its weight, and rows \[..., k\].
+    pub fn watched(params: &'p Params, compute: Dtype, watch: Watch<'p>) -> Self {
+        Self { watch: Some(watch), ..Self::inference(params, compute) }
     }
 
     /// The parameters.
@@ -192,6 +202,13 @@ impl<'p> Tape<'p> {
     /// Notes what a normalisation has seen.
     pub(crate) fn observe(&self, seen: Observed) {
         self.observed.borrow_mut().push(seen);
+    }
+
+    /// Shows whoever watches what a linear layer is given.
+    pub(crate) fn show(&self, weight: ParamId, x: &Tensor) {
+        if let Some(watch) = self.watch {
+            watch(weight, x);
+        }
     }
 
     /// Whether this tape remembers operations.

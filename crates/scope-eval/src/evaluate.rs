@@ -7,7 +7,7 @@ use std::{
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Dataset,
+    Channel, Constants, Dataset,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, gather_context},
 };
 use scope_model::Fields;
@@ -59,18 +59,23 @@ pub(crate) struct Seen<'a> {
 impl Evaluation<'_> {
     /// Refuses a method that is made for other records.
     pub fn require_fit(&self, method: &dyn Recovery) -> Result<(), EvalError> {
+        self.require_same(method.pde(), &method.constants(), method.resolution())
+    }
+
+    /// Refuses a model of another problem, normalisation or grid.
+    pub fn require_same(&self, pde: Pde, constants: &Constants, resolution: usize) -> Result<(), EvalError> {
         let meta = self.data.meta();
         let refuse = |problem: String| Err(EvalError::Mismatch(problem));
-        if method.pde() != meta.pde || method.constants() != meta.constants() {
+        if pde != meta.pde || *constants != meta.constants() {
             return refuse(format!(
                 "{} holds {}, and the model was trained on {}: problem and normalisation must be the same",
                 self.data.folder().display(),
                 meta.pde.name(),
-                method.pde().name()
+                pde.name()
             ));
         }
-        if method.resolution() != meta.resolution {
-            let (reads, has) = (method.resolution(), meta.resolution);
+        if resolution != meta.resolution {
+            let (reads, has) = (resolution, meta.resolution);
             return refuse(format!(
                 "the model reads {reads} x {reads} grids and the records are on {has} x {has}"
             ));

@@ -10,7 +10,7 @@ use crate::{
     initial::{Initial, default_initial, initialise_as},
     model::Model,
     network::Network,
-    weights::{About, WeightFile, WeightKind},
+    weights::{About, LayerInputs, WeightFile, WeightKind},
 };
 
 /// A network from contexts to fields. Whoever implements it can be trained with the field loss, evaluated and deployed
@@ -91,7 +91,18 @@ impl FieldModel {
 
     /// Writes a weight file, whole or not at all.
     pub fn save(&self, path: &Path, about: &About, kind: WeightKind) -> Result<(), ModelError> {
-        WeightFile::write(path, &self.params, about, kind)
+        WeightFile::write(path, &self.params, about, kind, None)
+    }
+
+    /// The same, rounded for what its layers are given.
+    pub fn save_for(
+        &self,
+        inputs: &LayerInputs,
+        path: &Path,
+        about: &About,
+        kind: WeightKind,
+    ) -> Result<(), ModelError> {
+        WeightFile::write(path, &self.params, about, kind, Some(inputs))
     }
 }
 

@@ -38,4 +38,4 @@ pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
 pub use sensors::recover_sensors;
 pub use training::{Adapted, Training, View};
-pub use weights::{About, WeightFile, WeightKind};
+pub use weights::{About, LayerInputs, WeightFile, WeightKind};

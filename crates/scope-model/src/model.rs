@@ -57,6 +57,6 @@ impl Model {
 
     /// Writes a weight file, whole or not at all.
     pub fn save(&self, path: &Path, about: &About, kind: WeightKind) -> Result<(), ModelError> {
-        WeightFile::write(path, &self.params, about, kind)
+        WeightFile::write(path, &self.params, about, kind, None)
     }
 }

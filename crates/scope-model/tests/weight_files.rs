@@ -9,8 +9,8 @@ use std::{
 use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 use scope_data::Constants;
-use scope_engine::Device;
-use scope_model::{About, Model, ModelConfig, ModelError, Preset, WeightKind};
+use scope_engine::{Device, Tape};
+use scope_model::{About, FieldModel, LayerInputs, Model, ModelConfig, ModelError, Preset, WeightKind};
 use scope_pde::Pde;
 
 fn config() -> ModelConfig {
@@ -107,14 +107,58 @@ fn delicate_weights_have_sixteen_bits() {
     };
     let (eight, packed) = length(WeightKind::Int8);
     let sixteen = |name: &str| eight[name].0 == Dtype::I16;
-    assert!(["encoder.patch.weight", "encoder.pos", "decoder.conv.1.weight"].into_iter().all(sixteen));
-    assert!(
-        !["encoder.blocks.0.fc1.weight", "predictor.pos", "decoder.mlp.0.weight"].into_iter().any(sixteen)
-    );
+    let wide = ["encoder.patch.weight", "encoder.pos", "predictor.pos", "decoder.conv.1.weight"];
+    assert!(wide.into_iter().all(sixteen));
+    let narrow = ["encoder.blocks.0.fc1.weight", "predictor.inp.weight", "decoder.mlp.0.weight"];
+    assert!(!narrow.into_iter().any(sixteen));
     let (_, floats) = length(WeightKind::F32);
     assert!(packed < 0.36 * floats, "{}", packed / floats);
     let (all, half) = length(WeightKind::Int16);
     assert!(half < 0.55 * floats && all.values().all(|(dtype, _)| [Dtype::I16, Dtype::F32].contains(dtype)));
+}
+
+/// Contexts \[count, 4, 32, 32\] of smooth fields, of which every third point is seen.
+fn contexts(count: usize) -> Vec<f32> {
+    let value = |at: usize| {
+        let (record, channel, point) = (at / 4096, at / 1024 % 4, at % 1024);
+        let seen = (point + record).is_multiple_of(3);
+        let field =
+            ((point / 32 + 3 * record) as f32 * 0.3).sin() + (point % 32 * (channel + 1)) as f32 * 0.02;
+        if !seen {
+            0.0
+        } else if channel % 2 == 0 {
+            field
+        } else {
+            1.0
+        }
+    };
+    (0..count * 4096).map(value).collect()
+}
+
+/// Rounded for what its layers are given, a model's fields change less than with every weight rounded to nearest, for contexts
+/// that rounding has not seen too; sizes are the same.
+#[test]
+fn weights_are_rounded_for_their_inputs() {
+    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let (path, known) = (folder.path().join("model.safetensors"), contexts(12));
+    let model = FieldModel::from(Model::initial(config(), 5, &device).unwrap());
+    let inputs = LayerInputs::seen(&model, &known[..8 * 4096]).unwrap();
+    let fields = |model: &FieldModel| {
+        let context = scope_engine::Tensor::from_slice(&device, &[4, 4, 32, 32], &known[8 * 4096..]).unwrap();
+        let tape = Tape::inference(&model.params, scope_engine::Dtype::F32);
+        model.network.forward(&tape, &tape.input(context)).unwrap().value().to_vec::<f32>().unwrap()
+    };
+    let exact = fields(&model);
+    let off = |path: &Path| {
+        let packed = fields(&FieldModel::load(path, &device).unwrap().0);
+        packed.iter().zip(&exact).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>()
+    };
+    model.save(&path, &about(), WeightKind::Int8).unwrap();
+    let (nearest, length) = (off(&path), std::fs::metadata(&path).unwrap().len());
+    model.save_for(&inputs, &path, &about(), WeightKind::Int8).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+    assert!(off(&path) < 0.5 * nearest, "{} {nearest}", off(&path));
+    assert!(matches!(LayerInputs::seen(&model, &[0.0; 5]), Err(ModelError::Context { got: 5, .. })));
 }
 
 /// Files that were written before there were sixteen bits are read as they were meant.

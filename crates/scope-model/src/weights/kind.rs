@@ -2,6 +2,7 @@
 
 use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use scope_pde::linear::cholesky::Cholesky;
 
 use super::whole_numbers::{Bits, restore, round};
 
@@ -11,7 +12,7 @@ pub(super) const SCALE: &str = ".scale";
 /// The parameters of SCOPE's networks that keep sixteen bits where others have eight: they are few, and what is
 /// rounded there reaches the fields undamped. Positions matter most: contexts are added to them, and an inverse problem
 /// amplifies what is wrong with the sum (docs/models-by-name.md has the figures).
-const DELICATE: [&str; 3] = ["encoder.patch.", "encoder.pos", "decoder.conv."];
+const DELICATE: [&str; 4] = ["encoder.patch.", "encoder.pos", "predictor.pos", "decoder.conv."];
 
 /// What weights are stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +68,26 @@ impl WeightKind {
         }
     }
 
-    /// The tensors that a parameter is written as.
-    pub(super) fn store(self, name: &str, shape: &[usize], values: &[f32]) -> Vec<Stored> {
+    /// Whether this kind rounds to whole numbers.
+    pub fn is_whole(self) -> bool {
+        matches!(self, WeightKind::Int16 | WeightKind::Int8)
+    }
+
+    /// The tensors that a parameter is written as, rounded for a layer's inputs if they are known.
+    pub(super) fn store(
+        self,
+        name: &str,
+        shape: &[usize],
+        values: &[f32],
+        inputs: Option<&Cholesky>,
+    ) -> Vec<Stored> {
         let stored = |dtype, bytes| Stored { name: name.to_owned(), dtype, shape: shape.to_vec(), bytes };
         if self == WeightKind::Bf16 {
             let rounded = values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes());
             return vec![stored(Dtype::BF16, rounded.collect())];
         }
         let Some(bits) = self.bits(name, shape) else { return vec![stored(Dtype::F32, bytes_of(values))] };
-        let rounded = round(values, values.len() / shape[0].max(1), bits);
+        let rounded = round(values, values.len() / shape[0].max(1), bits, inputs);
         let scales = Stored {
             name: format!("{name}{SCALE}"),
             shape: vec![shape[0]],

@@ -4,7 +4,9 @@
 //! Matrices may be whole numbers with a scale for each row of the first axis ([`WeightKind`]). The scales of `NAME` are
 //! the tensor `NAME.scale`. Vectors (biases, gains) stay in single precision.
 
+mod inputs;
 mod kind;
+mod nearest_plane;
 mod whole_numbers;
 
 use std::{
@@ -13,11 +15,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use inputs::LayerInputs;
 pub use kind::WeightKind;
 use kind::{SCALE, Stored, numbers};
 use safetensors::{SafeTensors, tensor::TensorView};
 use scope_data::{Constants, Scaling, write_whole};
-use scope_engine::{Params, Tensor};
+use scope_engine::{Param, Params, Tensor};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
@@ -125,13 +128,22 @@ impl WeightFile {
         Ok(())
     }
 
-    /// Writes parameters, whole or not at all.
-    pub fn write(path: &Path, params: &Params, about: &About, kind: WeightKind) -> Result<(), ModelError> {
+    /// Writes parameters, whole or not at all. With inputs, weights that become whole numbers are rounded so that what
+    /// their layers give for these changes least.
+    pub fn write(
+        path: &Path,
+        params: &Params,
+        about: &About,
+        kind: WeightKind,
+        inputs: Option<&LayerInputs>,
+    ) -> Result<(), ModelError> {
         let refuse = |error: safetensors::SafeTensorError| ModelError::malformed(path, error.to_string());
         let flat = params.flat().to_vec::<f32>()?;
-        let params = params.layout().params();
-        let tensors: Vec<Stored> =
-            params.iter().flat_map(|p| kind.store(&p.name, &p.shape, &flat[p.range.clone()])).collect();
+        let layout = params.layout();
+        let factor = |name: &str| inputs.zip(layout.find(name)).and_then(|(inputs, id)| inputs.factor(id));
+        let store =
+            |p: &Param| kind.store(&p.name, &p.shape, &flat[p.range.clone()], factor(&p.name).as_ref());
+        let tensors: Vec<Stored> = layout.params().iter().flat_map(store).collect();
         let views: Vec<(&str, TensorView<'_>)> = tensors
             .iter()
             .map(|t| Ok((t.name.as_str(), TensorView::new(t.dtype, t.shape.clone(), &t.bytes)?)))

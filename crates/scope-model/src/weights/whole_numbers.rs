@@ -1,7 +1,11 @@
 //! Rows of numbers as whole numbers with a scale each.
 //!
 //! x = scale q, q from -largest to largest, scale = max |x| / largest of the row: no number is off by more than
-//! max |x| / (2 largest).
+//! max |x| / (2 largest). Where it is known what a layer's weights are multiplied with, they are rounded for its results instead.
+
+use scope_pde::linear::cholesky::Cholesky;
+
+use super::nearest_plane;
 
 /// How many bits a whole number has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +35,20 @@ pub(super) struct Rounded {
     pub(super) scales: Vec<f32>,
 }
 
-/// Rounds rows of `width` numbers to nearest.
-pub(super) fn round(values: &[f32], width: usize, bits: Bits) -> Rounded {
+/// Rounds rows of `width` numbers: to nearest, or for the results of a layer with inputs of a factor.
+pub(super) fn round(values: &[f32], width: usize, bits: Bits, inputs: Option<&Cholesky>) -> Rounded {
     let width = width.max(1);
     let scale = |row: &[f32]| row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / bits.largest();
     let scales: Vec<f32> = values.chunks(width).map(scale).collect();
-    let whole = |x: f32, scale: f32| if scale == 0.0 { 0.0 } else { (x / scale).round() };
+    let nearest = |x: f32, scale: f32| if scale == 0.0 { 0.0 } else { (x / scale).round() };
     let rows = values.chunks(width).zip(&scales);
-    let whole = rows.flat_map(|(row, scale)| row.iter().map(move |x| whole(*x, *scale)));
+    let whole: Vec<f32> = match inputs {
+        Some(factor) => nearest_plane::round(values, &scales, bits.largest(), factor),
+        None => rows.flat_map(|(row, scale)| row.iter().map(move |x| nearest(*x, *scale))).collect(),
+    };
     let bytes = match bits {
-        Bits::Eight => whole.flat_map(|q| (q as i8).to_le_bytes()).collect(),
-        Bits::Sixteen => whole.flat_map(|q| (q as i16).to_le_bytes()).collect(),
+        Bits::Eight => whole.iter().flat_map(|q| (*q as i8).to_le_bytes()).collect(),
+        Bits::Sixteen => whole.iter().flat_map(|q| (*q as i16).to_le_bytes()).collect(),
     };
     Rounded { bytes, scales }
 }

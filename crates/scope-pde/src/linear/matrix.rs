@@ -51,6 +51,11 @@ pub fn multiply(a: View, b: View, c: ViewMut) {
     general_product(1.0, a, b, 0.0, c);
 }
 
+/// C = C + A B.
+pub fn add_product(a: View, b: View, c: ViewMut) {
+    general_product(1.0, a, b, 1.0, c);
+}
+
 /// C = C - A B.
 pub fn subtract_product(a: View, b: View, c: ViewMut) {
     general_product(-1.0, a, b, 1.0, c);

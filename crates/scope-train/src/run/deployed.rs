@@ -33,7 +33,7 @@ impl Deployed {
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), TrainError> {
-        Ok(WeightFile::write(path, &self.params, &self.about, WeightKind::F32)?)
+        Ok(WeightFile::write(path, &self.params, &self.about, WeightKind::F32, None)?)
     }
 
     /// Whether a file holds these parameters; one that cannot be read does not. What else it says is left alone: an older

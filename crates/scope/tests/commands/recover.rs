@@ -217,7 +217,13 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     succeed(here, &[&train[..], &["--set", "batch=8", "--device", "cpu", "--out", "run"]].concat());
     fs::create_dir(here.join("models")).unwrap();
     let weights = "models/small-town.safetensors";
-    let packed = succeed(here, &["model", "pack", "--run", "run", "--kind", "int8", "--out", weights]);
+    let pack = ["model", "pack", "--run", "run", "--out", weights, "--data"];
+    let pointless = refused(here, &[&pack[..], &["train", "--kind", "bf16"]].concat(), 1);
+    assert!(pointless.contains("int8 and int16"), "{pointless}");
+    succeed(here, &["data", "generate", "darcy", "--resolution", "32", "--count", "2", "--out", "other"]);
+    let other = refused(here, &[&pack[..], &["other", "--kind", "int8"]].concat(), 1);
+    assert!(other.contains("holds darcy, and the model was trained on poisson"), "{other}");
+    let packed = succeed(here, &[&pack[..], &["train", "--kind", "int8"]].concat());
     assert!(packed.contains("in int8"), "{packed}");
     let evaluate = ["evaluate", "--data", "test", "--device", "cpu", "--protocol", "uniform500"];
     succeed(here, &[&evaluate[..], &["--run", weights, "--out", "evals"]].concat());

@@ -1,0 +1,70 @@
+//! What a model's linear layers are given, as far as rounding their weights needs it.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use rayon::prelude::*;
+use scope_engine::{Dtype, EngineError, ParamId, Tape, Tensor};
+use scope_pde::linear::{
+    cholesky::Cholesky,
+    matrix::{View, ViewMut, add_product},
+};
+
+use crate::{error::ModelError, field_model::FieldModel};
+
+/// Contexts that go through the network together.
+const BATCH: usize = 8;
+/// Rows of a product that a thread computes: few enough for all threads, whatever their number, which then changes no bit.
+const STRIP: usize = 64;
+/// The share of the mean square that every direction is given beside what was seen of it.
+const UNSEEN: f64 = 0.01;
+
+/// For each linear layer the sum of x x^T \[k, k\] over the rows x that it was given.
+#[derive(Debug, Default)]
+pub struct LayerInputs(HashMap<ParamId, Vec<f64>>);
+
+impl LayerInputs {
+    /// What layers are given when a model recovers contexts \[n, 4, S, S\], in stored coordinates.
+    pub fn seen(model: &FieldModel, contexts: &[f32]) -> Result<Self, ModelError> {
+        let (size, channels) = (model.architecture.resolution(), model.architecture.context_channels());
+        let each = channels * size * size;
+        if !contexts.len().is_multiple_of(each) {
+            return Err(ModelError::Context { got: contexts.len(), channels, size });
+        }
+        let (inputs, failure) = (RefCell::new(Self::default()), RefCell::new(None));
+        let watch = |weight: ParamId, x: &Tensor| {
+            inputs.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
+        };
+        for batch in contexts.chunks(BATCH * each) {
+            let shape = [batch.len() / each, channels, size, size];
+            let tape = Tape::watched(&model.params, Dtype::F32, &watch);
+            let context = Tensor::from_slice(model.params.device(), &shape, batch)?;
+            model.network.forward(&tape, &tape.input(context))?;
+        }
+        match failure.into_inner() {
+            Some(error) => Err(error.into()),
+            None => Ok(inputs.into_inner()),
+        }
+    }
+
+    fn add(&mut self, weight: ParamId, x: &Tensor) -> Result<(), EngineError> {
+        let width = x.shape().last().copied().unwrap_or(1);
+        let rows: Vec<f64> = x.to_vec::<f32>()?.into_iter().map(f64::from).collect();
+        let x = View::new(&rows, rows.len() / width, width);
+        let sums = self.0.entry(weight).or_insert_with(|| vec![0.0; width * width]);
+        sums.par_chunks_mut(STRIP * width).enumerate().for_each(|(k, strip)| {
+            let columns = strip.len() / width;
+            let some = View { data: &rows[k * STRIP..], columns, ..x };
+            add_product(some.transposed(), x, ViewMut { data: strip, row_stride: width });
+        });
+        Ok(())
+    }
+
+    /// L with L L^T = sum of x x^T, and a little of every direction; none if the layer was given nothing.
+    pub(super) fn factor(&self, weight: ParamId) -> Option<Cholesky> {
+        let mut sums = self.0.get(&weight)?.clone();
+        let width = sums.len().isqrt();
+        let mean = (0..width).map(|i| sums[i * width + i]).sum::<f64>() / width as f64;
+        (0..width).for_each(|i| sums[i * width + i] += UNSEEN * mean);
+        Cholesky::new(sums, width).ok()
+    }
+}
