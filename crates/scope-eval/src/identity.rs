@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use scope_data::{Dataset, Origin};
 use scope_model::{About, Head, Operator, Preset, Training};
+use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
 /// The whole identity of an evaluation.
@@ -136,6 +137,11 @@ impl DataIdentity {
             generated: matches!(meta.origin, Origin::Generated { .. }),
             resolution: meta.resolution,
         }
+    }
+
+    /// Whether the records were kept from training: those of a training set never count as held out.
+    pub fn is_held_out(&self) -> bool {
+        self.split != Split::Train.name()
     }
 }
 

@@ -77,6 +77,24 @@ fn destinations_are_checked_before_anything_is_measured() {
     assert!(root.path().join("new/uniform500.json").is_file() && root.path().join("new/copy.json").is_file());
 }
 
+/// What is known of a run, whichever of the two sets it was evaluated on first.
+#[test]
+fn training_records_never_stand_in_for_held_out_ones() {
+    let root = trained("poisson");
+    let evaluate = |data: &'static str| ["evaluate", "--run", "run", "--device", "cpu", "--data", data];
+    let recover = ["recover", "--model", "run", "--sensors", "sensors.csv", "--json", "--out"];
+    let recovered = |out: &'static str| -> serde_json::Value {
+        serde_json::from_str(&succeed(root.path(), &[&recover[..], &[out]].concat())).unwrap()
+    };
+    std::fs::write(root.path().join("sensors.csv"), "x,y,u\n0.3,0.4,0.001\n0.7,0.6,0.002\n").unwrap();
+    succeed(root.path(), &evaluate("train"));
+    assert_eq!(recovered("first")["method"].get("held_out_records"), None, "they were trained on");
+    succeed(root.path(), &evaluate("test"));
+    assert_eq!(recovered("second")["method"]["held_out_records"], 10, "fewer, but held out");
+    let said = refused(root.path(), &evaluate("train"), 1);
+    assert!(said.contains("on held-out records, and this one would be on training records"), "{said}");
+}
+
 /// A folder that happens to have a model's name is not where that model's results belong.
 #[test]
 fn results_of_a_named_model_go_to_no_folder_of_its_name() {

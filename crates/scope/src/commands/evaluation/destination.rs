@@ -54,13 +54,21 @@ impl Destination {
         self.spare_better(now)
     }
 
-    /// Refuses to put an evaluation of few records in the place of one of more, and an earlier moment of a training in the place of
-    /// a later one.
+    /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in the place
+    /// of one of more, and an earlier moment of a training in the place of a later one. What is there on training records
+    /// alone is no reason to refuse held-out ones, however many they are.
     fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
         let Some(path) = self.results() else { return Ok(()) };
         let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
         let shown = path.display();
         let remedy = "keep both with --out DIR, or remove it first";
+        match (before.data.is_held_out(), now.data.is_held_out()) {
+            (false, true) => return Ok(()),
+            (true, false) => anyhow::bail!(
+                "{shown} holds an evaluation on held-out records, and this one would be on training records: {remedy}"
+            ),
+            _ => {}
+        }
         anyhow::ensure!(
             before.records <= now.records,
             "{shown} holds an evaluation of {} records, and this one would have {}: {remedy}",
