@@ -98,6 +98,9 @@ pub struct DataIdentity {
     pub generated: bool,
     /// Points along each axis.
     pub resolution: usize,
+    /// Whether the method is known to have been trained on these very records, whatever their split is called.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trained_on: bool,
 }
 
 /// The masks of an evaluation.
@@ -136,12 +139,13 @@ impl DataIdentity {
             origin: meta.origin.describe(meta.pde),
             generated: matches!(meta.origin, Origin::Generated { .. }),
             resolution: meta.resolution,
+            trained_on: false,
         }
     }
 
     /// Whether the records were kept from training: those of a training set never count as held out.
     pub fn is_held_out(&self) -> bool {
-        self.split != Split::Train.name()
+        self.split != Split::Train.name() && !self.trained_on
     }
 }
 

@@ -58,6 +58,8 @@ struct Data {
     origin: String,
     #[serde(default)]
     split: String,
+    #[serde(default)]
+    trained_on: bool,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +81,7 @@ impl HeldOut {
                 "it is of a weight file with BLAKE3 {evaluated}, not {model}: evaluate this very file"
             )));
         }
-        if data.split == Split::Train.name() {
+        if data.split == Split::Train.name() || data.trained_on {
             return Err(refuse(
                 "it is on records of a training set: evaluate on others, made with --split test".to_owned(),
             ));

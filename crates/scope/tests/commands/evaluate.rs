@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::program::{refused, succeed};
+use crate::program::{refused, scope, succeed};
 
 /// A folder with a short run of a tiny model on a problem, and a test set.
 fn trained(pde: &str) -> tempfile::TempDir {
@@ -93,6 +93,31 @@ fn training_records_never_stand_in_for_held_out_ones() {
     assert_eq!(recovered("second")["method"]["held_out_records"], 10, "fewer, but held out");
     let said = refused(root.path(), &evaluate("train"), 1);
     assert!(said.contains("on held-out records, and this one would be on training records"), "{said}");
+}
+
+/// A set made to test with is no test of a model that was trained on it; run, weights and milestones all know.
+#[test]
+fn records_that_a_run_was_trained_on_are_known_whatever_their_split() {
+    let root = trained("poisson");
+    let train =
+        ["train", "--pde", "poisson", "--data", "test", "--recipe", "fo", "--model", "tiny", "--draws", "8"];
+    let more = ["--set", "batch=4", "--milestones", "2", "--device", "cpu", "--out", "other"];
+    succeed(root.path(), &[&train[..], &more].concat());
+    let evaluate = |run: &str| {
+        let arguments = ["evaluate", "--data", "test", "--limit", "2", "--device", "cpu", "--run", run];
+        let output = scope(root.path(), &arguments).assert().success().get_output().stderr.clone();
+        String::from_utf8(output).unwrap()
+    };
+    let milestone = "other/milestones/000000000000004.safetensors";
+    for model in ["other", "other/model.safetensors", milestone] {
+        let said = evaluate(model);
+        assert!(said.contains("test holds the very records that the model was trained on"), "{said}");
+    }
+    let text = std::fs::read_to_string(root.path().join("other/eval/uniform500.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(results["identity"]["data"]["trained_on"], true);
+    let said = evaluate("run");
+    assert!(!said.contains("trained on"), "{said}");
 }
 
 /// A folder that happens to have a model's name is not where that model's results belong.

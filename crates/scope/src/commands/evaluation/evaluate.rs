@@ -21,7 +21,7 @@ use scope_eval::{
 use scope_model::{Found, Precision, Reconstructor};
 use scope_pde::Pde;
 
-use super::{destination::Destination, exact};
+use super::{destination::Destination, exact, seen};
 use crate::{
     commands::{Outcome, device::DeviceArguments, models, pde_names},
     terminal::{Progress, Table, grouped, print_json, say, warn},
@@ -115,14 +115,10 @@ impl EvaluateCommand {
         let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
         let model = Reconstructor::from_file(file, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
-        if data.meta().split.name() == "train" {
-            warn(&format!(
-                "{} is a training set: errors on records a model has seen say little",
-                self.data.display()
-            ));
-        }
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
-        let identity = self.identity(computed(&device, &self.precision), method, data);
+        let mut identity = self.identity(computed(&device, &self.precision), method, data);
+        seen::mark(&mut identity.data, &found);
+        seen::warn_of(&identity.data, &self.data);
         let destination = self.destination(run_folder(&found, run));
         let bands = found.card.and_then(|card| card.bands);
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {

@@ -5,6 +5,7 @@ mod destination;
 mod evaluate;
 mod exact;
 mod report;
+mod seen;
 
 use std::path::{Path, PathBuf};
 
