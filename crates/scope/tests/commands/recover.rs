@@ -187,6 +187,9 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     let told = refused(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1);
     let outside = "the disk at (1, 12) with radius 3 does not lie inside 32 x 32 pixels";
     assert!(told.contains(&format!("error: --geometry: {outside}; give row and column")), "{told}");
+    let told = refused(root.path(), &[&plain[..], &["0.3,0.5,0.05"]].concat(), 1);
+    assert!(told.contains("covers no pixel of the 32 x 32 grid; give row and column"), "{told}");
+    assert!(told.contains("its radius, in pixels"), "{told}");
     let json = r#"{"geometry": [1, 12, 3], "sensors": [{"i": 5, "j": 5, "channel": "a", "value": 2}]}"#;
     fs::write(root.path().join("s.json"), json).unwrap();
     let own = ["recover", "--model", "model.safetensors", "--sensors", "s.json", "--out", "x", "--geometry"];
