@@ -9,6 +9,7 @@ mod diagnose;
 mod evaluate;
 mod exact;
 mod mask;
+mod mistakes;
 mod model;
 mod operator;
 mod program;
