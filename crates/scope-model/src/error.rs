@@ -57,6 +57,13 @@ pub enum ModelError {
         /// The hash found.
         got: String,
     },
+    /// A run that has not come to its first checkpoint.
+    #[error(
+        "{} is a run folder, but it has no model yet: its first checkpoint writes one, after five minutes of training unless \
+         --save-every says otherwise, or when the run ends or is interrupted",
+        .0.display()
+    )]
+    NoModelYet(PathBuf),
     /// A name that no model has.
     #[error("{}", unknown(name, meant.as_deref(), names, folders))]
     Unknown {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::program::{scope, succeed};
+use crate::program::{refused, scope, succeed};
 
 /// A folder with a small training set.
 fn with_data() -> tempfile::TempDir {
@@ -34,4 +34,22 @@ fn a_run_that_is_not_there_to_resume_is_begun_and_said_to_be() {
     assert!(told(root.path(), &resume).contains(begun));
     assert!(!told(root.path(), &resume).contains(begun));
     assert!(fs::exists(root.path().join("run/model.safetensors")).unwrap());
+}
+
+/// As a run is found that was killed, or still trains, before its first checkpoint.
+#[test]
+fn a_run_without_a_model_yet_is_called_a_run() {
+    let root = with_data();
+    succeed(root.path(), &train("run", &["--model", "tiny", "--recipe", "fo"]));
+    fs::remove_file(root.path().join("run/model.safetensors")).unwrap();
+    fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
+    let yet = "run is a run folder, but it has no model yet: its first checkpoint writes one";
+    for arguments in [
+        &["evaluate", "--run", "run", "--data", "data"][..],
+        &["diagnose", "--run", "run", "--data", "data"],
+        &["recover", "--model", "run", "--sensors", "s.csv", "--out", "out"],
+    ] {
+        let said = refused(root.path(), arguments, 1);
+        assert!(said.contains(yet), "{said}");
+    }
 }

@@ -113,7 +113,7 @@ impl Demo {
                 let (model, name) = (open(found.open()?)?, self.pde.name().to_owned());
                 Ok(Some(DemoModel { model, name, card: found.card }))
             }
-            Err(ModelError::Unknown { .. }) => {
+            Err(ModelError::Unknown { .. } | ModelError::NoModelYet(_)) => {
                 self.begin(&format!(
                     "There is no trained model for {pde} here: training a tiny one on the spot, about {:.0} s. Its errors \
                      are large; a model trained in earnest does far better. The project's own is used if \
