@@ -31,6 +31,9 @@ pub enum DataError {
         /// What is wrong with it, expected and got.
         problem: String,
     },
+    /// A data set that is not there.
+    #[error("{} does not exist: name the folder of a data set, or make one with scope data generate", .0.display())]
+    Missing(PathBuf),
     /// A value that is NaN or infinite.
     #[error(
         "record {record}, channel {channel}, row {row}, column {column} is {value}: every value must be finite"

@@ -53,3 +53,19 @@ fn a_run_without_a_model_yet_is_called_a_run() {
         assert!(said.contains(yet), "{said}");
     }
 }
+
+#[test]
+fn what_is_not_there_is_not_called_wrong() {
+    let root = with_data();
+    for arguments in [
+        &["data", "check", "nothere"][..],
+        &["train", "--pde", "poisson", "--data", "nothere", "--out", "run"],
+        &["evaluate", "--run", "poisson", "--data", "nothere"],
+        &["compare", "nothere", "data"],
+        &["report", "nothere"],
+    ] {
+        let said = refused(root.path(), arguments, 1);
+        assert!(said.contains("nothere does not exist"), "{said}");
+    }
+    assert!(refused(root.path(), &["report", "."], 1).contains(". holds no evaluation"));
+}

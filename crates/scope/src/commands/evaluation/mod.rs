@@ -18,6 +18,11 @@ fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
+    anyhow::ensure!(
+        path.exists(),
+        "{} does not exist: name a run folder, its eval folder or a .json file",
+        path.display()
+    );
     let folder = if path.join("eval").is_dir() { path.join("eval") } else { path.to_owned() };
     let entries = std::fs::read_dir(&folder);
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
