@@ -161,6 +161,12 @@ impl Found {
     }
 
     fn file(path: PathBuf) -> Result<Self, ModelError> {
+        // A card would be taken for a weight file with itself beside it.
+        if Card::beside(&path) == path {
+            let name = Card::read(&path)?.name;
+            let weights = path.with_extension("safetensors");
+            return Err(ModelError::IsCard { path, name, weights });
+        }
         match Card::beside(&path) {
             card if card.is_file() => Self::carded(Place::File(path), Card::read(&card)?).verified(),
             _ => Ok(Self { place: Place::File(path), card: None, held_out: None }),

@@ -69,3 +69,14 @@ fn what_is_not_there_is_not_called_wrong() {
     }
     assert!(refused(root.path(), &["report", "."], 1).contains(". holds no evaluation"));
 }
+
+#[test]
+fn a_card_is_not_taken_for_its_weights() {
+    let root = tempfile::tempdir().unwrap();
+    let shipped = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/poisson.toml"));
+    fs::copy(shipped, root.path().join("poisson.toml")).unwrap();
+    fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
+    let recover = ["recover", "--model", "poisson.toml", "--sensors", "s.csv", "--out", "out"];
+    let said = refused(root.path(), &recover, 1);
+    assert!(said.contains("is the card of poisson, not its weights: give poisson.safetensors"), "{said}");
+}
