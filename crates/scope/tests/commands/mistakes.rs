@@ -80,3 +80,23 @@ fn a_card_is_not_taken_for_its_weights() {
     let said = refused(root.path(), &recover, 1);
     assert!(said.contains("is the card of poisson, not its weights: give poisson.safetensors"), "{said}");
 }
+
+/// Not that --method is missing, which would be refused in turn.
+#[test]
+fn what_is_for_the_exact_posterior_alone_does_not_go_with_a_model() {
+    let root = tempfile::tempdir().unwrap();
+    let recover = ["recover", "--model", "poisson", "--sensors", "s.csv", "--out", "out"];
+    let evaluate = ["evaluate", "--run", "poisson", "--data", "data"];
+    for (command, named, option) in [
+        (&recover[..], "--model", &["--samples", "5"][..]),
+        (&recover, "--model", &["--seed", "5"]),
+        (&recover, "--model", &["--resolution", "64"]),
+        (&recover, "--model", &["--pde", "poisson"]),
+        (&evaluate, "--run", &["--pde", "poisson"]),
+        (&evaluate, "--run", &["--coverage"]),
+    ] {
+        let said = refused(root.path(), &[command, option].concat(), 2);
+        assert!(said.contains("cannot be used with") && said.contains(named), "{said}");
+        assert!(said.contains(option[0]) && !said.contains("required"), "{said}");
+    }
+}

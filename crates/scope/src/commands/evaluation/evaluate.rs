@@ -51,7 +51,7 @@ pub(crate) struct EvaluateCommand {
     #[arg(long, requires = "pde", value_parser = ["exact"])]
     method: Option<String>,
     /// The problem that --method is for
-    #[arg(long, requires = "method", value_parser = pde_names())]
+    #[arg(long, requires = "method", conflicts_with = "run", value_parser = pde_names())]
     pde: Option<Pde>,
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
@@ -76,7 +76,7 @@ pub(crate) struct EvaluateCommand {
     out: Option<PathBuf>,
     /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its card,
     /// and always measured)
-    #[arg(long, requires = "method")]
+    #[arg(long, requires = "method", conflicts_with = "run")]
     coverage: bool,
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
