@@ -100,3 +100,18 @@ fn what_is_for_the_exact_posterior_alone_does_not_go_with_a_model() {
         assert!(said.contains(option[0]) && !said.contains("required"), "{said}");
     }
 }
+
+/// Nobody is told to remove a file of their own.
+#[test]
+fn a_file_is_not_called_a_folder() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
+    for arguments in [
+        &["recover", "--model", "poisson", "--sensors", "s.csv", "--out", "s.csv"][..],
+        &["data", "generate", "poisson", "--count", "1", "--out", "s.csv"],
+    ] {
+        let said = refused(root.path(), arguments, 1);
+        assert!(said.contains("s.csv is a file, and a folder is to be written there"), "{said}");
+        assert!(!said.contains("remove"), "{said}");
+    }
+}
