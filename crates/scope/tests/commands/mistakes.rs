@@ -115,3 +115,14 @@ fn a_file_is_not_called_a_folder() {
         assert!(!said.contains("remove"), "{said}");
     }
 }
+
+#[test]
+fn an_evaluation_that_is_kept_nowhere_says_so() {
+    let root = with_data();
+    let exact = ["evaluate", "--method", "exact", "--pde", "poisson", "--data", "data", "--limit", "1"];
+    let nowhere = "note: nothing was written: --out DIR keeps these results";
+    assert!(told(root.path(), &exact).contains(nowhere));
+    for more in [&["--out", "kept"][..], &["--json", "kept.json"], &["--json", "-"]] {
+        assert!(!told(root.path(), &[&exact[..], more].concat()).contains(nowhere), "{more:?}");
+    }
+}

@@ -6,7 +6,7 @@ use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
 use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
 
-use crate::terminal::{note, say};
+use crate::terminal::{note, notice, say};
 
 /// The places that an evaluation goes to.
 #[derive(Debug)]
@@ -97,8 +97,11 @@ impl Destination {
         Ok(written)
     }
 
-    /// Says what was written, where standard output is for people.
+    /// Says what was written, where standard output is for people, or that nothing was.
     pub(super) fn tell(&self, written: &[String]) {
+        if self.folder.is_none() && self.json.is_none() {
+            notice("nothing was written: --out DIR keeps these results, with the errors of each record");
+        }
         if !self.is_standard_output() {
             written.iter().for_each(|line| say(line));
         }
