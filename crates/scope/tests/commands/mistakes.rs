@@ -126,3 +126,10 @@ fn an_evaluation_that_is_kept_nowhere_says_so() {
         assert!(!told(root.path(), &[&exact[..], more].concat()).contains(nowhere), "{more:?}");
     }
 }
+
+#[test]
+fn a_refused_training_leaves_no_folder() {
+    let root = with_data();
+    refused(root.path(), &train("run", &["--recipe", "full", "--model", "fno"]), 1);
+    assert!(!root.path().join("run").exists());
+}
