@@ -133,3 +133,17 @@ fn a_refused_training_leaves_no_folder() {
     refused(root.path(), &train("run", &["--recipe", "full", "--model", "fno"]), 1);
     assert!(!root.path().join("run").exists());
 }
+
+#[test]
+fn a_report_leaves_out_runs_without_an_evaluation() {
+    let root = with_data();
+    let exact = ["evaluate", "--method", "exact", "--pde", "poisson", "--data", "data", "--limit", "1"];
+    succeed(root.path(), &[&exact[..], &["--out", "limits"]].concat());
+    fs::create_dir(root.path().join("training")).unwrap();
+    let said = told(root.path(), &["report", "training", "limits"]);
+    assert!(said.contains("warning: training is left out: it holds no evaluation"), "{said}");
+    assert!(refused(root.path(), &["report", "training"], 1).contains("training holds no evaluation"));
+    assert!(
+        refused(root.path(), &["compare", "training", "limits"], 1).contains("training holds no evaluation")
+    );
+}

@@ -13,7 +13,7 @@ pub(crate) use compare::CompareCommand;
 pub(crate) use evaluate::EvaluateCommand;
 pub(crate) use report::ReportCommand;
 
-/// The evaluations of a run folder, or the file itself.
+/// The evaluations of a run folder, which may have none, or the file itself.
 fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -28,10 +28,13 @@ fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    anyhow::ensure!(
-        !files.is_empty(),
+    Ok(files)
+}
+
+/// What is said of a path without any.
+fn without_evaluation(path: &Path) -> String {
+    format!(
         "{} holds no evaluation: name a run folder, its eval folder or a .json file, and run `scope evaluate` first",
         path.display()
-    );
-    Ok(files)
+    )
 }
