@@ -8,6 +8,7 @@ mod demo;
 mod diagnose;
 mod evaluate;
 mod exact;
+mod help;
 mod mask;
 mod mistakes;
 mod model;
