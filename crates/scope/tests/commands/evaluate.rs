@@ -206,4 +206,8 @@ fn the_doctor_says_what_is_there() {
     let json: serde_json::Value = serde_json::from_str(&succeed(root.path(), &["doctor", "--json"])).unwrap();
     assert!(json["threads"].as_u64().unwrap() >= 1);
     assert!(json["card"].is_null() != json["without_card"].is_null());
+    if json["card"].is_null() {
+        let said = refused(root.path(), &["doctor", "--selftest"], 1);
+        assert!(said.contains("no card can be used") && !said.contains("--device"), "{said}");
+    }
 }
