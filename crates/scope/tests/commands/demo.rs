@@ -33,7 +33,7 @@ fn the_printed_command_works_for_a_folder_with_a_space() {
     let program = scope(root.path(), &[]).get_program().to_owned();
     let typed = format!("'{}'{}", program.display(), command.strip_prefix("scope").unwrap());
     assert_cmd::Command::new("sh").current_dir(root.path()).args(["-c", &typed]).assert().success();
-    assert!(root.path().join("my demo-recovered/fields.png").is_file(), "{command}");
+    assert!(root.path().join("my demo-recovered-poisson-0/fields.png").is_file(), "{command}");
 }
 
 #[test]

@@ -138,8 +138,9 @@ impl Demo {
     /// The commands that do the same on one's own data.
     fn say_next(&self, name: &str, problem: &Problem) {
         let [picture, sensors] = ["demo.png", "inverse.csv"].map(|file| self.out.join(file));
+        // Of this demo alone: the printed command works after that of another demo, too.
         let mut recovered = self.out.file_name().unwrap_or("scope".as_ref()).to_owned();
-        recovered.push("-recovered");
+        recovered.push(format!("-recovered-{}-{}", self.pde, self.record));
         let recovered = self.out.with_file_name(recovered);
         let geometry = problem
             .disk()
