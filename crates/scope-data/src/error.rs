@@ -31,6 +31,9 @@ pub enum DataError {
         /// What is wrong with it, expected and got.
         problem: String,
     },
+    /// A data set that is not there.
+    #[error("{} does not exist: name the folder of a data set, or make one with scope data generate", .0.display())]
+    Missing(PathBuf),
     /// A value that is NaN or infinite.
     #[error(
         "record {record}, channel {channel}, row {row}, column {column} is {value}: every value must be finite"
@@ -50,6 +53,9 @@ pub enum DataError {
     /// The destination already holds something.
     #[error("{} already exists and is not empty: name another folder with --out, or remove it first", .0.display())]
     Occupied(PathBuf),
+    /// The destination is a file.
+    #[error("{} is a file, and a folder is to be written there: name another with --out", .0.display())]
+    IsFile(PathBuf),
     /// The destination is an empty folder that cannot make way for the finished one.
     #[error(
         "{0} is an empty folder that cannot be replaced, as a mount point cannot; name a folder inside it, as in --out {0}/set: {source}",

@@ -119,7 +119,7 @@ fn the_other_sign_of_k_squared_is_caught() {
 #[test]
 fn the_other_edge_convention_is_caught() {
     let on_edge = |k: usize| [0, 127].contains(&(k / 128)) || [0, 127].contains(&(k % 128));
-    assert_caught(Pde::Poisson, "zero on the whole edge", |record| {
+    assert_caught(Pde::Poisson, "zeroed on the edge", |record| {
         (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.a[k] = 0.0);
     });
     assert_caught(Pde::Helmholtz, "|a| on the edge", |record| {

@@ -35,11 +35,11 @@ pub enum EngineError {
     #[error("gradients are computed in f32 or f64 on the CPU and in f32 or bf16 on a card, not in {0} here")]
     NoGradients(Dtype),
     /// A card cannot be used, because something is missing or too old.
-    #[error("CUDA cannot be used: {what}; {advice}")]
+    #[error("CUDA cannot be used: {what}; {advice}, or compute with --device cpu")]
     Unavailable {
         /// What is missing.
         what: String,
-        /// What to do about it.
+        /// What to do about it, to have a card.
         advice: String,
     },
     /// A card has too little memory.

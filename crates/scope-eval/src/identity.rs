@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use scope_data::{Dataset, Origin};
 use scope_model::{About, Head, Operator, Preset, Training};
+use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
 /// The whole identity of an evaluation.
@@ -97,6 +98,9 @@ pub struct DataIdentity {
     pub generated: bool,
     /// Points along each axis.
     pub resolution: usize,
+    /// Whether the method is known to have been trained on these very records, whatever their split is called.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trained_on: bool,
 }
 
 /// The masks of an evaluation.
@@ -135,7 +139,13 @@ impl DataIdentity {
             origin: meta.origin.describe(meta.pde),
             generated: matches!(meta.origin, Origin::Generated { .. }),
             resolution: meta.resolution,
+            trained_on: false,
         }
+    }
+
+    /// Whether the records were kept from training: those of a training set never count as held out.
+    pub fn is_held_out(&self) -> bool {
+        self.split != Split::Train.name() && !self.trained_on
     }
 }
 

@@ -142,7 +142,8 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
         pixels.iter().map(|Spot { at: [x, y] }| Spot { at: [(x + 0.4).min(last), (y - 0.3).max(0.0)] });
     let mut sums = Vec::new();
     for spots in [pixels.clone(), between.collect()] {
-        let widths = spot([0.0; 2]).half_widths(&method, &seen_at(&spots, &[0.0; SIZE * SIZE])).unwrap();
+        let widths =
+            spot([0.0; 2]).half_widths(&method, &seen_at(&spots, &[0.0; SIZE * SIZE]), &|_| true).unwrap();
         let within = shares_within(&data, &method, &spots, &widths);
         for (share, level) in within.iter().zip([0.68, 0.95]) {
             assert!((share - level).abs() < 0.02, "{share} of {level}");
@@ -151,9 +152,9 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     }
     // u is zero on the edge, and known there; noise of the sensors makes bands wider.
     let placed = seen_at(&pixels, &[0.0; SIZE * SIZE]);
-    let noisy = spot([0.0, 1e-3]).half_widths(&method, &placed).unwrap();
+    let noisy = spot([0.0, 1e-3]).half_widths(&method, &placed, &|_| true).unwrap();
     assert!(sum(&noisy[0].u) > 1.5 * sums[0]);
-    let widths = spot([0.0; 2]).half_widths(&method, &placed).unwrap();
+    let widths = spot([0.0; 2]).half_widths(&method, &placed, &|_| true).unwrap();
     assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
 }
 

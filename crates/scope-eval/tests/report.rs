@@ -34,6 +34,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
         origin: "generated: fresh draws from the released distribution".to_owned(),
         generated: true,
         resolution: 128,
+        trained_on: false,
     };
     let masks = MaskIdentity { seed: 20_261_013, blake3: BTreeMap::new() };
     let mut record = Record::new(Identity {

@@ -25,6 +25,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         origin: "generated".to_owned(),
         generated: true,
         resolution: 32,
+        trained_on: false,
     };
     let mut record = Record::new(Identity {
         pde: "poisson".to_owned(),

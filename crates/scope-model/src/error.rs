@@ -57,6 +57,27 @@ pub enum ModelError {
         /// The hash found.
         got: String,
     },
+    /// A card where a model is wanted.
+    #[error(
+        "{} is the card of {name}, not its weights: give {} beside it, or the name {name}",
+        path.display(),
+        weights.display()
+    )]
+    IsCard {
+        /// The card.
+        path: PathBuf,
+        /// The model's name.
+        name: String,
+        /// Where its weights should be.
+        weights: PathBuf,
+    },
+    /// A run that has not come to its first checkpoint.
+    #[error(
+        "{} is a run folder, but it has no model yet: its first checkpoint writes one, after five minutes of training unless \
+         --save-every says otherwise, or when the run ends or is interrupted",
+        .0.display()
+    )]
+    NoModelYet(PathBuf),
     /// A name that no model has.
     #[error("{}", unknown(name, meant.as_deref(), names, folders))]
     Unknown {

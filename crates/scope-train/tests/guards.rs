@@ -178,3 +178,15 @@ fn a_folder_of_somebody_else_s_is_refused_and_kept() {
     fs::write(root.path().join(".lock"), "123").unwrap();
     RunFolder::open(root.path(), false).unwrap();
 }
+
+#[test]
+fn a_run_that_does_not_begin_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let (new, empty) = (root.path().join("new"), root.path().join("empty"));
+    fs::create_dir(&empty).unwrap();
+    for folder in [&new, &empty] {
+        drop(RunFolder::open(folder, false).unwrap());
+    }
+    assert!(!new.exists());
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "it was there before");
+}

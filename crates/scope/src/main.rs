@@ -66,7 +66,8 @@ fn survive_large_files() {
 fn main() -> ExitCode {
     #[cfg(unix)]
     survive_large_files();
-    let matches = Program::command().color(color(std::env::args_os())).try_get_matches();
+    let program = terminal::with_unbroken_examples(Program::command());
+    let matches = program.color(color(std::env::args_os())).try_get_matches();
     let code = match matches.and_then(|matches| Program::from_arg_matches(&matches)) {
         Ok(program) => run(program),
         Err(answer) => show(&answer),

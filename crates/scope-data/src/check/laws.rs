@@ -130,7 +130,7 @@ fn edge_is_zero(set: &Dataset, channel: Channel, name: &'static str) -> Law {
 
 /// Poisson's source keeps its edge: the figure is 1 for a record where all of it is zero, else 0.
 fn edge_is_kept(set: &Dataset) -> Law {
-    worst("a is zero on the whole edge", sample(set, SAMPLED), 0.0, |index| {
+    worst("a zeroed on the edge, 0 no or 1 yes", sample(set, SAMPLED), 0.0, |index| {
         let a = physical(set, index, Channel::A);
         f64::from(u8::from(edge_share(&a, set.meta().resolution) == 0.0))
     })

@@ -25,6 +25,9 @@ pub struct Dataset {
 impl Dataset {
     /// Opens a folder and checks kinds, shapes and sizes. Contents are checked by [`Dataset::verify`].
     pub fn open(folder: &Path) -> Result<Self, DataError> {
+        if !folder.exists() {
+            return Err(DataError::Missing(folder.to_owned()));
+        }
         if !folder.join(META).is_file() {
             return Err(DataError::malformed(folder, "dataset folder", format!("it holds no {META}")));
         }

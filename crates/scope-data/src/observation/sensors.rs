@@ -155,7 +155,7 @@ impl UserContext {
         let measured = ContextMasks { a, u, ..ContextMasks::empty(size) };
         let mut given = Mask::empty(size);
         if let Some(disk) = disk {
-            check_disk(disk, size).map_err(SensorError::Disk)?;
+            check_disk(disk, size).and_then(|()| require_pixels(disk, size)).map_err(SensorError::Disk)?;
             for point in disk.points(size) {
                 pixels.iter_mut().for_each(|pixels| pixels.rest(point));
                 given.insert(point);
@@ -176,6 +176,17 @@ impl UserContext {
             values.iter().copied().chain(seen).collect::<Vec<f32>>()
         };
         self.values.iter().zip(masks).flat_map(channel).collect()
+    }
+}
+
+/// Refuses a disk between pixels, as one in sides of the square is: a model would be told of none.
+fn require_pixels(disk: &Disk, size: usize) -> Result<(), String> {
+    let Disk { cx, cy, r } = disk;
+    match disk.points(size).next() {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "the disk at ({cx}, {cy}) with radius {r} covers no pixel of the {size} x {size} grid"
+        )),
     }
 }
 

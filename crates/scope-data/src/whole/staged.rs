@@ -127,6 +127,7 @@ fn followed(path: &Path) -> Result<PathBuf, DataError> {
 fn require_vacant(destination: &Path) -> Result<(), DataError> {
     let vacant = match fs::read_dir(destination) {
         Ok(mut entries) => entries.next().is_none(),
+        Err(_) if destination.is_file() => return Err(DataError::IsFile(destination.to_owned())),
         Err(_) => destination.symlink_metadata().is_err(),
     };
     if vacant { Ok(()) } else { Err(DataError::Occupied(destination.to_owned())) }

@@ -26,13 +26,13 @@ struct Wanted {
     advice: &'static str,
 }
 
-const TOOLKIT: &str = "install the CUDA 13 toolkit or add the folder of its libraries to LD_LIBRARY_PATH, or compute with --device cpu";
+const TOOLKIT: &str = "install the CUDA 13 toolkit or add the folder of its libraries to LD_LIBRARY_PATH";
 const WANTED: [Wanted; 3] = [
     Wanted {
         name: "the NVIDIA driver (libcuda)",
         present: driver::sys::is_culib_present,
         file: "libcuda.so.1",
-        advice: "install NVIDIA's driver, version 580 or newer, or compute with --device cpu",
+        advice: "install NVIDIA's driver, version 580 or newer",
     },
     Wanted {
         name: "NVRTC (libnvrtc)",
@@ -60,7 +60,7 @@ pub(super) fn load_cudnn() -> Result<(), EngineError> {
         name: "cuDNN (libcudnn)",
         present: cudnn::sys::is_culib_present,
         file: "libcudnn.so.9",
-        advice: "install cuDNN 9 for CUDA 13 or add the folder of its libraries to LD_LIBRARY_PATH, or compute with --device cpu",
+        advice: "install cuDNN 9 for CUDA 13 or add the folder of its libraries to LD_LIBRARY_PATH",
     })
 }
 
@@ -119,7 +119,7 @@ pub(super) fn driver_version() -> Result<i32, EngineError> {
     status.result().map_err(super::failed("asking for the driver's version"))?;
     if version < 13_000 {
         let what = format!("the NVIDIA driver knows CUDA {}.{} only", version / 1000, version % 1000 / 10);
-        let advice = "install a driver of version 580 or newer, or compute with --device cpu".into();
+        let advice = "install a driver of version 580 or newer".into();
         return Err(EngineError::Unavailable { what, advice });
     }
     Ok(version)
@@ -149,16 +149,16 @@ pub(super) fn versions() -> Result<Vec<(&'static str, String)>, EngineError> {
 
 pub(super) fn no_card() -> EngineError {
     let what = "the NVIDIA driver finds no card".into();
-    let advice = "see that nvidia-smi lists one, or compute with --device cpu".into();
+    let advice = "see that nvidia-smi lists one".into();
     EngineError::Unavailable { what, advice }
 }
 
 pub(super) fn no_such_card(ordinal: usize, count: i32) -> EngineError {
     let what = format!("there is no card {ordinal}: the driver lists {count}, counted from 0");
-    EngineError::Unavailable { what, advice: "name one of those, or compute with --device cpu".into() }
+    EngineError::Unavailable { what, advice: "name one of those".into() }
 }
 
 pub(super) fn too_old(name: &str, (major, minor): (i32, i32)) -> EngineError {
     let what = format!("{name} has compute capability {major}.{minor}, too old for bf16 products");
-    EngineError::Unavailable { what, advice: "use a card of capability 8.0 or newer, or --device cpu".into() }
+    EngineError::Unavailable { what, advice: "use a card of capability 8.0 or newer".into() }
 }

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{
-    Channel,
+    Channel, DataError,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
 use scope_model::{Fields, recover_sensors};
@@ -47,11 +47,12 @@ impl OnTheSpot {
 
     /// The half-widths of each level: at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
     /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
-    /// with probability k / (n + 1).
+    /// with probability k / (n + 1). `progress` hears how many records are done, and says whether to go on.
     pub fn half_widths(
         &self,
         method: &dyn Recovery,
         sensors: &UserContext,
+        progress: &dyn Fn(usize) -> bool,
     ) -> Result<[Fields; 2], EvalError> {
         let Identity { pde, resolution, .. } = self.identity;
         let pixels = resolution.pow(2);
@@ -62,6 +63,9 @@ impl OnTheSpot {
             let first = batch * TOGETHER;
             let records: Vec<usize> = (first..first + errors.len() / (2 * pixels)).collect();
             self.batch(method, (sensors, &stencils), &records, errors)?;
+            if !progress(first + records.len()) {
+                return Err(DataError::Interrupted.into());
+            }
         }
         let of = |at: usize| {
             let mut sizes: Vec<f32> = errors.iter().skip(at).step_by(2 * pixels).copied().collect();

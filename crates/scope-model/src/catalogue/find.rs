@@ -11,6 +11,8 @@ use crate::{error::ModelError, weights::WeightFile};
 
 /// The weight file of a run folder.
 const RUN_WEIGHTS: &str = "model.safetensors";
+/// What a run folder has from its first moment on.
+const RUN_CONFIG: &str = "config.toml";
 
 /// A model inside a program.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +80,7 @@ impl Catalogue {
         let mut entries = self.entries()?;
         match entries.iter().position(|entry| Path::new(&entry.name) == path) {
             Some(at) => entries.swap_remove(at).found?.verified(),
+            None if path.join(RUN_CONFIG).is_file() => Err(ModelError::NoModelYet(path.to_owned())),
             None => Err(self.unknown(&path.to_string_lossy(), entries)),
         }
     }
@@ -158,6 +161,12 @@ impl Found {
     }
 
     fn file(path: PathBuf) -> Result<Self, ModelError> {
+        // A card would be taken for a weight file with itself beside it.
+        if Card::beside(&path) == path {
+            let name = Card::read(&path)?.name;
+            let weights = path.with_extension("safetensors");
+            return Err(ModelError::IsCard { path, name, weights });
+        }
         match Card::beside(&path) {
             card if card.is_file() => Self::carded(Place::File(path), Card::read(&card)?).verified(),
             _ => Ok(Self { place: Place::File(path), card: None, held_out: None }),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ModelError;
@@ -55,6 +56,10 @@ struct Method {
 #[derive(Deserialize)]
 struct Data {
     origin: String,
+    #[serde(default)]
+    split: String,
+    #[serde(default)]
+    trained_on: bool,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +68,7 @@ struct Mean {
 }
 
 impl HeldOut {
-    /// Adds an evaluation, which must be of the weight file with this hash and of as many records as those before.
+    /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as those before.
     pub fn add_evaluation(&mut self, path: &Path, model: &str) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::Evaluation { path: path.to_owned(), problem };
         let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
@@ -75,6 +80,11 @@ impl HeldOut {
             return Err(refuse(format!(
                 "it is of a weight file with BLAKE3 {evaluated}, not {model}: evaluate this very file"
             )));
+        }
+        if data.split == Split::Train.name() || data.trained_on {
+            return Err(refuse(
+                "it is on records of a training set: evaluate on others, made with --split test".to_owned(),
+            ));
         }
         if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data.origin) {
             return Err(refuse(format!(

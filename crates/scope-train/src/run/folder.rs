@@ -49,10 +49,12 @@ fn sweep(folder: &Path) -> Result<(), TrainError> {
     Ok(())
 }
 
-/// A run folder that this process alone writes in, until it is dropped.
+/// A run folder that this process alone writes in, until it is dropped. A run that has not begun by then leaves nothing.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Whether it was made for this run.
+    made: bool,
     /// Held locked; the system lets go of it even when the process is killed.
     _lock: File,
 }
@@ -60,6 +62,7 @@ pub struct RunFolder {
 impl RunFolder {
     /// Opens a folder, making it if need be. It must be empty, or with `resume` hold a run.
     pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
+        let made = !path.exists();
         fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
         let is_run = || path.join(CONFIG).exists();
         // Before the lock is made: nothing is left in a folder of somebody else's.
@@ -86,7 +89,7 @@ impl RunFolder {
             .and_then(|()| lock.rewind())
             .and_then(|()| writeln!(lock, "{}", std::process::id()))
             .map_err(TrainError::io("write", &lock_path))?;
-        let folder = Self { path: path.to_owned(), _lock: lock };
+        let folder = Self { path: path.to_owned(), made, _lock: lock };
         sweep(&folder.path)?;
         sweep(&folder.milestones())?;
         Ok(folder)
@@ -135,5 +138,18 @@ impl RunFolder {
     /// What every step measured.
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if self.config().exists() {
+            return;
+        }
+        // Whatever cannot be removed is no obstacle to the next run.
+        let _ = fs::remove_file(self.path.join(LOCK));
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
-use scope_engine::{Cpu, Cuda, Device, selftest};
+use scope_engine::{Cpu, Cuda, Device, EngineError, selftest};
 use scope_model::{Model, Preset};
 use scope_train::{Measured, Objective, Trainer};
 use serde::Serialize;
@@ -87,7 +87,7 @@ impl Doctor {
             findings.card = Some(describe(cuda)?);
         }
         if self.selftest {
-            let card = opened?;
+            let card = opened.map_err(without_card)?;
             findings.checks = match &self.only {
                 Some(word) => operations(&card, word)?,
                 None => operations(&card, "")?.into_iter().chain(training_step(&card)?).collect(),
@@ -104,6 +104,18 @@ impl Doctor {
         }
         let failed = findings.checks.iter().any(|check| !check.passed);
         Ok(if failed { Outcome::Faults } else { Outcome::Success })
+    }
+}
+
+/// Why a card cannot be checked; what one could compute with instead is of no help here.
+fn without_card(error: EngineError) -> anyhow::Error {
+    match error {
+        EngineError::Unavailable { what, advice } => {
+            anyhow!(
+                "--selftest checks a card against the processor, and no card can be used: {what}; {advice}"
+            )
+        }
+        other => other.into(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How the program speaks: results to standard output, everything else to standard error.
 
+mod help;
 mod interrupt;
 mod progress;
 mod shell;
@@ -10,6 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
+pub(crate) use help::with_unbroken_examples;
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
 pub(crate) use scope_eval::report::grouped;

@@ -131,3 +131,27 @@ fn bands_are_measured_for_the_very_sensors() {
     ];
     assert!(refused(root.path(), &few, 2).contains("19..=2000"));
 }
+
+/// As Ctrl-C does: the program says what it leaves, and leaves nothing.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_measurement_leaves_nothing() {
+    use std::process::{Command, Stdio};
+    let root = with_model(64);
+    let arguments = ["recover", "--model", "model.safetensors", "--sensors", "sensors.csv"];
+    let more = ["--out", "out", "--calibrate", "2000", "--device", "cpu", "--threads", "1"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scope"));
+    command.current_dir(root.path()).args(arguments).args(more).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let begun = std::time::Instant::now();
+    // Signals are listened for before the folder is begun.
+    while !root.path().join("out.partial").is_dir() && begun.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: interrupted: nothing was written"), "{said}");
+    assert!(!root.path().join("out.partial").exists() && !root.path().join("out").exists());
+}

@@ -138,7 +138,9 @@ fn numbers_out_of_range_are_misuse() {
 fn failures_exit_with_1_and_name_the_file() {
     let root = tempfile::tempdir().unwrap();
     let complaint = |arguments| fail(root.path(), 1, arguments);
-    assert!(complaint("data check nowhere").contains("nowhere is not a usable dataset folder"));
+    assert!(
+        complaint("data check nowhere").contains("nowhere does not exist: name the folder of a data set")
+    );
     fs::create_dir(root.path().join("full")).unwrap();
     fs::write(root.path().join("full/thesis.tex"), "precious").unwrap();
     assert!(
@@ -149,6 +151,9 @@ fn failures_exit_with_1_and_name_the_file() {
     assert!(complaint("data import poisson --from full --out y").contains("the folder holds none of"));
     assert!(complaint("data import poisson --from poisson_test_hf --out y").contains("--split test"));
     assert!(complaint("data merge full --out y").contains("holds no meta.json"));
+    assert!(
+        complaint("data check full").contains("full is not a usable dataset folder: it holds no meta.json")
+    );
 }
 
 /// A mount point, as a container's folder of results is one. Where tests may not mount, there is nothing to see.

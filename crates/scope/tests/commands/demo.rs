@@ -33,7 +33,7 @@ fn the_printed_command_works_for_a_folder_with_a_space() {
     let program = scope(root.path(), &[]).get_program().to_owned();
     let typed = format!("'{}'{}", program.display(), command.strip_prefix("scope").unwrap());
     assert_cmd::Command::new("sh").current_dir(root.path()).args(["-c", &typed]).assert().success();
-    assert!(root.path().join("my demo-recovered/fields.png").is_file(), "{command}");
+    assert!(root.path().join("my demo-recovered-poisson-0/fields.png").is_file(), "{command}");
 }
 
 #[test]
@@ -45,4 +45,27 @@ fn a_folder_that_no_demo_made_is_kept() {
     let complaint = refused(root.path(), &["demo", "--out", "thesis"], 1);
     assert!(complaint.contains("thesis exists and no demo made it"), "{complaint}");
     assert_eq!(fs::read_dir(root.path().join("thesis")).unwrap().count(), 1);
+}
+
+/// A model that was being trained on the spot is gone: nothing says "saved", and neither does the exit code.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_says_that_nothing_is_left() {
+    use std::{
+        io::Read,
+        process::{Command, Stdio},
+    };
+    let root = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scope"));
+    command.current_dir(root.path()).env_remove("SCOPE_MODELS").args(["demo", "--pde", "helmholtz"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut begun = [0; 40];
+    child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+    assert!(begun.starts_with(b"There is no trained model for helmholtz"));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: interrupted: no model was trained, and nothing was recovered"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::program::{refused, succeed};
+use crate::program::{refused, scope, succeed};
 
 /// A folder with a short run of a tiny model on a problem, and a test set.
 fn trained(pde: &str) -> tempfile::TempDir {
@@ -75,6 +75,49 @@ fn destinations_are_checked_before_anything_is_measured() {
     assert!(!root.path().join("run/eval").exists(), "nothing was made either");
     succeed(root.path(), &[&plain[..], &["run", "--out", "new", "--json", "new/copy.json"]].concat());
     assert!(root.path().join("new/uniform500.json").is_file() && root.path().join("new/copy.json").is_file());
+}
+
+/// What is known of a run, whichever of the two sets it was evaluated on first.
+#[test]
+fn training_records_never_stand_in_for_held_out_ones() {
+    let root = trained("poisson");
+    let evaluate = |data: &'static str| ["evaluate", "--run", "run", "--device", "cpu", "--data", data];
+    let recover = ["recover", "--model", "run", "--sensors", "sensors.csv", "--json", "--out"];
+    let recovered = |out: &'static str| -> serde_json::Value {
+        serde_json::from_str(&succeed(root.path(), &[&recover[..], &[out]].concat())).unwrap()
+    };
+    std::fs::write(root.path().join("sensors.csv"), "x,y,u\n0.3,0.4,0.001\n0.7,0.6,0.002\n").unwrap();
+    succeed(root.path(), &evaluate("train"));
+    assert_eq!(recovered("first")["method"].get("held_out_records"), None, "they were trained on");
+    succeed(root.path(), &evaluate("test"));
+    assert_eq!(recovered("second")["method"]["held_out_records"], 10, "fewer, but held out");
+    let said = refused(root.path(), &evaluate("train"), 1);
+    assert!(said.contains("on held-out records, and this one would be on training records"), "{said}");
+}
+
+/// A set made to test with is no test of a model that was trained on it; run, weights and milestones all know.
+#[test]
+fn records_that_a_run_was_trained_on_are_known_whatever_their_split() {
+    let root = trained("poisson");
+    let train =
+        ["train", "--pde", "poisson", "--data", "test", "--recipe", "fo", "--model", "tiny", "--draws", "8"];
+    let more = ["--set", "batch=4", "--milestones", "2", "--device", "cpu", "--out", "other"];
+    succeed(root.path(), &[&train[..], &more].concat());
+    let evaluate = |run: &str| {
+        let arguments = ["evaluate", "--data", "test", "--limit", "2", "--device", "cpu", "--run", run];
+        let output = scope(root.path(), &arguments).assert().success().get_output().stderr.clone();
+        String::from_utf8(output).unwrap()
+    };
+    let milestone = "other/milestones/000000000000004.safetensors";
+    for model in ["other", "other/model.safetensors", milestone] {
+        let said = evaluate(model);
+        assert!(said.contains("test holds the very records that the model was trained on"), "{said}");
+    }
+    let text = std::fs::read_to_string(root.path().join("other/eval/uniform500.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(results["identity"]["data"]["trained_on"], true);
+    let said = evaluate("run");
+    assert!(!said.contains("trained on"), "{said}");
 }
 
 /// A folder that happens to have a model's name is not where that model's results belong.
@@ -163,4 +206,8 @@ fn the_doctor_says_what_is_there() {
     let json: serde_json::Value = serde_json::from_str(&succeed(root.path(), &["doctor", "--json"])).unwrap();
     assert!(json["threads"].as_u64().unwrap() >= 1);
     assert!(json["card"].is_null() != json["without_card"].is_null());
+    if json["card"].is_null() {
+        let said = refused(root.path(), &["doctor", "--selftest"], 1);
+        assert!(said.contains("no card can be used") && !said.contains("--device"), "{said}");
+    }
 }

@@ -89,6 +89,7 @@ fn sensors_are_recovered_with_their_uncertainty() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
     let text = succeed(root.path(), &recovery("poisson", &["--noise", "0.01,1e-5", "--samples", "3"]));
+    assert!(text.contains("draws in a_samples.npy and u_samples.npy, a picture"), "{text}");
     assert!(text.contains("expected error in L2"), "{text}");
     let array = |name: &str| values(&root.path().join("recovered").join(name));
     let (u, sd, samples) = (array("u.npy"), array("u_sd.npy"), array("u_samples.npy"));

@@ -187,6 +187,9 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     let told = refused(root.path(), &[&plain[..], &["1,12,3"]].concat(), 1);
     let outside = "the disk at (1, 12) with radius 3 does not lie inside 32 x 32 pixels";
     assert!(told.contains(&format!("error: --geometry: {outside}; give row and column")), "{told}");
+    let told = refused(root.path(), &[&plain[..], &["0.3,0.5,0.05"]].concat(), 1);
+    assert!(told.contains("covers no pixel of the 32 x 32 grid; give row and column"), "{told}");
+    assert!(told.contains("its radius, in pixels"), "{told}");
     let json = r#"{"geometry": [1, 12, 3], "sensors": [{"i": 5, "j": 5, "channel": "a", "value": 2}]}"#;
     fs::write(root.path().join("s.json"), json).unwrap();
     let own = ["recover", "--model", "model.safetensors", "--sensors", "s.json", "--out", "x", "--geometry"];
@@ -321,15 +324,19 @@ fn the_demo_prints_commands_that_work() {
     let hash = blake3::hash(&fs::read(&weights).unwrap());
     let card = include_str!("card.toml").replace("BLAKE3", &hash.to_string());
     fs::write(here.join("models/poisson.toml"), card).unwrap();
+    let recover_as_printed = |said: &str| {
+        let command = said.lines().find_map(|line| line.trim().strip_prefix("scope recover")).unwrap();
+        let arguments: Vec<&str> = std::iter::once("recover").chain(command.split_whitespace()).collect();
+        succeed(here, &arguments);
+    };
     let said = succeed(here, &["demo"]);
     assert!(said.contains("31 points of a (forward)") && said.contains("31 points of u (inverse)"), "{said}");
     assert!(said.contains("over 1,000 other records: forward 4.4% for u, inverse 100.0% for a"), "{said}");
     let png = fs::read(here.join("scope-demo/demo.png")).unwrap();
     assert!(png.starts_with(b"\x89PNG"));
-    let command = said.lines().find_map(|line| line.trim().strip_prefix("scope recover")).unwrap();
-    let arguments: Vec<&str> = std::iter::once("recover").chain(command.split_whitespace()).collect();
-    succeed(here, &arguments);
-    assert!(here.join("scope-demo-recovered/fields.png").is_file());
+    recover_as_printed(&said);
+    assert!(here.join("scope-demo-recovered-poisson-0/fields.png").is_file());
+    recover_as_printed(&succeed(here, &["demo", "--record", "7"]));
     let json: Value = serde_json::from_str(&succeed(here, &["demo", "--json"])).unwrap();
     assert!(
         json["errors_percent"]["forward/uniform/500"]["u"].is_number(),

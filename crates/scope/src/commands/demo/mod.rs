@@ -12,7 +12,7 @@ use scope_pde::Pde;
 use serde_json::json;
 
 use super::{Outcome, models, pde_names, training::train_on_the_spot};
-use crate::terminal::{Table, for_shell, grouped, note, print_json, say, warn};
+use crate::terminal::{Table, for_shell, grouped, note, print_json, say};
 use folder::DemoFolder;
 use problem::{Direction, Problem, Solved};
 
@@ -57,9 +57,7 @@ impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let folder = DemoFolder::open(&self.out, &json!({ "pde": self.pde.name(), "record": self.record }))?;
         let device = Device::all_threads();
-        let Some(DemoModel { model, name, card }) = self.model(&folder, &device)? else {
-            return Ok(Outcome::Interrupted);
-        };
+        let DemoModel { model, name, card } = self.model(&folder, &device)?;
         let problem = Problem::fresh(&model, self.record)?;
         let bands = card.as_ref().and_then(|card| card.bands.as_ref());
         let solved = Direction::BOTH
@@ -100,7 +98,7 @@ impl Demo {
     }
 
     /// The shipped model of the problem, or one trained on the spot.
-    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<Option<DemoModel>> {
+    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<DemoModel> {
         let open = |file: WeightFile| Reconstructor::from_file(file, device, Precision::F32);
         match models::catalogue().find(self.pde.name()) {
             Ok(found) => {
@@ -111,9 +109,9 @@ impl Demo {
                     found.shown()
                 ));
                 let (model, name) = (open(found.open()?)?, self.pde.name().to_owned());
-                Ok(Some(DemoModel { model, name, card: found.card }))
+                Ok(DemoModel { model, name, card: found.card })
             }
-            Err(ModelError::Unknown { .. }) => {
+            Err(ModelError::Unknown { .. } | ModelError::NoModelYet(_)) => {
                 self.begin(&format!(
                     "There is no trained model for {pde} here: training a tiny one on the spot, about {:.0} s. Its errors \
                      are large; a model trained in earnest does far better. The project's own is used if \
@@ -123,13 +121,10 @@ impl Demo {
                     pde = self.pde
                 ));
                 let scratch = tempfile::tempdir()?;
-                let Some(weights) = train_on_the_spot(self.pde, device, MINUTES, scratch.path())? else {
-                    warn("stopped");
-                    return Ok(None);
-                };
+                let weights = train_on_the_spot(self.pde, device, MINUTES, scratch.path())?;
                 let path = folder.keep("model.safetensors", &weights)?;
                 let (model, name) = (open(WeightFile::read(&path)?)?, path.display().to_string());
-                Ok(Some(DemoModel { model, name, card: None }))
+                Ok(DemoModel { model, name, card: None })
             }
             Err(error) => Err(error.into()),
         }
@@ -143,8 +138,9 @@ impl Demo {
     /// The commands that do the same on one's own data.
     fn say_next(&self, name: &str, problem: &Problem) {
         let [picture, sensors] = ["demo.png", "inverse.csv"].map(|file| self.out.join(file));
+        // Of this demo alone: the printed command works after that of another demo, too.
         let mut recovered = self.out.file_name().unwrap_or("scope".as_ref()).to_owned();
-        recovered.push("-recovered");
+        recovered.push(format!("-recovered-{}-{}", self.pde, self.record));
         let recovered = self.out.with_file_name(recovered);
         let geometry = problem
             .disk()

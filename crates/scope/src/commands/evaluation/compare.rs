@@ -9,7 +9,7 @@ use clap::Args;
 use scope_eval::{Paired, Record, Results, compare, is_within, matching};
 use serde::Serialize;
 
-use super::evaluations;
+use super::{evaluations, without_evaluation};
 use crate::{
     commands::Outcome,
     terminal::{Table, print_json, say, warn},
@@ -105,7 +105,9 @@ impl CompareCommand {
     /// The evaluations of a run that cover what was asked for, which must be of one model.
     fn records(&self, run: &Path) -> anyhow::Result<Vec<Record>> {
         let mut records: Vec<Record> = Vec::new();
-        for file in evaluations(run)? {
+        let files = evaluations(run)?;
+        anyhow::ensure!(!files.is_empty(), without_evaluation(run));
+        for file in files {
             let results = Results::read(&file)?;
             if !results.conditions.keys().any(|condition| self.asks_for(condition)) {
                 continue;

@@ -6,7 +6,7 @@ use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
 use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
 
-use crate::terminal::{note, say};
+use crate::terminal::{note, notice, say};
 
 /// The places that an evaluation goes to.
 #[derive(Debug)]
@@ -54,13 +54,21 @@ impl Destination {
         self.spare_better(now)
     }
 
-    /// Refuses to put an evaluation of few records in the place of one of more, and an earlier moment of a training in the place of
-    /// a later one.
+    /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in the place
+    /// of one of more, and an earlier moment of a training in the place of a later one. What is there on training records
+    /// alone is no reason to refuse held-out ones, however many they are.
     fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
         let Some(path) = self.results() else { return Ok(()) };
         let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
         let shown = path.display();
         let remedy = "keep both with --out DIR, or remove it first";
+        match (before.data.is_held_out(), now.data.is_held_out()) {
+            (false, true) => return Ok(()),
+            (true, false) => anyhow::bail!(
+                "{shown} holds an evaluation on held-out records, and this one would be on training records: {remedy}"
+            ),
+            _ => {}
+        }
         anyhow::ensure!(
             before.records <= now.records,
             "{shown} holds an evaluation of {} records, and this one would have {}: {remedy}",
@@ -89,8 +97,11 @@ impl Destination {
         Ok(written)
     }
 
-    /// Says what was written, where standard output is for people.
+    /// Says what was written, where standard output is for people, or that nothing was.
     pub(super) fn tell(&self, written: &[String]) {
+        if self.folder.is_none() && self.json.is_none() {
+            notice("nothing was written: --out DIR keeps these results, with the errors of each record");
+        }
         if !self.is_standard_output() {
             written.iter().for_each(|line| say(line));
         }

@@ -21,7 +21,7 @@ use scope_eval::{
 use scope_model::{Found, Precision, Reconstructor};
 use scope_pde::Pde;
 
-use super::{destination::Destination, exact};
+use super::{destination::Destination, exact, seen};
 use crate::{
     commands::{Outcome, device::DeviceArguments, models, pde_names},
     terminal::{Progress, Table, grouped, print_json, say, warn},
@@ -51,7 +51,7 @@ pub(crate) struct EvaluateCommand {
     #[arg(long, requires = "pde", value_parser = ["exact"])]
     method: Option<String>,
     /// The problem that --method is for
-    #[arg(long, requires = "method", value_parser = pde_names())]
+    #[arg(long, requires = "method", conflicts_with = "run", value_parser = pde_names())]
     pde: Option<Pde>,
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
@@ -76,7 +76,7 @@ pub(crate) struct EvaluateCommand {
     out: Option<PathBuf>,
     /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its card,
     /// and always measured)
-    #[arg(long, requires = "method")]
+    #[arg(long, requires = "method", conflicts_with = "run")]
     coverage: bool,
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -115,14 +115,10 @@ impl EvaluateCommand {
         let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
         let model = Reconstructor::from_file(file, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
-        if data.meta().split.name() == "train" {
-            warn(&format!(
-                "{} is a training set: errors on records a model has seen say little",
-                self.data.display()
-            ));
-        }
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
-        let identity = self.identity(computed(&device, &self.precision), method, data);
+        let mut identity = self.identity(computed(&device, &self.precision), method, data);
+        seen::mark(&mut identity.data, &found);
+        seen::warn_of(&identity.data, &self.data);
         let destination = self.destination(run_folder(&found, run));
         let bands = found.card.and_then(|card| card.bands);
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {

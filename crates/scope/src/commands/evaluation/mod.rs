@@ -5,6 +5,7 @@ mod destination;
 mod evaluate;
 mod exact;
 mod report;
+mod seen;
 
 use std::path::{Path, PathBuf};
 
@@ -12,20 +13,28 @@ pub(crate) use compare::CompareCommand;
 pub(crate) use evaluate::EvaluateCommand;
 pub(crate) use report::ReportCommand;
 
-/// The evaluations of a run folder, or the file itself.
+/// The evaluations of a run folder, which may have none, or the file itself.
 fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
+    anyhow::ensure!(
+        path.exists(),
+        "{} does not exist: name a run folder, its eval folder or a .json file",
+        path.display()
+    );
     let folder = if path.join("eval").is_dir() { path.join("eval") } else { path.to_owned() };
     let entries = std::fs::read_dir(&folder);
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    anyhow::ensure!(
-        !files.is_empty(),
+    Ok(files)
+}
+
+/// What is said of a path without any.
+fn without_evaluation(path: &Path) -> String {
+    format!(
         "{} holds no evaluation: name a run folder, its eval folder or a .json file, and run `scope evaluate` first",
         path.display()
-    );
-    Ok(files)
+    )
 }

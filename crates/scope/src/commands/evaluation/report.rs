@@ -14,8 +14,11 @@ use scope_eval::{
     report::{Format, Published, Runs, TABLES, budget_chart, comparison_chart, draws_charts, table},
 };
 
-use super::evaluations;
-use crate::{commands::Outcome, terminal::say};
+use super::{evaluations, without_evaluation};
+use crate::{
+    commands::Outcome,
+    terminal::{say, warn},
+};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -51,13 +54,7 @@ fn format_names() -> impl TypedValueParser<Value = Format> {
 
 impl ReportCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let mut records = Vec::new();
-        for path in &self.runs {
-            for file in evaluations(path)? {
-                records.push(Record::read(&file)?);
-            }
-        }
-        let runs = Runs::gather(records);
+        let runs = Runs::gather(self.records()?);
         let published = Published::read()?;
         let asked = !self.tables.is_empty();
         let names: Vec<&str> =
@@ -78,6 +75,25 @@ impl ReportCommand {
             draw(folder, &published, &runs)?;
         }
         Ok(Outcome::Success)
+    }
+
+    /// The evaluations of all runs. One without any is left out, as among `runs/*` there may be some that still train.
+    fn records(&self) -> anyhow::Result<Vec<Record>> {
+        let (mut records, mut without) = (Vec::new(), Vec::new());
+        for path in &self.runs {
+            let files = evaluations(path)?;
+            if files.is_empty() {
+                without.push(path);
+            }
+            for file in files {
+                records.push(Record::read(&file)?);
+            }
+        }
+        for path in without {
+            anyhow::ensure!(!records.is_empty(), without_evaluation(path));
+            warn(&format!("{} is left out: it holds no evaluation", path.display()));
+        }
+        Ok(records)
     }
 }
 

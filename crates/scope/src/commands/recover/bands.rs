@@ -103,18 +103,20 @@ impl BandSource {
         Ok(Self { noise, origin })
     }
 
-    /// The bands about recovered fields, or why there are none.
+    /// The bands about recovered fields, or why there are none. `progress` hears how many fresh records they were measured on,
+    /// and says whether to go on.
     pub(super) fn of(
         &self,
         model: &Reconstructor,
         context: &UserContext,
         fields: &Fields,
         trust: &Trust,
+        progress: &dyn Fn(usize) -> bool,
     ) -> anyhow::Result<Result<RecoveredBands, String>> {
         if let Some(warning) = trust.warnings.iter().find(|warning| self.is_overruled_by(warning)) {
             return Ok(Err(warning.to_string()));
         }
-        let Stated { levels, half_widths, measured_on } = match self.stated(model, context)? {
+        let Stated { levels, half_widths, measured_on } = match self.stated(model, context, progress)? {
             Ok(stated) => stated,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -147,7 +149,12 @@ impl BandSource {
     }
 
     /// The bands for sensors, whatever they measured.
-    fn stated(&self, model: &Reconstructor, context: &UserContext) -> anyhow::Result<Result<Stated, String>> {
+    fn stated(
+        &self,
+        model: &Reconstructor,
+        context: &UserContext,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> anyhow::Result<Result<Stated, String>> {
         // Fresh records of the cylinder would have other disks.
         let remedy = if model.about().pde == Pde::Cylinder { "" } else { REMEDY };
         match &self.origin {
@@ -161,7 +168,7 @@ impl BandSource {
                     Some(known) => known,
                     None => Box::new(OfSensors {
                         sensors: sensors.clone(),
-                        half_widths: on.half_widths(model, context)?,
+                        half_widths: on.half_widths(model, context, progress)?,
                     }),
                 };
                 let half_widths = known.half_widths.clone();

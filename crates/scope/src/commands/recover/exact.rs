@@ -25,20 +25,33 @@ pub(super) struct ExactArguments {
     #[arg(long, requires = "pde", value_parser = ["exact"])]
     method: Option<String>,
     /// The problem that --method is for
-    #[arg(long, requires = "method", value_parser = pde_names())]
+    #[arg(long, requires = "method", conflicts_with = "model", value_parser = pde_names())]
     pde: Option<Pde>,
     /// The standard deviation of the measurements' errors in physical units, one for both channels or one each for a and u [default:
     /// rounding to float32]; a model does not know of it, only --calibrate does
     #[arg(long, value_name = "S[,S]", value_parser = noise)]
     noise: Option<Noise>,
-    /// Also write N draws of both fields from their distribution given the sensors
-    #[arg(long, value_name = "N", requires = "method", default_value_t = 0, hide_default_value = true)]
+    /// With --method: also write N draws of both fields from their distribution given the sensors
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "method",
+        conflicts_with = "model",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     samples: u16,
-    /// The seed of the draws
-    #[arg(long, value_name = "SEED", requires = "method", default_value_t = 20_261_013)]
+    /// With --method: the seed of the draws
+    #[arg(
+        long,
+        value_name = "SEED",
+        requires = "method",
+        conflicts_with = "model",
+        default_value_t = 20_261_013
+    )]
     seed: u64,
     /// Points along each axis for --method; a model has its own
-    #[arg(long, value_name = "S", requires = "method", default_value_t = 128, value_parser = resolution)]
+    #[arg(long, value_name = "S", requires = "method", conflicts_with = "model", default_value_t = 128, value_parser = resolution)]
     resolution: usize,
 }
 

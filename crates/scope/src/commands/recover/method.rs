@@ -11,6 +11,7 @@ use scope_pde::{Pde, cylinder::Disk};
 use super::{
     bands::{BandSource, RecoveredBands},
     exact::ExactMethod,
+    watch::Watch,
 };
 use crate::commands::{device::DeviceArguments, models};
 
@@ -147,13 +148,23 @@ impl Method {
     }
 
     /// Recovers the fields of contexts; none depends on the others. A network's sensors are carried to their pixels.
-    pub(super) fn recover(&self, contexts: &mut [UserContext]) -> anyhow::Result<Vec<Recovered>> {
+    pub(super) fn recover(
+        &self,
+        contexts: &mut [UserContext],
+        watch: &Watch,
+    ) -> anyhow::Result<Vec<Recovered>> {
         match self {
             Method::Network(network) => {
                 let fields = network.model.recover_sensors(contexts)?;
                 Ok(fields.into_iter().map(Recovered::alone).collect())
             }
-            Method::Exact(method) => contexts.iter().map(|context| method.recover(context)).collect(),
+            Method::Exact(method) => {
+                let recover = |context: &UserContext| {
+                    watch.require_patience()?;
+                    method.recover(context)
+                };
+                contexts.iter().map(recover).collect()
+            }
         }
     }
 
@@ -164,10 +175,11 @@ impl Method {
         recovered: &mut Recovered,
         context: &UserContext,
         trust: &Trust,
+        progress: &dyn Fn(usize) -> bool,
     ) -> anyhow::Result<()> {
         if let Method::Network(network) = self {
             let Network { model, bands, .. } = network.as_ref();
-            recovered.bands = Some(bands.of(model, context, &recovered.fields, trust)?);
+            recovered.bands = Some(bands.of(model, context, &recovered.fields, trust, progress)?);
         }
         Ok(())
     }

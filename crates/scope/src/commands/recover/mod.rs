@@ -6,6 +6,7 @@ mod folder;
 mod method;
 mod picture;
 mod summary;
+mod watch;
 
 use std::{
     path::PathBuf,
@@ -22,12 +23,13 @@ use scope_eval::trust::{Trust, Warning, task_of};
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{Outcome, device::DeviceArguments};
-use crate::terminal::{Progress, notice, print_json, warn};
+use crate::terminal::{notice, print_json, warn};
 use exact::{ExactArguments, ExactMethod};
 use folder::ResultFolder;
 use method::{Method, Recovered};
 pub(crate) use picture::{Truth, rows as picture_rows, sensors as measured};
 use summary::{ProblemSummary, Summary};
+use watch::Watch;
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -101,8 +103,10 @@ impl RecoverCommand {
         file.notes().iter().for_each(|line| notice(line));
         let method = self.method()?;
         self.require_fit(&file, &method)?;
+        // Before the folder: who stops the program from here on finds none.
+        let watch = Watch::begin(file.len(), self.calibrate)?;
         let folder = ResultFolder::create(&self.out, file.len(), method.resolution())?;
-        let (summary, spent) = self.recover(&file, &method, folder)?;
+        let (summary, spent) = self.recover(&file, &method, folder, &watch)?;
         warn_of(&summary.problems);
         match self.json {
             true => print_json(&summary)?,
@@ -144,31 +148,33 @@ impl RecoverCommand {
         file: &SensorFile,
         method: &Method,
         mut folder: ResultFolder,
+        watch: &Watch,
     ) -> anyhow::Result<(Summary, Duration)> {
-        let progress = Progress::new("recovering", file.len());
         let (mut summaries, mut spent) = (Vec::new(), Duration::ZERO);
         let indices: Vec<usize> = (0..file.len()).collect();
         for some in indices.chunks(TOGETHER) {
+            watch.require_patience()?;
             let placed = some
                 .iter()
                 .map(|index| self.place(file, *index, method))
                 .collect::<anyhow::Result<Vec<_>>>()?;
             let (names, mut contexts): (Vec<String>, Vec<UserContext>) = placed.into_iter().unzip();
             let begin = Instant::now();
-            let recovered = method.recover(&mut contexts)?;
+            let recovered = method.recover(&mut contexts, watch)?;
             spent += begin.elapsed();
             for ((name, context), mut recovered) in names.iter().zip(&contexts).zip(recovered) {
                 let trust = self.trust(method, context, &recovered).with_context(|| name.clone())?;
-                method.band(&mut recovered, context, &trust)?;
+                let progress = |records: usize| watch.at(summaries.len(), records);
+                method.band(&mut recovered, context, &trust, &progress)?;
                 folder.add(&recovered)?;
                 if summaries.len() < self.pictures {
                     folder.draw(name, method, context, &recovered)?;
                 }
                 summaries.push(ProblemSummary::new(name, context, &recovered, trust));
             }
-            progress.at(summaries.len());
+            watch.at(summaries.len(), 0);
         }
-        progress.finish();
+        watch.finish();
         let summary = Summary::new(file, method, summaries);
         folder.finish(&summary)?;
         Ok((summary, spent))

@@ -63,6 +63,9 @@ pub(super) struct ProblemSummary {
     /// What the method itself has to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) remarks: Vec<String>,
+    /// How many draws of both fields were written.
+    #[serde(skip)]
+    samples: usize,
     #[serde(flatten)]
     pub(super) trust: Trust,
 }
@@ -85,6 +88,7 @@ impl ProblemSummary {
             bands: recovered.bands.as_ref().and_then(|bands| Some(bands.as_ref().ok()?.summary.clone())),
             without_bands: recovered.bands.as_ref().and_then(|bands| bands.as_ref().err().cloned()),
             remarks: recovered.remarks.clone(),
+            samples: recovered.samples.len(),
             trust,
         }
     }
@@ -135,12 +139,16 @@ impl Summary {
                 (false, true) => " with their error bands",
                 (false, false) => "",
             };
+        let samples = match any(|problem| problem.samples > 0) {
+            true => ", draws in a_samples.npy and u_samples.npy",
+            false => "",
+        };
         let drawn = match pictures.min(count) {
             0 => String::new(),
             1 => "a picture, ".to_owned(),
             several => format!("{} pictures, ", grouped(several)),
         };
-        say(&format!("wrote {}: a.npy, u.npy{spread}, {drawn}summary.json", out.display()));
+        say(&format!("wrote {}: a.npy, u.npy{spread}{samples}, {drawn}summary.json", out.display()));
     }
 
     fn say_one(&self, one: &ProblemSummary) {

@@ -22,7 +22,7 @@ pub(crate) use spot::train_on_the_spot;
 pub(crate) use train::TrainCommand;
 
 use super::{Outcome, device::DeviceArguments};
-use crate::terminal::{grouped, say, warn};
+use crate::terminal::{grouped, notice, say, warn};
 use live::Live;
 use weights::Weights;
 
@@ -41,7 +41,7 @@ struct RunArguments {
     /// Where the run is kept
     #[arg(long, value_name = "RUN")]
     out: std::path::PathBuf,
-    /// Go on from the newest checkpoint
+    /// Go on from the newest checkpoint; where there is no run yet, one begins
     #[arg(long)]
     resume: bool,
     /// Length in passes over the data, in the main stage
@@ -117,6 +117,9 @@ impl RunArguments {
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
         if !path.exists() {
+            if self.resume {
+                notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
+            }
             return Ok(scope_train::plan(ask, data, make, threads)?);
         }
         let begun = RunConfig::read(&path)?;

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_data::{Dataset, Request, generate};
+use scope_data::{DataError, Dataset, Request, generate};
 use scope_engine::Device;
 use scope_model::Preset;
 use scope_pde::{Identity, Pde, Split};
 use scope_train::{Ask, Conduct, Ending, Length, Recipe, RunConfig, RunFolder};
 
 use super::live::Live;
-use crate::terminal::Progress;
+use crate::terminal::{Interrupt, Progress};
 
 /// Of the records and the training.
 const SEED: u64 = 20_260_913;
@@ -18,20 +18,26 @@ const RESOLUTION: usize = 64;
 /// Written at the end only.
 const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. None if the user stopped it.
+/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. The folder is scratch: who interrupts it
+/// is left with nothing.
 pub(crate) fn train_on_the_spot(
     pde: Pde,
     device: &Device,
     minutes: f64,
     folder: &Path,
-) -> anyhow::Result<Option<PathBuf>> {
+) -> anyhow::Result<PathBuf> {
     let (set, resolution) = (folder.join("data"), RESOLUTION);
     let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
     let count = records(pde);
+    let interrupt = Interrupt::listen()?;
     let progress = Progress::new(&format!("generate {pde}"), count);
-    generate(&Request { identity, count, shard: None }, &set, |done| {
+    let made = generate(&Request { identity, count, shard: None }, &set, |done| {
         progress.at(done);
-        true
+        !interrupt.requested()
+    });
+    made.map_err(|error| match error {
+        DataError::Interrupted => interrupted(),
+        other => other.into(),
     })?;
     progress.finish();
     let data = Dataset::open(&set)?;
@@ -51,7 +57,15 @@ pub(crate) fn train_on_the_spot(
     let mut live = Live::new(&config)?;
     let ending = scope_train::run(&run, &config, &data, &mut *make(&config)?, conduct, &mut live);
     live.finish();
-    Ok((ending? == Ending::Finished).then(|| run.model()))
+    match ending? {
+        Ending::Interrupted => Err(interrupted()),
+        Ending::Finished | Ending::WasFinished | Ending::ModelWritten => Ok(run.model()),
+    }
+}
+
+/// What is left to someone who did not wait for the model.
+fn interrupted() -> anyhow::Error {
+    anyhow::anyhow!("interrupted: no model was trained, and nothing was recovered")
 }
 
 /// As many records as solvers make in a few seconds.

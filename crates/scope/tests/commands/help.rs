@@ -1,0 +1,53 @@
+//! What `--help` ends with, which is there to be pasted.
+
+use crate::program::succeed;
+
+/// Lines of help that name a command under `Commands:`.
+fn commands(help: &str) -> Vec<String> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    // A description that goes on in another line is indented further than a name.
+    let named = listed.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = named.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// The text of examples in the source: what is printed must hold each of its lines.
+fn written() -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(path).unwrap();
+            for examples in text.split("const EXAMPLES: &str = \"\\\n").skip(1) {
+                let examples = examples.split("\";\n").next().unwrap();
+                let printed = examples.replace("\\\"", "\"").replace("\\\\", "\\");
+                lines.extend(printed.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn examples_are_printed_as_they_are_written() {
+    let root = tempfile::tempdir().unwrap();
+    let mut all = succeed(root.path(), &["--help"]);
+    for name in commands(&all) {
+        let help = succeed(root.path(), &[&name, "--help"]);
+        for below in commands(&help) {
+            all.push_str(&succeed(root.path(), &[&name, &below, "--help"]));
+        }
+        all.push_str(&help);
+    }
+    let lines: Vec<&str> = all.lines().collect();
+    let written = written();
+    assert!(written.len() > 60, "{written:?}");
+    for line in &written {
+        assert!(lines.contains(&line.as_str()), "not printed as it is written: {line}");
+    }
+    assert!(written.iter().any(|line| line.len() > 100), "none would be broken anyway");
+}
