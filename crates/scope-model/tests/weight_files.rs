@@ -142,7 +142,7 @@ fn weights_are_rounded_for_their_inputs() {
     let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
     let (path, known) = (folder.path().join("model.safetensors"), contexts(12));
     let model = FieldModel::from(Model::initial(config(), 5, &device).unwrap());
-    let inputs = LayerInputs::seen(&model, &known[..8 * 4096]).unwrap();
+    let inputs = LayerInputs::seen(&model, &known[..8 * 4096], &mut |_| {}).unwrap();
     let fields = |model: &FieldModel| {
         let context = scope_engine::Tensor::from_slice(&device, &[4, 4, 32, 32], &known[8 * 4096..]).unwrap();
         let tape = Tape::inference(&model.params, scope_engine::Dtype::F32);
@@ -158,7 +158,10 @@ fn weights_are_rounded_for_their_inputs() {
     model.save_for(&inputs, &path, &about(), WeightKind::Int8).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
     assert!(off(&path) < 0.5 * nearest, "{} {nearest}", off(&path));
-    assert!(matches!(LayerInputs::seen(&model, &[0.0; 5]), Err(ModelError::Context { got: 5, .. })));
+    assert!(matches!(
+        LayerInputs::seen(&model, &[0.0; 5], &mut |_| {}),
+        Err(ModelError::Context { got: 5, .. })
+    ));
 }
 
 /// Files that were written before there were sixteen bits are read as they were meant.

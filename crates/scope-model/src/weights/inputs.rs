@@ -23,8 +23,13 @@ const UNSEEN: f64 = 0.01;
 pub struct LayerInputs(HashMap<ParamId, Vec<f64>>);
 
 impl LayerInputs {
-    /// What layers are given when a model recovers contexts \[n, 4, S, S\], in stored coordinates.
-    pub fn seen(model: &FieldModel, contexts: &[f32]) -> Result<Self, ModelError> {
+    /// What layers are given when a model recovers contexts \[n, 4, S, S\], in stored coordinates. `progress` hears how many are
+    /// done.
+    pub fn seen(
+        model: &FieldModel,
+        contexts: &[f32],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self, ModelError> {
         let (size, channels) = (model.architecture.resolution(), model.architecture.context_channels());
         let each = channels * size * size;
         if !contexts.len().is_multiple_of(each) {
@@ -34,11 +39,12 @@ impl LayerInputs {
         let watch = |weight: ParamId, x: &Tensor| {
             inputs.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
         };
-        for batch in contexts.chunks(BATCH * each) {
+        for (k, batch) in contexts.chunks(BATCH * each).enumerate() {
             let shape = [batch.len() / each, channels, size, size];
             let tape = Tape::watched(&model.params, Dtype::F32, &watch);
             let context = Tensor::from_slice(model.params.device(), &shape, batch)?;
             model.network.forward(&tape, &tape.input(context))?;
+            progress(k * BATCH + shape[0]);
         }
         match failure.into_inner() {
             Some(error) => Err(error.into()),

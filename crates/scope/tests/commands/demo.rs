@@ -62,7 +62,6 @@ fn an_interrupted_demo_says_that_nothing_is_left() {
     let mut begun = [0; 40];
     child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
     assert!(begun.starts_with(b"There is no trained model for helmholtz"));
-    std::thread::sleep(std::time::Duration::from_secs(1));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

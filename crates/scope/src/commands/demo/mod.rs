@@ -12,7 +12,7 @@ use scope_pde::Pde;
 use serde_json::json;
 
 use super::{Outcome, models, pde_names, training::train_on_the_spot};
-use crate::terminal::{Table, for_shell, grouped, note, print_json, say};
+use crate::terminal::{Interrupt, Table, for_shell, grouped, note, print_json, say};
 use folder::DemoFolder;
 use problem::{Direction, Problem, Solved};
 
@@ -112,6 +112,7 @@ impl Demo {
                 Ok(DemoModel { model, name, card: found.card })
             }
             Err(ModelError::Unknown { .. } | ModelError::NoModelYet(_)) => {
+                let interrupt = Interrupt::listen()?;
                 self.begin(&format!(
                     "There is no trained model for {pde} here: training a tiny one on the spot, about {:.0} s. Its errors \
                      are large; a model trained in earnest does far better. The project's own is used if \
@@ -121,7 +122,7 @@ impl Demo {
                     pde = self.pde
                 ));
                 let scratch = tempfile::tempdir()?;
-                let weights = train_on_the_spot(self.pde, device, MINUTES, scratch.path())?;
+                let weights = train_on_the_spot(self.pde, device, MINUTES, scratch.path(), &interrupt)?;
                 let path = folder.keep("model.safetensors", &weights)?;
                 let (model, name) = (open(WeightFile::read(&path)?)?, path.display().to_string());
                 Ok(DemoModel { model, name, card: None })

@@ -12,7 +12,7 @@ use scope_eval::{Evaluation, Protocol};
 use scope_model::{About, FieldModel, LayerInputs, WeightKind};
 
 use crate::commands::{Outcome, models::catalogue};
-use crate::terminal::{grouped, say};
+use crate::terminal::{Progress, grouped, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -88,9 +88,12 @@ fn inputs_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Resul
     evaluation.require_same(about.pde, &about.constants, about.config.resolution())?;
     let conditions = Protocol::All.conditions(about.pde);
     let each = about.config.context_channels() * about.config.resolution().pow(2);
+    let progress = Progress::new("measuring", conditions.len());
     let mut contexts = vec![0.0; conditions.len() * each];
     for (k, (condition, context)) in conditions.into_iter().zip(contexts.chunks_mut(each)).enumerate() {
         evaluation.observe(k % data.len(), condition, context);
     }
-    Ok(LayerInputs::seen(model, &contexts)?)
+    let inputs = LayerInputs::seen(model, &contexts, &mut |done| progress.at(done))?;
+    progress.finish();
+    Ok(inputs)
 }

@@ -25,11 +25,11 @@ pub(crate) fn train_on_the_spot(
     device: &Device,
     minutes: f64,
     folder: &Path,
+    interrupt: &Interrupt,
 ) -> anyhow::Result<PathBuf> {
     let (set, resolution) = (folder.join("data"), RESOLUTION);
     let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
     let count = records(pde);
-    let interrupt = Interrupt::listen()?;
     let progress = Progress::new(&format!("generate {pde}"), count);
     let made = generate(&Request { identity, count, shard: None }, &set, |done| {
         progress.at(done);
@@ -55,6 +55,8 @@ pub(crate) fn train_on_the_spot(
     let run = RunFolder::open(&folder.join("run"), false)?;
     let conduct = Conduct { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
     let mut live = Live::new(&config)?;
+    // From here on the run itself listens.
+    anyhow::ensure!(!interrupt.requested(), interrupted());
     let ending = scope_train::run(&run, &config, &data, &mut *make(&config)?, conduct, &mut live);
     live.finish();
     match ending? {
