@@ -56,7 +56,10 @@ fn an_interrupted_demo_says_that_nothing_is_left() {
         process::{Command, Stdio},
     };
     let root = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_scope"));
+    // Away from the checkout, whose models the program would find.
+    let program = root.path().join("scope");
+    std::fs::copy(env!("CARGO_BIN_EXE_scope"), &program).unwrap();
+    let mut command = Command::new(program);
     command.current_dir(root.path()).env_remove("SCOPE_MODELS").args(["demo", "--pde", "helmholtz"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut begun = [0; 40];
