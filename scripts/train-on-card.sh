@@ -50,7 +50,7 @@ done
     --trained-on "${ON:-one NVIDIA H200}"
 generate test "${BAND_RECORDS:-600}" 20261113 "$bands"
 "$scope" model calibrate --model "$packed" --data "$bands" --device "$device"
-"$scope" evaluate --run "$packed" --data "$test" --protocol all --limit 300 --device "$device" --out "$run/within" >/dev/null
+"$scope" evaluate --run "$packed" --data "$test" --protocol all --device "$device" --out "$run/within" >/dev/null
 "$scope" report "$run/within" --tables bands
 tar -czf "$archive.part" -C "$run" config.toml metrics.jsonl curves.svg eval packed pictures within
 mv "$archive.part" "$archive"

@@ -83,21 +83,16 @@ impl WeightKind {
     ) -> Vec<Stored> {
         let stored = |dtype, bytes| Stored { name: name.to_owned(), dtype, shape: shape.to_vec(), bytes };
         if self == WeightKind::Bf16 {
-            let rounded = values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes());
-            return vec![stored(Dtype::BF16, rounded.collect())];
+            return vec![stored(Dtype::BF16, halves_of(values))];
         }
         let Some(bits) = self.bits(name, shape) else { return vec![stored(Dtype::F32, bytes_of(values))] };
         let rounded = round(values, values.len() / shape[0].max(1), bits, inputs);
-        let scales = Stored {
-            name: format!("{name}{SCALE}"),
-            shape: vec![shape[0]],
-            ..stored(Dtype::F32, bytes_of(&rounded.scales))
+        let (whole, scales) = match bits {
+            Bits::Eight => (Dtype::I8, stored(Dtype::BF16, halves_of(&rounded.scales))),
+            Bits::Sixteen => (Dtype::I16, stored(Dtype::F32, bytes_of(&rounded.scales))),
         };
-        let dtype = match bits {
-            Bits::Eight => Dtype::I8,
-            Bits::Sixteen => Dtype::I16,
-        };
-        vec![stored(dtype, rounded.bytes), scales]
+        let scales = Stored { name: format!("{name}{SCALE}"), shape: vec![shape[0]], ..scales };
+        vec![stored(whole, rounded.bytes), scales]
     }
 }
 
@@ -115,20 +110,19 @@ pub(super) fn numbers(
         Dtype::I16 => Some(Bits::Sixteen),
         _ => None,
     };
-    let values: Vec<f32> = match (view.dtype(), bits, scales) {
-        (_, Some(bits), Some(scales)) if scales.dtype() == Dtype::F32 && scales.shape() == [shape[0]] => {
+    let of_rows = scales.filter(|scales| scales.shape() == [shape[0]]).and_then(floats);
+    let values: Vec<f32> = match (bits, scales) {
+        (Some(bits), _) => {
             let width = shape.iter().skip(1).product();
-            restore(view.data(), &floats(scales), width, bits)
+            let scales = of_rows.ok_or_else(|| {
+                format!("holds {:?} without a scale in F32 or BF16 for each of its rows", view.dtype())
+            })?;
+            restore(view.data(), &scales, width, bits)
         }
-        (dtype, Some(_), _) => {
-            return Err(format!("holds {dtype:?} without a scale in F32 for each of its rows"));
+        (None, None) => {
+            floats(view).ok_or_else(|| format!("holds {:?}, expected F32, BF16, I16 or I8", view.dtype()))?
         }
-        (Dtype::F32, None, None) => floats(view),
-        (Dtype::BF16, None, None) => {
-            view.data().as_chunks().0.iter().map(|bytes| bf16::from_le_bytes(*bytes).to_f32()).collect()
-        }
-        (other, None, None) => return Err(format!("holds {other:?}, expected F32, BF16, I16 or I8")),
-        (other, None, Some(_)) => return Err(format!("has scales, but holds {other:?} and not I8 or I16")),
+        (None, Some(_)) => return Err(format!("has scales, but holds {:?} and not I8 or I16", view.dtype())),
     };
     match values.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(format!("has {} at element {index}", values[index])),
@@ -140,6 +134,18 @@ fn bytes_of(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-fn floats(view: &TensorView<'_>) -> Vec<f32> {
-    view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+fn halves_of(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect()
+}
+
+/// A tensor's numbers, if they are of F32 or BF16.
+fn floats(view: &TensorView<'_>) -> Option<Vec<f32>> {
+    let data = view.data();
+    match view.dtype() {
+        Dtype::F32 => Some(data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()),
+        Dtype::BF16 => {
+            Some(data.as_chunks().0.iter().map(|bytes| bf16::from_le_bytes(*bytes).to_f32()).collect())
+        }
+        _ => None,
+    }
 }

@@ -1,8 +1,10 @@
 //! Rows of numbers as whole numbers with a scale each.
 //!
-//! x = scale q, q from -largest to largest, scale = max |x| / largest of the row: no number is off by more than
-//! max |x| / (2 largest). Where it is known what a layer's weights are multiplied with, they are rounded for its results instead.
+//! x = scale q, q from -largest to largest, scale = max |x| / largest of the row: no number is off by more than half a
+//! scale. Scales of eight bits have the bits of a bf16: that moves max |x| / scale from 127 to at most 127.5, which
+//! is still rounded to 127. Where it is known what a layer's weights are multiplied with, they are rounded for its results instead.
 
+use half::bf16;
 use scope_pde::linear::cholesky::Cholesky;
 
 use super::nearest_plane;
@@ -24,6 +26,15 @@ impl Bits {
             Bits::Sixteen => f32::from(i16::MAX),
         }
     }
+
+    /// The scale of a row whose numbers are `most` at most.
+    fn scale(self, most: f32) -> f32 {
+        let scale = most / self.largest();
+        match self {
+            Bits::Eight => bf16::from_f32(scale).to_f32(),
+            Bits::Sixteen => scale,
+        }
+    }
 }
 
 /// Rows as whole numbers.
@@ -38,12 +49,16 @@ pub(super) struct Rounded {
 /// Rounds rows of `width` numbers: to nearest, or for the results of a layer with inputs of a factor.
 pub(super) fn round(values: &[f32], width: usize, bits: Bits, inputs: Option<&Cholesky>) -> Rounded {
     let width = width.max(1);
-    let scale = |row: &[f32]| row.iter().fold(0.0_f32, |most, x| most.max(x.abs())) / bits.largest();
+    let scale = |row: &[f32]| bits.scale(row.iter().fold(0.0, |most, x| most.max(x.abs())));
     let scales: Vec<f32> = values.chunks(width).map(scale).collect();
-    let nearest = |x: f32, scale: f32| if scale == 0.0 { 0.0 } else { (x / scale).round() };
+    let largest = bits.largest();
+    let nearest = |x: f32, scale: f32| match scale {
+        0.0 => 0.0,
+        _ => (x / scale).round().clamp(-largest, largest),
+    };
     let rows = values.chunks(width).zip(&scales);
     let whole: Vec<f32> = match inputs {
-        Some(factor) => nearest_plane::round(values, &scales, bits.largest(), factor),
+        Some(factor) => nearest_plane::round(values, &scales, largest, factor),
         None => rows.flat_map(|(row, scale)| row.iter().map(move |x| nearest(*x, *scale))).collect(),
     };
     let bytes = match bits {
