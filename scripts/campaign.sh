@@ -5,7 +5,7 @@
 #   MODEL=base RECIPE=full SETTINGS="" scripts/campaign.sh 20
 #   scripts/campaign.sh 20 darcy ns
 #
-# MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, five for the cylinder's data. Whatever
+# MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, seven for the cylinder's data. Whatever
 # scripts/train-on-card.sh takes from the environment can be set here too.
 #
 # Models with their cards, kept weights and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is missing, and

@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; seed=${SEED:-20260913}
 data=${DATA:-/tmp/scope-data}; out=${OUT:-results/$pde}; train=$data/$pde-train; test=$data/$pde-test; bands=$data/$pde-bands
 # The cylinder's flow takes ten times as long to make as any other.
-count=${COUNT:-$([ "$pde" = cylinder ] && echo 20000 || echo 50000)}
+count=${COUNT:-$([ "$pde" = cylinder ] && echo 30000 || echo 50000)}
 packed=$out/$pde.safetensors; kept=$out/$pde-int16.safetensors; archive=$out/$pde-run.tar.gz
 if [ -f "$archive" ]; then
     echo "$pde is done: $archive"
