@@ -27,7 +27,7 @@ pub use architecture::{Architecture, Operator, OwnConfig};
 pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
     Card, CardData, CardEarlier, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found,
-    HeldOut, Listing, Ranges,
+    HeldOut, Listing, RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS, Ranges,
 };
 pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use scope_data::DataError;
 use scope_engine::EngineError;
-use scope_model::ModelError;
+use scope_model::{ModelError, RUN_CONFIG};
 use thiserror::Error;
 
 /// An error of this crate.
@@ -20,7 +20,7 @@ pub enum TrainError {
     #[error("{} already holds a run: continue it with --resume, or name another folder with --out", .0.display())]
     Occupied(PathBuf),
     /// A folder whose content no run has written.
-    #[error("{} holds something that is no run (it has no config.toml): name another folder with --out", .0.display())]
+    #[error("{} holds something that is no run (it has no {}): name another folder with --out", .0.display(), RUN_CONFIG)]
     Foreign(PathBuf),
     /// Another process trains in the same folder.
     #[error("{} is being trained by process {pid}: wait for it, or name another folder with --out", folder.display())]

@@ -6,13 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{card::Card, held_out::HeldOut};
+use super::{
+    card::Card,
+    held_out::HeldOut,
+    run_folder::{RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS},
+};
 use crate::{error::ModelError, weights::WeightFile};
-
-/// The weight file of a run folder.
-const RUN_WEIGHTS: &str = "model.safetensors";
-/// What a run folder has from its first moment on.
-const RUN_CONFIG: &str = "config.toml";
 
 /// A model inside a program.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +176,7 @@ impl Found {
     fn run(folder: &Path) -> Result<Self, ModelError> {
         let path = folder.join(RUN_WEIGHTS);
         let mut found = Self { place: Place::File(path), card: None, held_out: None };
-        let entries = fs::read_dir(folder.join("eval")).into_iter().flatten().flatten();
+        let entries = fs::read_dir(folder.join(RUN_EVALUATIONS)).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         files.retain(|file| file.extension().is_some_and(|end| end == "json"));
         files.sort_unstable();

@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use scope_model::{RUN_CONFIG, RUN_WEIGHTS};
+
 use crate::error::TrainError;
 
 const LOCK: &str = ".lock";
-/// What makes a folder a run: written before anything else of it.
-const CONFIG: &str = "config.toml";
 
 /// What is kept of a run after so many draws is called this: names sort as their draws do.
 pub(super) fn numbered(draws: u64) -> String {
@@ -64,7 +64,7 @@ impl RunFolder {
     pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
         let made = !path.exists();
         fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
-        let is_run = || path.join(CONFIG).exists();
+        let is_run = || path.join(RUN_CONFIG).exists();
         // Before the lock is made: nothing is left in a folder of somebody else's.
         if !is_run() && holds_something(path)? {
             return Err(TrainError::Foreign(path.to_owned()));
@@ -102,12 +102,12 @@ impl RunFolder {
 
     /// The resolved configuration.
     pub fn config(&self) -> PathBuf {
-        self.path.join(CONFIG)
+        self.path.join(RUN_CONFIG)
     }
 
     /// The deployable model.
     pub fn model(&self) -> PathBuf {
-        self.path.join("model.safetensors")
+        self.path.join(RUN_WEIGHTS)
     }
 
     /// The resumable state.

@@ -18,7 +18,7 @@ use scope_eval::{
     Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery,
     Results,
 };
-use scope_model::{Found, Precision, Reconstructor};
+use scope_model::{Found, Precision, RUN_EVALUATIONS, Reconstructor};
 use scope_pde::Pde;
 
 use super::{destination::Destination, exact, seen};
@@ -186,7 +186,7 @@ impl EvaluateCommand {
     /// Where results go: to --out, or else beside the run they are of.
     fn destination(&self, run: Option<&Path>) -> Destination {
         Destination {
-            folder: self.out.clone().or_else(|| run.map(|run| run.join("eval"))),
+            folder: self.out.clone().or_else(|| run.map(|run| run.join(RUN_EVALUATIONS))),
             json: self.json.clone(),
             protocol: self.protocol,
             figures: self.figures,

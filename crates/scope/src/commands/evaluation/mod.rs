@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use compare::CompareCommand;
 pub(crate) use evaluate::EvaluateCommand;
 pub(crate) use report::ReportCommand;
+use scope_model::RUN_EVALUATIONS;
 
 /// The evaluations of a run folder, which may have none, or the file itself.
 fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
@@ -23,7 +24,8 @@ fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         "{} does not exist: name a run folder, its eval folder or a .json file",
         path.display()
     );
-    let folder = if path.join("eval").is_dir() { path.join("eval") } else { path.to_owned() };
+    let of_run = path.join(RUN_EVALUATIONS);
+    let folder = if of_run.is_dir() { of_run } else { path.to_owned() };
     let entries = std::fs::read_dir(&folder);
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));

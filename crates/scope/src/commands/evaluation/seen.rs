@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_eval::DataIdentity;
-use scope_model::Found;
+use scope_model::{Found, RUN_CONFIG};
 use scope_train::RunConfig;
 
 use crate::terminal::warn;
@@ -34,7 +34,7 @@ fn training_data(found: &Found) -> Option<String> {
 
 /// Of the run that has a weight file in its folder, or among its milestones.
 fn of_run(weights: &Path) -> Option<String> {
-    let configs = weights.ancestors().skip(1).take(2).map(|folder| folder.join("config.toml"));
+    let configs = weights.ancestors().skip(1).take(2).map(|folder| folder.join(RUN_CONFIG));
     let mut readable = configs.filter_map(|path| RunConfig::read(&path).ok());
     readable.next().map(|config| config.data.blake3)
 }

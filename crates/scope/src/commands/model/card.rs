@@ -9,7 +9,8 @@ use anyhow::Context;
 use clap::Args;
 use scope_data::{Channel, Dataset};
 use scope_model::{
-    About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, Ranges, WeightFile, parts,
+    About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, RUN_CONFIG, Ranges,
+    WeightFile, parts,
 };
 use scope_train::RunConfig;
 
@@ -72,7 +73,7 @@ impl ModelCard {
         let (blake3, length) = (blake3::hash(&bytes).to_string(), bytes.len() as u64);
         let file = WeightFile::parse(&self.model, bytes)?;
         let (kind, about) = (file.kind()?, file.about);
-        let config = RunConfig::read(&run.join("config.toml"))?;
+        let config = RunConfig::read(&run.join(RUN_CONFIG))?;
         let data = training_set(data, &config)?;
         let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
         Ok(Card {
