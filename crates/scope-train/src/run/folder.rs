@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use scope_data::DataError;
 use scope_model::{RUN_CONFIG, RUN_WEIGHTS};
 
 use crate::error::TrainError;
@@ -62,6 +63,9 @@ pub struct RunFolder {
 impl RunFolder {
     /// Opens a folder, making it if need be. It must be empty, or with `resume` hold a run.
     pub fn open(path: &Path, resume: bool) -> Result<Self, TrainError> {
+        if path.is_file() {
+            return Err(DataError::IsFile(path.to_owned()).into());
+        }
         let made = !path.exists();
         fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
         let is_run = || path.join(RUN_CONFIG).exists();

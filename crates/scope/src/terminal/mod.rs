@@ -3,6 +3,7 @@
 mod help;
 mod interrupt;
 mod progress;
+mod remedy;
 mod shell;
 mod table;
 
@@ -58,9 +59,13 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells of an error and what caused it.
+/// Tells of an error, what caused it, and what to do where a path was refused.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let mut line = format!("error: {error}");
+    let _ = writeln!(io::stderr(), "error: {}", sentence(error));
+}
+
+fn sentence(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
         // Our own errors already name their cause.
@@ -68,7 +73,14 @@ pub(crate) fn complain(error: &anyhow::Error) {
             line.push_str(&format!(": {cause}"));
         }
     }
-    let _ = writeln!(io::stderr(), "{line}");
+    let refusal = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    // An error that says more than the refusal has its own remedy.
+    if let Some(refusal) = refusal.filter(|refusal| line.ends_with(&refusal.to_string()))
+        && let Some(remedy) = remedy::remedy(refusal)
+    {
+        line.push_str(&format!("; {remedy}"));
+    }
+    line
 }
 
 /// Tells of something wrong with what was given.

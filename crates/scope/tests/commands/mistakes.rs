@@ -70,6 +70,24 @@ fn what_is_not_there_is_not_called_wrong() {
     assert!(refused(root.path(), &["report", "."], 1).contains(". holds no evaluation"));
 }
 
+/// Whatever a path was for, whoever mistyped it learns where it was looked for.
+#[test]
+fn a_path_that_is_not_there_comes_with_a_remedy() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path().canonicalize().unwrap();
+    let remedy =
+        format!("; check the name, and that its folder is there; relative names begin in {}", here.display());
+    for arguments in [
+        &["recover", "--model", "poisson", "--sensors", "nothere.csv", "--out", "out"][..],
+        &["data", "import", "poisson", "--from", "nothere.npy", "--out", "out"],
+        &["model", "card", "--model", "nothere.safetensors", "--eval", "x.json"],
+        &["mask", "--gallery", "--out", "nothere/gallery.png"],
+    ] {
+        let said = refused(root.path(), arguments, 1);
+        assert!(said.contains("nothere") && said.trim_end().ends_with(&remedy), "{said}");
+    }
+}
+
 #[test]
 fn a_card_is_not_taken_for_its_weights() {
     let root = tempfile::tempdir().unwrap();
@@ -104,11 +122,12 @@ fn what_is_for_the_exact_posterior_alone_does_not_go_with_a_model() {
 /// Nobody is told to remove a file of their own.
 #[test]
 fn a_file_is_not_called_a_folder() {
-    let root = tempfile::tempdir().unwrap();
+    let root = with_data();
     fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
     for arguments in [
         &["recover", "--model", "poisson", "--sensors", "s.csv", "--out", "s.csv"][..],
         &["data", "generate", "poisson", "--count", "1", "--out", "s.csv"],
+        &train("s.csv", &["--model", "tiny", "--recipe", "fo"]),
     ] {
         let said = refused(root.path(), arguments, 1);
         assert!(said.contains("s.csv is a file, and a folder is to be written there"), "{said}");
