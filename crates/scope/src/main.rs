@@ -9,10 +9,12 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
-use commands::{Command, Outcome};
+use commands::{Command, Misuse, Outcome};
 
 /// The exit code of anything that failed.
 const FAILURE: u8 = 1;
+/// The exit code of arguments that make no sense; the parser of arguments has the same.
+const MISUSE: u8 = 2;
 /// The exit code of a run that was stopped and saved: "try again later" (sysexits.h, EX_TEMPFAIL).
 const INTERRUPTED: u8 = 75;
 
@@ -86,7 +88,7 @@ fn run(program: Program) -> u8 {
         Ok(Outcome::Interrupted) => INTERRUPTED,
         Err(error) => {
             terminal::complain(&error);
-            FAILURE
+            if error.is::<Misuse>() { MISUSE } else { FAILURE }
         }
     }
 }

@@ -44,6 +44,22 @@ pub struct Ask {
     pub adapt: Option<AdaptConfig>,
 }
 
+impl Ask {
+    /// Refuses a recipe whose losses the network cannot have.
+    pub fn require_fit(&self) -> Result<(), TrainError> {
+        let other = |objective: &Objective| *objective != Objective::FO;
+        let stages = self.recipe.stages();
+        match (self.model.scope(), stages.iter().find(|(_, stage)| other(&stage.objective))) {
+            (None, Some((stage, _))) => Err(TrainError::Recipe(format!(
+                "{} has no latents, and the {stage} stage of \"{}\" wants them: use --recipe operator, the field loss alone",
+                self.model.name(),
+                self.recipe.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Makes the learner of a configuration's first stage.
 pub type MakeLearner<'a> = dyn Fn(&RunConfig) -> Result<Box<dyn Learner>, TrainError> + 'a;
 
@@ -57,7 +73,7 @@ pub fn plan(
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
     let meta = data.meta();
-    require_fit(&ask)?;
+    ask.require_fit()?;
     if meta.resolution != ask.model.resolution() {
         return Err(TrainError::Request(format!(
             "the data are on a grid of {} and the model on one of {}: they must be the same",
@@ -95,20 +111,6 @@ pub fn plan(
     }
     config.stages = stages(&config.recipe, &named, spent, data.len(), &seconds)?;
     Ok(config)
-}
-
-/// Refuses a recipe whose losses the network cannot have.
-fn require_fit(ask: &Ask) -> Result<(), TrainError> {
-    let other = |objective: &Objective| *objective != Objective::FO;
-    let asked = ask.recipe.stages();
-    match (ask.model.scope(), asked.iter().find(|(_, stage)| other(&stage.objective))) {
-        (None, Some((stage, _))) => Err(TrainError::Request(format!(
-            "{} has no latents, and the {stage} stage of \"{}\" wants them: use --recipe operator, the field loss alone",
-            ask.model.name(),
-            ask.recipe.name
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Seconds that a draw of each stage takes.

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use scope_engine::{Device, EngineError};
 
-use super::{MOST_THREADS, up_to};
+use super::{MOST_THREADS, Misuse, up_to};
 use crate::terminal::note;
 
 /// What `--device` names.
@@ -51,7 +51,10 @@ impl DeviceArguments {
     /// Refuses a card for work that knows of none.
     pub(crate) fn require_processor(&self, what: &str) -> anyhow::Result<()> {
         let card = matches!(self.device, DeviceChoice::Cuda(_));
-        anyhow::ensure!(!card, "{what} is computed on the processor: leave --device out");
+        anyhow::ensure!(
+            !card,
+            Misuse::of(format!("{what} is computed on the processor: leave --device out"))
+        );
         Ok(())
     }
 

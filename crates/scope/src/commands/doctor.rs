@@ -9,7 +9,7 @@ use scope_model::{Model, Preset};
 use scope_train::{Measured, Objective, Trainer};
 use serde::Serialize;
 
-use super::{Outcome, made_up};
+use super::{Misuse, Outcome, made_up};
 use crate::terminal::{complain_of, print_json, say};
 
 /// What `--help` ends with.
@@ -94,7 +94,9 @@ impl Doctor {
             };
             if findings.checks.is_empty() {
                 let word = self.only.unwrap_or_default();
-                bail!("no operation that is checked has \"{word}\" in its name");
+                bail!(Misuse::of(format!(
+                    "no operation that is checked has \"{word}\" in its name: try a shorter word"
+                )));
             }
         }
         if self.json {

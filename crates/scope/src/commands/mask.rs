@@ -17,7 +17,7 @@ use scope_data::{
 use scope_eval::figure::{Drawing, mask_gallery, mask_panels};
 use scope_pde::{Pde, Split};
 
-use super::{Outcome, pde_names, resolution};
+use super::{Misuse, Outcome, pde_names, resolution};
 use crate::terminal::{grouped, say};
 
 /// What `--help` ends with.
@@ -77,7 +77,7 @@ impl MaskCommand {
         let (Some(family), Some(budget)) = (self.family, self.budget) else {
             return self.draw_gallery(seed, extension);
         };
-        let condition = Condition::new(self.task, family, budget)?;
+        let condition = Condition::new(self.task, family, budget).map_err(Misuse::of)?;
         let namespace = match self.split {
             Split::Train => Namespace::Train { draw: self.draw },
             Split::Test => Namespace::Test,
@@ -87,7 +87,7 @@ impl MaskCommand {
         let bytes = match extension {
             "npy" => masks_to_npy(&[&masks.a, &masks.u]),
             "png" => picture(&masks, condition).to_png()?,
-            _ => bail!("{} must end in .png or .npy", self.out.display()),
+            _ => bail!(Misuse::of(format!("{} must end in .png or .npy", self.out.display()))),
         };
         write_whole(&self.out, &bytes)?;
         say(&format!(
@@ -103,7 +103,7 @@ impl MaskCommand {
 
     fn draw_gallery(&self, seed: u64, extension: &str) -> anyhow::Result<Outcome> {
         if extension != "png" {
-            bail!("{} must end in .png: the gallery is a picture", self.out.display());
+            bail!(Misuse::of(format!("{} must end in .png: the gallery is a picture", self.out.display())));
         }
         write_whole(&self.out, &mask_gallery(self.pde, seed, self.record).to_png()?)?;
         say(&format!("drew all families and budgets in {}", self.out.display()));

@@ -10,10 +10,13 @@ mod doctor;
 mod evaluation;
 mod made_up;
 mod mask;
+mod misuse;
 mod model;
 mod models;
 mod recover;
 mod training;
+
+pub(crate) use misuse::Misuse;
 
 use clap::{
     Subcommand,

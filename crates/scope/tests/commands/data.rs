@@ -149,7 +149,6 @@ fn failures_exit_with_1_and_name_the_file() {
     );
     assert_eq!(fs::read(root.path().join("full/thesis.tex")).unwrap(), b"precious");
     assert!(complaint("data import poisson --from full --out y").contains("the folder holds none of"));
-    assert!(complaint("data import poisson --from poisson_test_hf --out y").contains("--split test"));
     assert!(complaint("data merge full --out y").contains("holds no meta.json"));
     assert!(
         complaint("data check full").contains("full is not a usable dataset folder: it holds no meta.json")

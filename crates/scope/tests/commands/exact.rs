@@ -59,7 +59,7 @@ fn conditions_without_an_exact_posterior_are_left_out() {
 #[test]
 fn what_cannot_be_is_refused_with_advice() {
     let root = with_records("darcy");
-    let darcy = refused(root.path(), &exact("darcy", &[]), 1);
+    let darcy = refused(root.path(), &exact("darcy", &[]), 2);
     assert!(darcy.contains("darcy has no exact posterior") && darcy.contains("trained network"), "{darcy}");
     let other = refused(root.path(), &exact("poisson", &[]), 1);
     assert!(other.contains("test holds darcy, and --pde is poisson"), "{other}");
@@ -138,12 +138,12 @@ fn recoveries_that_cannot_be_exact_are_refused_with_advice() {
     std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
     let flow = refused(root.path(), &recovery("ns", &[]), 1);
     assert!(flow.contains("give sensors of a only"), "{flow}");
-    let darcy = refused(root.path(), &recovery("darcy", &[]), 1);
+    let darcy = refused(root.path(), &recovery("darcy", &[]), 2);
     assert!(darcy.contains("darcy has no exact posterior"), "{darcy}");
     let noise = refused(root.path(), &recovery("poisson", &["--noise", "-1"]), 2);
     assert!(noise.contains("standard deviation") || noise.contains("unexpected"), "{noise}");
     refused(root.path(), &recovery("poisson", &["--model", "poisson"]), 2);
-    let card = refused(root.path(), &recovery("poisson", &["--device", "cuda"]), 1);
+    let card = refused(root.path(), &recovery("poisson", &["--device", "cuda"]), 2);
     assert!(card.contains("computed on the processor: leave --device out"), "{card}");
     assert!(!root.path().join("recovered").exists());
 }

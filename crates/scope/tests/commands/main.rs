@@ -8,6 +8,7 @@ mod demo;
 mod diagnose;
 mod evaluate;
 mod exact;
+mod exit_codes;
 mod help;
 mod mask;
 mod mistakes;

@@ -55,14 +55,14 @@ fn pictures_are_written() {
 #[test]
 fn what_cannot_be_drawn_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    assert!(complaint(root.path(), 1, "mask --family grid --budget 501 --out a.npy").contains("not 501"));
+    assert!(complaint(root.path(), 2, "mask --family grid --budget 501 --out a.npy").contains("not 501"));
     assert!(
-        complaint(root.path(), 1, "mask --family uniform --budget 0 --out a.npy").contains("from 1 to 16384")
+        complaint(root.path(), 2, "mask --family uniform --budget 0 --out a.npy").contains("from 1 to 16384")
     );
     assert!(
-        complaint(root.path(), 1, "mask --family uniform --budget 9 --out a.jpg").contains(".png or .npy")
+        complaint(root.path(), 2, "mask --family uniform --budget 9 --out a.jpg").contains(".png or .npy")
     );
-    assert!(complaint(root.path(), 1, "mask --gallery --out a.npy").contains("the gallery is a picture"));
+    assert!(complaint(root.path(), 2, "mask --gallery --out a.npy").contains("the gallery is a picture"));
     for other in ["--resolution 64", "--draw 1", "--split train"] {
         let refused = complaint(root.path(), 2, &format!("mask --gallery {other} --out a.png"));
         assert!(refused.contains("--gallery' cannot be used with"), "{refused}");

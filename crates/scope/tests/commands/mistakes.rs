@@ -149,7 +149,7 @@ fn an_evaluation_that_is_kept_nowhere_says_so() {
 #[test]
 fn a_refused_training_leaves_no_folder() {
     let root = with_data();
-    refused(root.path(), &train("run", &["--recipe", "full", "--model", "fno"]), 1);
+    refused(root.path(), &train("run", &["--recipe", "full", "--model", "fno"]), 2);
     assert!(!root.path().join("run").exists());
 }
 

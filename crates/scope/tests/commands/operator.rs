@@ -54,11 +54,11 @@ fn counts_are_the_papers_and_requests_that_make_no_sense_are_refused() {
         assert!(info.contains(count), "{info}");
     }
     assert!(
-        refused(folder, &["model", "info", "--model", "fno", "--head", "1m"], 1).contains("has no decoder")
+        refused(folder, &["model", "info", "--model", "fno", "--head", "1m"], 2).contains("has no decoder")
     );
     let generate = ["data", "generate", "poisson", "--resolution", "32", "--count", "4", "--out", "data"];
     succeed(folder, &generate);
     let train = ["train", "--pde", "poisson", "--data", "data", "--model", "fno", "--out", "run"];
-    let with = |more: &[&str]| refused(folder, &[&train[..], more].concat(), 1);
+    let with = |more: &[&str]| refused(folder, &[&train[..], more].concat(), 2);
     assert!(with(&["--recipe", "full", "--device", "cpu"]).contains("fno has no latents"));
 }

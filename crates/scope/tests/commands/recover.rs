@@ -221,7 +221,7 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     fs::create_dir(here.join("models")).unwrap();
     let weights = "models/small-town.safetensors";
     let pack = ["model", "pack", "--run", "run", "--out", weights, "--data"];
-    let pointless = refused(here, &[&pack[..], &["train", "--kind", "bf16"]].concat(), 1);
+    let pointless = refused(here, &[&pack[..], &["train", "--kind", "bf16"]].concat(), 2);
     assert!(pointless.contains("int8 and int16"), "{pointless}");
     succeed(here, &["data", "generate", "darcy", "--resolution", "32", "--count", "2", "--out", "other"]);
     let other = refused(here, &[&pack[..], &["other", "--kind", "int8"]].concat(), 1);

@@ -11,7 +11,7 @@ use scope_train::{
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{NetworkChoice, Outcome, made_up, network_names, up_to};
+use crate::commands::{Misuse, NetworkChoice, Outcome, made_up, network_names, up_to};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -131,11 +131,8 @@ impl BenchTrain {
         device: &Device,
         examples: &Examples,
     ) -> anyhow::Result<(Duration, Option<f64>)> {
-        anyhow::ensure!(
-            self.objective == "fo",
-            "{} has the field loss only: leave --objective out",
-            operator.name()
-        );
+        let without = || format!("{} has the field loss only: leave --objective out", operator.name());
+        anyhow::ensure!(self.objective == "fo", Misuse::of(without()));
         let mut trainer = FieldTrainer::new(FieldModel::initial(operator.architecture(128), 1, device)?)?;
         match device {
             Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6).map(drop)),

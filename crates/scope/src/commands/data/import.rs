@@ -8,7 +8,7 @@ use scope_data::{GeometryFiles, ImportRequest, Meta, Units, import};
 use scope_pde::{Pde, Split};
 
 use crate::{
-    commands::{Outcome, pde_names},
+    commands::{Misuse, Outcome, pde_names},
     terminal::{Interrupt, Progress, grouped, say, warn},
 };
 
@@ -59,10 +59,13 @@ enum UnitsArgument {
 impl Import {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let Some(split) = self.split.or_else(|| self.default_split()) else {
-            bail!(
+            bail!(Misuse::of(
                 "the name of a source says 'test': say --split test, or --split train if it is to be trained on"
-            );
+            ));
         };
+        if self.geometry.is_some() && self.pde != Pde::Cylinder {
+            bail!(Misuse::of(format!("{} has no geometry: leave --geometry out", self.pde)));
+        }
         let request = ImportRequest {
             pde: self.pde,
             split,

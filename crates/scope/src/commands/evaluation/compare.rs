@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use scope_data::observation::Condition;
 use scope_eval::{Paired, Record, Results, compare, is_within, matching};
 use serde::Serialize;
 
@@ -33,7 +34,7 @@ pub(crate) struct CompareCommand {
     second: PathBuf,
     /// Only this condition [default: all that both cover]
     #[arg(long, value_name = "C")]
-    condition: Option<String>,
+    condition: Option<Condition>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -90,7 +91,7 @@ impl CompareCommand {
             None => anyhow::ensure!(
                 !shared.is_empty(),
                 "{} is not covered by evaluations of both {} and {}: run `scope evaluate` with the same --protocol on both",
-                self.condition.as_deref().unwrap_or("any condition"),
+                self.asked(),
                 self.first.display(),
                 self.second.display()
             ),
@@ -99,7 +100,12 @@ impl CompareCommand {
     }
 
     fn asks_for(&self, condition: &str) -> bool {
-        self.condition.as_ref().is_none_or(|asked| asked == condition)
+        self.condition.is_none_or(|asked| asked.to_string() == condition)
+    }
+
+    /// What was asked for, in words.
+    fn asked(&self) -> String {
+        self.condition.map_or("any condition".to_owned(), |condition| condition.to_string())
     }
 
     /// The evaluations of a run that cover what was asked for, which must be of one model.
@@ -124,7 +130,7 @@ impl CompareCommand {
         anyhow::ensure!(
             !records.is_empty(),
             "{} is not covered by the evaluations of {}: run `scope evaluate` with a --protocol that has it",
-            self.condition.as_deref().unwrap_or("any condition"),
+            self.asked(),
             run.display()
         );
         Ok(records)

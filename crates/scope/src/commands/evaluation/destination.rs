@@ -6,7 +6,10 @@ use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
 use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
 
-use crate::terminal::{note, notice, say};
+use crate::{
+    commands::Misuse,
+    terminal::{note, notice, say},
+};
 
 /// The places that an evaluation goes to.
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Destination {
     pub(super) fn require(&self, now: &Identity) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.figures == 0 || self.folder.is_some(),
-            "--figures needs a folder: name one with --out"
+            Misuse::of("--figures needs a folder: name one with --out")
         );
         self.folder.as_deref().map_or(Ok(()), require_writable_folder)?;
         for file in [self.results(), self.json_file()].into_iter().flatten() {

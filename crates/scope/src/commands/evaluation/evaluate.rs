@@ -160,7 +160,11 @@ impl EvaluateCommand {
         conditions: &[Condition],
         destination: &Destination,
     ) -> anyhow::Result<Outcome> {
-        anyhow::ensure!(!conditions.is_empty(), "{} is for the cylinder only", self.protocol.name());
+        anyhow::ensure!(
+            !conditions.is_empty(),
+            "{} is for the cylinder only: take another --protocol",
+            self.protocol.name()
+        );
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
         destination.require(&identity)?;

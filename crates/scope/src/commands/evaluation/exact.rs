@@ -2,21 +2,28 @@
 
 use scope_data::{Dataset, observation::Condition};
 use scope_eval::{ExactRecovery, Protocol, Recovery};
-use scope_exact::DENSE_LIMIT;
+use scope_exact::{DENSE_LIMIT, ExactError};
 use scope_pde::Pde;
 
-use crate::terminal::{grouped, warn};
+use crate::{
+    commands::Misuse,
+    terminal::{grouped, warn},
+};
 
 /// The method for a set's records.
 pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactRecovery> {
     let meta = data.meta();
+    let method = ExactRecovery::new(pde, meta.constants(), meta.resolution).map_err(|error| match error {
+        ExactError::NoPosterior { .. } => Misuse::of(error).into(),
+        other => anyhow::Error::from(other),
+    })?;
     let folder = data.folder().display();
     anyhow::ensure!(
         pde == meta.pde,
         "{folder} holds {}, and --pde is {pde}: they must be the same",
         meta.pde
     );
-    Ok(ExactRecovery::new(pde, meta.constants(), meta.resolution)?)
+    Ok(method)
 }
 
 /// A protocol's conditions that have an exact posterior.

@@ -5,7 +5,7 @@ use clap::Args;
 use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, parts};
 use serde_json::json;
 
-use crate::commands::{NetworkChoice, Outcome, head_names, models};
+use crate::commands::{Misuse, NetworkChoice, Outcome, head_names, models};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -64,7 +64,8 @@ impl ModelInfo {
         if let Some(config) = config.scope() {
             return Ok(Accounting::of(config, self.head)?.components());
         }
-        anyhow::ensure!(self.head.is_none(), "{} has no decoder that --head could replace", config.name());
+        let without = || format!("{} has no decoder that --head could replace: leave it out", config.name());
+        anyhow::ensure!(self.head.is_none(), Misuse::of(without()));
         let mut parts = parts(config)?;
         let parameters = parts.iter().map(|part| part.parameters).sum();
         parts.push(Component { name: "all".to_owned(), parameters });

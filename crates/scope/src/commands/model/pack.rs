@@ -11,7 +11,7 @@ use scope_engine::Device;
 use scope_eval::{Evaluation, Protocol};
 use scope_model::{About, FieldModel, LayerInputs, WeightKind};
 
-use crate::commands::{Outcome, models::catalogue};
+use crate::commands::{Misuse, Outcome, models::catalogue};
 use crate::terminal::{Progress, grouped, say};
 
 /// What `--help` ends with.
@@ -51,16 +51,12 @@ fn kinds() -> impl TypedValueParser<Value = WeightKind> {
 
 impl ModelPack {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
+        self.require_use_of_data()?;
         let from = catalogue().find(&self.run)?;
         anyhow::ensure!(
             !self.out.exists(),
             "{} already exists: name another file with --out, or remove it first",
             self.out.display()
-        );
-        anyhow::ensure!(
-            self.data.is_none() || self.kind.is_whole(),
-            "--data is for --kind int8 and int16, and {} was asked for: leave it out",
-            self.kind.name()
         );
         let (model, about) = FieldModel::from_file(from.open()?, &Device::all_threads())?;
         match &self.data {
@@ -79,6 +75,17 @@ impl ModelPack {
             from.shown()
         ));
         Ok(Outcome::Success)
+    }
+
+    /// Refuses records for weights that are not rounded to whole numbers.
+    fn require_use_of_data(&self) -> Result<(), Misuse> {
+        match self.data.is_none() || self.kind.is_whole() {
+            true => Ok(()),
+            false => Err(Misuse::of(format!(
+                "--data is for --kind int8 and int16, and {} was asked for: leave it out",
+                self.kind.name()
+            ))),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use scope_pde::Pde;
 
 use super::method::Recovered;
 use crate::{
-    commands::{device::DeviceArguments, pde_names, resolution},
+    commands::{Misuse, device::DeviceArguments, pde_names, resolution},
     terminal::grouped,
 };
 
@@ -95,7 +95,7 @@ impl ExactMethod {
         device.require_processor("the exact posterior")?;
         let constants = Constants::generated(pde);
         Ok(Some(Self {
-            prior: Prior::new(pde, arguments.resolution)?,
+            prior: Prior::new(pde, arguments.resolution).map_err(Misuse::of)?,
             constants,
             noise: arguments.noise.unwrap_or(Noise::rounding(&constants)),
             samples: arguments.samples.into(),

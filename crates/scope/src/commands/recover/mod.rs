@@ -69,7 +69,7 @@ pub(crate) struct RecoverCommand {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The cylinder's disk in pixels, for problems whose file gives none
-    #[arg(long, value_name = "CX,CY,R", value_parser = disk)]
+    #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk)]
     geometry: Option<Disk>,
     /// Measure a model's error bands for these very sensors, on N fresh records of the problem's own solver, instead of
     /// taking those of its card

@@ -53,7 +53,7 @@ impl AdaptCommand {
             base.shown,
             about.config.name()
         );
-        let recipe = Recipe::resolve("fo", &[])?.for_head().with_settings(&self.run.settings)?;
+        let recipe = self.run.set(&Recipe::resolve("fo", &[])?.for_head())?;
         let view = match self.view {
             Seen::Sparse => View::Sparse,
             Seen::Complete => View::Complete,

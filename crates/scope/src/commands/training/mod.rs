@@ -8,20 +8,19 @@ mod weights;
 
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use scope_data::{Dataset, write_whole};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
-    Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, RunConfig, RunFolder, TrainError,
+    Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, Recipe, RunConfig, RunFolder, TrainError,
 };
 
 pub(crate) use adapt::AdaptCommand;
 pub(crate) use spot::train_on_the_spot;
 pub(crate) use train::TrainCommand;
 
-use super::{Outcome, device::DeviceArguments};
+use super::{Misuse, Outcome, device::DeviceArguments};
 use crate::terminal::{grouped, notice, say, warn};
 use live::Live;
 use weights::Weights;
@@ -30,6 +29,12 @@ use weights::Weights;
 fn positive(text: &str) -> Result<f64, String> {
     let valid = |number: &f64| number.is_finite() && *number > 0.0;
     text.parse().ok().filter(valid).ok_or_else(|| "expected a finite number above zero".to_owned())
+}
+
+/// Reads a time in seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "expected a number of seconds, zero or more".to_owned())
 }
 
 /// What training and adaptation have in common.
@@ -48,7 +53,7 @@ struct RunArguments {
     #[arg(long, value_name = "N", group = "length", value_parser = positive)]
     epochs: Option<f64>,
     /// Length in examples, all stages together
-    #[arg(long, value_name = "N", group = "length")]
+    #[arg(long, value_name = "N", group = "length", value_parser = clap::value_parser!(u64).range(1..))]
     draws: Option<u64>,
     /// Length as what fits into this time on this machine
     #[arg(long, value_name = "M", group = "length", value_parser = positive)]
@@ -62,8 +67,8 @@ struct RunArguments {
     #[command(flatten)]
     device: DeviceArguments,
     /// Seconds between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0)]
-    save_every: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    save_every: Duration,
     /// Checkpoints to keep
     #[arg(long, value_name = "N", default_value_t = 2)]
     keep: usize,
@@ -83,10 +88,14 @@ impl RunArguments {
             .or(self.minutes.map(Length::Minutes))
     }
 
-    fn conduct(&self, device: &Device) -> anyhow::Result<Conduct> {
-        let save_every = Duration::try_from_secs_f64(self.save_every).context("--save-every")?;
+    /// A recipe with what --set replaces.
+    fn set(&self, recipe: &Recipe) -> Result<Recipe, Misuse> {
+        recipe.with_settings(&self.settings).map_err(Misuse::of)
+    }
+
+    fn conduct(&self, device: &Device) -> Conduct {
         let threads = Conduct::threads_for(device);
-        Ok(Conduct { threads, save_every, keep: self.keep, milestones: self.milestones })
+        Conduct { threads, save_every: self.save_every, keep: self.keep, milestones: self.milestones }
     }
 
     /// Plans the run, or takes up the one in the folder, and trains. `weights` is what it begins with: the base of an
@@ -97,7 +106,7 @@ impl RunArguments {
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| make_learner(config, &device, weights);
-        let conduct = self.conduct(&device)?;
+        let conduct = self.conduct(&device);
         let config = self.config(&folder, ask, &data, &make, conduct.threads)?;
         let mut learner = make(&config)?;
         let mut live = Live::new(&config)?;

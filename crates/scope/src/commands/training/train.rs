@@ -9,7 +9,7 @@ use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
 
 use super::{RunArguments, make_learner, weights::Weights};
-use crate::commands::{NetworkChoice, Outcome, network_names, pde_names};
+use crate::commands::{Misuse, NetworkChoice, Outcome, network_names, pde_names};
 use crate::terminal::{grouped, print_json, say};
 
 /// What `--help` ends with.
@@ -40,7 +40,7 @@ pub(crate) struct TrainCommand {
     #[arg(long, value_name = "RUN|FILE|NAME")]
     from: Option<PathBuf>,
     /// Steps between measurements of the gradient cap; 1 is exact
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     cap_every: Option<u64>,
     /// Print what would be trained, and stop
     #[arg(long)]
@@ -102,8 +102,9 @@ impl TrainCommand {
         let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
         let usual = if model.scope().is_some() { "full" } else { "operator" };
-        Ok(Ask {
-            recipe: Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &self.run.settings)?,
+        let recipe = Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?;
+        let ask = Ask {
+            recipe: self.run.set(&recipe)?,
             model,
             length: self.run.length(),
             seed: self.run.seed,
@@ -113,7 +114,9 @@ impl TrainCommand {
                 trained: start.file.about.training.clone(),
             }),
             adapt: None,
-        })
+        };
+        ask.require_fit().map_err(Misuse::of)?;
+        Ok(ask)
     }
 
     /// Prints what would be trained.
