@@ -13,7 +13,7 @@ use scope_pde::Pde;
 use serde::Serialize;
 
 pub use nearest::Nearest;
-pub use warning::Warning;
+pub use warning::{Usual, Warning};
 
 /// What is known of a model besides its weights.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,11 +177,28 @@ mod tests {
         let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
         assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
         assert!(
-            matches!(poor[1], Warning::PoorFit { channel: "u", percent } if (percent - 25.0).abs() < 0.1)
+            matches!(poor[1], Warning::PoorFit { channel: "u", percent, usual: Usual::Better } if (percent - 25.0).abs() < 0.1)
         );
         let many = weighed(400, 0.004, 0.004, known(&head)).warnings;
         assert_eq!(many, [Warning::More { channel: "u", sensors: 400, trained: 31 }]);
         let none = weighed(31, 0.004, 0.004, Known::default()).warnings;
         assert_eq!(none, [Warning::NoHeldOut("inverse")]);
+    }
+
+    /// Its own errors are no excuse for a recovery that does not fit its measurements.
+    #[test]
+    fn what_a_model_that_has_learned_little_recovers_is_doubted() {
+        let (training, held_out) = (training(100, None), held_out(97.0));
+        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let said: Vec<String> =
+            weighed(31, 0.004, 0.0001, known).warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("is hardly recovered") && said[0].contains("is 97.0%"), "{said:?}");
+        assert!(said[1].contains("by 97.5%: the model may have been trained too little, or"), "{said:?}");
+        let unknown = weighed(31, 0.004, 0.0001, Known::default()).warnings;
+        assert!(matches!(
+            &unknown[..],
+            [Warning::NoHeldOut(_), Warning::PoorFit { usual: Usual::Unknown, .. }]
+        ));
     }
 }

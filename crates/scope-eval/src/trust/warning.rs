@@ -20,8 +20,21 @@ const UNUSUAL_SIGMAS: f64 = 5.0;
 const WIDE_GAPS: f64 = 1.5;
 /// A recovery that misses its own sensors by more than this many times the held-out error does not fit them.
 const POOR_FIT: f64 = 5.0;
-/// The same in percent, where no held-out error is known.
+/// A recovery that misses its own sensors by more than this does not fit them, however large the held-out error is.
 const POOR_FIT_PERCENT: f64 = 50.0;
+/// Fields with a mean held-out error above this, in percent, are hardly recovered.
+const LARGE_ERROR_PERCENT: f64 = 50.0;
+
+/// What is known of a model's errors, beside a recovery that does not fit its measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usual {
+    /// They are far smaller: the measurements are to be doubted.
+    Better,
+    /// They are as large: the model is to be doubted.
+    Alike,
+    /// Nothing.
+    Unknown,
+}
 
 /// A reason for caution; prints as a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +91,17 @@ pub enum Warning {
         channel: &'static str,
         /// The relative L2 error at sensors, in percent.
         percent: f64,
+        /// How the model does on held-out records, where that is known.
+        usual: Usual,
+    },
+    /// Held-out errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
+    LargeErrors {
+        /// Under this condition.
+        condition: String,
+        /// "a" or "u", the worse of the two.
+        channel: &'static str,
+        /// Its mean error on held-out records, in percent.
+        percent: f64,
     },
     /// Sensors that share a pixel.
     Shared(usize),
@@ -122,9 +146,21 @@ impl fmt::Display for Warning {
             Warning::NoGeometry => f.write_str(
                 "the disk is not given, though training always knew it: name it with --geometry CX,CY,R",
             ),
-            Warning::PoorFit { channel, percent } => write!(
+            Warning::PoorFit { channel, percent, usual } => {
+                let model = match usual {
+                    Usual::Better => "",
+                    Usual::Alike | Usual::Unknown => "the model may have been trained too little, or ",
+                };
+                write!(
+                    f,
+                    "the recovery misses the measurements of {channel} by {percent:.1}%: {model}they may not obey this problem; do \
+                     not rely on it"
+                )
+            }
+            Warning::LargeErrors { condition, channel, percent } => write!(
                 f,
-                "the recovery misses the measurements of {channel} by {percent:.1}%: they may not obey this problem"
+                "{channel} is hardly recovered: the model's mean error on held-out records under {condition} is {percent:.1}%, where a \
+                 field of zeros has 100%; train it longer, or measure at more places"
             ),
             Warning::Shared(count) => {
                 write!(
@@ -164,6 +200,7 @@ pub(super) fn warnings(
     if trust.held_out_percent.is_none() {
         all.push(Warning::NoHeldOut(trust.task));
     }
+    all.extend(large_errors(trust));
     if pde == Pde::Cylinder && context.masks == context.measured {
         all.push(Warning::NoGeometry);
     }
@@ -228,10 +265,34 @@ fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -
 
 fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
     let percent = (*trust.misfit_percent.of(channel))?;
-    let held_out = trust.held_out_percent.and_then(|errors| match channel {
+    let held_out = held_out_error(trust, channel);
+    let limit = held_out.map_or(POOR_FIT_PERCENT, |error| (POOR_FIT * error).min(POOR_FIT_PERCENT));
+    let usual = match held_out {
+        Some(error) if percent > POOR_FIT * error => Usual::Better,
+        Some(_) => Usual::Alike,
+        None => Usual::Unknown,
+    };
+    (percent > limit).then(|| Warning::PoorFit { channel: channel.name(), percent, usual })
+}
+
+/// Of the worse channel.
+fn large_errors(trust: &Trust) -> Option<Warning> {
+    let condition = trust.nearest.as_ref()?.condition.clone();
+    let known =
+        Channel::BOTH.into_iter().filter_map(|channel| Some((channel, held_out_error(trust, channel)?)));
+    let (channel, percent) = known.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    (percent > LARGE_ERROR_PERCENT).then(|| Warning::LargeErrors {
+        condition,
+        channel: channel.name(),
+        percent,
+    })
+}
+
+/// The mean error of a channel on held-out records under the nearest condition.
+fn held_out_error(trust: &Trust, channel: Channel) -> Option<f64> {
+    let errors = trust.held_out_percent?;
+    match channel {
         Channel::A => errors.a,
         Channel::U => errors.u,
-    });
-    let limit = held_out.map_or(POOR_FIT_PERCENT, |error| POOR_FIT * error);
-    (percent > limit).then(|| Warning::PoorFit { channel: channel.name(), percent })
+    }
 }

@@ -8,7 +8,7 @@ use scope_data::{
 };
 use scope_eval::{
     bands::{LEVELS, OnTheSpot},
-    trust::{Trust, Warning, task_of},
+    trust::{Trust, Usual, Warning, task_of},
 };
 use scope_model::{About, Card, Fields, Reconstructor, bands::Bands};
 use scope_pde::Pde;
@@ -143,7 +143,10 @@ impl BandSource {
         match warning {
             _ if matches!(self.origin, Origin::None) => false,
             Warning::OutsideRange { .. } | Warning::NoGeometry | Warning::Task(_) => true,
-            Warning::PoorFit { .. } => matches!(self.origin, Origin::Card(_)),
+            // Bands of a model that never does better are as wide as that.
+            Warning::PoorFit { usual, .. } => {
+                *usual != Usual::Alike && matches!(self.origin, Origin::Card(_))
+            }
             _ => false,
         }
     }
