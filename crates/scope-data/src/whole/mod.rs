@@ -1,5 +1,6 @@
 //! Files and folders that appear whole or not at all.
 
+mod lock;
 mod staged;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
 };
 
 use crate::error::DataError;
+pub use lock::{Lock, NotLocked};
 pub use staged::StagedFolder;
 
 /// The most links that are followed to a file; systems allow about as many.

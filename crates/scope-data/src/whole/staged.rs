@@ -1,12 +1,11 @@
 //! Folders that appear whole or not at all.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use super::{name_of, parent_of, scratch_beside, sync_folder, write_synced};
+use super::{Lock, NotLocked, name_of, parent_of, scratch_beside, sync_folder, write_synced};
 use crate::error::DataError;
 
 /// The lock inside a folder under construction; only a folder that has one is ours to clear.
@@ -19,7 +18,7 @@ pub struct StagedFolder {
     destination: PathBuf,
     partial: PathBuf,
     /// Held locked while this process writes.
-    lock: Option<File>,
+    lock: Option<Lock>,
     finished: bool,
 }
 
@@ -39,10 +38,10 @@ impl StagedFolder {
             true => DataError::Irreplaceable { path: destination.to_owned(), source },
             false => DataError::Io { action: "create", path: partial.clone(), source },
         })?;
-        let lock_path = partial.join(LOCK);
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
-        let lock = lock.map_err(DataError::io("create", &lock_path))?;
-        lock.try_lock().map_err(|_| DataError::Busy(destination.to_owned()))?;
+        let lock = Lock::take(&partial.join(LOCK)).map_err(|why| match why {
+            NotLocked::Held(_) => DataError::Busy(destination.to_owned()),
+            NotLocked::Refused(error) => error,
+        })?;
         let staged = Self { destination: folder, partial, lock: Some(lock), finished: false };
         staged.clear()?;
         staged.require_replaceable(destination)?;

@@ -2,12 +2,11 @@
 
 use std::{
     ffi::OsStr,
-    fs::{self, File, OpenOptions},
-    io::{Read, Seek, Write},
+    fs,
     path::{Path, PathBuf},
 };
 
-use scope_data::DataError;
+use scope_data::{DataError, Lock, NotLocked};
 use scope_model::{RUN_CONFIG, RUN_WEIGHTS};
 
 use crate::error::TrainError;
@@ -56,8 +55,7 @@ pub struct RunFolder {
     path: PathBuf,
     /// Whether it was made for this run.
     made: bool,
-    /// Held locked; the system lets go of it even when the process is killed.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl RunFolder {
@@ -73,26 +71,13 @@ impl RunFolder {
         if !is_run() && holds_something(path)? {
             return Err(TrainError::Foreign(path.to_owned()));
         }
-        let lock_path = path.join(LOCK);
-        let mut lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&lock_path)
-            .map_err(TrainError::io("write", &lock_path))?;
-        if lock.try_lock().is_err() {
-            let mut pid = String::new();
-            let _ = lock.read_to_string(&mut pid);
-            return Err(TrainError::Busy { folder: path.to_owned(), pid: pid.trim().to_owned() });
-        }
+        let lock = Lock::take(&path.join(LOCK)).map_err(|why| match why {
+            NotLocked::Held(pid) => TrainError::Busy { folder: path.to_owned(), pid },
+            NotLocked::Refused(error) => error.into(),
+        })?;
         if !resume && is_run() {
             return Err(TrainError::Occupied(path.to_owned()));
         }
-        lock.set_len(0)
-            .and_then(|()| lock.rewind())
-            .and_then(|()| writeln!(lock, "{}", std::process::id()))
-            .map_err(TrainError::io("write", &lock_path))?;
         let folder = Self { path: path.to_owned(), made, _lock: lock };
         sweep(&folder.path)?;
         sweep(&folder.milestones())?;

@@ -76,6 +76,24 @@ fn destinations_are_checked_before_anything_is_measured() {
     assert!(root.path().join("new/uniform500.json").is_file() && root.path().join("new/copy.json").is_file());
 }
 
+/// The lock of another process is one that the test itself holds.
+#[test]
+fn two_evaluations_do_not_write_the_same_results_at_once() {
+    let root = trained("poisson");
+    let folder = root.path().join("results");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join(".uniform500.lock"), "4711\n").unwrap();
+    let other = std::fs::File::open(folder.join(".uniform500.lock")).unwrap();
+    other.lock().unwrap();
+    let evaluate = ["evaluate", "--run", "run", "--data", "test", "--device", "cpu", "--out", "results"];
+    let said = refused(root.path(), &evaluate, 1);
+    assert!(said.contains("another evaluation, process 4711: wait for it, or keep both"), "{said}");
+    succeed(root.path(), &[&evaluate[..], &["--protocol", "full-observation"]].concat());
+    drop(other);
+    succeed(root.path(), &evaluate);
+    assert!(folder.join("uniform500.json").is_file());
+}
+
 /// What is known of a run, whichever of the two sets it was evaluated on first.
 #[test]
 fn training_records_never_stand_in_for_held_out_ones() {

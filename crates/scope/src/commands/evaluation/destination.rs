@@ -6,6 +6,7 @@ use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
 use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
 
+use super::claim::Claim;
 use crate::{
     commands::Misuse,
     terminal::{note, notice, say},
@@ -38,8 +39,9 @@ impl Destination {
         self.json.clone().filter(|_| !self.is_standard_output())
     }
 
-    /// Refuses what could not be written, before anything is measured, and what would replace better results.
-    pub(super) fn require(&self, now: &Identity) -> anyhow::Result<()> {
+    /// Claims the place of the results, if they have one, before anything is measured. Refuses what could not be written, what
+    /// another evaluation is about to write, and what would replace better results.
+    pub(super) fn claim(&self, now: &Identity) -> anyhow::Result<Option<Claim>> {
         anyhow::ensure!(
             self.figures == 0 || self.folder.is_some(),
             Misuse::of("--figures needs a folder: name one with --out")
@@ -54,7 +56,10 @@ impl Destination {
         if self.figures > 0 {
             self.folder.as_ref().map_or(Ok(()), |folder| require_writable_folder(&folder.join("figures")))?;
         }
-        self.spare_better(now)
+        let place = self.folder.as_ref().zip(self.results());
+        let claim = place.map(|(folder, results)| Claim::take(folder, &results)).transpose()?;
+        self.spare_better(now)?;
+        Ok(claim)
     }
 
     /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in the place
@@ -88,8 +93,7 @@ impl Destination {
     /// Writes the results, which took long to measure, and then the copy of their summaries. Returns what was written.
     pub(super) fn write(&self, record: &Record) -> anyhow::Result<Vec<String>> {
         let mut written = Vec::new();
-        if let (Some(folder), Some(path)) = (&self.folder, self.results()) {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        if let Some(path) = self.results() {
             record.write(&path)?;
             written.push(format!("wrote {} and the errors of each record beside it", path.display()));
         }

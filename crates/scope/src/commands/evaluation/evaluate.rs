@@ -167,7 +167,7 @@ impl EvaluateCommand {
         );
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
-        destination.require(&identity)?;
+        let _claim = destination.claim(&identity)?;
         let progress = Progress::new("evaluating", records * conditions.len());
         let mut record = Record::new(identity);
         for (k, condition) in conditions.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! `scope evaluate`, `scope compare` and `scope report`.
 
+mod claim;
 mod compare;
 mod destination;
 mod evaluate;
