@@ -223,6 +223,11 @@ fn the_doctor_says_what_is_there() {
     let json: serde_json::Value = serde_json::from_str(&succeed(root.path(), &["doctor", "--json"])).unwrap();
     assert!(json["threads"].as_u64().unwrap() >= 1);
     assert!(json["card"].is_null() != json["without_card"].is_null());
+    if cfg!(target_os = "linux") {
+        assert!(text.contains("memory: "), "{text}");
+        let memory = |name: &str| json["memory"][name].as_f64().unwrap();
+        assert!(memory("available_gib") > 0.0 && memory("available_gib") <= memory("total_gib"));
+    }
     if json["card"].is_null() {
         let said = refused(root.path(), &["doctor", "--selftest"], 1);
         assert!(said.contains("no card can be used") && !said.contains("--device"), "{said}");

@@ -1,5 +1,7 @@
 //! `scope doctor`: what this machine has, and whether a card computes what the processor computes.
 
+mod memory;
+
 use std::collections::BTreeMap;
 
 use anyhow::{anyhow, bail};
@@ -11,6 +13,7 @@ use serde::Serialize;
 
 use super::{Misuse, Outcome, made_up};
 use crate::terminal::{complain_of, print_json, say};
+use memory::Memory;
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -42,6 +45,8 @@ struct Findings {
     version: &'static str,
     instructions: String,
     threads: usize,
+    /// Main memory, where the system tells of it.
+    memory: Option<Memory>,
     card: Option<Card>,
     /// Why there is no card, and what to do.
     without_card: Option<String>,
@@ -79,6 +84,7 @@ impl Doctor {
             version: env!("CARGO_PKG_VERSION"),
             instructions: format!("{:?}", processor.isa()),
             threads: processor.threads(),
+            memory: Memory::of_this_machine(),
             card: None,
             without_card: opened.as_ref().err().map(ToString::to_string),
             checks: Vec::new(),
@@ -173,6 +179,9 @@ impl Findings {
     fn print(&self, checked: bool) {
         say(&format!("scope {}", self.version));
         say(&format!("processor: {} threads, {} kernels", self.threads, self.instructions));
+        if let Some(Memory { total_gib, available_gib }) = self.memory {
+            say(&format!("memory: {total_gib:.1} GiB, {available_gib:.1} GiB available"));
+        }
         if let Some(card) = &self.card {
             let Card { name, capability, memory_gib, free_gib, .. } = card;
             say(&format!(
