@@ -273,7 +273,10 @@ fn strange_files_are_refused_with_the_reason() {
         tensors[0].1 = Dtype::I16;
         tensors[0].3.truncate(128);
     });
-    assert!(bare.contains("\"cond.bias\" holds I16 without a scale in F32 or BF16 for each of its rows"), "{bare}");
+    assert!(
+        bare.contains("\"cond.bias\" holds I16 without a scale in F32 or BF16 for each of its rows"),
+        "{bare}"
+    );
     assert!(nan.contains("\"cond.bias\" has NaN at element 1"), "{nan}");
 }
 
