@@ -43,42 +43,54 @@ fn array(path: &Path) -> Vec<f32> {
     MappedArray::open(path).unwrap().as_f32().unwrap().to_vec()
 }
 
+/// The shares of a channel's pixels that lie within its 68% and 95% bands, in one of the recovered problems.
+fn shares(out: &Path, problem: usize, channel: &str, truth: &[f64]) -> [f64; 2] {
+    let own = |name: &str| {
+        array(&out.join(format!("{channel}{name}.npy")))[problem * truth.len()..][..truth.len()].to_vec()
+    };
+    let field = own("");
+    ["_band68", "_band95"].map(|band| {
+        let widths = own(band);
+        let inside = |p: &usize| (f64::from(field[*p]) - truth[*p]).abs() <= f64::from(widths[*p]);
+        (0..truth.len()).filter(inside).count() as f64 / truth.len() as f64
+    })
+}
+
 /// The model that is shipped, on fresh records: bands for sensors like those of the protocol and between them, none beyond.
 #[test]
 fn the_shipped_model_states_bands_that_hold() {
     let root = tempfile::tempdir().unwrap();
-    let (here, size) = (root.path(), 128);
-    let record = fresh(size, 0);
-    let mut table = String::from("problem,i,j,channel,value\n");
+    let (here, size, records) = (root.path(), 128, 6);
     let conditions = ["inverse/uniform/500", "forward/uniform/700", "joint/grid/1024", "inverse/uniform/200"];
-    for condition in conditions {
-        table.push_str(&measurements(condition, &record, size, condition));
-    }
-    fs::write(here.join("sensors.csv"), table).unwrap();
-    let problems = recovered(here, "poisson", "out", &[]);
-    let named = |name: &str| array(&here.join("out").join(name));
-    let shape = MappedArray::open(&here.join("out/a_band95.npy")).unwrap().header().shape.clone();
-    assert_eq!(shape, [4, size, size]);
-    for (k, like) in ["inverse/uniform", "forward/uniform", "joint/grid"].iter().enumerate() {
-        let bands = &problems[k]["bands"];
-        assert!(bands["measured_on"].as_str().unwrap().ends_with(&format!("as in {like}")), "{bands}");
-        for (channel, truth) in [("a", &record.a), ("u", &record.u)] {
-            let each = size * size;
-            let field = &named(&format!("{channel}.npy"))[k * each..][..each];
-            // One field: shares of a vary by a few points from record to record, those of u by a dozen.
-            for (level, least, most) in [("68", 0.4, 0.9), ("95", 0.8, 1.0)] {
-                let widths = &named(&format!("{channel}_band{level}.npy"))[k * each..][..each];
-                let inside = |p: &usize| (f64::from(field[*p]) - truth[*p]).abs() <= f64::from(widths[*p]);
-                let share = (0..each).filter(inside).count() as f64 / each as f64;
-                assert!((least..=most).contains(&share), "{like} {channel} {level}: {share}");
+    let likes = ["inverse/uniform", "forward/uniform", "joint/grid"];
+    // Means over records: for one field the shares of u differ by a dozen points.
+    let mut means = [[[0.0; 2]; 2]; 3];
+    for index in 0..records {
+        let record = fresh(size, index);
+        let mut table = String::from("problem,i,j,channel,value\n");
+        conditions.iter().for_each(|c| table.push_str(&measurements(c, &record, size, c)));
+        fs::write(here.join("sensors.csv"), table).unwrap();
+        let out = format!("out-{index}");
+        let problems = recovered(here, "poisson", &out, &[]);
+        for (k, like) in likes.iter().enumerate() {
+            let bands = &problems[k]["bands"];
+            assert!(bands["measured_on"].as_str().unwrap().ends_with(&format!("as in {like}")), "{bands}");
+            for (mean, (channel, truth)) in means[k].iter_mut().zip([("a", &record.a), ("u", &record.u)]) {
+                let shares = shares(&here.join(&out), k, channel, truth);
+                mean.iter_mut().zip(shares).for_each(|(mean, share)| *mean += share / records as f64);
             }
         }
+        assert!(problems[1]["bands"]["measured_on"].as_str().unwrap().contains("500 and 1,024 sensors"));
+        let without = problems[3]["without_bands"].as_str().unwrap();
+        assert!(without.contains("measured for 500 to 16384 sensors of a field, not for 200"), "{without}");
+        assert!(without.contains("--calibrate 200"), "{without}");
+        let widths = array(&here.join(&out).join("a_band68.npy"));
+        assert_eq!(widths.len(), 4 * size * size);
+        assert!(widths[3 * size * size..].iter().all(|width| width.is_nan()));
     }
-    assert!(problems[1]["bands"]["measured_on"].as_str().unwrap().contains("500 and 1,024 sensors"));
-    let without = problems[3]["without_bands"].as_str().unwrap();
-    assert!(without.contains("measured for 500 to 16384 sensors of a field, not for 200"), "{without}");
-    assert!(without.contains("--calibrate 200"), "{without}");
-    assert!(named("a_band68.npy")[3 * size * size..].iter().all(|width| width.is_nan()));
+    for [narrow, wide] in means.as_flattened() {
+        assert!((0.55..0.8).contains(narrow) && (0.88..1.0).contains(wide), "{means:?}");
+    }
 }
 
 /// A folder with an untrained model and measurements of u.
