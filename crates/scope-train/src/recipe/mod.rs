@@ -36,7 +36,7 @@ pub struct Recipe {
     pub peak_rate: f64,
     /// The learning rate at both ends.
     pub floor_rate: f64,
-    /// Epochs of warm-up; never more than 5% of a stage.
+    /// Epochs of warm-up in each stage; a shortened stage keeps their share of its own epochs.
     pub warmup_epochs: f64,
     /// Of weights of rank two and more, without positions.
     pub weight_decay: f64,

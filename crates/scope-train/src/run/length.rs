@@ -3,9 +3,6 @@
 use super::config::{Length, Stage};
 use crate::{error::TrainError, recipe::Recipe};
 
-/// A warm-up takes at most this share of its stage.
-const WARMUP_SHARE: f64 = 0.05;
-
 /// The stages of a run: each has its recipe's share of the whole length. `seconds` are the measured seconds a
 /// draw of each stage takes, wanted only for a length in minutes.
 pub fn stages(
@@ -39,10 +36,17 @@ pub fn stages(
     }
     let stage = |(name, stage): &(&'static str, crate::recipe::StageRecipe)| {
         let draws = ((total * stage.epochs / all / batch as f64).round() as u64).max(1) * batch;
-        let warmup = (recipe.warmup_epochs * records as f64).min(WARMUP_SHARE * draws as f64) as u64;
+        let warmup = warmup(recipe, stage, draws, records);
         Stage { name: (*name).to_owned(), draws, warmup, objective: stage.objective }
     };
     Ok(names.iter().map(stage).collect())
+}
+
+/// The draws of a stage's warm-up: the recipe's epochs of it. A stage shortened below its own epochs keeps the share that the
+/// warm-up has of them; one that was lengthened keeps the epochs.
+fn warmup(recipe: &Recipe, stage: &crate::recipe::StageRecipe, draws: u64, records: usize) -> u64 {
+    let share = (recipe.warmup_epochs / stage.epochs).min(1.0);
+    (recipe.warmup_epochs * records as f64).min(share * draws as f64).round() as u64
 }
 
 #[cfg(test)]
@@ -55,7 +59,31 @@ mod tests {
         let made = stages(&recipe, &recipe.stages(), Length::Epochs(500.0), 50_000, &[]).unwrap();
         let draws: Vec<u64> = made.iter().map(|stage| stage.draws).collect();
         assert_eq!(draws, [500_000, 25_000_000]);
-        assert_eq!(made.iter().map(|stage| stage.warmup).collect::<Vec<_>>(), [25_000, 250_000]);
+        // Five epochs in each stage.
+        assert_eq!(warmups(&made), [250_000, 250_000]);
+    }
+
+    fn warmups(stages: &[Stage]) -> Vec<u64> {
+        stages.iter().map(|stage| stage.warmup).collect()
+    }
+
+    #[test]
+    fn a_shortened_stage_keeps_its_share_of_warmup() {
+        let made = |name: &str, settings: &[&str], length: Length| {
+            let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+            let recipe = Recipe::resolve(name, &settings).unwrap();
+            warmups(&stages(&recipe, &recipe.stages(), length, 50_000, &[]).unwrap())
+        };
+        // 64,000 and 3,200,000 draws: still half of the first stage and a hundredth of the second.
+        assert_eq!(made("full", &[], Length::Epochs(64.0)), [32_000, 32_000]);
+        assert_eq!(made("fo", &[], Length::Draws(1_600_000)), [16_000]);
+        assert_eq!(made("operator", &[], Length::Draws(1_000_000)), [50_000]);
+        // Twice the length: the same epochs.
+        assert_eq!(made("fo", &[], Length::Epochs(1000.0)), [250_000]);
+        // What the recipe says otherwise counts, up to the whole stage.
+        assert_eq!(made("fo", &["warmup_epochs=20"], Length::Draws(1_600_000)), [64_000]);
+        assert_eq!(made("fo", &["main.epochs=1"], Length::Draws(32_000)), [32_000]);
+        assert_eq!(made("fo", &["warmup_epochs=0"], Length::Draws(32_000)), [0]);
     }
 
     #[test]
