@@ -30,7 +30,7 @@ pub use cuda::{Cuda, Graph};
 pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
-pub use flat::{AdamW, Capped, Moments, Pace, Update};
+pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, Pace, Update};
 pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, Selection, Table};

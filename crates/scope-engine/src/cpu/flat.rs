@@ -6,29 +6,32 @@ use super::{
     Cpu, Shared,
     elementwise::PIECE,
     lanes::{Kernel, Lanes, Real, load_some, store_some},
+    muon::{MuonStep, Number},
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{AdamW, CAP_MARGIN, Capped, Moments, Pace, Slot, Update},
+    flat::{AdamW, CAP_MARGIN, Capped, Moments, Optimizer, Pace, Slot, Update},
     params::{Gradients, Layout, Params},
     tensor::Tensor,
 };
 
-/// The Euclidean norm of a range, summed in double precision over fixed pieces.
+/// The Euclidean norm of a range.
 pub(crate) fn norm(cpu: &Cpu, flat: &Tensor, range: Range<usize>) -> f64 {
-    fn typed<R: Real>(cpu: &Cpu, values: &[R]) -> f64 {
-        let mut sums = vec![0.0_f64; values.len().div_ceil(PIECE)];
-        cpu.for_pieces(&mut sums, 1, |piece, sum| {
-            let values = &values[piece * PIECE..((piece + 1) * PIECE).min(values.len())];
-            sum[0] = cpu.run(SumOfSquares { values });
-        });
-        sums.iter().sum::<f64>().sqrt()
-    }
     match flat.dtype() {
-        Dtype::F64 => typed::<f64>(cpu, &flat.cpu()[range]),
-        _ => typed::<f32>(cpu, &flat.cpu()[range]),
+        Dtype::F64 => length::<f64>(cpu, &flat.cpu()[range]),
+        _ => length::<f32>(cpu, &flat.cpu()[range]),
     }
+}
+
+/// The Euclidean norm of some numbers, summed in double precision over fixed pieces.
+pub(super) fn length<R: Real>(cpu: &Cpu, values: &[R]) -> f64 {
+    let mut sums = vec![0.0_f64; values.len().div_ceil(PIECE)];
+    cpu.for_pieces(&mut sums, 1, |piece, sum| {
+        let values = &values[piece * PIECE..((piece + 1) * PIECE).min(values.len())];
+        sum[0] = cpu.run(SumOfSquares { values });
+    });
+    sums.iter().sum::<f64>().sqrt()
 }
 
 struct SumOfSquares<'a, R> {
@@ -111,16 +114,12 @@ impl Kernel<f32> for AddSum<'_> {
     }
 }
 
-/// Pieces of the parameters under some paths, with whether they decay.
-fn pieces(layout: &Layout, paths: &[&str]) -> Vec<(Range<usize>, bool)> {
-    let ranges: Vec<Range<usize>> = paths.iter().map(|path| layout.range(path)).collect();
-    let chosen = |range: &Range<usize>| {
-        ranges.iter().any(|chosen| chosen.start <= range.start && range.end <= chosen.end)
-    };
+/// Pieces of the parameters under some paths, with whether they decay; hidden matrices are left out if another optimizer has
+/// them.
+fn pieces(layout: &Layout, paths: &[&str], without_hidden: bool) -> Vec<(Range<usize>, bool)> {
     layout
-        .params()
-        .iter()
-        .filter(|param| chosen(&param.range))
+        .chosen(paths)
+        .filter(|param| !(without_hidden && param.hidden > 0))
         .flat_map(|param| param.moving().map(|range| (range, param.decay)))
         .flat_map(|(Range { start, end }, decays)| {
             (start..end).step_by(PIECE).map(move |at| (at..(at + PIECE).min(end), decays))
@@ -128,40 +127,62 @@ fn pieces(layout: &Layout, paths: &[&str]) -> Vec<(Range<usize>, bool)> {
         .collect()
 }
 
-/// One step of AdamW on f32 parameters; the gradients' norm before clipping.
-pub(crate) fn adamw(
+/// One step of an optimizer; the gradients' norm before clipping.
+pub(crate) fn step(
     cpu: &Cpu,
-    settings: &AdamW,
+    optimizer: &Optimizer,
     params: &mut Params,
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
 ) -> Result<Tensor, EngineError> {
-    if params.dtype() != Dtype::F32 {
-        let (operation, what) = ("AdamW", "the parameters");
-        return Err(EngineError::Kind { operation, what, expected: Dtype::F32, got: params.dtype() });
-    }
-    let pieces = pieces(params.layout(), update.paths);
     let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
     let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
     if !length.is_finite() {
         return Ok(measured);
     }
     let factor = (update.longest / (length + 1e-6)).min(1.0);
-    let rule = Rule::new(settings, update.pace, factor);
-    let g = gradients.flat().cpu::<f32>();
-    let m = Shared(moments.first.own_cpu_mut::<f32>()?.as_mut_ptr());
-    let v = Shared(moments.second.own_cpu_mut::<f32>()?.as_mut_ptr());
-    let p = Shared(params.cpu_mut::<f32>()?.as_mut_ptr());
+    match params.dtype() {
+        Dtype::F64 => step_in::<f64>(cpu, optimizer, params, gradients, moments, update, factor)?,
+        _ => step_in::<f32>(cpu, optimizer, params, gradients, moments, update, factor)?,
+    }
+    Ok(measured)
+}
+
+fn step_in<R: Number>(
+    cpu: &Cpu,
+    optimizer: &Optimizer,
+    params: &mut Params,
+    gradients: &Gradients,
+    moments: &mut Moments,
+    update: Update<'_>,
+    factor: f64,
+) -> Result<(), EngineError> {
+    let matrices = params.layout().hidden_matrices(update.paths);
+    let pieces = pieces(params.layout(), update.paths, optimizer.muon.is_some());
+    let g = gradients.flat().cpu::<R>();
+    let first = moments.first.own_cpu_mut::<R>()?;
+    let second = moments.second.own_cpu_mut::<R>()?;
+    let values = params.cpu_mut::<R>()?;
+    let rule = Rule::new(&optimizer.adamw, update.pace, factor);
+    let (m, v, p) = (Shared(first.as_mut_ptr()), Shared(second.as_mut_ptr()), Shared(values.as_mut_ptr()));
     cpu.for_each(pieces.len(), |task| {
         let (range, decays) = pieces[task].clone();
         // SAFETY: pieces are disjoint ranges of buffers of one length.
-        let cut = |buffer: Shared<f32>| unsafe {
+        let cut = |buffer: Shared<R>| unsafe {
             std::slice::from_raw_parts_mut(buffer.get().add(range.start), range.len())
         };
         cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], rule, decays });
     });
-    Ok(measured)
+    if let Some(settings) = &optimizer.muon {
+        let step = MuonStep::new(settings, optimizer.adamw.decay, update.pace, factor);
+        for matrix in matrices {
+            let range = matrix.start..matrix.start + matrix.rows * matrix.columns;
+            let slices = (&mut values[range.clone()], &mut first[range.clone()], &g[range]);
+            step.apply(cpu, [matrix.rows, matrix.columns], slices);
+        }
+    }
+    Ok(())
 }
 
 /// The numbers of one step.
@@ -194,20 +215,20 @@ impl Rule {
     }
 }
 
-struct AdamPiece<'a> {
-    p: &'a mut [f32],
-    m: &'a mut [f32],
-    v: &'a mut [f32],
-    g: &'a [f32],
+struct AdamPiece<'a, R> {
+    p: &'a mut [R],
+    m: &'a mut [R],
+    v: &'a mut [R],
+    g: &'a [R],
     rule: Rule,
     decays: bool,
 }
 
-impl Kernel<f32> for AdamPiece<'_> {
+impl<R: Real> Kernel<R> for AdamPiece<'_, R> {
     type Output = ();
     #[inline(always)]
-    fn run<V: Lanes<Real = f32>>(self) {
-        let constant = |x: f64| V::splat(x as f32);
+    fn run<V: Lanes<Real = R>>(self) {
+        let constant = |x: f64| V::splat(R::of(x));
         let Rule { betas: [b1, b2], epsilon, factor, shrink, pace, root } = self.rule;
         let shrink = constant(if self.decays { shrink } else { 1.0 });
         for start in (0..self.p.len()).step_by(V::COUNT) {

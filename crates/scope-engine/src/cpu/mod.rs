@@ -35,6 +35,7 @@ pub(crate) mod losses;
 pub(crate) mod map_axis;
 mod memory;
 pub(crate) mod mix_modes;
+mod muon;
 mod pool;
 mod produce;
 pub(crate) mod slices;

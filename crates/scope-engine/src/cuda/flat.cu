@@ -72,8 +72,6 @@ extern "C" __global__ void void_unless_zero(float* gradient, const float* loss) 
     if (threadIdx.x == 0 && *loss != 0.f) *gradient = __uint_as_float(0x7fc00000u);
 }
 
-__device__ __forceinline__ bool finite(float x) { return fabsf(x) <= 3.402823466e38f; }
-
 // One step of AdamW, and the bf16 copy of the parameters. pace = [rate, 1 - b1^t, 1 - b2^t, momentum]; marks[i] says of
 // numbers 64 i .. 64 i + 63 whether they are left alone (0), trained (1), or trained with decay (2). Nothing happens if
 // the norm is not finite.

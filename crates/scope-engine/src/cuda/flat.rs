@@ -3,11 +3,12 @@
 use super::{
     Cuda,
     kernels::{Arg, FLAT, Grid},
+    muon,
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{AdamW, CAP_MARGIN, Capped, Moments, Pace, Update},
+    flat::{CAP_MARGIN, Capped, Moments, Optimizer, Pace, Update},
     params::{Gradients, Params},
     tensor::Tensor,
 };
@@ -100,10 +101,10 @@ pub(crate) fn void_unless_zero(
     cuda.launch(FLAT, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
 }
 
-/// One step of AdamW on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
-pub(crate) fn adamw(
+/// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
+pub(crate) fn step(
     cuda: &Cuda,
-    settings: &AdamW,
+    optimizer: &Optimizer,
     params: &mut Params,
     gradients: &Gradients,
     moments: &mut Moments,
@@ -111,7 +112,8 @@ pub(crate) fn adamw(
 ) -> Result<Tensor, EngineError> {
     let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();
-    let marks = params.marks(update.paths)?;
+    let settings = &optimizer.adamw;
+    let marks = params.marks(update.paths, optimizer.muon.is_some())?;
     let arguments = [
         params.flat().into(),
         params.halves().into(),
@@ -129,6 +131,9 @@ pub(crate) fn adamw(
         (update.longest as f32).into(),
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
+    if let Some(muon) = &optimizer.muon {
+        muon::step(cuda, (muon, settings.decay), params, gradients, moments, update, &norm)?;
+    }
     Ok(norm)
 }
 

@@ -33,6 +33,22 @@ pub(super) enum Kind {
     Along(usize),
     /// The same with the matrix transposed, A \[k, m\], and its rows filled up.
     AlongTurned(usize),
+    /// So many products of two matrices each: out\[t\] \[m, n\] = A\[t\] \[m, k\] x\[t\] \[k, n\].
+    Pairs(usize),
+    /// The same with the second transposed: out\[t\] \[m, n\] = A\[t\] \[m, k\] x\[t\] \[n, k\]^T.
+    PairsTurned(usize),
+}
+
+impl Kind {
+    /// How many products it is.
+    fn times(self) -> usize {
+        match self {
+            Kind::Forward | Kind::Input | Kind::Weight => 1,
+            Kind::Along(times) | Kind::AlongTurned(times) | Kind::Pairs(times) | Kind::PairsTurned(times) => {
+                times
+            }
+        }
+    }
 }
 
 /// Everything an algorithm is chosen by.
@@ -187,13 +203,12 @@ impl Plan {
         let product =
             lt::create_matmul_desc(compute, sys::cudaDataType::CUDA_R_32F).map_err(failed("a product"))?;
         // A matrix that is added again and again makes a batch of products, one for each time.
-        let (rows, times) = match kind {
-            Kind::Along(times) | Kind::AlongTurned(times) => (m, times),
-            _ if shape.period > 0 => (shape.period, m / shape.period),
-            _ => (m, 1),
-        };
+        let (rows, times) =
+            if shape.period > 0 { (shape.period, m / shape.period) } else { (m, kind.times()) };
         let along = matches!(kind, Kind::Along(_) | Kind::AlongTurned(_));
+        let pairs = matches!(kind, Kind::Pairs(_) | Kind::PairsTurned(_));
         let turned = matches!(kind, Kind::Weight | Kind::AlongTurned(_));
+        let by_columns = matches!(kind, Kind::Forward | Kind::PairsTurned(_));
         let layout = |dtype, [height, width]: [usize; 2], stride: usize| {
             // Of products along an axis only the matrix stays where it is, and has longer rows.
             let step = if along && stride == 0 { height.next_multiple_of(8) } else { height };
@@ -202,19 +217,19 @@ impl Plan {
             batch(layout, times, stride)?;
             Ok::<_, EngineError>(layout)
         };
-        let first = if kind == Kind::Forward { [k, n] } else { [n, k] };
+        let first = if by_columns { [k, n] } else { [n, k] };
         let second = if turned { [rows, k] } else { [k, rows] };
         // SAFETY: all zeros is a value; it is replaced before use.
         let algorithm = unsafe { std::mem::zeroed() };
         let plan = Self {
             product,
-            first: layout(input, first, if along { k * n } else { 0 })?,
+            first: layout(input, first, if along || pairs { k * n } else { 0 })?,
             second: layout(input, second, if along { 0 } else { rows * k })?,
-            added: layout(out, [n, rows], if times > 1 && !along { 0 } else { rows * n })?,
+            added: layout(out, [n, rows], if shape.period > 0 { 0 } else { rows * n })?,
             out: layout(out, [n, rows], rows * n)?,
             algorithm,
         };
-        set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, i32::from(kind == Kind::Forward))?;
+        set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, i32::from(by_columns))?;
         set(product, Attribute::CUBLASLT_MATMUL_DESC_TRANSB, i32::from(turned))?;
         if shape.bias {
             let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS;
@@ -283,6 +298,16 @@ impl Plan {
 impl Cuda {
     /// Runs a product.
     pub(super) fn product(&self, shape: Shape, operands: Operands) -> Result<(), EngineError> {
+        self.product_scaled(shape, operands, [1.0; 2])
+    }
+
+    /// Runs a product, with factors of the product itself and of the matrix that is added.
+    pub(super) fn product_scaled(
+        &self,
+        shape: Shape,
+        operands: Operands,
+        factors: [f32; 2],
+    ) -> Result<(), EngineError> {
         self.bind()?;
         let mut plans = locked(&self.0.products.plans);
         let Plans { made, kept } = &mut *plans;
@@ -290,7 +315,7 @@ impl Cuda {
             Entry::Occupied(plan) => plan.into_mut(),
             Entry::Vacant(place) => place.insert(self.plan(shape, operands, kept)?),
         };
-        self.run(plan, &plan.algorithm, shape, operands)
+        self.run(plan, &plan.algorithm, shape, operands, factors)
     }
 
     fn run(
@@ -299,12 +324,13 @@ impl Cuda {
         algorithm: &sys::cublasLtMatmulAlgo_t,
         shape: Shape,
         operands: Operands,
+        [alpha, added]: [f32; 2],
     ) -> Result<(), EngineError> {
         if shape.bias {
             let pointer = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
             set(plan.product, pointer, operands.bias)?;
         }
-        let (alpha, beta) = (1.0_f32, if shape.add { 1.0_f32 } else { 0.0 });
+        let beta = if shape.add { added } else { 0.0 };
         let add = if shape.add { operands.add } else { operands.out };
         let products = &self.0.products;
         // SAFETY: operands are addresses of live matrices of the plan's sizes; scalars are read before it returns.
@@ -359,15 +385,11 @@ impl Cuda {
             return first.ok_or_else(|| no_algorithm(shape));
         }
         // Sums must not be added to twice, so the trials write elsewhere.
-        let times = match shape.kind {
-            Kind::Along(times) | Kind::AlongTurned(times) => times,
-            Kind::Forward | Kind::Input | Kind::Weight => 1,
-        };
-        let scratch = self.memory(times * shape.m * shape.n * shape.out.size())?;
+        let scratch = self.memory(shape.kind.times() * shape.m * shape.n * shape.out.size())?;
         let operands = Operands { out: scratch.address(), ..operands };
         let mut best = None;
         for algorithm in plan.suggestions(self.0.products.handle)? {
-            let trial = || self.run(plan, &algorithm, shape, operands);
+            let trial = || self.run(plan, &algorithm, shape, operands, [1.0; 2]);
             if trial().is_err() {
                 continue;
             }

@@ -35,8 +35,8 @@ fn product(
         return cuda.product(shape, Operands { left, right, bias, add: out, out });
     }
     let (left_steps, right_steps) = match which {
-        Kind::Forward => ([k, 1], [k, 1]),
-        Kind::Input => ([k, 1], [1, n]),
+        Kind::Forward | Kind::PairsTurned(_) => ([k, 1], [k, 1]),
+        Kind::Input | Kind::Pairs(_) => ([k, 1], [1, n]),
         Kind::Weight => ([1, m], [1, n]),
         Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
         Kind::AlongTurned(_) => ([1, m.next_multiple_of(8)], [1, n]),

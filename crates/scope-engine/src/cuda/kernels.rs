@@ -51,6 +51,7 @@ pub(super) const LINEAR: Source = Source { name: "linear", parts: &[PRELUDE, inc
 pub(super) const LOSSES: Source = Source { name: "losses", parts: &[PRELUDE, include_str!("losses.cu")] };
 pub(super) const MIX_MODES: Source =
     Source { name: "mix_modes", parts: &[PRELUDE, include_str!("mix_modes.cu")] };
+pub(super) const MUON: Source = Source { name: "muon", parts: &[PRELUDE, include_str!("muon.cu")] };
 pub(super) const OPERATORS: Source =
     Source { name: "operators", parts: &[PRELUDE, include_str!("operators.cu")] };
 pub(super) const SLICES: Source = Source { name: "slices", parts: &[PRELUDE, include_str!("slices.cu")] };

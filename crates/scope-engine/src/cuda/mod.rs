@@ -34,6 +34,7 @@ pub(crate) mod losses;
 pub(crate) mod map_axis;
 mod memory;
 pub(crate) mod mix_modes;
+pub(crate) mod muon;
 pub(crate) mod operators;
 pub(crate) mod slices;
 pub(crate) mod slices_fused;

@@ -21,6 +21,8 @@ __device__ __forceinline__ float load(const bf16* p) { return __uint_as_float((u
 __device__ __forceinline__ void store(float* p, float x) { *p = x; }
 __device__ __forceinline__ void store(bf16* p, float x) { p->bits = (u16)(pack(x, 0.f) & 0xffffu); }
 
+__device__ __forceinline__ bool finite(float x) { return fabsf(x) <= 3.402823466e38f; }
+
 // i / n, in 32 bits where that is enough: 64 take many times as long.
 __device__ __forceinline__ long long quotient(long long i, int n) {
     return i >> 32 ? i / n : (long long)((u32)i / (u32)n);

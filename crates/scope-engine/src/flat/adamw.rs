@@ -1,10 +1,9 @@
 //! AdamW with clipping, over all parameters at once.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
+use super::Optimizer;
 use crate::{
-    cpu,
     device::Device,
+    dtype::Dtype,
     error::EngineError,
     params::{Gradients, Params},
     tensor::Tensor,
@@ -30,17 +29,20 @@ impl Default for AdamW {
 /// The running moments of all parameters.
 #[derive(Debug)]
 pub struct Moments {
-    /// Of gradients, flat like the parameters.
+    /// Of gradients, flat like the parameters; of hidden matrices under Muon, their momentum.
     pub first: Tensor,
-    /// Of squared gradients.
+    /// Of squared gradients; zero for hidden matrices under Muon.
     pub second: Tensor,
 }
 
 impl Moments {
     /// Before the first step.
     pub fn zeros(params: &Params) -> Result<Self, EngineError> {
-        let zeros = vec![0.0_f32; params.layout().len()];
-        let fresh = || Tensor::from_slice(params.device(), &[zeros.len()], &zeros);
+        let (device, length) = (params.device(), params.layout().len());
+        let fresh = || match params.dtype() {
+            Dtype::F64 => Tensor::from_slice(device, &[length], &vec![0.0_f64; length]),
+            _ => Tensor::from_slice(device, &[length], &vec![0.0_f32; length]),
+        };
         Ok(Self { first: fresh()?, second: fresh()? })
     }
 }
@@ -104,13 +106,7 @@ pub struct Update<'a> {
 }
 
 impl AdamW {
-    /// One step, with t its number and c = min(1, longest / (|g| + 1e-6)):
-    ///
-    /// g *= c; p *= 1 - rate decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
-    /// p -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
-    ///
-    /// Gives back |g| before it is shortened, \[1\]. If that is not finite, nothing else happens: the state stays
-    /// as it was.
+    /// One step of all parameters, as [`Optimizer::step`] takes it without Muon.
     pub fn step(
         &self,
         params: &mut Params,
@@ -118,14 +114,6 @@ impl AdamW {
         moments: &mut Moments,
         update: Update<'_>,
     ) -> Result<Tensor, EngineError> {
-        let (expected, got) = (params.layout().len(), gradients.layout().len());
-        if expected != got {
-            return Err(EngineError::Layout { expected, got });
-        }
-        match params.device().clone() {
-            Device::Cpu(cpu) => cpu::flat::adamw(&cpu, self, params, gradients, moments, update),
-            #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda::flat::adamw(&cuda, self, params, gradients, moments, update),
-        }
+        Optimizer::from(*self).step(params, gradients, moments, update)
     }
 }

@@ -6,9 +6,13 @@
 mod adamw;
 mod average;
 mod capped;
+pub(crate) mod muon;
+mod optimizer;
 
 pub use adamw::{AdamW, Moments, Pace, Update};
 pub use capped::Capped;
+pub use muon::Muon;
+pub use optimizer::Optimizer;
 
 pub(crate) use adamw::Slot;
 pub(crate) use capped::MARGIN as CAP_MARGIN;

@@ -40,8 +40,12 @@ impl Gradients {
         })
     }
 
-    /// Gradients that are known, in f32.
-    pub fn from_flat(params: &Params, values: &[f32]) -> Result<Self, EngineError> {
+    /// Gradients that are known, in the parameters' own kind.
+    pub fn from_flat<T: Element>(params: &Params, values: &[T]) -> Result<Self, EngineError> {
+        if T::DTYPE != params.dtype() {
+            let (operation, what) = ("gradients", "the flat buffer");
+            return Err(EngineError::Kind { operation, what, expected: params.dtype(), got: T::DTYPE });
+        }
         let layout = params.layout().clone();
         if values.len() != layout.len() {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });

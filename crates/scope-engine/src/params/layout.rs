@@ -24,9 +24,28 @@ pub struct Param {
     pub trained: bool,
     /// The numbers of the flat buffer among its own that no step changes, in whole blocks; mostly none.
     pub held: Range<usize>,
+    /// How many hidden matrices it is, one below the other; zero if it is none.
+    pub hidden: usize,
+}
+
+/// A matrix from one hidden layer to another: a weight, or one of several that lie below each other in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HiddenMatrix {
+    /// Where it begins in the flat buffer; row follows row.
+    pub(crate) start: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
 }
 
 impl Param {
+    /// The hidden matrices that it is made of.
+    fn hidden_matrices(&self) -> impl Iterator<Item = HiddenMatrix> + use<> {
+        let Range { start, end } = self.range;
+        let rows = self.shape[0] / self.hidden.max(1);
+        let columns = (end - start) / self.shape[0].max(1);
+        (0..self.hidden).map(move |k| HiddenMatrix { start: start + k * rows * columns, rows, columns })
+    }
+
     /// Where the numbers lie that steps change: before and after what is held.
     pub(crate) fn moving(&self) -> [Range<usize>; 2] {
         [self.range.start..self.held.start, self.held.end..self.range.end]
@@ -103,6 +122,25 @@ impl Layout {
         Self { params, by_name }
     }
 
+    /// The parameters that a step on some paths changes.
+    pub(crate) fn chosen(&self, paths: &[&str]) -> impl Iterator<Item = &Param> {
+        let ranges: Vec<Range<usize>> = paths.iter().map(|path| self.range(path)).collect();
+        let chosen = move |range: &Range<usize>| {
+            ranges.iter().any(|chosen| chosen.start <= range.start && range.end <= chosen.end)
+        };
+        self.params.iter().filter(move |param| chosen(&param.range))
+    }
+
+    /// The hidden matrices under some paths, in order.
+    pub(crate) fn hidden_matrices(&self, paths: &[&str]) -> Vec<HiddenMatrix> {
+        self.chosen(paths).flat_map(Param::hidden_matrices).collect()
+    }
+
+    /// Whether any parameter is a hidden matrix.
+    pub fn has_hidden(&self) -> bool {
+        self.params.iter().any(|param| param.hidden > 0)
+    }
+
     fn under<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Param> {
         let inside = move |name: &str| {
             path.is_empty() || name.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
@@ -115,7 +153,7 @@ impl Layout {
         let range = start..start + shape.iter().product::<usize>();
         assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
         let held = range.end..range.end;
-        self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained, held });
+        self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained, held, hidden: 0 });
         id
     }
 }
@@ -161,6 +199,15 @@ impl Scope<'_> {
         let to = start + numbers.end / ALIGNMENT * ALIGNMENT;
         assert!(start + numbers.end <= end, "{} has no such numbers", param.name);
         param.held = if from < to { from..to } else { end..end };
+    }
+
+    /// Marks a weight as hidden matrices, `parts` of them one below the other: neither the first nor the last layer of a
+    /// network, but one that an optimizer may treat as a map between hidden layers.
+    pub fn hidden(&mut self, id: ParamId, parts: usize) {
+        let param = &mut self.layout.params[id.0];
+        let stacked = param.shape.len() == 2 && parts > 0 && param.shape[0].is_multiple_of(parts);
+        assert!(stacked && param.decay, "{} is no weight of {parts} matrices", param.name);
+        param.hidden = parts;
     }
 
     fn path(&self, name: &impl std::fmt::Display) -> String {
@@ -216,6 +263,22 @@ mod tests {
         assert_eq!(held(64..128), [256..320, 384..556]);
         assert_eq!(held(100..200), [256..384, 448..556]);
         assert_eq!(held(10..100), [256..556, 556..556]);
+    }
+
+    #[test]
+    fn hidden_matrices_are_marked_and_lie_where_they_lay() {
+        let plain = sample();
+        let mut layout = sample();
+        let patch = layout.find("encoder.patch.weight").unwrap();
+        layout.root().hidden(patch, 3);
+        let at = |start| HiddenMatrix { start, rows: 1, columns: 5 };
+        assert_eq!(layout.hidden_matrices(&[""]), [at(0), at(5), at(10)]);
+        assert_eq!(layout.hidden_matrices(&["encoder_two"]), []);
+        assert!(layout.has_hidden() && !plain.has_hidden());
+        let places = |layout: &Layout| -> Vec<_> {
+            layout.params().iter().map(|param| (param.name.clone(), param.range.clone())).collect()
+        };
+        assert_eq!(places(&layout), places(&plain));
     }
 
     #[test]

@@ -10,8 +10,11 @@ use std::{
 };
 
 pub use gradients::Gradients;
+pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda::muon::HiddenGroup;
 use crate::{
     cpu::Panels,
     device::Device,
@@ -36,9 +39,12 @@ pub struct Params {
     /// On a card, the same numbers in bf16, for products.
     #[cfg(not(target_arch = "wasm32"))]
     halves: Option<Tensor>,
-    /// On a card, which blocks of numbers are trained and which decay, for the paths of the latest step.
+    /// On a card, which blocks of numbers AdamW trains and which decay, for the paths of the latest step.
     #[cfg(not(target_arch = "wasm32"))]
-    marks: Mutex<Option<(Vec<String>, Tensor)>>,
+    marks: Mutex<Option<(Chosen, Tensor)>>,
+    /// On a card, the hidden matrices of the latest step of Muon.
+    #[cfg(not(target_arch = "wasm32"))]
+    groups: Mutex<Option<(Vec<String>, Arc<[HiddenGroup]>)>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
 }
@@ -76,6 +82,8 @@ impl Params {
             halves: rounded(&values)?,
             #[cfg(not(target_arch = "wasm32"))]
             marks: Mutex::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            groups: Mutex::default(),
             values,
             packed: Mutex::default(),
         })
@@ -161,15 +169,20 @@ impl Params {
         self.halves.as_ref().unwrap_or(&self.values)
     }
 
-    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2).
-    pub(crate) fn marks(&self, paths: &[&str]) -> Result<Tensor, EngineError> {
+    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are left
+    /// alone if another optimizer has them.
+    pub(crate) fn marks(&self, paths: &[&str], without_hidden: bool) -> Result<Tensor, EngineError> {
         let mut kept = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, marks)) = kept.as_ref().filter(|(kept, _)| kept == paths) {
+        if let Some((_, marks)) =
+            kept.as_ref().filter(|((kept, without), _)| kept == paths && *without == without_hidden)
+        {
             return Ok(marks.clone());
         }
         let mut marks = vec![0_u8; (self.layout.len() / layout::ALIGNMENT).next_multiple_of(4)];
         for range in paths.iter().map(|path| self.layout.range(path)) {
-            let trained = |param: &&Param| param.trained && range.contains(&param.range.start);
+            let trained = |param: &&Param| {
+                param.trained && range.contains(&param.range.start) && !(without_hidden && param.hidden > 0)
+            };
             for param in self.layout.params().iter().filter(trained) {
                 for numbers in param.moving() {
                     let blocks = numbers.start / layout::ALIGNMENT..numbers.end.div_ceil(layout::ALIGNMENT);
@@ -177,13 +190,41 @@ impl Params {
                 }
             }
         }
-        // A tensor holds floats: four marks make one.
-        let word = |marks: &[u8]| f32::from_le_bytes(std::array::from_fn(|k| marks[k]));
-        let words: Vec<f32> = marks.chunks_exact(4).map(word).collect();
-        let marks = Tensor::from_slice(self.device(), &[words.len()], &words)?;
-        *kept = Some((paths.iter().map(|path| (*path).to_owned()).collect(), marks.clone()));
+        let words: Vec<u32> = marks
+            .chunks_exact(4)
+            .map(|marks| u32::from_le_bytes(std::array::from_fn(|k| marks[k])))
+            .collect();
+        let marks = self.words(&words)?;
+        *kept = Some(((owned(paths), without_hidden), marks.clone()));
         Ok(marks)
     }
+
+    /// The hidden matrices under some paths as a card wants them, made when first asked for.
+    pub(crate) fn hidden_groups(&self, paths: &[&str]) -> Result<Arc<[HiddenGroup]>, EngineError> {
+        let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, groups)) = kept.as_ref().filter(|(kept, _)| kept == paths) {
+            return Ok(groups.clone());
+        }
+        let table = |words: &[u32]| self.words(words);
+        let groups: Arc<[HiddenGroup]> = HiddenGroup::of(&self.layout.hidden_matrices(paths), table)?.into();
+        *kept = Some((owned(paths), groups.clone()));
+        Ok(groups)
+    }
+
+    /// Whole numbers on the card. A tensor holds floats, so each is the bits of one.
+    fn words(&self, words: &[u32]) -> Result<Tensor, EngineError> {
+        let floats: Vec<f32> = words.iter().map(|word| f32::from_bits(*word)).collect();
+        Tensor::from_slice(self.device(), &[floats.len()], &floats)
+    }
+}
+
+/// Paths, and whether hidden matrices are left out.
+#[cfg(not(target_arch = "wasm32"))]
+type Chosen = (Vec<String>, bool);
+
+#[cfg(not(target_arch = "wasm32"))]
+fn owned(paths: &[&str]) -> Vec<String> {
+    paths.iter().map(|path| (*path).to_owned()).collect()
 }
 
 /// The bf16 copy of parameters on a card.

@@ -1,0 +1,158 @@
+//! Muon on a card: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32 sums.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Cuda,
+    gemm::{Kind, Operands, Shape},
+    kernels::{Arg, Grid, MUON},
+};
+use crate::{
+    dtype::Dtype,
+    error::EngineError,
+    flat::{
+        Moments, Muon, Update,
+        muon::{COEFFICIENTS, EPSILON, STEPS},
+    },
+    params::{Gradients, HiddenMatrix, Params},
+    tensor::Tensor,
+};
+
+/// Sides of matrices are filled up with zeros to a multiple of this, as the library's products like them.
+const SIDE: usize = 16;
+/// Numbers that a block of the first pass takes, and the side of the tiles of the others, as in the kernels.
+const CHUNK: usize = 4096;
+const TILE: usize = 64;
+
+/// Hidden matrices that go through the products together: all have m rows and n columns, m <= n, once those with more rows
+/// than columns are transposed and all are filled up.
+#[derive(Debug)]
+pub(crate) struct HiddenGroup {
+    m: usize,
+    n: usize,
+    count: usize,
+    /// A matrix in four words: where it begins, in two, its rows and its columns.
+    table: Tensor,
+}
+
+impl HiddenGroup {
+    /// Groups matrices by size; `table` brings words to the card.
+    pub(crate) fn of(
+        matrices: &[HiddenMatrix],
+        table: impl Fn(&[u32]) -> Result<Tensor, EngineError>,
+    ) -> Result<Vec<Self>, EngineError> {
+        let mut groups: BTreeMap<[usize; 2], Vec<u32>> = BTreeMap::new();
+        for HiddenMatrix { start, rows, columns } in matrices {
+            let size = [rows.min(columns), rows.max(columns)].map(|side| side.next_multiple_of(SIDE));
+            let words = [*start as u32, (*start as u64 >> 32) as u32, *rows as u32, *columns as u32];
+            groups.entry(size).or_default().extend(words);
+        }
+        let group = |([m, n], words): ([usize; 2], Vec<u32>)| {
+            Ok(Self { m, n, count: words.len() / 4, table: table(&words)? })
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    /// Blocks for every tile of every matrix.
+    fn tiles(&self) -> Grid {
+        let tiles = self.m.div_ceil(TILE) * self.n.div_ceil(TILE);
+        Grid { blocks: [tiles, self.count], ..Grid::of(1, 256) }
+    }
+
+    fn room(&self, cuda: &Cuda, columns: usize) -> Result<Tensor, EngineError> {
+        Tensor::on_cuda(cuda, &[self.count, self.m, columns], Dtype::Bf16)
+    }
+}
+
+/// One step of the hidden matrices under the update's paths; `norm` is that of all gradients.
+pub(super) fn step(
+    cuda: &Cuda,
+    (settings, decay): (&Muon, f64),
+    params: &mut Params,
+    gradients: &Gradients,
+    moments: &mut Moments,
+    update: Update<'_>,
+    norm: &Tensor,
+) -> Result<(), EngineError> {
+    for group in params.hidden_groups(update.paths)?.iter() {
+        let x = direction(cuda, group, settings, gradients, moments, update, norm)?;
+        let x = orthogonalised(cuda, group, x)?;
+        let arguments = [
+            params.flat().into(),
+            params.halves().into(),
+            (&x).into(),
+            (&group.table).into(),
+            (&update.pace.numbers).into(),
+            norm.into(),
+            group.m.into(),
+            group.n.into(),
+            (settings.rate_ratio as f32).into(),
+            (decay as f32).into(),
+        ];
+        cuda.launch(MUON, "muon_update", group.tiles(), &arguments)?;
+    }
+    Ok(())
+}
+
+/// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.
+fn direction(
+    cuda: &Cuda,
+    group: &HiddenGroup,
+    settings: &Muon,
+    gradients: &Gradients,
+    moments: &mut Moments,
+    update: Update<'_>,
+    norm: &Tensor,
+) -> Result<Tensor, EngineError> {
+    let chunks = (group.m * group.n).div_ceil(CHUNK);
+    let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
+    let (beta, longest) = (Arg::from(settings.momentum as f32), Arg::from(update.longest as f32));
+    let (first, gradient, table) = ((&moments.first).into(), gradients.flat().into(), (&group.table).into());
+    let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
+    let arguments = [first, gradient, table, (&partial).into(), norm.into(), beta, longest];
+    cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
+    let x = group.room(cuda, group.n)?;
+    let arguments = [
+        (&x).into(),
+        first,
+        gradient,
+        table,
+        (&partial).into(),
+        norm.into(),
+        chunks.into(),
+        group.m.into(),
+        group.n.into(),
+        beta,
+        longest,
+        (EPSILON as f32).into(),
+    ];
+    cuda.launch(MUON, "muon_direction", group.tiles(), &arguments)?;
+    Ok(x)
+}
+
+/// X = a X + (b A + c A^2) X with A = X X^T, five times.
+fn orthogonalised(cuda: &Cuda, group: &HiddenGroup, x: Tensor) -> Result<Tensor, EngineError> {
+    let HiddenGroup { m, n, count, .. } = *group;
+    let [a, b, c] = COEFFICIENTS.map(|x| x as f32);
+    let (gram, map) = (group.room(cuda, m)?, group.room(cuda, m)?);
+    let (mut x, mut next) = (x, group.room(cuda, n)?);
+    let shape = |kind, n, k, add| {
+        let input = Dtype::Bf16;
+        Shape { kind, m, n, k, input, out: input, bias: false, add, period: 0 }
+    };
+    let operands = |left: &Tensor, right: &Tensor, add: &Tensor, out: &Tensor| Operands {
+        left: left.address(),
+        right: right.address(),
+        bias: 0,
+        add: add.address(),
+        out: out.address(),
+    };
+    for _ in 0..STEPS {
+        cuda.product(shape(Kind::PairsTurned(count), m, n, false), operands(&x, &x, &gram, &gram))?;
+        let squared = shape(Kind::Pairs(count), m, m, true);
+        cuda.product_scaled(squared, operands(&gram, &gram, &gram, &map), [c, b])?;
+        cuda.product_scaled(shape(Kind::Pairs(count), n, m, true), operands(&map, &x, &x, &next), [1.0, a])?;
+        std::mem::swap(&mut x, &mut next);
+    }
+    Ok(x)
+}

@@ -1,0 +1,130 @@
+//! Muon against golden values, and what must hold of its steps.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use scope_data::npz::{Array, read_npz};
+use scope_engine::{
+    AdamW, Device, Element, Gradients, Layout, Moments, Muon, Optimizer, Pace, Params, Tensor, Update,
+};
+
+/// Three steps of one weight, computed elsewhere in double precision.
+struct Golden {
+    name: String,
+    arrays: Vec<Array>,
+}
+
+impl Golden {
+    /// The cases of a folder: the one that SCOPE_RECIPE_GOLDEN names, or our own.
+    fn all() -> Vec<Self> {
+        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let folder = env::var_os("SCOPE_RECIPE_GOLDEN").map_or_else(own, PathBuf::from);
+        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let cases: Vec<Self> = files
+            .filter(|path| name(path).starts_with("muon_") && name(path).ends_with(".npz"))
+            .map(|path| Self { name: name(&path), arrays: read_npz(&path).unwrap() })
+            .collect();
+        assert!(!cases.is_empty(), "{} has no muon_*.npz", folder.display());
+        cases
+    }
+
+    fn get(&self, name: &str) -> &Array {
+        self.arrays.iter().find(|array| array.name == name).unwrap()
+    }
+
+    /// The largest relative error, |ours - golden| / |golden|, over the weights after each step.
+    fn error<T: Element>(&self, number: impl Fn(f64) -> T, wide: impl Fn(&T) -> f64) -> f64 {
+        let numbers = |values: &[f64]| -> Vec<T> { values.iter().map(|value| number(*value)).collect() };
+        let (weight, device) = (self.get("weight"), Device::cpu(2));
+        let mut layout = Layout::new();
+        let id = layout.root().weight("weight", &weight.shape);
+        layout.root().hidden(id, self.get("parts").values[0] as usize);
+        let count = weight.values.len();
+        let padded = |values: &[f64]| {
+            let mut all = numbers(values);
+            all.resize(count.next_multiple_of(64), number(0.0));
+            all
+        };
+        let mut params = Params::from_flat(&device, Arc::new(layout), &padded(&weight.values)).unwrap();
+        let mut moments = Moments::zeros(&params).unwrap();
+        let adamw = AdamW { decay: self.get("decay").values[0], ..AdamW::default() };
+        let optimizer = Optimizer { adamw, muon: Some(Muon::default()) };
+        let steps = self.get("gradients").values.chunks(count).zip(self.get("after").values.chunks(count));
+        let mut worst = 0.0_f64;
+        for (step, (gradient, after)) in (1..).zip(steps) {
+            let gradients = Gradients::from_flat(&params, &padded(gradient)).unwrap();
+            let pace = Pace::new(&device, &adamw, step, self.get("rate").values[0], 1.0).unwrap();
+            let update = Update { pace: &pace, longest: f64::INFINITY, paths: &[""] };
+            optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
+            let ours = params.flat().to_vec::<T>().unwrap();
+            let square = |x: f64| x * x;
+            let apart: f64 = ours.iter().zip(after).map(|(ours, after)| square(wide(ours) - after)).sum();
+            worst = worst.max((apart / after.iter().map(|x| square(*x)).sum::<f64>()).sqrt());
+        }
+        worst
+    }
+}
+
+#[test]
+fn recipe_golden_steps_of_muon_are_reached() {
+    for case in Golden::all() {
+        let [double, single] = [case.error(|x| x, |x| *x), case.error(|x| x as f32, |x| f64::from(*x))];
+        assert!(double <= 1e-6 && single <= 1e-6, "{}: {double:e} in f64, {single:e} in f32", case.name);
+    }
+}
+
+/// Parameters of which one is three hidden matrices, and what two steps with random-looking gradients make of them.
+fn two_steps(threads: usize, optimizer: &Optimizer) -> [Vec<f32>; 4] {
+    let device = Device::cpu(threads);
+    let mut layout = Layout::new();
+    let mut root = layout.root();
+    let qkv = root.weight("qkv", &[150, 70]);
+    root.hidden(qkv, 3);
+    root.weight("first", &[20, 30]);
+    root.offset("bias", &[20]);
+    let numbers = |seed: u32| -> Vec<f32> {
+        let mut values = vec![0.0; 64 * (10_500_usize.div_ceil(64) + 600_usize.div_ceil(64) + 1)];
+        for range in [0..10_500, 10_560..11_160, 11_200..11_220] {
+            for at in range {
+                let bits = (at as u32).wrapping_mul(2_654_435_761) ^ seed.wrapping_mul(0x9e37_79b9);
+                values[at] = (bits.wrapping_mul(bits | 1) >> 8) as f32 / 16_777_216.0 - 0.5;
+            }
+        }
+        values
+    };
+    let mut params = Params::from_flat(&device, Arc::new(layout), &numbers(1)).unwrap();
+    let mut moments = Moments::zeros(&params).unwrap();
+    for step in 1..=2 {
+        let gradients = Gradients::from_flat(&params, &numbers(1 + step as u32)).unwrap();
+        let pace = Pace::new(&device, &optimizer.adamw, step, 1e-3, 1.0).unwrap();
+        let update = Update { pace: &pace, longest: 1.0, paths: &[""] };
+        optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
+    }
+    let read = |tensor: &Tensor| tensor.to_vec::<f32>().unwrap();
+    [numbers(1), read(params.flat()), read(&moments.first), read(&moments.second)]
+}
+
+#[test]
+fn muon_takes_hidden_matrices_and_adamw_the_rest_whatever_the_threads() {
+    let muon = Optimizer { muon: Some(Muon::default()), ..Optimizer::default() };
+    let [before, after, first, second] = two_steps(1, &muon);
+    let [_, plain, ..] = two_steps(1, &Optimizer::default());
+    let hidden = 0..10_500;
+    assert_eq!(after[hidden.end..], plain[hidden.end..], "the rest goes as without Muon");
+    assert!(
+        second[hidden.clone()].iter().all(|x| *x == 0.0) && first[hidden.clone()].iter().any(|x| *x != 0.0)
+    );
+    // 0.2 sqrt(70) X has entries of about 0.2 rate, as X has 50 nearly orthonormal rows of 70.
+    let moved = hidden.clone().map(|k| f64::from(after[k] - before[k]).powi(2)).sum::<f64>();
+    let typical = (moved / hidden.len() as f64).sqrt() / 2e-3;
+    assert!((0.1..0.3).contains(&typical), "{typical}");
+    for threads in [2, 3, 7] {
+        let again = two_steps(threads, &muon);
+        assert!(again == [before.clone(), after.clone(), first.clone(), second.clone()], "{threads} threads");
+    }
+}
