@@ -51,3 +51,22 @@ fn only_positions_depend_on_the_resolution() {
     let [at_64, at_128] = [64, 128].map(|size| Accounting::of(&Preset::Base.config(size), None).unwrap());
     assert_eq!(at_128.online() - at_64.online(), (256 - 64) * (512 + 256));
 }
+
+#[test]
+fn hidden_matrices_are_those_of_blocks_and_between_the_decoders_layers() {
+    let device = scope_engine::Device::cpu(1);
+    let model = scope_model::Model::zeros(Preset::Small.config(32), &device).unwrap();
+    let layout = model.params.layout().clone();
+    for param in layout.params() {
+        let in_block = param.name.contains(".blocks.") && param.shape.len() == 2;
+        let expected = match param.name.as_str() {
+            name if in_block && name.ends_with("qkv.weight") => 3,
+            "decoder.mlp.1.weight" => 1,
+            _ => usize::from(in_block),
+        };
+        assert_eq!(param.hidden, expected, "{}", param.name);
+    }
+    let blocks = layout.params().iter().filter(|param| param.name.ends_with("qkv.weight")).count();
+    let hidden: usize = layout.params().iter().map(|param| param.hidden).sum();
+    assert_eq!(hidden, 6 * blocks + 1);
+}

@@ -25,15 +25,15 @@ impl Block {
         // A shift of all keys shifts a query's scores alike, which softmax does not see: the gradient of the keys' bias
         // is zero. What rounding leaves of it AdamW would scale up to full steps, and far from zero keys lose their bits.
         scope.hold(qkv.bias, width..2 * width);
-        Self {
-            heads: stack.heads,
-            ln1,
-            qkv,
-            proj: Linear::declare(scope.scope("proj"), width, width),
-            ln2: Norm::declare(scope.scope("ln2"), width),
-            fc1: Linear::declare(scope.scope("fc1"), width, expansion * width),
-            fc2: Linear::declare(scope.scope("fc2"), expansion * width, width),
+        let proj = Linear::declare(scope.scope("proj"), width, width);
+        let ln2 = Norm::declare(scope.scope("ln2"), width);
+        let fc1 = Linear::declare(scope.scope("fc1"), width, expansion * width);
+        let fc2 = Linear::declare(scope.scope("fc2"), expansion * width, width);
+        // Queries, keys and values are three matrices.
+        for (layer, parts) in [(qkv, 3), (proj, 1), (fc1, 1), (fc2, 1)] {
+            scope.hidden(layer.weight, parts);
         }
+        Self { heads: stack.heads, ln1, qkv, proj, ln2, fc1, fc2 }
     }
 
     /// The stack's blocks, named `blocks.0`, `blocks.1`, ...

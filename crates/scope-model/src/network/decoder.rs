@@ -22,9 +22,14 @@ impl Decoder {
         let tokenwise = ends(config.latent, &widths.mlp, config.tile());
         let channels = ends(config.fields, &widths.conv, config.fields);
         let pairs = |sizes: Vec<usize>| sizes.windows(2).map(|w| (w[0], w[1])).collect::<Vec<_>>();
-        let mut mlp = scope.scope("mlp");
-        let mlp =
-            (0..).zip(pairs(tokenwise)).map(|(k, (i, o))| Linear::declare(mlp.scope(k), i, o)).collect();
+        let mut mlp_scope = scope.scope("mlp");
+        let mlp: Vec<Linear> = (0..)
+            .zip(pairs(tokenwise))
+            .map(|(k, (i, o))| Linear::declare(mlp_scope.scope(k), i, o))
+            .collect();
+        for between in mlp.iter().take(mlp.len() - 1).skip(1) {
+            mlp_scope.hidden(between.weight, 1);
+        }
         let mut conv = scope.scope("conv");
         let conv = (0..)
             .zip(pairs(channels))
