@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Device, Dtype, Gradients, Layout, Moments, Pace, Params, Tape, Tensor, Update};
+use scope_engine::{
+    AdamW, Device, Dtype, Gradients, Layout, Moments, Optimizer, Pace, Params, Tape, Tensor, Update,
+};
 use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -24,8 +26,8 @@ pub struct HeadTrainer {
     pub params: Params,
     /// The optimiser's memory.
     pub moments: Moments,
-    /// The optimiser's settings.
-    pub settings: AdamW,
+    /// How parameters follow their gradients.
+    pub optimizer: Optimizer,
     /// Steps taken.
     pub steps: u64,
     gradients: Gradients,
@@ -69,7 +71,7 @@ impl Adaptation {
 #[cfg(not(target_arch = "wasm32"))]
 impl OneLoss for Adaptation {
     fn settings(&self) -> &AdamW {
-        &self.head.settings
+        &self.head.optimizer.adamw
     }
 
     fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
@@ -146,7 +148,7 @@ impl HeadTrainer {
         let mut params = Params::zeros(base.params.device(), Arc::new(layout))?;
         initialise(&mut params, seed)?;
         let (moments, gradients) = (Moments::zeros(&params)?, Gradients::zeros(&params)?);
-        Ok(Self { decoder, params, moments, settings: AdamW::default(), steps: 0, gradients })
+        Ok(Self { decoder, params, moments, optimizer: Optimizer::default(), steps: 0, gradients })
     }
 
     /// One step on latents that the frozen backbone gave: z_M for SP, z_F for DP.
@@ -156,7 +158,7 @@ impl HeadTrainer {
         examples: &Examples,
         rate: f64,
     ) -> Result<StepReport, TrainError> {
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
+        let pace = Pace::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
         let report = self.learn_at(latents, examples, &pace)?;
         self.steps += 1;
         Ok(report)
@@ -177,7 +179,7 @@ impl HeadTrainer {
         let loss = loss.value().clone();
         drop(tape);
         let update = Update { pace, longest: LONGEST, paths: &[""] };
-        let norm = self.settings.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
+        let norm = self.optimizer.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
 

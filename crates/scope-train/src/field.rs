@@ -1,7 +1,7 @@
 //! Training any network with the field loss alone.
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Pace, Tape, Tensor, Update};
+use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Optimizer, Pace, Tape, Tensor, Update};
 use scope_model::{Architecture, FieldModel};
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -21,8 +21,8 @@ pub struct FieldTrainer {
     pub model: FieldModel,
     /// The optimiser's memory.
     pub moments: Moments,
-    /// The optimiser's settings.
-    pub settings: AdamW,
+    /// How parameters follow their gradients.
+    pub optimizer: Optimizer,
     /// What products are computed in: the device's own choice, unless it is changed.
     pub precision: Dtype,
     /// Steps taken.
@@ -35,12 +35,12 @@ impl FieldTrainer {
     pub fn new(model: FieldModel) -> Result<Self, TrainError> {
         let (moments, gradients) = (Moments::zeros(&model.params)?, Gradients::zeros(&model.params)?);
         let precision = model.params.device().training_precision();
-        Ok(Self { model, moments, settings: AdamW::default(), precision, steps: 0, gradients })
+        Ok(Self { model, moments, optimizer: Optimizer::default(), precision, steps: 0, gradients })
     }
 
     /// One step with a learning rate. If a gradient is not finite, the report says so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64) -> Result<StepReport, TrainError> {
-        let pace = Pace::new(self.model.params.device(), &self.settings, self.steps + 1, rate, 1.0)?;
+        let pace = Pace::new(self.model.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
         let report = self.learn_at(examples, &pace)?;
         self.steps += 1;
         Ok(report)
@@ -56,7 +56,7 @@ impl FieldTrainer {
         let (loss, observed) = (loss.value().clone(), tape.observed());
         drop(tape);
         let update = Update { pace, longest: LONGEST, paths: &[""] };
-        let norm = self.settings.step(params, &self.gradients, &mut self.moments, update)?;
+        let norm = self.optimizer.step(params, &self.gradients, &mut self.moments, update)?;
         params.absorb(&observed, &norm)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
@@ -65,7 +65,7 @@ impl FieldTrainer {
 #[cfg(not(target_arch = "wasm32"))]
 impl OneLoss for FieldTrainer {
     fn settings(&self) -> &AdamW {
-        &self.settings
+        &self.optimizer.adamw
     }
 
     fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {

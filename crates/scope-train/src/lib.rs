@@ -26,8 +26,8 @@ pub use examples::{Examples, loss_weights};
 pub use field::FieldTrainer;
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
-pub use pace::StagePace;
-pub use recipe::{Recipe, StageRecipe};
+pub use pace::{Schedule, ScheduleKind, StagePace};
+pub use recipe::{MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 #[cfg(not(target_arch = "wasm32"))]

@@ -2,6 +2,32 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
+
+/// The name of a [`Schedule`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleKind {
+    /// Along a cosine.
+    #[default]
+    Cosine,
+    /// Not at all, and in the end along a line.
+    ConstantThenDecay,
+}
+
+/// How the learning rate comes down from its peak, which it has after the warm-up, to the floor, which the last step has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Schedule {
+    /// Along half a cosine, from the warm-up to the end.
+    Cosine,
+    /// It stays at the peak, and comes down along a line over the last share of the stage. A run with a share of zero can be
+    /// gone on from, with its rate, for as long as one likes.
+    ConstantThenDecay {
+        /// From 0, never, to 1, from the end of the warm-up on.
+        decay_share: f64,
+    },
+}
+
 /// How the learning rate and the teacher's momentum run over one stage of training. Everything is counted in
 /// draws: examples seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +42,8 @@ pub struct StagePace {
     pub peak: f64,
     /// The learning rate at both ends.
     pub floor: f64,
+    /// How it comes down.
+    pub schedule: Schedule,
     /// The teacher's momentum at both ends.
     pub momentum: [f64; 2],
 }
@@ -27,14 +55,25 @@ fn ease(share: f64) -> f64 {
 
 impl StagePace {
     /// The learning rate of the step that begins after `draws` draws: linear from the floor to the peak over the
-    /// warm-up, then along a cosine back to the floor, which the last step has.
+    /// warm-up, then back to the floor by the schedule.
     pub fn rate(&self, draws: u64) -> f64 {
         let span = self.peak - self.floor;
         if draws < self.warmup {
             return self.floor + span * draws as f64 / self.warmup as f64;
         }
-        let left = self.total.saturating_sub(self.warmup + self.batch).max(1);
-        self.peak - span * ease((draws - self.warmup) as f64 / left as f64)
+        // The share of the way down that this step has behind it, where the way begins after so many draws.
+        let behind = |begin: u64| {
+            let all = self.total.saturating_sub(begin + self.batch).max(1);
+            draws.saturating_sub(begin) as f64 / all as f64
+        };
+        let down = match self.schedule {
+            Schedule::Cosine => ease(behind(self.warmup)),
+            Schedule::ConstantThenDecay { decay_share } => {
+                let constant = ((1.0 - decay_share) * self.total as f64) as u64;
+                behind(constant.max(self.warmup)).min(1.0)
+            }
+        };
+        self.peak - span * down
     }
 
     /// The momentum of the step that begins after `draws` draws: along a cosine from the first to the last.
@@ -51,7 +90,23 @@ mod tests {
     use super::*;
 
     fn pace(total: u64, warmup: u64) -> StagePace {
-        StagePace { total, warmup, batch: 32, peak: 1.25e-4, floor: 1e-6, momentum: [0.996, 0.9999] }
+        let (schedule, momentum) = (Schedule::Cosine, [0.996, 0.9999]);
+        StagePace { total, warmup, batch: 32, peak: 1.25e-4, floor: 1e-6, schedule, momentum }
+    }
+
+    fn constant(total: u64, warmup: u64, decay_share: f64) -> StagePace {
+        StagePace { schedule: Schedule::ConstantThenDecay { decay_share }, ..pace(total, warmup) }
+    }
+
+    #[test]
+    fn a_constant_rate_comes_down_at_the_end_or_never() {
+        let usual = constant(320_000, 3_200, 0.2);
+        assert_eq!(usual.rate(0), 1e-6);
+        assert_eq!([3_200, 100_000, 256_000].map(|draws| usual.rate(draws)), [1.25e-4; 3]);
+        assert!((usual.rate(288_000 - 16) - 6.3e-5).abs() < 1e-12);
+        assert!((usual.rate(320_000 - 32) - 1e-6).abs() < 1e-18);
+        let never = constant(320_000, 0, 0.0);
+        assert_eq!([0, 100_000, 320_000 - 32].map(|draws| never.rate(draws)), [1.25e-4; 3]);
     }
 
     #[test]
@@ -70,8 +125,10 @@ mod tests {
             steps in 1_u64..10_000,
             share in 0.0..0.5_f64,
             at in 0.0..1.0_f64,
+            decay in proptest::option::of(0.0..=1.0_f64),
         ) {
-            let pace = pace(32 * steps, (share * 32.0 * steps as f64) as u64);
+            let (total, warmup) = (32 * steps, (share * 32.0 * steps as f64) as u64);
+            let pace = decay.map_or(pace(total, warmup), |decay| constant(total, warmup, decay));
             let step = 32 * (at * steps as f64) as u64;
             let rate = pace.rate(step);
             prop_assert!((pace.floor - 1e-18..=pace.peak + 1e-18).contains(&rate));

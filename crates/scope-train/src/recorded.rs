@@ -81,7 +81,7 @@ impl RecordedTrainer {
     /// Nothing is recorded yet but where steps find their batch.
     fn begin(&mut self, input: Input, rate: f64, momentum: f64) -> Result<(), TrainError> {
         let trainer = &self.trainer;
-        let pace = Pace::new(trainer.device(), &trainer.settings, trainer.steps + 1, rate, momentum)?;
+        let pace = Pace::new(trainer.device(), &trainer.optimizer.adamw, trainer.steps + 1, rate, momentum)?;
         self.recording = Some(StepRecording { input, pace, measuring: None, together: None });
         Ok(())
     }
@@ -91,7 +91,7 @@ impl RecordedTrainer {
         let Self { trainer, cuda, recording } = self;
         let missing = || TrainError::Request("no step was recorded".to_owned());
         let recording = recording.as_mut().ok_or_else(missing)?;
-        recording.pace.change(&trainer.settings, trainer.steps + 1, rate, momentum)?;
+        recording.pace.change(&trainer.optimizer.adamw, trainer.steps + 1, rate, momentum)?;
         let report = if trainer.measures_cap() {
             let report = recording.measure(trainer, cuda)?;
             if trainer.cap_every > 1 {

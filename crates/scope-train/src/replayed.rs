@@ -15,7 +15,7 @@ use crate::{
 
 /// A learner whose every step is the same work on another batch.
 pub trait OneLoss: Learner {
-    /// The optimiser's settings.
+    /// The settings of AdamW, which a step's pace depends on.
     fn settings(&self) -> &AdamW;
 
     /// A step that is not counted, with a learning rate that may change after it was recorded.

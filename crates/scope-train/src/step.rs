@@ -1,7 +1,7 @@
 //! A training step: forward, backward, update.
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Pace, Params, Tape, Tensor, Update, Var};
+use scope_engine::{Device, Dtype, Gradients, Moments, Optimizer, Pace, Params, Tape, Tensor, Update, Var};
 use scope_model::{Architecture, Model, Network};
 
 use crate::{
@@ -28,8 +28,8 @@ pub struct Trainer {
     pub teacher: Option<Params>,
     /// The optimiser's memory.
     pub moments: Moments,
-    /// The optimiser's settings.
-    pub settings: AdamW,
+    /// How parameters follow their gradients.
+    pub optimizer: Optimizer,
     /// What is minimised.
     pub objective: Objective,
     /// What products are computed in: the device's own choice, unless it is changed.
@@ -79,7 +79,7 @@ impl Trainer {
         let Model { network, params, .. } = model;
         let teacher = teacher_of(&params, &objective)?;
         let moments = Moments::zeros(&params)?;
-        let (settings, gradients) = (AdamW::default(), Vec::new());
+        let (optimizer, gradients) = (Optimizer::default(), Vec::new());
         let (cap_every, steps, alpha) = (1, 0, 1.0);
         let precision = params.device().training_precision();
         Ok(Self {
@@ -87,7 +87,7 @@ impl Trainer {
             params,
             teacher,
             moments,
-            settings,
+            optimizer,
             objective,
             precision,
             cap_every,
@@ -104,7 +104,7 @@ impl Trainer {
         if let Some((_, alpha)) = &cap {
             self.alpha = scalar(alpha)?;
         }
-        let pace = Pace::new(self.params.device(), &self.settings, self.steps + 1, rate, momentum)?;
+        let pace = Pace::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, momentum)?;
         let norm = self.update(&pace)?;
         self.steps += 1;
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
@@ -138,7 +138,7 @@ impl Trainer {
     /// Applies the combined gradient; gives back its norm.
     fn update(&mut self, pace: &Pace) -> Result<Tensor, TrainError> {
         let update = Update { pace, longest: LONGEST, paths: self.objective.paths() };
-        let norm = self.settings.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
+        let norm = self.optimizer.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
             teacher.follow(&self.params, pace, &norm)?;
         }

@@ -166,6 +166,14 @@ fn runs_that_measure_the_cap_now_and_then_are_equal_in_every_bit() {
 
 #[test]
 #[ignore = "needs an NVIDIA card"]
+fn runs_with_muon_are_equal_in_every_bit_also_when_taken_up_again() {
+    let _alone = alone();
+    runs_agree(Preset::Small.config(32).into(), "muon", &[], 200);
+    runs_agree(Preset::Small.config(32).into(), "full", &["optimizer=muon", "cap_every=4"], 200);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA card"]
 fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
     let _alone = alone();
     for operator in Operator::ALL {

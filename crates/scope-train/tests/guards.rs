@@ -7,7 +7,7 @@ use std::{fs, path::Path, time::Duration};
 
 use scope_data::{Dataset, schedule::Batch};
 use scope_engine::{Device, Tensor};
-use scope_model::{Architecture, Model, Preset};
+use scope_model::{Architecture, Model, Operator, Preset};
 use scope_pde::{Pde, Split};
 use scope_train::{
     Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
@@ -189,4 +189,17 @@ fn a_run_that_does_not_begin_leaves_nothing() {
     }
     assert!(!new.exists());
     assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "it was there before");
+}
+
+#[test]
+fn muon_is_refused_where_no_hidden_matrices_are_marked() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 4);
+    let recipe = Recipe::resolve("operator", &["optimizer=muon".to_owned(), "batch=2".to_owned()]).unwrap();
+    let (model, length) = (Operator::DeepOnet.architecture(32), Some(Length::Draws(4)));
+    let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
+    let make_learner = |config: &RunConfig| scope_train::learner(config, &Device::cpu(1), None);
+    let config = scope_train::plan(ask, &data, &make_learner, 1).unwrap();
+    let refused = make_learner(&config).err().unwrap().to_string();
+    assert!(refused.contains("optimizer = \"adamw\""), "{refused}");
 }

@@ -110,6 +110,7 @@ fn stopping_and_resuming_changes_no_bit() {
         ("joint", ask("full", &half, None)),
         ("fjvg", ask("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
         ("field", ask("fo", &[], None)),
+        ("muon", ask("full", &[&half[..], &["optimizer=muon"]].concat(), None)),
         (
             "going on",
             Ask {

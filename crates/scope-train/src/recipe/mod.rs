@@ -1,24 +1,30 @@
 //! Recipes: everything about a training run but its data and its model, as TOML.
 
+mod optimizer;
 mod settings;
 
+use scope_engine::{AdamW, Muon, Optimizer};
 use serde::{Deserialize, Serialize};
+
+pub use optimizer::{MuonRecipe, OptimizerKind};
 
 use settings::apply_settings;
 
 use crate::{
     error::TrainError,
     objective::{Component, Objective},
+    pace::{Schedule, ScheduleKind},
 };
 
 /// The recipes that come with the program.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("full", include_str!("full.toml")),
     ("fjv", include_str!("fjv.toml")),
     ("fo", include_str!("fo.toml")),
     ("fg", include_str!("fg.toml")),
     ("fjvg", include_str!("fjvg.toml")),
     ("operator", include_str!("operator.toml")),
+    ("muon", include_str!("muon.toml")),
 ];
 
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
@@ -32,10 +38,19 @@ pub struct Recipe {
     pub name: String,
     /// Examples in a step.
     pub batch: usize,
-    /// The learning rate after the warm-up.
+    /// What updates parameters.
+    #[serde(default)]
+    pub optimizer: OptimizerKind,
+    /// AdamW's learning rate after the warm-up.
     pub peak_rate: f64,
     /// The learning rate at both ends.
     pub floor_rate: f64,
+    /// How the learning rate comes down after the warm-up.
+    #[serde(default)]
+    pub schedule: ScheduleKind,
+    /// Of a constant rate: the share of a stage, its last, over which it comes down.
+    #[serde(default = "default_decay_share")]
+    pub decay_share: f64,
     /// Epochs of warm-up in each stage; a shortened stage keeps their share of its own epochs.
     pub warmup_epochs: f64,
     /// Of weights of rank two and more, without positions.
@@ -44,11 +59,19 @@ pub struct Recipe {
     pub momentum: [f64; 2],
     /// Steps between two measurements of the cap; 1 is exact.
     pub cap_every: u64,
+    /// Of Muon, where it is the optimizer.
+    #[serde(default)]
+    pub muon: MuonRecipe,
     /// The complete-view stage before the main one, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretrain: Option<StageRecipe>,
     /// The main stage.
     pub main: StageRecipe,
+}
+
+/// A fifth of a stage, as is usual.
+fn default_decay_share() -> f64 {
+    0.2
 }
 
 /// One stage of a recipe.
@@ -63,7 +86,7 @@ pub struct StageRecipe {
 
 impl Recipe {
     /// The names of the recipes that come with the program.
-    pub fn names() -> [&'static str; 6] {
+    pub fn names() -> [&'static str; 7] {
         BUILT_IN.map(|(name, _)| name)
     }
 
@@ -104,12 +127,15 @@ impl Recipe {
                 self.batch, self.cap_every
             ));
         }
-        let rates = [self.peak_rate, self.floor_rate];
+        let rates = [self.peak_rate, self.floor_rate, self.muon.rate];
         if !rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) || self.floor_rate > self.peak_rate {
             return refuse(format!(
-                "floor_rate = {} and peak_rate = {} must be positive, the floor below the peak",
-                self.floor_rate, self.peak_rate
+                "floor_rate = {}, peak_rate = {} and muon.rate = {} must be positive, the floor below the peak",
+                self.floor_rate, self.peak_rate, self.muon.rate
             ));
+        }
+        if !(0.0..=1.0).contains(&self.decay_share) {
+            return refuse(format!("decay_share = {} must lie between 0 and 1", self.decay_share));
         }
         if !self.momentum.iter().all(|momentum| (0.0..=1.0).contains(momentum)) {
             return refuse(format!("momentum = {:?} must lie between 0 and 1", self.momentum));
@@ -122,6 +148,21 @@ impl Recipe {
             stage.validate(name)?;
         }
         Ok(())
+    }
+
+    /// What updates parameters, with its settings.
+    pub fn optimizer(&self) -> Optimizer {
+        let adamw = AdamW { decay: self.weight_decay, ..AdamW::default() };
+        let muon = Muon { rate_ratio: self.muon.rate / self.peak_rate, ..Muon::default() };
+        Optimizer { adamw, muon: (self.optimizer == OptimizerKind::Muon).then_some(muon) }
+    }
+
+    /// How the learning rate comes down.
+    pub fn schedule(&self) -> Schedule {
+        match self.schedule {
+            ScheduleKind::Cosine => Schedule::Cosine,
+            ScheduleKind::ConstantThenDecay => Schedule::ConstantThenDecay { decay_share: self.decay_share },
+        }
     }
 
     /// The recipe of a replacement head: the field loss alone for 100 epochs, everything else as here.
@@ -184,6 +225,31 @@ mod tests {
     }
 
     #[test]
+    fn muon_is_a_setting_of_every_recipe_and_the_papers_are_without() {
+        let paper = ["full", "fjv", "fo", "fg", "fjvg", "operator"];
+        for name in paper {
+            let recipe = Recipe::resolve(name, &[]).unwrap();
+            assert_eq!((recipe.optimizer().muon, recipe.schedule()), (None, Schedule::Cosine), "{name}");
+        }
+        let own = Recipe::resolve("muon", &[]).unwrap();
+        let rate = |recipe: &Recipe| recipe.peak_rate * recipe.optimizer().muon.unwrap().rate_ratio;
+        assert!((rate(&own) - 1e-3).abs() < 1e-18);
+        assert_eq!((own.peak_rate, own.main.objective, own.batch), (6e-4, Objective::FO, 32));
+        assert!((own.floor_rate / own.peak_rate - 0.01).abs() < 1e-15);
+        assert!((own.warmup_epochs / own.main.epochs - 0.04).abs() < 1e-15);
+        let settings =
+            ["optimizer=muon", "muon.rate=2e-3", "schedule=constant_then_decay", "decay_share=0.5"];
+        let full = Recipe::resolve("full", &settings.map(str::to_owned)).unwrap();
+        assert!((rate(&full) - 2e-3).abs() < 1e-18);
+        assert_eq!(full.schedule(), Schedule::ConstantThenDecay { decay_share: 0.5 });
+        let refused = |setting: &str| Recipe::resolve("muon", &[setting.to_owned()]).unwrap_err().to_string();
+        assert!(refused("optimizer=sgd").contains("sgd"), "{}", refused("optimizer=sgd"));
+        assert!(refused("schedule=wavy").contains("wavy"));
+        assert!(refused("muon.rate=0").contains("muon.rate"));
+        assert!(refused("decay_share=1.5").contains("decay_share"));
+    }
+
+    #[test]
     fn settings_replace_values_and_nothing_else() {
         let set = |settings: &[&str]| {
             Recipe::resolve("full", &settings.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>())
@@ -204,6 +270,8 @@ mod tests {
             "floor_rate",
             "warmup_epochs",
             "weight_decay",
+            "muon.rate",
+            "decay_share",
             "main.epochs",
             "main.objective.field",
             "main.objective.spread",
@@ -221,7 +289,7 @@ mod tests {
             Recipe::resolve("fool", &[])
                 .unwrap_err()
                 .to_string()
-                .contains("full, fjv, fo, fg, fjvg, operator")
+                .contains("full, fjv, fo, fg, fjvg, operator, muon")
         );
     }
 }

@@ -157,6 +157,7 @@ impl RunConfig {
             batch: self.recipe.batch as u64,
             peak: self.recipe.peak_rate,
             floor: self.recipe.floor_rate,
+            schedule: self.recipe.schedule(),
             momentum: self.recipe.momentum,
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use scope_data::Dataset;
-use scope_engine::{Device, Params, Tensor};
+use scope_engine::{Device, Optimizer, Params, Tensor};
 use scope_model::{Architecture, FieldModel, Model};
 
 use super::{
@@ -156,12 +156,12 @@ pub fn learner(
             Some(_) => "a run that begins with initial parameters takes no weights".to_owned(),
         }));
     }
-    let decay = config.recipe.weight_decay;
+    let optimizer = config.recipe.optimizer();
     let Some(sizes) = config.model.scope() else {
         let mut model = FieldModel::initial(config.model.clone(), config.seed, device)?;
         begin_with(&mut model.params, weights)?;
         let mut trainer = FieldTrainer::new(model)?;
-        trainer.settings.decay = decay;
+        trainer.optimizer = fitting(optimizer, &trainer.model.params, config.model.name())?;
         if let Device::Cuda(cuda) = device {
             return Ok(Box::new(Replayed::new(cuda, trainer)));
         }
@@ -171,19 +171,29 @@ pub fn learner(
     begin_with(&mut model.params, weights)?;
     if let Some(adapt) = &config.adapt {
         let mut learner = Adaptation::new(model, adapt.head.clone(), adapt.view, config.seed)?;
-        learner.head.settings.decay = decay;
+        learner.head.optimizer = fitting(optimizer, &learner.head.params, "the head")?;
         if let Device::Cuda(cuda) = device {
             return Ok(Box::new(Replayed::new(cuda, learner)));
         }
         return Ok(Box::new(learner));
     }
     let mut trainer = Trainer::new(model, config.stages[0].objective)?;
-    trainer.settings.decay = decay;
+    trainer.optimizer = fitting(optimizer, &trainer.params, config.model.name())?;
     trainer.cap_every = config.recipe.cap_every;
     if let Device::Cuda(cuda) = device {
         return Ok(Box::new(RecordedTrainer::new(cuda, trainer)));
     }
     Ok(Box::new(trainer))
+}
+
+/// Refuses Muon where it would have nothing to do.
+fn fitting(optimizer: Optimizer, params: &Params, name: &str) -> Result<Optimizer, TrainError> {
+    if optimizer.muon.is_some() && !params.layout().has_hidden() {
+        return Err(TrainError::Recipe(format!(
+            "Muon is for hidden matrices, and {name} has none that are marked: use optimizer = \"adamw\""
+        )));
+    }
+    Ok(optimizer)
 }
 
 /// Puts weights in the place of initial parameters; they must be of the same network. Numbers that no step changes stay as they
