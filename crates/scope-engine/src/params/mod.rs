@@ -44,7 +44,7 @@ pub struct Params {
     marks: Mutex<Option<(Chosen, Tensor)>>,
     /// On a card, the hidden matrices of the latest step of Muon.
     #[cfg(not(target_arch = "wasm32"))]
-    groups: Mutex<Option<(Vec<String>, Arc<[HiddenGroup]>)>>,
+    groups: Mutex<Option<Grouped>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
 }
@@ -221,6 +221,10 @@ impl Params {
 /// Paths, and whether hidden matrices are left out.
 #[cfg(not(target_arch = "wasm32"))]
 type Chosen = (Vec<String>, bool);
+
+/// Paths, and the hidden matrices under them.
+#[cfg(not(target_arch = "wasm32"))]
+type Grouped = (Vec<String>, Arc<[HiddenGroup]>);
 
 #[cfg(not(target_arch = "wasm32"))]
 fn owned(paths: &[&str]) -> Vec<String> {

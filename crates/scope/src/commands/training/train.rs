@@ -21,7 +21,7 @@ Examples:
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
 
-Recipes: full, fjv, fo, fg, fjvg, operator, or a TOML file of your own. Exit code 75: interrupted, state saved.";
+Recipes: full, fjv, fo, fg, fjvg, operator, muon, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
