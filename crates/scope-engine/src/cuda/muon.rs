@@ -68,13 +68,13 @@ impl HiddenGroup {
 pub(super) fn step(
     cuda: &Cuda,
     (settings, decay): (&Muon, f64),
-    params: &mut Params,
+    params: &Params,
     gradients: &Gradients,
-    moments: &mut Moments,
+    moments: &Moments,
     update: Update<'_>,
     norm: &Tensor,
 ) -> Result<(), EngineError> {
-    for group in params.hidden_groups(update.paths)?.iter() {
+    let one = |group: &HiddenGroup| {
         let x = direction(cuda, group, settings, gradients, moments, update, norm)?;
         let x = orthogonalised(cuda, group, x)?;
         let arguments = [
@@ -89,9 +89,15 @@ pub(super) fn step(
             (settings.rate_ratio as f32).into(),
             (decay as f32).into(),
         ];
-        cuda.launch(MUON, "muon_update", group.tiles(), &arguments)?;
+        cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
+    };
+    // A few dozen small matrices do not fill a card: every other group goes beside the rest.
+    let groups = params.hidden_groups(update.paths)?;
+    for group in groups.iter().skip(1).step_by(2) {
+        cuda.aside(&[norm], || one(group))?;
     }
-    Ok(())
+    groups.iter().step_by(2).try_for_each(one)?;
+    cuda.rejoin()
 }
 
 /// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.
@@ -100,7 +106,7 @@ fn direction(
     group: &HiddenGroup,
     settings: &Muon,
     gradients: &Gradients,
-    moments: &mut Moments,
+    moments: &Moments,
     update: Update<'_>,
     norm: &Tensor,
 ) -> Result<Tensor, EngineError> {
