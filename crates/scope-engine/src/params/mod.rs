@@ -10,6 +10,7 @@ use std::{
 };
 
 pub use gradients::Gradients;
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
 
