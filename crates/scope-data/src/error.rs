@@ -31,6 +31,25 @@ pub enum DataError {
         /// What is wrong with it, expected and got.
         problem: String,
     },
+    /// Something else where a regular file is wanted.
+    #[error("{} is {what}, and a regular file is wanted: name one, or copy it into one", path.display())]
+    NotAFile {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is, as in "a pipe".
+        what: &'static str,
+    },
+    /// A file that is longer than any of its kind.
+    #[error(
+        "{} is longer than {limit} bytes, and no file of its kind is: is it the one you mean?",
+        path.display()
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that it may have.
+        limit: u64,
+    },
     /// A data set that is not there.
     #[error("{} does not exist: name the folder of a data set, or make one with scope data generate", .0.display())]
     Missing(PathBuf),

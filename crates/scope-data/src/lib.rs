@@ -8,6 +8,7 @@
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read in place");
 
+mod bounded_read;
 mod check;
 mod constants;
 mod dataset;
@@ -25,6 +26,7 @@ pub mod sensors;
 mod whole;
 mod writable;
 
+pub use bounded_read::{open_regular, read_bounded, read_bounded_text};
 pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, check, z_limit};
 pub use constants::{Constants, Scaling};
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
