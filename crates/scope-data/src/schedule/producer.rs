@@ -2,8 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    io,
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    thread::JoinHandle,
+    thread::{self, JoinHandle},
 };
 
 use scope_pde::cylinder::Disk;
@@ -60,11 +61,14 @@ pub struct Producer {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// Makes the batch of a number.
+type Make = dyn Fn(u64) -> Batch + Send + Sync;
+
 struct Shared {
-    maker: BatchMaker,
+    make: Box<Make>,
     ahead: u64,
     state: Mutex<State>,
-    /// Signalled when a batch is ready.
+    /// Signalled when a batch is ready, or none will be.
     ready: Condvar,
     /// Signalled when there is room for another, or no more are wanted.
     room: Condvar,
@@ -76,15 +80,33 @@ struct State {
     /// The next batch to hand out.
     hand_out: u64,
     finished: BTreeMap<u64, Batch>,
+    /// The first batch that will never be: a thread has died making it, or there is no number after it.
+    lost: u64,
+    /// No more batches are wanted.
     stopped: bool,
 }
 
 impl Producer {
-    /// Starts `threads` threads at batch `first`.
+    /// Starts `threads` threads at batch `first`. A system that refuses threads gets fewer; without any, batches are made where
+    /// they are asked for.
     pub fn start(maker: BatchMaker, first: u64, threads: usize, ahead: usize) -> Self {
-        let state = State { begin: first, hand_out: first, finished: BTreeMap::new(), stopped: false };
+        let spawn =
+            |work: Box<dyn FnOnce() + Send>| thread::Builder::new().name("batches".into()).spawn(work);
+        Self::with(Box::new(move |number| maker.batch(number)), first, threads, ahead, spawn)
+    }
+
+    /// The same for anything that makes batches, on threads that `spawn` starts.
+    fn with(
+        make: Box<Make>,
+        first: u64,
+        threads: usize,
+        ahead: usize,
+        spawn: impl Fn(Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>,
+    ) -> Self {
+        let finished = BTreeMap::new();
+        let state = State { begin: first, hand_out: first, finished, lost: u64::MAX, stopped: false };
         let shared = Arc::new(Shared {
-            maker,
+            make,
             ahead: ahead.max(1) as u64,
             state: Mutex::new(state),
             ready: Condvar::new(),
@@ -92,9 +114,9 @@ impl Producer {
         });
         let work = |_| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work())
+            spawn(Box::new(move || shared.work())).ok()
         };
-        let threads = (0..threads.max(1)).map(work).collect();
+        let threads = (0..threads.max(1)).map_while(work).collect();
         Self { shared, threads }
     }
 }
@@ -102,8 +124,14 @@ impl Producer {
 impl Iterator for Producer {
     type Item = Batch;
 
-    /// The next batch; there is always one.
+    /// The next batch; none after a thread has died making it, or when there are no more numbers.
     fn next(&mut self) -> Option<Batch> {
+        if self.threads.is_empty() {
+            let number = self.shared.begin()?;
+            let batch = (self.shared.make)(number);
+            self.shared.lock().hand_out = number + 1;
+            return Some(batch);
+        }
         let mut state = self.shared.lock();
         let number = state.hand_out;
         loop {
@@ -112,8 +140,7 @@ impl Iterator for Producer {
                 self.shared.room.notify_all();
                 return Some(batch);
             }
-            // A maker that died would leave us waiting for ever.
-            if self.threads.iter().all(JoinHandle::is_finished) {
+            if number >= state.lost {
                 return None;
             }
             state = self.shared.ready.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -132,6 +159,24 @@ impl Drop for Producer {
     }
 }
 
+/// Tells everyone when a thread dies making a batch: whoever waits for it would wait for ever.
+struct Making<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let mut state = self.shared.lock();
+            state.lost = state.lost.min(self.number);
+            drop(state);
+            self.shared.ready.notify_all();
+            self.shared.room.notify_all();
+        }
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -140,19 +185,86 @@ impl Shared {
     /// Makes batches until it is told to stop.
     fn work(&self) {
         while let Some(number) = self.begin() {
-            let batch = self.maker.batch(number);
+            let making = Making { shared: self, number };
+            let batch = (self.make)(number);
+            drop(making);
             self.lock().finished.insert(number, batch);
             self.ready.notify_all();
         }
     }
 
-    /// Waits for room; `None` when no more batches are wanted.
+    /// Waits for room; `None` when no more batches are wanted, or can be made.
     fn begin(&self) -> Option<u64> {
         let mut state = self.lock();
-        while !state.stopped && state.begin >= state.hand_out + self.ahead {
+        let full = |state: &State| state.begin - state.hand_out >= self.ahead && state.begin < state.lost;
+        while !state.stopped && full(&state) {
             state = self.room.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
+        let number = state.begin;
+        if state.stopped || number >= state.lost {
+            return None;
+        }
         state.begin += 1;
-        (!state.stopped).then_some(state.begin - 1)
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Family, Task};
+
+    /// A batch that holds its own number.
+    fn numbered(number: u64) -> Batch {
+        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        Batch { number, condition, records: Vec::new(), bits: vec![number] }
+    }
+
+    fn started(work: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+        thread::Builder::new().spawn(work)
+    }
+
+    fn numbers(producer: Producer) -> Vec<u64> {
+        producer.map(|batch| batch.number).collect()
+    }
+
+    #[test]
+    fn a_thread_that_dies_ends_the_batches_and_nobody_waits() {
+        for threads in [1, 2, 3] {
+            let make = |number: u64| {
+                assert!(number < 5, "batch {number} cannot be made");
+                numbered(number)
+            };
+            let got = numbers(Producer::with(Box::new(make), 0, threads, 4, started));
+            assert_eq!(got, [0, 1, 2, 3, 4], "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn batches_end_with_the_last_number() {
+        for threads in [1, 2] {
+            let producer = Producer::with(Box::new(numbered), u64::MAX - 3, threads, 8, started);
+            assert_eq!(numbers(producer), [u64::MAX - 3, u64::MAX - 2, u64::MAX - 1], "{threads} threads");
+        }
+        assert_eq!(numbers(Producer::with(Box::new(numbered), u64::MAX, 2, 8, started)), [0; 0]);
+    }
+
+    /// As under a limit on the number of threads.
+    #[test]
+    fn refused_threads_are_done_without() {
+        for allowed in [0, 1, 2] {
+            let left = Mutex::new(allowed);
+            let spawn = |work: Box<dyn FnOnce() + Send>| {
+                let mut left = left.lock().unwrap();
+                if *left == 0 {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                *left -= 1;
+                started(work)
+            };
+            let producer = Producer::with(Box::new(numbered), 7, 4, 4, spawn);
+            assert_eq!(producer.threads.len(), allowed);
+            assert!(producer.take(20).map(|batch| batch.number).eq(7..27), "{allowed} threads");
+        }
     }
 }
