@@ -42,6 +42,12 @@ pub enum EngineError {
         /// What to do about it, to have a card.
         advice: String,
     },
+    /// The machine does not have as much memory as parameters need.
+    #[error("the parameters need {} MiB, and the machine does not give as much memory", wanted.div_ceil(1 << 20))]
+    Memory {
+        /// Bytes asked for.
+        wanted: usize,
+    },
     /// A card has too little memory.
     #[error(
         "the card has {} MiB of {} MiB free, and {} MiB more are needed: use a smaller batch or model",

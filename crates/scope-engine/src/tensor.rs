@@ -21,6 +21,11 @@ pub struct Tensor {
     device: Device,
 }
 
+/// The bytes of so many elements; what no number can say is the largest, which no memory has.
+fn bytes_of(shape: &[usize], element: usize) -> usize {
+    shape.iter().fold(element, |bytes, length| bytes.saturating_mul(*length))
+}
+
 impl Tensor {
     /// Copies numbers to a device.
     pub fn from_slice<T: Element>(
@@ -67,7 +72,7 @@ impl Tensor {
     /// A tensor on a card, of arbitrary content: the next kernel must write every element.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn on_cuda(cuda: &Cuda, shape: &[usize], dtype: Dtype) -> Result<Self, EngineError> {
-        let memory = cuda.memory(shape.iter().product::<usize>() * dtype.size())?;
+        let memory = cuda.memory(bytes_of(shape, dtype.size()))?;
         let (buffer, shape) = (Arc::new(Buffer::Cuda(memory)), shape.to_vec());
         Ok(Self { buffer, shape, dtype, device: Device::Cuda(cuda.clone()) })
     }
@@ -99,7 +104,7 @@ impl Tensor {
 
     /// A tensor in main memory, filled by `fill`, which must write every element.
     pub(crate) fn compute<T: Element>(cpu: &Cpu, shape: &[usize], fill: impl FnOnce(&mut [T])) -> Self {
-        let mut memory = cpu.memory(shape.iter().product::<usize>() * size_of::<T>());
+        let mut memory = cpu.memory(bytes_of(shape, size_of::<T>()));
         fill(memory.slice_mut());
         Self {
             buffer: Arc::new(Buffer::Cpu(memory)),

@@ -13,6 +13,11 @@ use bytemuck::Pod;
 const ALIGNMENT: usize = 64;
 /// Sizes are rounded to this, so that nearly equal requests share blocks.
 const GRAIN: usize = 4096;
+/// What is named in the message when more is asked for than any memory has.
+const LARGEST: Layout = match Layout::from_size_align(isize::MAX as usize - (ALIGNMENT - 1), ALIGNMENT) {
+    Ok(layout) => layout,
+    Err(_) => Layout::new::<u8>(),
+};
 
 /// Blocks that are free, by size.
 #[derive(Debug, Default)]
@@ -40,19 +45,23 @@ impl Drop for Block {
 impl Store {
     /// Memory for `bytes` bytes: zeros when it is fresh, whatever was there when it is reused.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Memory {
-        let size = bytes.next_multiple_of(if bytes < GRAIN { ALIGNMENT } else { GRAIN }).max(ALIGNMENT);
+        let layout = layout_of(bytes).unwrap_or_else(|| handle_alloc_error(LARGEST));
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = free.get_mut(&size).and_then(Vec::pop);
+        let block = free.get_mut(&layout.size()).and_then(Vec::pop);
         drop(free);
-        let block = block.unwrap_or_else(|| Block::fresh(size));
+        let block = block.unwrap_or_else(|| Block::fresh(layout));
         Memory { block: Some(block), bytes, home: self.clone() }
     }
 }
 
+/// The block that `bytes` bytes are kept in; none if no memory has so many.
+fn layout_of(bytes: usize) -> Option<Layout> {
+    let size = bytes.checked_next_multiple_of(if bytes < GRAIN { ALIGNMENT } else { GRAIN })?;
+    Layout::from_size_align(size.max(ALIGNMENT), ALIGNMENT).ok()
+}
+
 impl Block {
-    fn fresh(size: usize) -> Self {
-        // Sizes come from tensors that exist in memory, far below the limit of a layout.
-        let layout = Layout::from_size_align(size, ALIGNMENT).unwrap_or(Layout::new::<u8>());
+    fn fresh(layout: Layout) -> Self {
         // SAFETY: the size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         match NonNull::new(start) {
@@ -103,6 +112,16 @@ impl Drop for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_memory_has_gets_no_block() {
+        let size = |bytes: usize| layout_of(bytes).map(|layout| layout.size());
+        assert_eq!([size(0), size(65), size(4097)], [Some(64), Some(128), Some(8192)]);
+        for impossible in [usize::MAX, usize::MAX - 4095, isize::MAX as usize] {
+            assert_eq!(size(impossible), None, "{impossible}");
+        }
+        assert!(LARGEST.size() > 1 << 40 || usize::BITS < 64);
+    }
 
     #[test]
     fn memory_comes_back_to_whoever_asks_for_the_same_size() {

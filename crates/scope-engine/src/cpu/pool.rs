@@ -6,6 +6,7 @@
 
 use std::{
     cell::{Cell, UnsafeCell},
+    io,
     sync::{
         Arc, Mutex, TryLockError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -68,8 +69,18 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Pool {
-    /// A pool of `threads` threads, the caller's included.
+    /// A pool of `threads` threads, the caller's included. A system that refuses a thread gets a smaller pool.
     pub(crate) fn new(threads: usize) -> Self {
+        Self::with(threads, |worker, serve| {
+            thread::Builder::new().name(format!("scope-{worker}")).spawn(serve)
+        })
+    }
+
+    /// The same with threads that `spawn` starts.
+    fn with(
+        threads: usize,
+        spawn: impl Fn(usize, Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>,
+    ) -> Self {
         let workers = if cfg!(target_family = "wasm") { 0 } else { threads.max(1) - 1 };
         let shared = Arc::new(Shared {
             gate: AtomicU64::new(0),
@@ -79,12 +90,11 @@ impl Pool {
             failed: AtomicBool::new(false),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         });
-        let spawn = |worker: usize| {
+        let start = |worker: usize| {
             let shared = shared.clone();
-            // A machine that refuses a thread gets a smaller pool.
-            thread::Builder::new().name(format!("scope-{worker}")).spawn(move || shared.serve(worker)).ok()
+            spawn(worker, Box::new(move || shared.serve(worker))).ok()
         };
-        let workers = (0..workers).filter_map(spawn).collect();
+        let workers = (0..workers).map_while(start).collect();
         Self { shared, workers, turn: Mutex::new(()) }
     }
 
@@ -254,6 +264,23 @@ mod tests {
                 });
                 assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
+        }
+    }
+
+    /// As under a limit on the number of threads.
+    #[test]
+    fn refused_threads_are_done_without() {
+        for allowed in [0, 2] {
+            let pool = Pool::with(5, |worker, serve| match worker {
+                few if few < allowed => thread::Builder::new().spawn(serve),
+                _ => Err(io::ErrorKind::WouldBlock.into()),
+            });
+            assert_eq!(pool.threads(), allowed + 1);
+            let sum = AtomicUsize::new(0);
+            pool.run(100, &|task| {
+                sum.fetch_add(task, Ordering::Relaxed);
+            });
+            assert_eq!(sum.load(Ordering::Relaxed), 4950);
         }
     }
 

@@ -92,9 +92,10 @@ impl Layout {
         self.by_name.get(name).copied()
     }
 
-    /// Length of the flat buffer, padding included.
+    /// Length of the flat buffer, padding included. Where it is beyond what can be counted, it is the largest number there is,
+    /// and no [`Params`](super::Params) can be made.
     pub fn len(&self) -> usize {
-        self.params.last().map_or(0, |last| last.range.end.next_multiple_of(ALIGNMENT))
+        self.params.last().map_or(0, |last| aligned(last.range.end))
     }
 
     /// Whether it declares nothing.
@@ -104,15 +105,15 @@ impl Layout {
 
     /// How many numbers are trained under a path (`""` for all), without padding.
     pub fn count(&self, path: &str) -> usize {
-        self.under(path).filter(|param| param.trained).map(|param| param.range.len()).sum()
+        let lengths = self.under(path).filter(|param| param.trained).map(|param| param.range.len());
+        lengths.fold(0, usize::saturating_add)
     }
 
     /// The part of the flat buffer that holds the parameters under a path.
     pub fn range(&self, path: &str) -> Range<usize> {
         let mut found = self.under(path).map(|param| param.range.clone());
         let first = found.next().unwrap_or(0..0);
-        first.start
-            ..found.last().map_or(first.end, |last| last.end).next_multiple_of(ALIGNMENT).min(self.len())
+        first.start..aligned(found.last().map_or(first.end, |last| last.end)).min(self.len())
     }
 
     /// The parameters of the first paths only, under the same names and at the same places.
@@ -150,12 +151,18 @@ impl Layout {
 
     fn add(&mut self, name: String, shape: &[usize], [decay, trained]: [bool; 2]) -> ParamId {
         let (id, start) = (ParamId(self.params.len()), self.len());
-        let range = start..start + shape.iter().product::<usize>();
+        let length = shape.iter().fold(1, |length: usize, side| length.saturating_mul(*side));
+        let range = start..start.saturating_add(length);
         assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
         let held = range.end..range.end;
         self.params.push(Param { name, shape: shape.to_vec(), range, decay, trained, held, hidden: 0 });
         id
     }
+}
+
+/// The next place where a range may begin, or the largest number.
+fn aligned(place: usize) -> usize {
+    place.checked_next_multiple_of(ALIGNMENT).unwrap_or(usize::MAX)
 }
 
 /// A place in the tree of names where parameters are declared.
@@ -195,9 +202,9 @@ impl Scope<'_> {
     pub fn hold(&mut self, id: ParamId, numbers: Range<usize>) {
         let param = &mut self.layout.params[id.0];
         let Range { start, end } = param.range; // start is a multiple of a block
-        let from = start + numbers.start.next_multiple_of(ALIGNMENT);
-        let to = start + numbers.end / ALIGNMENT * ALIGNMENT;
-        assert!(start + numbers.end <= end, "{} has no such numbers", param.name);
+        let from = start.saturating_add(aligned(numbers.start));
+        let to = start.saturating_add(numbers.end / ALIGNMENT * ALIGNMENT);
+        assert!(start.saturating_add(numbers.end) <= end, "{} has no such numbers", param.name);
         param.held = if from < to { from..to } else { end..end };
     }
 
@@ -240,6 +247,19 @@ mod tests {
         assert_eq!(layout.range("encoder"), 0..192);
         assert_eq!(layout.range("encoder_two"), 192..256);
         assert!(layout.find("encoder.patch").is_none());
+    }
+
+    #[test]
+    fn a_layout_beyond_all_numbers_has_the_largest_length() {
+        let mut layout = sample();
+        let mut root = layout.root();
+        let huge = root.weight("huge", &[1 << 40, 1 << 40]);
+        root.hold(huge, 64..128);
+        root.weight("after", &[8]);
+        assert_eq!(layout.len(), usize::MAX);
+        assert_eq!(layout.range("encoder_two").end, 256);
+        let made = crate::Params::zeros(&crate::Device::cpu(1), layout.into());
+        assert!(matches!(made, Err(crate::EngineError::Memory { wanted: usize::MAX })), "{made:?}");
     }
 
     #[test]

@@ -59,8 +59,14 @@ impl std::fmt::Debug for Params {
 impl Params {
     /// All zeros, in f32.
     pub fn zeros(device: &Device, layout: Arc<Layout>) -> Result<Self, EngineError> {
-        let zeros = vec![0.0_f32; layout.len()];
-        Self::from_flat(device, layout, &zeros)
+        let length = layout.len();
+        // Asked for first: a vector of zeros that memory has no room for ends the program.
+        let wanted = length.saturating_mul(size_of::<f32>());
+        let mut room = Vec::<f32>::new();
+        room.try_reserve_exact(length).map_err(|_| EngineError::Memory { wanted })?;
+        // Seen from outside, lest the compiler leaves it out.
+        drop(std::hint::black_box(room));
+        Self::from_flat(device, layout, &vec![0.0_f32; length])
     }
 
     /// From a flat buffer of f32, or of f64 for checking gradients.
