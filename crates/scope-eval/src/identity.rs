@@ -115,7 +115,7 @@ pub struct MaskIdentity {
 impl Budget {
     /// Examples seen by backbone and replacement decoder together.
     pub fn taken(&self) -> u64 {
-        self.draws + self.head_draws.unwrap_or(0)
+        self.draws.saturating_add(self.head_draws.unwrap_or(0))
     }
 
     /// Whether another is of the same training, after any number of draws. A replacement decoder has its backbone's draws before

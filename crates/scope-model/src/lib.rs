@@ -37,5 +37,5 @@ pub use model::Model;
 pub use network::{Decoder, Encoder, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
 pub use sensors::recover_sensors;
-pub use training::{Adapted, Training, View};
+pub use training::{Adapted, MOST_DRAWS, Training, View};
 pub use weights::{About, LayerInputs, WeightFile, WeightKind};

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The most draws that a training may have seen, with all that it went on from: a thousand times the longest run, and far from
+/// where sums of draws overflow.
+pub const MOST_DRAWS: u64 = 1 << 60;
+
 /// The training of a model, as its weight file tells it. It holds nothing that differs between two equal runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +35,7 @@ pub struct Training {
 impl Training {
     /// Examples seen by any part of the model: those of a replacement decoder, and those of its backbone before it.
     pub fn taken(&self) -> u64 {
-        self.draws + self.backbone().map_or(0, Self::taken)
+        self.draws.saturating_add(self.backbone().map_or(0, Self::taken))
     }
 
     /// The time that all parts of the model were given, if the length of each training was a time.
@@ -47,13 +51,26 @@ impl Training {
         self.adapted.as_deref().and_then(|adapted| adapted.base.as_ref())
     }
 
+    /// What is impossible about it, expected and got; with all that it went on from.
+    pub fn check(&self) -> Result<(), String> {
+        let most = self.taken().max(self.planned);
+        if most > MOST_DRAWS {
+            return Err(format!("{most} draws are more than any training has ({MOST_DRAWS})"));
+        }
+        if let Some(minutes) = self.minutes.filter(|minutes| !(minutes.is_finite() && *minutes >= 0.0)) {
+            return Err(format!("{minutes} minutes are no time"));
+        }
+        let before = [self.from.as_deref(), self.backbone()];
+        before.into_iter().flatten().try_for_each(Self::check)
+    }
+
     /// The same training where it went on from weights that another had left: draws and minutes are those of both.
     #[must_use]
     pub fn after(self, earlier: &Training) -> Self {
         let before = earlier.taken();
         Self {
-            draws: before + self.draws,
-            planned: before + self.planned,
+            draws: before.saturating_add(self.draws),
+            planned: before.saturating_add(self.planned),
             minutes: earlier.minutes_taken().zip(self.minutes).map(|(before, own)| before + own),
             from: Some(Box::new(earlier.clone())),
             ..self
@@ -88,6 +105,47 @@ impl View {
         match self {
             View::Sparse => "sp",
             View::Complete => "dp",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn training(draws: u64) -> Training {
+        Training {
+            recipe: "full".into(),
+            draws,
+            planned: draws,
+            generated: true,
+            seed: None,
+            minutes: None,
+            adapted: None,
+            from: None,
+        }
+    }
+
+    #[test]
+    fn draws_beyond_any_training_are_refused_wherever_they_are_stated() {
+        training(MOST_DRAWS).check().unwrap();
+        let refused = training(u64::MAX).check().unwrap_err();
+        assert_eq!(
+            refused,
+            "18446744073709551615 draws are more than any training has (1152921504606846976)"
+        );
+        let head = |base: u64| Training {
+            adapted: Some(Box::new(Adapted { view: View::Sparse, base: Some(training(base)) })),
+            ..training(u64::MAX - 5)
+        };
+        assert_eq!(head(7).taken(), u64::MAX);
+        let after = training(3).after(&training(u64::MAX));
+        assert_eq!(after.draws, u64::MAX);
+        let planned = Training { planned: u64::MAX, ..training(1) };
+        let hidden = Training { from: Some(Box::new(training(u64::MAX))), ..training(1) };
+        let endless = Training { minutes: Some(f64::NAN), ..training(1) };
+        for wrong in [head(7), after, planned, hidden, endless] {
+            assert!(wrong.check().is_err(), "{wrong:?}");
         }
     }
 }

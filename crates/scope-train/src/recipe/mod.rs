@@ -3,6 +3,9 @@
 mod optimizer;
 mod settings;
 
+use std::path::Path;
+
+use scope_data::{DataError, read_bounded_text};
 use scope_engine::{AdamW, Muon, Optimizer};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,11 @@ const BUILT_IN: [(&str, &str); 7] = [
 
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
 const HEAD_EPOCHS: f64 = 100.0;
+
+/// The longest file that is read as a recipe.
+const MOST_BYTES: u64 = 1 << 20;
+/// The most passes over a training set: of a single record the longest run has as many.
+const MOST_EPOCHS: f64 = 1e15;
 
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,10 +103,14 @@ impl Recipe {
         if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Ok((*text).to_owned());
         }
-        std::fs::read_to_string(name).map_err(|error| {
+        read_bounded_text(Path::new(name), MOST_BYTES).map_err(|error| {
             let known = Self::names().join(", ");
+            let reason = match error {
+                DataError::Io { source, .. } => source.to_string(),
+                other => other.to_string(),
+            };
             TrainError::Recipe(format!(
-                "\"{name}\" is neither a recipe of this program ({known}) nor a file that can be read ({error})"
+                "\"{name}\" is neither a recipe of this program ({known}) nor a file that can be read ({reason})"
             ))
         })
     }
@@ -119,7 +131,7 @@ impl Recipe {
     }
 
     /// Whether such a training can be run, and if not, why.
-    fn validate(&self) -> Result<(), TrainError> {
+    pub(crate) fn validate(&self) -> Result<(), TrainError> {
         let refuse = |problem: String| Err(TrainError::Recipe(problem));
         if !(1..=1 << 20).contains(&self.batch) || self.cap_every == 0 {
             return refuse(format!(
@@ -140,9 +152,12 @@ impl Recipe {
         if !self.momentum.iter().all(|momentum| (0.0..=1.0).contains(momentum)) {
             return refuse(format!("momentum = {:?} must lie between 0 and 1", self.momentum));
         }
-        let weights = [self.weight_decay, self.warmup_epochs];
-        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
-            return refuse("weight_decay and warmup_epochs must not be negative".to_owned());
+        let decays = self.weight_decay.is_finite() && self.weight_decay >= 0.0;
+        if !decays || !(0.0..=MOST_EPOCHS).contains(&self.warmup_epochs) {
+            return refuse(format!(
+                "weight_decay = {:e} and warmup_epochs = {:e} must not be negative, the latter {MOST_EPOCHS:e} at most",
+                self.weight_decay, self.warmup_epochs
+            ));
         }
         for (name, stage) in self.stages() {
             stage.validate(name)?;
@@ -193,8 +208,11 @@ impl StageRecipe {
                 "{name}.objective.spread = {spread} must be a finite number that is not negative"
             )));
         }
-        if !(self.epochs.is_finite() && self.epochs > 0.0) {
-            return Err(TrainError::Recipe(format!("{name}.epochs = {} must be positive", self.epochs)));
+        if !(self.epochs > 0.0 && self.epochs <= MOST_EPOCHS) {
+            return Err(TrainError::Recipe(format!(
+                "{name}.epochs = {:e} must be positive, and {MOST_EPOCHS:e} at most",
+                self.epochs
+            )));
         }
         Ok(())
     }
@@ -222,6 +240,14 @@ mod tests {
             (125, 100.0, Objective::FO)
         );
         assert!(operator.pretrain.is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_never_ends_is_no_recipe() {
+        let refused = Recipe::resolve("/dev/zero", &[]).unwrap_err().to_string();
+        assert!(refused.contains("\"/dev/zero\" is neither a recipe"), "{refused}");
+        assert!(refused.contains("longer than 1048576 bytes"), "{refused}");
     }
 
     #[test]
@@ -278,13 +304,17 @@ mod tests {
             "pretrain.objective.spread",
         ];
         for key in numbers {
-            for value in ["nan", "inf", "-inf", "-1"] {
+            for value in ["nan", "inf", "-inf", "-1", "1e999"] {
                 let last = key.rsplit('.').next().unwrap();
                 let message = refused(&[&format!("{key}={value}")]);
                 assert!(message.contains(last) || message.contains("objective"), "{key}={value}: {message}");
             }
         }
         assert!(refused(&["momentum=[0.9, nan]"]).contains("momentum"));
+        for key in ["main.epochs", "pretrain.epochs", "warmup_epochs"] {
+            let message = refused(&[&format!("{key}=1e308")]);
+            assert!(message.contains("epochs = 1e308") && message.contains("1e15 at most"), "{message}");
+        }
         assert!(
             Recipe::resolve("fool", &[])
                 .unwrap_err()

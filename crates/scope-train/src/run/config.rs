@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use scope_data::{Dataset, Origin, write_whole};
-use scope_model::{Adapted, Architecture, DecoderConfig, Training, View};
+use scope_data::{Dataset, Origin, read_bounded_text, write_whole};
+use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::checkpoint::Position;
 use crate::{error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
+
+/// The longest file that is read as a configuration.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// The resolved configuration of a run. Two runs with equal configurations are equal in every bit (on one kind
 /// of device), and a run is only continued under the configuration it began with.
@@ -164,8 +168,42 @@ impl RunConfig {
 
     /// Reads `config.toml`.
     pub fn read(path: &Path) -> Result<Self, TrainError> {
-        let text = std::fs::read_to_string(path).map_err(TrainError::io("read", path))?;
-        toml::from_str(&text).map_err(|error| TrainError::malformed(path, error.to_string()))
+        let text = read_bounded_text(path, MOST_BYTES)?;
+        let config: Self =
+            toml::from_str(&text).map_err(|error| TrainError::malformed(path, error.to_string()))?;
+        config.check().map_err(|problem| TrainError::malformed(path, problem))?;
+        Ok(config)
+    }
+
+    /// What is impossible about it, expected and got: numbers of a file are not counted with before this.
+    fn check(&self) -> Result<(), String> {
+        self.recipe.validate().map_err(|error| error.to_string())?;
+        self.model.validate().map_err(|error| error.to_string())?;
+        let batch = self.recipe.batch as u64;
+        let whole = |stage: &Stage| stage.draws > 0 && stage.draws.is_multiple_of(batch);
+        if let Some(stage) = self.stages.iter().find(|stage| !whole(stage) || stage.warmup > stage.draws) {
+            let Stage { name, draws, warmup, .. } = stage;
+            return Err(format!(
+                "the {name} stage has {draws} draws, {warmup} of them warm-up, in batches of {batch}"
+            ));
+        }
+        let total = self.stages.iter().try_fold(0_u64, |sum, stage| sum.checked_add(stage.draws));
+        if self.stages.is_empty() || total.is_none_or(|total| total > MOST_DRAWS) {
+            return Err(format!("it must have stages, of {MOST_DRAWS} draws at most"));
+        }
+        let trained = [
+            self.from.as_ref().and_then(|from| from.trained.as_ref()),
+            self.adapt.as_ref().and_then(|adapt| adapt.trained.as_ref()),
+        ];
+        trained.into_iter().flatten().try_for_each(Training::check)
+    }
+
+    /// Whether a run of this configuration can stand at a position.
+    pub(super) fn holds(&self, position: &Position) -> bool {
+        let until = |stages: &[Stage]| stages.iter().map(|stage| stage.draws).sum::<u64>();
+        position.stage < self.stages.len()
+            && (until(&self.stages[..position.stage])..=until(&self.stages[..=position.stage]))
+                .contains(&position.draws)
     }
 
     /// Writes `config.toml`.
@@ -214,7 +252,7 @@ mod tests {
             seed,
             log_every: 1,
             length: Length::Draws(320),
-            stages: Vec::new(),
+            stages: vec![Stage { name: "main".to_owned(), draws: 320, warmup: 16, objective: Objective::FO }],
             data: DataIdentity { blake3: "some".to_owned(), records: 10, generated: true },
             model: Preset::Tiny.config(32).into(),
             recipe: Recipe::resolve("fo", &settings).unwrap(),
@@ -238,6 +276,45 @@ mod tests {
             let message = refused(&RunConfig { data, ..begun.clone() });
             assert!(message.contains("was begun with data.records = 10"), "{message}");
         }
+    }
+
+    /// A file may state anything; nothing is counted with before it is possible.
+    #[test]
+    fn impossible_configurations_are_refused_when_they_are_read() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("config.toml");
+        let stage = |draws: u64| Stage { draws, warmup: 0, ..config(1, &[]).stages[0].clone() };
+        let with = |stages: Vec<Stage>| RunConfig { stages, ..config(1, &[]) };
+        let mut batchless = config(1, &[]);
+        batchless.recipe.batch = 0;
+        let trained = Training { draws: MOST_DRAWS + 1, ..config(1, &[]).training(320) };
+        let from = Some(Earlier { weights: String::new(), trained: Some(trained) });
+        let wrong = [
+            with(Vec::new()),
+            with(vec![stage(0)]),
+            with(vec![stage(33)]),
+            with(vec![stage(1 << 60), stage(32)]),
+            with(vec![Stage { warmup: 321, ..stage(320) }]),
+            batchless,
+            RunConfig { from, ..config(1, &[]) },
+        ];
+        for config in wrong {
+            config.write(&path).unwrap();
+            let refused = RunConfig::read(&path);
+            assert!(matches!(refused, Err(TrainError::Malformed { .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn positions_lie_within_their_stage() {
+        let mut config = config(1, &[]);
+        config.stages.push(config.stages[0].clone());
+        let at = |stage: usize, draws: u64| {
+            let counters = crate::run::Counters { steps: 0, alpha: 1.0 };
+            config.holds(&Position { stage, draws, counters, metrics_bytes: 0, milestone: false })
+        };
+        assert!(at(0, 0) && at(0, 320) && at(1, 320) && at(1, 640));
+        assert!(!at(0, 321) && !at(1, 319) && !at(1, 641) && !at(2, 640) && !at(usize::MAX, 0));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use super::config::{Length, Stage};
 use crate::{error::TrainError, recipe::Recipe};
 
+/// The most draws of a run.
+const MOST_DRAWS: f64 = 1e15;
+
 /// The stages of a run: each has its recipe's share of the whole length. `seconds` are the measured seconds a
 /// draw of each stage takes, wanted only for a length in minutes.
 pub fn stages(
@@ -26,12 +29,13 @@ pub fn stages(
     };
     let batch = recipe.batch as u64;
     let least = (recipe.batch * names.len()) as f64;
-    if !total.is_finite() || total < least {
+    if total < least {
         return Err(TrainError::Request(format!(
             "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
         )));
     }
-    if total > 1e15 {
+    // Not a number is no length either.
+    if !(total <= MOST_DRAWS) {
         return Err(TrainError::Request(format!("a run of {total:.1e} draws would never end")));
     }
     let stage = |(name, stage): &(&'static str, crate::recipe::StageRecipe)| {
@@ -96,5 +100,14 @@ mod tests {
         let time = made[0].draws as f64 * 0.1 + made[1].draws as f64;
         assert!((time - 6000.0).abs() < 32.0, "{time}");
         assert!(stages(&recipe, &recipe.stages(), Length::Draws(63), 50_000, &[]).is_err());
+    }
+
+    #[test]
+    fn lengths_that_never_end_are_refused_as_such() {
+        let recipe = Recipe::resolve("full", &[]).unwrap();
+        for length in [Length::Epochs(1e308), Length::Epochs(f64::NAN), Length::Draws(u64::MAX)] {
+            let refused = stages(&recipe, &recipe.stages(), length, 50_000, &[]).unwrap_err().to_string();
+            assert!(refused.ends_with("draws would never end"), "{refused}");
+        }
     }
 }

@@ -135,6 +135,10 @@ pub fn run(
     checkpoint::sweep(&folder.state())?;
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
+        if !config.holds(&position) {
+            let problem = format!("it is of stage {} after {} draws", position.stage, position.draws);
+            return Err(TrainError::malformed(&checkpoint.path(), problem + ", where this run never is"));
+        }
         if position.stage > 0 {
             learner.begin_stage(&config.stages[position.stage].objective)?;
         }
