@@ -8,6 +8,7 @@ use crate::{
     config::ModelConfig,
     error::ModelError,
     field_model::FieldNetwork,
+    limits::{require_count, require_grid},
     names::named,
     network::Network,
     operators::{
@@ -151,13 +152,31 @@ impl Architecture {
             Architecture::DeepOnet(config) => config.validate(),
             Architecture::Cno(config) => config.validate(),
             Architecture::Transolver(config) => config.validate(),
-            Architecture::Own(_) => Ok(()),
+            Architecture::Own(own) => require_grid(own.resolution),
         }
+    }
+
+    /// Whether it is a network that this program can build.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Architecture::Own(_))
+    }
+
+    /// Where its parameters lie.
+    pub fn layout(&self) -> Result<Layout, ModelError> {
+        let mut layout = Layout::new();
+        self.declare(&mut layout)?;
+        Ok(layout)
     }
 
     /// Declares its parameters.
     pub fn declare(&self, layout: &mut Layout) -> Result<Box<dyn FieldNetwork>, ModelError> {
         self.validate()?;
+        let network = self.build(layout)?;
+        require_count(layout)?;
+        Ok(network)
+    }
+
+    fn build(&self, layout: &mut Layout) -> Result<Box<dyn FieldNetwork>, ModelError> {
         Ok(match self {
             Architecture::Scope(config) => Box::new(Network::declare(layout, config)),
             Architecture::Fno(config) => Box::new(Fno::declare(layout, config)),

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::ModelError, names::named};
+use crate::{
+    error::ModelError,
+    limits::{require_grid, require_layers},
+    names::named,
+};
 
 /// The side of a patch, and of a token's tile.
 const PATCH: usize = 8;
@@ -191,22 +195,26 @@ impl ModelConfig {
     pub fn validate(&self) -> Result<(), ModelError> {
         let refuse = |problem: String| Err(ModelError::Config(problem));
         let hidden = self.decoder.mlp.iter().chain(&self.decoder.conv).copied();
-        let sizes = [self.resolution, self.patch, self.fields, self.latent, self.expansion];
+        let sizes = [self.patch, self.context_channels, self.fields, self.latent, self.expansion];
         let stacks = [("encoder", self.encoder), ("predictor", self.predictor)];
         let all = sizes.into_iter().chain(hidden).chain(stacks.iter().flat_map(|(_, s)| [s.width, s.heads]));
         if let Some(size) = all.into_iter().find(|size| !(1..=MOST).contains(size)) {
             return refuse(format!("a size of {size} is outside 1 to {MOST}"));
         }
+        require_grid(self.resolution)?;
+        require_layers("an encoder", self.encoder.depth)?;
+        require_layers("a predictor", self.predictor.depth)?;
+        require_layers("a decoder", self.decoder.mlp.len().max(self.decoder.conv.len()))?;
         if !self.resolution.is_multiple_of(self.patch) {
             let (resolution, patch) = (self.resolution, self.patch);
             return refuse(format!("resolution {resolution} is not a multiple of the patch {patch}"));
         }
-        if self.context_channels == 0 || !self.context_channels.is_multiple_of(2) {
+        if !self.context_channels.is_multiple_of(2) {
             let got = self.context_channels;
             return refuse(format!("a context of {got} channels is not values and masks in turn"));
         }
         for (name, stack) in stacks {
-            if !stack.width.is_multiple_of(2 * stack.heads) || stack.depth > MOST {
+            if !stack.width.is_multiple_of(2 * stack.heads) {
                 let Transformer { width, heads, .. } = stack;
                 return refuse(format!("the {name}'s width {width} is not {heads} heads of an even size"));
             }
@@ -242,6 +250,19 @@ mod tests {
             (
                 ModelConfig { encoder: Transformer { width: 512, depth: 2, heads: 7 }, ..base() },
                 "the encoder's width 512 is not 7 heads of an even size",
+            ),
+            (
+                ModelConfig { context_channels: 1 << 63, ..base() },
+                "a size of 9223372036854775808 is outside 1 to 65536",
+            ),
+            (ModelConfig { resolution: 8192, ..base() }, "a grid of 8192 is outside 1 to 4096"),
+            (
+                ModelConfig { predictor: Transformer { width: 64, depth: 1025, heads: 8 }, ..base() },
+                "a predictor of 1025 layers: 1024 at most",
+            ),
+            (
+                ModelConfig { decoder: DecoderConfig { mlp: vec![], conv: vec![1; 1025] }, ..base() },
+                "a decoder of 1025 layers: 1024 at most",
             ),
         ];
         for (config, problem) in wrong {

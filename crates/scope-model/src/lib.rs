@@ -13,6 +13,7 @@ mod config;
 mod error;
 mod field_model;
 mod initial;
+mod limits;
 mod model;
 mod names;
 mod network;

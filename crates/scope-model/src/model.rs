@@ -8,6 +8,7 @@ use crate::{
     config::ModelConfig,
     error::ModelError,
     initial::initialise,
+    limits::require_count,
     network::Network,
     weights::{About, WeightFile, WeightKind},
 };
@@ -29,6 +30,7 @@ impl Model {
         config.validate()?;
         let mut layout = Layout::new();
         let network = Network::declare(&mut layout, &config);
+        require_count(&layout)?;
         Ok(Self { config, network, params: Params::zeros(device, Arc::new(layout))? })
     }
 

@@ -302,3 +302,96 @@ fn damaged_bytes_never_panic() {
         Model::load(&folder.path().join("absent"), &device).unwrap_err().to_string().contains("cannot read")
     );
 }
+
+/// A file without tensors that states a network.
+fn bare(config: &serde_json::Value, training: &serde_json::Value) -> Vec<u8> {
+    let scaling = serde_json::json!({ "mean": 0.0, "sigma": 1.0 });
+    let mut entry =
+        serde_json::json!({ "format": 1, "pde": "poisson", "a": scaling, "u": scaling, "config": config });
+    if !training.is_null() {
+        entry["training"] = training.clone();
+    }
+    let header = serde_json::json!({ "__metadata__": { "scope": entry.to_string() } }).to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat()
+}
+
+fn refusal(bytes: Vec<u8>) -> String {
+    scope_model::WeightFile::parse(Path::new("x"), bytes).unwrap_err().to_string()
+}
+
+/// A few hundred bytes must not ask for gigabytes: what is stated is compared with what is there, and what no network has is
+/// refused as such.
+#[test]
+fn networks_that_a_file_has_no_room_for_are_refused_before_memory_is_taken() {
+    use scope_model::{Operator, Transformer};
+    let wide = |width: usize, depth: usize| ModelConfig {
+        encoder: Transformer { width, depth, heads: 8 },
+        ..Preset::Base.config(128)
+    };
+    let nothing = serde_json::Value::Null;
+    let stated = |config: serde_json::Value| refusal(bare(&config, &nothing));
+    for (width, depth) in [(65536, 12), (65536, 1024), (65520, 1)] {
+        let message = stated(serde_json::json!(wide(width, depth)));
+        assert!(message.contains("parameters are more than a network may have (1073741824)"), "{message}");
+    }
+    let message = stated(serde_json::json!(wide(4096, 2)));
+    assert!(message.contains("it lacks the tensor \"encoder.patch.weight\" [4096, 4, 8, 8]"), "{message}");
+    for operator in Operator::ALL {
+        let paper = serde_json::json!(operator.architecture(4096));
+        let message = stated(paper.clone());
+        assert!(message.contains("it lacks the tensor"), "{message}");
+        for (key, _) in paper.as_object().unwrap().iter().filter(|(_, size)| size.is_u64()) {
+            for size in [u64::MAX, 1 << 63, 4096] {
+                let mut wrong = paper.clone();
+                wrong[key] = size.into();
+                let message = stated(wrong);
+                let known = ["its sizes", "its header", "entry", "it lacks the tensor"];
+                assert!(known.iter().any(|known| message.contains(known)), "{key} = {size}: {message}");
+            }
+        }
+    }
+    let mut fields = serde_json::json!(wide(96, 1));
+    fields["fields"] = 3.into();
+    assert!(stated(fields).contains("it recovers 3 fields from 4 channels, and ours 2 from 4"));
+}
+
+#[test]
+fn draws_that_no_training_has_are_refused() {
+    let training =
+        serde_json::json!({ "recipe": "full", "draws": u64::MAX, "planned": 1, "generated": true });
+    let message = refusal(bare(&serde_json::json!(config()), &training));
+    assert!(message.contains("its training: 18446744073709551615 draws are more than any"), "{message}");
+}
+
+#[test]
+fn headers_have_a_limit_and_lie_within_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let said = |bytes: &[u8], length: u64| {
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+        scope_model::WeightFile::read(&path).unwrap_err().to_string()
+    };
+    // Of a file that takes no room on the disk, however long it is.
+    let terabyte = 1 << 40;
+    assert!(said(&u64::MAX.to_le_bytes(), terabyte).contains("none has more than 16777216"));
+    assert!(said(&(1_u64 << 30).to_le_bytes(), terabyte).contains("is to have 1073741824 bytes"));
+    assert!(said(&0_u64.to_le_bytes(), terabyte).contains("its header: EOF"));
+    assert!(said(&99_u64.to_le_bytes(), 20).contains("it has 20 bytes, and its header alone is to have 99"));
+    assert!(said(b"1234", 4).contains("it has 4 bytes, too few for a header"));
+    let tiny = bare(&serde_json::json!(config()), &serde_json::Value::Null);
+    let message = said(&tiny, terabyte);
+    assert!(message.contains("its tensors are to have 0 bytes, and 1099511"), "{message}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_file_holds_no_weights() {
+    for path in ["/dev/zero", "/dev/null"] {
+        let refused = scope_model::WeightFile::read(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("{path} is a device, and a regular file is wanted: name one, or copy it into one")
+        );
+    }
+}

@@ -15,6 +15,8 @@ pub const GENERATOR_VERSION: u32 = 1;
 
 /// The coarsest grid on which the problems make sense.
 pub const MIN_RESOLUTION: usize = 32;
+/// The finest grid: one record of it takes 256 MB in memory.
+pub const MAX_RESOLUTION: usize = 4096;
 
 /// One pair of fields in physical units, each \[S, S\] row-major.
 #[derive(Clone, Debug, PartialEq)]

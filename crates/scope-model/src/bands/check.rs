@@ -14,6 +14,10 @@ impl Bands {
         if !(0.0 < low && low < high && high < 1.0) {
             return Err(format!("levels must rise between 0 and 1, not {:?}", self.levels));
         }
+        if self.records == 0 || self.shape_records == 0 {
+            let counts = format!("{} and {}", self.records, self.shape_records);
+            return Err(format!("records and shape_records must be positive, not {counts}"));
+        }
         for (name, layout) in &self.layouts {
             let task = task_of(name).ok_or_else(|| {
                 format!("\"{name}\" is no task and layout: expected names such as forward/uniform")

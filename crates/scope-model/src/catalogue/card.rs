@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use scope_data::{
-    Channel,
+    Channel, DataError,
     observation::{NAMED_POINTS, Task},
-    write_whole,
+    read_bounded, write_whole,
 };
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,8 @@ use crate::{
 
 /// The version of the layout.
 const FORMAT: u32 = 1;
+/// The longest file that is read as a card: ours have thirty thousand bytes.
+const MOST_BYTES: u64 = 1 << 24;
 
 /// What is known of a model. Errors are percentages, values are in physical units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,8 +176,12 @@ impl Card {
 
     /// Reads a card.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
+        let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
+        let bytes = read_bounded(path, MOST_BYTES).map_err(|error| match error {
+            DataError::Io { source, .. } => ModelError::Io { path: path.to_owned(), source },
+            other => other.into(),
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| refuse(error.to_string()))?;
         Self::parse(path, &text)
     }
 
@@ -186,15 +192,15 @@ impl Card {
         if card.format != FORMAT {
             return Err(refuse(format!("its format is {}, this program reads {FORMAT}", card.format)));
         }
-        let checked = card.bands.as_ref().map_or(Ok(()), Bands::check);
-        checked.map_err(|problem| refuse(format!("its error bands: {problem}")))?;
+        card.check().map_err(refuse)?;
         Ok(card)
     }
 
     /// Writes the card, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), ModelError> {
-        let text = toml::to_string(self)
-            .map_err(|error| ModelError::Card { path: path.to_owned(), problem: error.to_string() })?;
+        let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
+        self.check().map_err(refuse)?;
+        let text = toml::to_string(self).map_err(|error| refuse(error.to_string()))?;
         Ok(write_whole(path, text.as_bytes())?)
     }
 }

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use scope_data::open_regular;
+
 use super::{
     card::Card,
     held_out::HeldOut,
@@ -236,8 +238,11 @@ impl Found {
         match &self.place {
             Place::Embedded(bytes) => Ok(blake3::hash(bytes).to_string()),
             Place::File(path) => {
-                let bytes = fs::read(path).map_err(|source| ModelError::Io { path: path.clone(), source })?;
-                Ok(blake3::hash(&bytes).to_string())
+                let (file, _) = open_regular(path)?;
+                let mut hasher = blake3::Hasher::new();
+                let hashed = hasher.update_reader(file);
+                hashed.map_err(|source| ModelError::Io { path: path.clone(), source })?;
+                Ok(hasher.finalize().to_string())
             }
         }
     }

@@ -2,10 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use scope_data::read_bounded;
 use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ModelError;
+
+/// The longest file that is read as an evaluation.
+const MOST_BYTES: u64 = 1 << 26;
 
 /// Mean errors under each condition that was evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,10 +72,28 @@ struct Mean {
 }
 
 impl HeldOut {
+    /// What is wrong with them, expected and got.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.records == 0 {
+            return Err("they must be of some records, not of 0".to_owned());
+        }
+        for (condition, errors) in &self.conditions {
+            let all = [("a", errors.a), ("u", errors.u), ("ber", errors.ber)];
+            for (name, error) in all.into_iter().filter_map(|(name, error)| Some((name, error?))) {
+                if !(error.is_finite() && error >= 0.0) {
+                    return Err(format!(
+                        "{name} of {condition} must be a finite percentage of zero or more, not {error}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as those before.
     pub fn add_evaluation(&mut self, path: &Path, model: &str) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::Evaluation { path: path.to_owned(), problem };
-        let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
+        let bytes = read_bounded(path, MOST_BYTES)?;
         let evaluation: Evaluation =
             serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
         let Identity { records, method, data } = evaluation.identity;
@@ -91,6 +113,9 @@ impl HeldOut {
                 "it is of {records} records ({}), those before of {} ({})",
                 data.origin, self.records, self.origin
             )));
+        }
+        if records == 0 {
+            return Err(refuse("it is of no records: evaluate on some".to_owned()));
         }
         (self.records, self.origin) = (records, data.origin);
         for (condition, channels) in evaluation.conditions {

@@ -1,6 +1,7 @@
 //! Models by name: weight files with a card beside each.
 
 mod card;
+mod check;
 mod find;
 mod held_out;
 mod run_folder;

@@ -1,6 +1,8 @@
 //! The convolutional neural operator (Raonic et al., 2023), in its simplified form: a U-shaped network whose every
 //! activation acts on a finer grid.
 
+use std::sync::OnceLock;
+
 use scope_engine::{BatchNorm, EngineError, Epilogue, Layout, Linear, Param, Scope, Tape, Var};
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use crate::{
     error::ModelError,
     field_model::FieldNetwork,
     initial::{Initial, default_initial},
+    limits::require_layers,
 };
 
 /// The sizes of a CNO.
@@ -38,7 +41,8 @@ impl CnoConfig {
     /// Whether it can be built, and if not, why.
     pub fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, levels, residual, neck, multiplier, latent } = *self;
-        require_sizes("cno", &[resolution, levels, residual + 1, neck + 1, multiplier, latent])?;
+        require_sizes("cno", &[resolution, levels, multiplier, latent])?;
+        require_layers("cno", residual.max(neck))?;
         if levels > 8 || multiplier % 2 == 1 {
             let problem = format!("{levels} levels of multiplier {multiplier}: at most 8, and an even one");
             return Err(ModelError::Config(format!("cno: {problem}")));
@@ -98,7 +102,9 @@ impl Residual {
 /// A CNO.
 #[derive(Clone, Debug)]
 pub struct Cno {
-    activations: FilteredActivations,
+    config: CnoConfig,
+    /// Made when the first context comes.
+    activations: OnceLock<FilteredActivations>,
     lift: [Linear; 2],
     down: Vec<Block>,
     skips: Vec<Vec<Residual>>,
@@ -141,11 +147,9 @@ impl Cno {
                 Block::declare(scope.scope(k), c, channels(level - 1), side(level - 1))
             })
             .collect();
-        let sides = (0..=levels).map(side);
-        let kept = sides.clone().map(|side| (side, side));
-        let changed = (0..levels).flat_map(|l| [(side(l), side(l + 1)), (side(l + 1), side(l))]);
         Self {
-            activations: FilteredActivations::new(kept.chain(changed)),
+            config: config.clone(),
+            activations: OnceLock::new(),
             lift,
             down,
             skips,
@@ -156,16 +160,25 @@ impl Cno {
         }
     }
 
+    fn activations(&self) -> &FilteredActivations {
+        self.activations.get_or_init(|| {
+            let (levels, side) = (self.config.levels, |l| self.config.side(l));
+            let kept = (0..=levels).map(|l| (side(l), side(l)));
+            let changed = (0..levels).flat_map(|l| [(side(l), side(l + 1)), (side(l + 1), side(l))]);
+            FilteredActivations::new(kept.chain(changed))
+        })
+    }
+
     fn block(&self, tape: &Tape<'_>, v: &Var, block: &Block) -> Result<Var, EngineError> {
         let h = tape.conv3x3(v, block.conv, Epilogue::Plain)?;
-        self.activations.apply(tape, &tape.batch_norm(&h, block.norm)?, block.to)
+        self.activations().apply(tape, &tape.batch_norm(&h, block.norm)?, block.to)
     }
 
     fn residuals(&self, tape: &Tape<'_>, v: &Var, blocks: &[Residual]) -> Result<Var, EngineError> {
         let mut v = v.clone();
         for Residual { convs, norms } in blocks {
             let h = tape.batch_norm(&tape.conv3x3(&v, convs[0], Epilogue::Plain)?, norms[0])?;
-            let h = self.activations.apply(tape, &h, v.shape()[1])?;
+            let h = self.activations().apply(tape, &h, v.shape()[1])?;
             let h = tape.batch_norm(&tape.conv3x3(&h, convs[1], Epilogue::Plain)?, norms[1])?;
             v = tape.add(&h, &v)?;
         }
@@ -175,7 +188,7 @@ impl Cno {
     /// Convolution, activation, convolution.
     fn pair(&self, tape: &Tape<'_>, v: &Var, convs: [Linear; 2]) -> Result<Var, EngineError> {
         let h = tape.conv3x3(v, convs[0], Epilogue::Plain)?;
-        let h = self.activations.apply(tape, &h, v.shape()[1])?;
+        let h = self.activations().apply(tape, &h, v.shape()[1])?;
         tape.conv3x3(&h, convs[1], Epilogue::Wide)
     }
 }

@@ -1,7 +1,7 @@
 //! DeepONet (Lu et al., 2021): a branch reads the context and gives coefficients, a trunk reads coordinates and gives
 //! basis functions.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, sync::OnceLock};
 
 use scope_engine::{
     Activation, AxisMap, BatchNorm, Constant, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape,
@@ -9,7 +9,7 @@ use scope_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{CONTEXT, FIELDS, PIXEL, require_sizes};
+use super::{CONTEXT, FIELDS, PIXEL, require_constants, require_sizes};
 use crate::{
     error::ModelError,
     field_model::FieldNetwork,
@@ -81,7 +81,7 @@ impl DeepOnetConfig {
     /// Whether it can be built, and if not, why.
     pub fn validate(&self) -> Result<(), ModelError> {
         let refuse = |problem: String| Err(ModelError::Config(format!("deeponet: {problem}")));
-        let sizes = [self.resolution, self.stem, self.hidden, self.basis, self.trunk, self.frequencies + 1];
+        let sizes = [self.resolution, self.stem, self.hidden, self.basis, self.trunk];
         require_sizes("deeponet", &sizes)?;
         require_sizes("deeponet", &self.channels)?;
         if self.channels.is_empty() || self.channels.len() > 12 || self.trunk_depth > 64 {
@@ -98,7 +98,7 @@ impl DeepOnetConfig {
                 "it needs a stem of odd side, 24 frequencies at most, and a trunk that sees something".into(),
             );
         }
-        Ok(())
+        require_constants("deeponet", &[self.resolution, self.resolution, self.features()])
     }
 
     /// Numbers that the trunk sees of a point.
@@ -133,11 +133,11 @@ struct Halving {
 /// A DeepONet.
 #[derive(Clone, Debug)]
 pub struct DeepOnet {
-    resolution: usize,
-    basis: usize,
+    config: DeepOnetConfig,
     /// The context's channels alone, if the branch is not to see coordinates.
     blind: Option<AxisMap>,
-    points: Constant,
+    /// What the trunk sees, made when the first context comes.
+    points: OnceLock<Constant>,
     convs: Vec<Halving>,
     fc1: Linear,
     fc2: Linear,
@@ -173,11 +173,10 @@ impl DeepOnet {
         let trunk =
             widths.windows(2).enumerate().map(|(k, w)| Linear::declare(trunk.scope(k), w[0], w[1])).collect();
         Self {
-            resolution: config.resolution,
-            basis: config.basis,
+            config: config.clone(),
             blind: (!config.branch_coordinates)
                 .then(|| AxisMap::new(CONTEXT, PIXEL, |i, j| if i == j { 1.0 } else { 0.0 })),
-            points: config.points(),
+            points: OnceLock::new(),
             convs,
             fc1,
             fc2,
@@ -204,12 +203,12 @@ impl DeepOnet {
         let batch = x.shape()[0];
         let flat = x.reshape(&[batch, x.value().len() / batch.max(1)])?;
         let h = tape.linear(&flat, self.fc1, Epilogue::Gelu)?;
-        tape.linear(&h, self.fc2, Epilogue::Wide)?.reshape(&[batch, FIELDS, self.basis])
+        tape.linear(&h, self.fc2, Epilogue::Wide)?.reshape(&[batch, FIELDS, self.config.basis])
     }
 
     /// Basis functions at all points \[size size, basis\].
     fn trunk(&self, tape: &Tape<'_>) -> Result<Var, EngineError> {
-        let mut t = tape.constant(&self.points)?;
+        let mut t = tape.constant(self.points.get_or_init(|| self.config.points()))?;
         for (k, layer) in self.trunk.iter().enumerate() {
             let last = k + 1 == self.trunk.len();
             t = tape.linear(&t, *layer, if last { Epilogue::Wide } else { Epilogue::Gelu })?;
@@ -222,7 +221,8 @@ impl FieldNetwork for DeepOnet {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let (coefficients, basis) = (self.branch(tape, context)?, self.trunk(tape)?);
         let fields = tape.expansion(&coefficients, &basis, self.offset)?; // [batch, 2, size size]
-        fields.reshape(&[context.shape()[0], FIELDS, self.resolution, self.resolution])
+        let size = self.config.resolution;
+        fields.reshape(&[context.shape()[0], FIELDS, size, size])
     }
 
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {

@@ -1,14 +1,17 @@
 //! The Fourier neural operator (Li et al., 2021): pointwise layers beside convolutions over all of space, of which a
 //! few modes are kept.
 
+use std::sync::OnceLock;
+
 use scope_engine::{Activation, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
 use serde::{Deserialize, Serialize};
 
-use super::{FIELDS, PIXEL, require_sizes, spectral::Transforms};
+use super::{FIELDS, PIXEL, require_constants, require_sizes, spectral::Transforms};
 use crate::{
     error::ModelError,
     field_model::FieldNetwork,
     initial::{Initial, default_initial},
+    limits::require_layers,
 };
 
 /// The sizes of an FNO.
@@ -38,14 +41,15 @@ impl FnoConfig {
     /// Whether it can be built, and if not, why.
     pub fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, modes, layers, projection, padding } = *self;
-        require_sizes("fno", &[resolution, width, modes, layers, projection, padding + 1])?;
+        require_sizes("fno", &[resolution, width, modes, layers, projection, padding.saturating_add(1)])?;
+        require_layers("fno", layers)?;
         if resolution < 2 || 2 * modes > resolution + padding {
             return Err(ModelError::Config(format!(
                 "fno: {modes} modes need a grid of {} points at least, with {padding} of padding",
                 (2 * modes).saturating_sub(padding).max(2)
             )));
         }
-        Ok(())
+        require_constants("fno", &[Transforms::CONSTANTS, modes, resolution + padding])
     }
 }
 
@@ -62,7 +66,9 @@ pub struct Fno {
     width: usize,
     resolution: usize,
     padding: usize,
-    transforms: Transforms,
+    modes: usize,
+    /// Made when the first context comes.
+    transforms: OnceLock<Transforms>,
     lift: Linear,
     layers: Vec<Layer>,
     fc1: Linear,
@@ -87,7 +93,8 @@ impl Fno {
             width,
             resolution,
             padding,
-            transforms: Transforms::new(resolution + padding, modes),
+            modes,
+            transforms: OnceLock::new(),
             lift,
             layers,
             fc1: Linear::declare(root.scope("fc1"), width, projection),
@@ -98,11 +105,13 @@ impl Fno {
 
 impl FieldNetwork for Fno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
+        let transforms =
+            self.transforms.get_or_init(|| Transforms::new(self.resolution + self.padding, self.modes));
         let x = tape.pixels(context)?; // [batch, size, size, 6]
         let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, size, size, width]
         let mut v = tape.frame(&v, [self.resolution + self.padding; 2])?; // [batch, points, points, width]
         for (k, layer) in self.layers.iter().enumerate() {
-            let far = self.transforms.convolve(tape, &v, layer.spectral)?;
+            let far = transforms.convolve(tape, &v, layer.spectral)?;
             v = tape.linear(&v, layer.pointwise, Epilogue::Add(&far))?;
             if k + 1 < self.layers.len() {
                 v = tape.activate(&v, Activation::Gelu)?;

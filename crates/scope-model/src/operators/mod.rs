@@ -20,9 +20,12 @@ pub(crate) const CONTEXT: usize = 4;
 /// Channels of a pixel: the context's, and its coordinates.
 const PIXEL: usize = CONTEXT + 2;
 /// Fields recovered.
-const FIELDS: usize = 2;
+pub(crate) const FIELDS: usize = 2;
 /// The most a size may be: far beyond any use, and small enough that no product of sizes overflows.
 const MOST: usize = 1 << 12;
+
+/// The most fixed numbers (coordinates, transforms) that a network may need: those of the paper's on the finest grid are fewer.
+const MOST_CONSTANTS: usize = 1 << 27;
 
 /// Refuses sizes that are zero or absurd.
 fn require_sizes(name: &str, sizes: &[usize]) -> Result<(), ModelError> {
@@ -30,4 +33,15 @@ fn require_sizes(name: &str, sizes: &[usize]) -> Result<(), ModelError> {
         Some(size) => Err(ModelError::Config(format!("{name}: a size of {size} is outside 1 to {MOST}"))),
         None => Ok(()),
     }
+}
+
+/// Refuses networks that need too many fixed numbers.
+fn require_constants(name: &str, factors: &[usize]) -> Result<(), ModelError> {
+    let count = factors.iter().fold(1, |count: usize, factor| count.saturating_mul(*factor));
+    if count <= MOST_CONSTANTS {
+        return Ok(());
+    }
+    Err(ModelError::Config(format!(
+        "{name}: its sizes need {count} fixed numbers, more than {MOST_CONSTANTS}"
+    )))
 }

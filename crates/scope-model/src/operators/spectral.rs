@@ -19,6 +19,9 @@ pub(super) struct Transforms {
 }
 
 impl Transforms {
+    /// How many numbers the four matrices have for each point of a side and each mode.
+    pub(super) const CONSTANTS: usize = 16;
+
     /// Of `points` a side, keeping `modes` columns and twice as many rows.
     pub(super) fn new(points: usize, modes: usize) -> Self {
         let n = points;

@@ -8,6 +8,7 @@ use crate::{
     error::ModelError,
     field_model::FieldNetwork,
     initial::{Initial, default_initial},
+    limits::require_layers,
 };
 
 /// The standard deviation of the weights of linear layers.
@@ -43,6 +44,7 @@ impl TransolverConfig {
     pub fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, depth, heads, slices, expansion } = *self;
         require_sizes("transolver", &[resolution, width, depth, heads, slices, expansion])?;
+        require_layers("transolver", depth)?;
         if resolution < 2 || !width.is_multiple_of(2 * heads) {
             let problem =
                 format!("a grid of {resolution}, and width {width} as {heads} heads of an even size");

@@ -4,6 +4,7 @@
 //! Matrices may be whole numbers with a scale for each row of the first axis ([`WeightKind`]). The scales of `NAME` are
 //! the tensor `NAME.scale`. Vectors (biases, gains) stay in single precision.
 
+mod header;
 mod inputs;
 mod kind;
 mod nearest_plane;
@@ -12,19 +13,27 @@ mod whole_numbers;
 use std::{
     borrow::Cow,
     collections::HashMap,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
+use header::{PREFIX, header_end, require_tensors, understand};
 pub use inputs::LayerInputs;
 pub use kind::WeightKind;
 use kind::{SCALE, Stored, numbers};
 use safetensors::{SafeTensors, tensor::TensorView};
-use scope_data::{Constants, Scaling, write_whole};
+use scope_data::{Constants, DataError, Scaling, open_regular, write_whole};
 use scope_engine::{Param, Params, Tensor};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
-use crate::{architecture::Architecture, error::ModelError, training::Training};
+use crate::{
+    architecture::Architecture,
+    config::ModelConfig,
+    error::ModelError,
+    operators::{CONTEXT, FIELDS},
+    training::Training,
+};
 
 /// The key of our entry in the header's metadata.
 const KEY: &str = "scope";
@@ -67,27 +76,51 @@ pub struct WeightFile {
 }
 
 impl WeightFile {
-    /// Reads a file and its header.
+    /// Reads a file. Its header comes first: it must state a network of ours, and tensors of that network which fill the file,
+    /// before the rest is read.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let bytes = std::fs::read(path).map_err(|source| ModelError::Io { path: path.to_owned(), source })?;
-        Self::parse(path, bytes)
+        let refuse = |problem: String| ModelError::malformed(path, problem);
+        let unreadable = |source: io::Error| ModelError::Io { path: path.to_owned(), source };
+        let (mut file, length) = open_regular(path).map_err(|error| match error {
+            DataError::Io { source, .. } => unreadable(source),
+            other => other.into(),
+        })?;
+        let mut bytes = Vec::new();
+        (&mut file).take(PREFIX as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+        let end = header_end(prefix_of(&bytes).map_err(refuse)?, length).map_err(refuse)?;
+        (&mut file).take((end - PREFIX) as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() != end {
+            return Err(refuse("it has become shorter while it was read".to_owned()));
+        }
+        let about = understand(&bytes, length).map_err(refuse)?;
+        let rest = length - end as u64;
+        let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
+        room.ok_or_else(|| unreadable(io::ErrorKind::OutOfMemory.into()))?;
+        file.take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 != length {
+            return Err(refuse("it has become shorter while it was read".to_owned()));
+        }
+        Ok(Self { path: path.to_owned(), bytes: bytes.into(), about })
     }
 
     /// Reads the bytes of a file; errors call it `path`.
     pub fn parse(path: &Path, bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, ModelError> {
         let bytes = bytes.into();
-        let (_, header) = SafeTensors::read_metadata(&bytes)
-            .map_err(|error| ModelError::malformed(path, error.to_string()))?;
-        let entry = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY)).ok_or_else(|| {
-            ModelError::malformed(path, format!("its metadata has no \"{KEY}\" entry: it is not one of ours"))
-        })?;
-        let about = About::parse(entry).map_err(|problem| ModelError::malformed(path, problem))?;
+        let refuse = |problem: String| ModelError::malformed(path, problem);
+        let length = bytes.len() as u64;
+        let end = header_end(prefix_of(&bytes).map_err(refuse)?, length).map_err(refuse)?;
+        let about = understand(&bytes[..end], length).map_err(refuse)?;
         Ok(Self { path: path.to_owned(), bytes, about })
     }
 
     /// Where it was read from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// How many bytes were read.
+    pub fn length(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     /// BLAKE3 of the bytes that were read, whatever the file has become since.
@@ -106,19 +139,14 @@ impl WeightFile {
     /// Puts the file's tensors into parameters: every one of them, nothing else, all finite.
     pub fn fill(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);
-        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;
+        let unusable = |error: safetensors::SafeTensorError| refuse(error.to_string());
+        let (_, header) = SafeTensors::read_metadata(&self.bytes).map_err(unusable)?;
         let layout = params.layout().clone();
-        let mut names: Vec<&str> = file.names();
-        names.sort_unstable();
-        let known = |name: &str| layout.find(name.strip_suffix(SCALE).unwrap_or(name)).is_some();
-        if let Some(stranger) = names.iter().find(|name| !known(name)) {
-            return Err(refuse(format!("it has a tensor \"{stranger}\" that the model does not have")));
-        }
+        require_tensors(&header, &layout).map_err(refuse)?;
+        let file = SafeTensors::deserialize(&self.bytes).map_err(unusable)?;
         let mut flat = vec![0.0_f32; layout.len()];
         for param in layout.params() {
-            let view = file
-                .tensor(&param.name)
-                .map_err(|_| refuse(format!("it lacks the tensor \"{}\" {:?}", param.name, param.shape)))?;
+            let view = file.tensor(&param.name).map_err(unusable)?;
             let scales = file.tensor(&format!("{}{SCALE}", param.name)).ok();
             let values = numbers(&view, scales.as_ref(), &param.shape);
             let values = values.map_err(|problem| refuse(format!("\"{}\" {problem}", param.name)))?;
@@ -155,6 +183,12 @@ impl WeightFile {
     }
 }
 
+/// The first bytes of a file.
+fn prefix_of(bytes: &[u8]) -> Result<[u8; PREFIX], String> {
+    let prefix = bytes.first_chunk().copied();
+    prefix.ok_or_else(|| format!("it has {} bytes, too few for a header", bytes.len()))
+}
+
 impl About {
     fn parse(entry: &str) -> Result<Self, String> {
         let version: serde_json::Value =
@@ -172,6 +206,15 @@ impl About {
             }
         }
         entry.config.validate().map_err(|error| format!("its sizes: {error}"))?;
+        if let Some(ModelConfig { fields, context_channels, .. }) = entry.config.scope()
+            && (*fields, *context_channels) != (FIELDS, CONTEXT)
+        {
+            return Err(format!(
+                "it recovers {fields} fields from {context_channels} channels, and ours {FIELDS} from {CONTEXT}"
+            ));
+        }
+        let checked = entry.training.as_ref().map_or(Ok(()), Training::check);
+        checked.map_err(|problem| format!("its training: {problem}"))?;
         let constants = Constants { a: entry.a, u: entry.u };
         Ok(Self { pde, constants, config: entry.config, training: entry.training })
     }

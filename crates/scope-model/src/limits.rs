@@ -1,0 +1,41 @@
+//! How large a network may be: far beyond any use, and small enough for any machine to count with.
+//!
+//! Sizes come from files. Each is bounded by itself, so that no product of a few of them overflows, and the parameters that they
+//! make are bounded together.
+
+use scope_engine::Layout;
+use scope_pde::MAX_RESOLUTION;
+
+use crate::error::ModelError;
+
+/// The most layers of a kind.
+pub(crate) const MOST_LAYERS: usize = 1 << 10;
+/// The most parameters of a network: 27 times the paper's largest, and 4 GiB in single precision.
+pub(crate) const MOST_PARAMETERS: usize = 1 << 30;
+
+/// Refuses a grid that is empty, or finer than data are.
+pub(crate) fn require_grid(resolution: usize) -> Result<(), ModelError> {
+    if (1..=MAX_RESOLUTION).contains(&resolution) {
+        return Ok(());
+    }
+    Err(ModelError::Config(format!("a grid of {resolution} is outside 1 to {MAX_RESOLUTION}")))
+}
+
+/// Refuses stacks that are too deep.
+pub(crate) fn require_layers(name: &str, layers: usize) -> Result<(), ModelError> {
+    if layers <= MOST_LAYERS {
+        return Ok(());
+    }
+    Err(ModelError::Config(format!("{name} of {layers} layers: {MOST_LAYERS} at most")))
+}
+
+/// Refuses more parameters than a network has.
+pub(crate) fn require_count(layout: &Layout) -> Result<(), ModelError> {
+    let count = layout.len();
+    if count <= MOST_PARAMETERS {
+        return Ok(());
+    }
+    Err(ModelError::Config(format!(
+        "{count} parameters are more than a network may have ({MOST_PARAMETERS})"
+    )))
+}
