@@ -12,7 +12,7 @@ use std::{
 
 use scope_data::{
     npz::{Array, npz_bytes, read_npz},
-    write_whole,
+    read_bounded, write_whole,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ use crate::{
     summary::Summary,
 };
 
+/// The longest file that is read as summaries.
+const MOST_BYTES: u64 = 1 << 26;
 /// Letters of a hash that name values.
 const HASH_LETTERS: usize = 16;
 
@@ -132,8 +134,14 @@ struct Written {
 
 impl Written {
     fn read(json: &Path) -> Result<Self, EvalError> {
-        let text = fs::read(json).map_err(|error| EvalError::malformed(json, error))?;
-        serde_json::from_slice(&text).map_err(|error| EvalError::malformed(json, error))
+        let text = read_bounded(json, MOST_BYTES).map_err(|error| EvalError::malformed(json, error))?;
+        let written: Self =
+            serde_json::from_slice(&text).map_err(|error| EvalError::malformed(json, error))?;
+        // It becomes part of a file's name.
+        if let Some(hash) = written.values_blake3.as_ref().filter(|hash| !is_hexadecimal(hash)) {
+            return Err(EvalError::malformed(json, format!("values_blake3 is \"{hash}\", and no hash")));
+        }
+        Ok(written)
     }
 }
 
@@ -166,6 +174,10 @@ fn settle(json: &Path) -> Result<(), EvalError> {
     Ok(())
 }
 
+fn is_hexadecimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_hexdigit())
+}
+
 /// Whether a file is named as values are that wait for summaries.
 fn waits_beside(json: &Path, file: &Path) -> bool {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
@@ -173,8 +185,7 @@ fn waits_beside(json: &Path, file: &Path) -> bool {
         let rest = file.strip_prefix(&stem)?.strip_prefix('.')?;
         Some(rest.strip_suffix(".npz")?.to_owned())
     });
-    let is_hash =
-        |text: &String| text.len() == HASH_LETTERS && text.bytes().all(|letter| letter.is_ascii_hexdigit());
+    let is_hash = |text: &String| text.len() == HASH_LETTERS && is_hexadecimal(text);
     middle.is_some_and(|middle| is_hash(&middle))
 }
 

@@ -137,6 +137,22 @@ fn older_results_without_a_hash_are_read() {
     assert_eq!(Record::read(&path).unwrap(), record);
 }
 
+/// The hash becomes part of a file's name, so it must be one.
+#[test]
+fn a_hash_that_is_a_path_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("all.json");
+    evaluation("full", "all", 5, 1, 2.0).write(&path).unwrap();
+    let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for hash in ["../../x", "", "a/b"] {
+        let mut written = written.clone();
+        written["values_blake3"] = hash.into();
+        std::fs::write(&path, serde_json::to_vec(&written).unwrap()).unwrap();
+        let refused = Record::read(&path).unwrap_err().to_string();
+        assert!(refused.contains(&format!("values_blake3 is \"{hash}\", and no hash")), "{refused}");
+    }
+}
+
 #[test]
 fn pairs_without_a_match_are_counted_below_the_table() {
     let records =

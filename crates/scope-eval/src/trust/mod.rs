@@ -201,4 +201,14 @@ mod tests {
             [Warning::NoHeldOut(_), Warning::PoorFit { usual: Usual::Unknown, .. }]
         ));
     }
+
+    #[test]
+    fn a_model_whose_errors_are_no_numbers_is_a_bad_one() {
+        let (training, held_out) = (training(100, None), held_out(f64::NAN));
+        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let good = weighed(31, 0.004, 0.004, known).warnings;
+        assert!(matches!(&good[..], [Warning::LargeErrors { percent, .. }] if percent.is_nan()), "{good:?}");
+        let nothing = weighed(31, 0.004, f32::NAN, Known::default()).warnings;
+        assert!(matches!(&nothing[..], [Warning::NoHeldOut(_), Warning::PoorFit { .. }]), "{nothing:?}");
+    }
 }

@@ -272,7 +272,9 @@ fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
         Some(_) => Usual::Alike,
         None => Usual::Unknown,
     };
-    (percent > limit).then(|| Warning::PoorFit { channel: channel.name(), percent, usual })
+    // An error that is no number is not a small one.
+    let fits = percent <= limit;
+    (!fits).then(|| Warning::PoorFit { channel: channel.name(), percent, usual })
 }
 
 /// Of the worse channel.
@@ -281,11 +283,9 @@ fn large_errors(trust: &Trust) -> Option<Warning> {
     let known =
         Channel::BOTH.into_iter().filter_map(|channel| Some((channel, held_out_error(trust, channel)?)));
     let (channel, percent) = known.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    (percent > LARGE_ERROR_PERCENT).then(|| Warning::LargeErrors {
-        condition,
-        channel: channel.name(),
-        percent,
-    })
+    // An error that is no number is not a small one.
+    let small = percent <= LARGE_ERROR_PERCENT;
+    (!small).then(|| Warning::LargeErrors { condition, channel: channel.name(), percent })
 }
 
 /// The mean error of a channel on held-out records under the nearest condition.

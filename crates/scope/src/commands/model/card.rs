@@ -51,16 +51,15 @@ pub(crate) struct ModelCard {
 
 impl ModelCard {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let bytes =
-            std::fs::read(&self.model).with_context(|| format!("cannot read {}", self.model.display()))?;
-        let blake3 = blake3::hash(&bytes).to_string();
+        let file = WeightFile::read(&self.model)?;
+        let blake3 = file.hash();
         let mut held_out = HeldOut::default();
         for file in &self.eval {
             held_out.add_evaluation(file, &blake3)?;
         }
         let path = Card::beside(&self.model);
         let card = match (&self.run, &self.data) {
-            (Some(run), Some(data)) => keep_bands(self.card(run, data, bytes, held_out)?, &path),
+            (Some(run), Some(data)) => keep_bands(self.card(run, data, file, held_out)?, &path),
             _ => renewed(Card::read(&path)?, &blake3, held_out)?,
         };
         card.write(&path)?;
@@ -68,10 +67,9 @@ impl ModelCard {
         Ok(Outcome::Success)
     }
 
-    /// A card without bands, of the weight file's bytes.
-    fn card(&self, run: &Path, data: &Path, bytes: Vec<u8>, held_out: HeldOut) -> anyhow::Result<Card> {
-        let (blake3, length) = (blake3::hash(&bytes).to_string(), bytes.len() as u64);
-        let file = WeightFile::parse(&self.model, bytes)?;
+    /// A card without bands, of the weight file that was read.
+    fn card(&self, run: &Path, data: &Path, file: WeightFile, held_out: HeldOut) -> anyhow::Result<Card> {
+        let (blake3, length) = (file.hash(), file.length());
         let (kind, about) = (file.kind()?, file.about);
         let config = RunConfig::read(&run.join(RUN_CONFIG))?;
         let data = training_set(data, &config)?;
