@@ -3,48 +3,87 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::Context;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
-    iterator::Signals,
+    low_level,
 };
 
+/// The signals that ask the program to stop.
+const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 /// Signals closer together than this are one wish: `timeout` and job schedulers send theirs to the program and to its group.
 const ONE_WISH: Duration = Duration::from_secs(1);
+/// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while work is put away.
+const ONE_SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// Set by the first interrupt or termination signal; a second interrupt, a second or more later, ends the program at once.
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+/// Set by the first interrupt or termination signal. A later one ends the program at once, whatever its threads are doing: an
+/// interrupt a second or more after the first signal, any other after ten.
+pub(crate) struct Interrupt(Arc<Wish>);
+
+/// When the first signal came.
+struct Wish {
+    listening: Instant,
+    /// Milliseconds since then, plus one; zero before any signal.
+    first: AtomicU64,
+}
 
 impl Interrupt {
     /// Starts listening.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let requested = Arc::new(AtomicBool::new(false));
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("signals cannot be caught")?;
-        let told = Arc::clone(&requested);
-        thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || {
-                let mut first: Option<Instant> = None;
-                for signal in signals.forever() {
-                    told.store(true, Ordering::Relaxed);
-                    let since = first.get_or_insert_with(Instant::now).elapsed();
-                    if signal == SIGINT && since >= ONE_WISH {
-                        std::process::exit(128 + SIGINT);
-                    }
+        let wish = Arc::new(Wish { listening: Instant::now(), first: AtomicU64::new(0) });
+        for signal in SIGNALS {
+            let told = Arc::clone(&wish);
+            let hear = move || {
+                if told.hear(signal, told.listening.elapsed()) {
+                    low_level::exit(128 + signal);
                 }
-            })
-            .context("no thread can wait for signals")?;
-        Ok(Self(requested))
+            };
+            // SAFETY: what runs inside a signal is an atomic number, the clock and _exit, all of which may.
+            #[allow(unsafe_code)]
+            let listening = unsafe { low_level::register(signal, hear) };
+            listening.context("signals cannot be caught")?;
+        }
+        Ok(Self(wish))
     }
 
     /// Whether the user has asked to stop.
     pub(crate) fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.first.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Wish {
+    /// Takes note of a signal at some time after listening began; whether the program is to end at once.
+    fn hear(&self, signal: i32, at: Duration) -> bool {
+        let now = at.as_millis() as u64 + 1;
+        let patience = if signal == SIGINT { ONE_WISH } else { ONE_SHUTDOWN };
+        match self.first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => false,
+            Err(first) => Duration::from_millis(now.saturating_sub(first)) >= patience,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether signals, each with its milliseconds, end the program.
+    fn heard<const N: usize>(signals: [(i32, u64); N]) -> [bool; N] {
+        let wish = Wish { listening: Instant::now(), first: AtomicU64::new(0) };
+        signals.map(|(signal, at)| wish.hear(signal, Duration::from_millis(at)))
+    }
+
+    #[test]
+    fn signals_close_together_are_one_wish_and_a_later_one_ends_the_program() {
+        assert_eq!(heard([(SIGTERM, 0), (SIGTERM, 1), (SIGINT, 999)]), [false; 3]);
+        assert_eq!(heard([(SIGINT, 5000), (SIGINT, 5999), (SIGINT, 6000)]), [false, false, true]);
+        assert_eq!(heard([(SIGTERM, 70), (SIGINT, 1070)]), [false, true]);
+        assert_eq!(heard([(SIGTERM, 0), (SIGTERM, 9999), (SIGTERM, 10_000)]), [false, false, true]);
     }
 }
