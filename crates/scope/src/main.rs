@@ -2,6 +2,7 @@
 
 mod commands;
 mod terminal;
+mod threads;
 
 #[cfg(unix)]
 use std::sync::Arc;
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
 
 /// Does what was asked; returns the exit code.
 fn run(program: Program) -> u8 {
-    match program.command.run() {
+    match threads::with_threads(|| program.command.run()) {
         Ok(Outcome::Success) => 0,
         Ok(Outcome::Faults) => FAILURE,
         Ok(Outcome::Interrupted) => INTERRUPTED,

@@ -7,7 +7,7 @@ use clap::Args;
 use scope_engine::{Device, EngineError};
 
 use super::{MOST_THREADS, Misuse, up_to};
-use crate::terminal::note;
+use crate::{terminal::note, threads::Threads};
 
 /// What `--device` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,8 @@ impl DeviceArguments {
     }
 
     /// Threads for work that has no use for a device.
-    pub(crate) fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0)).build();
-        pool.context("cannot start threads")
+    pub(crate) fn pool(&self) -> Threads {
+        Threads::start(self.threads)
     }
 
     /// Opens the device. `auto` takes the processor, with a note, when no card can be used.

@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, time::Instant};
 
-use anyhow::Context;
 use clap::Args;
 use scope_data::{Request, Shard, generate};
 use scope_pde::{Identity, Pde, Split};
@@ -10,6 +9,7 @@ use scope_pde::{Identity, Pde, Split};
 use crate::{
     commands::{MOST_THREADS, Outcome, pde_names, resolution, up_to},
     terminal::{Interrupt, Progress, grouped, say},
+    threads::Threads,
 };
 
 /// The seed of training data, where none is named.
@@ -67,14 +67,11 @@ impl Generate {
         let shard = self.shard.map(|Part { part, of }| Shard { part, of, total: self.count });
         let request = Request { identity, count: self.count, shard };
         let records = shard.map_or(self.count, |shard| shard.records().len());
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.unwrap_or(0))
-            .build()
-            .context("threads could not be started")?;
+        let threads = Threads::start(self.threads);
         let interrupt = Interrupt::listen()?;
         let progress = Progress::new(&format!("generate {}", self.pde), records);
         let start = Instant::now();
-        let meta = pool.install(|| {
+        let meta = threads.install(|| {
             generate(&request, &self.out, |done| {
                 progress.at(done);
                 !interrupt.requested()
@@ -89,7 +86,7 @@ impl Generate {
             meta.split,
             self.out.display(),
             grouped((meta.count as f64 / seconds).round() as usize),
-            pool.current_num_threads(),
+            threads.count(),
         ));
         Ok(Outcome::Success)
     }

@@ -141,7 +141,7 @@ impl EvaluateCommand {
         let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
         let destination = self.destination(None);
         let measure = || self.measure(data, &method, identity, &conditions, &destination);
-        let outcome = self.device.pool()?.install(measure)?;
+        let outcome = self.device.pool().install(measure)?;
         exact::warn_of_approximations(&method);
         Ok(outcome)
     }

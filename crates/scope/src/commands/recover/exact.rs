@@ -13,6 +13,7 @@ use super::method::Recovered;
 use crate::{
     commands::{Misuse, device::DeviceArguments, pde_names, resolution},
     terminal::grouped,
+    threads::Threads,
 };
 
 /// Measurements this many standard errors further from the prior than they should be are told of.
@@ -80,7 +81,7 @@ pub(super) struct ExactMethod {
     noise: Noise,
     samples: usize,
     seed: u64,
-    pool: rayon::ThreadPool,
+    threads: Threads,
 }
 
 impl ExactMethod {
@@ -100,7 +101,7 @@ impl ExactMethod {
             noise: arguments.noise.unwrap_or(Noise::rounding(&constants)),
             samples: arguments.samples.into(),
             seed: arguments.seed,
-            pool: device.pool()?,
+            threads: device.pool(),
         }))
     }
 
@@ -122,7 +123,7 @@ impl ExactMethod {
     }
 
     pub(super) fn recover(&self, context: &UserContext) -> anyhow::Result<Recovered> {
-        self.pool.install(|| {
+        self.threads.install(|| {
             let reading =
                 |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
             let readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
