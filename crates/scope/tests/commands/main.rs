@@ -10,6 +10,7 @@ mod evaluate;
 mod exact;
 mod exit_codes;
 mod help;
+mod hostile;
 mod mask;
 mod mistakes;
 mod model;
