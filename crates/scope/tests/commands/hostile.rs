@@ -82,23 +82,14 @@ fn without_a_single_thread_the_same_comes_out() {
     succeed(plain.path(), &train);
     without(&train);
     let evaluate =
-        ["evaluate", "--model", "run", "--data", "data", "--protocol", "uniform500", "--device", "cpu"];
-    succeed(plain.path(), &evaluate);
-    without(&evaluate);
-    without(&[
-        "evaluate",
-        "--method",
-        "exact",
-        "--pde",
-        "poisson",
-        "--data",
-        "data",
-        "--protocol",
-        "uniform500",
-        "--out",
-        "exact",
-    ]);
-    for file in ["data/fields.npy", "run/model.safetensors", "run/metrics.jsonl"] {
+        ["evaluate", "--data", "data", "--limit", "2", "--device", "cpu", "--threads", "2", "--out"];
+    for method in [&["net", "--run", "run"][..], &["exact", "--method", "exact", "--pde", "poisson"]] {
+        let evaluate = [&evaluate[..], method].concat();
+        succeed(plain.path(), &evaluate);
+        without(&evaluate);
+    }
+    let values = ["net/uniform500.npz", "exact/uniform500.npz"];
+    for file in ["data/fields.npy", "run/model.safetensors", "run/metrics.jsonl"].into_iter().chain(values) {
         let [one, other] = [&plain, &alone].map(|root| fs::read(root.path().join(file)).unwrap());
         assert!(one == other, "{file}");
     }
