@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The longest file that is read as summaries.
-const MOST_BYTES: u64 = 1 << 26;
+const MOST_BYTES: u64 = 1 << 23;
 /// Letters of a hash that name values.
 const HASH_LETTERS: usize = 16;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ModelError;
 
 /// The longest file that is read as an evaluation.
-const MOST_BYTES: u64 = 1 << 26;
+const MOST_BYTES: u64 = 1 << 23;
 
 /// Mean errors under each condition that was evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

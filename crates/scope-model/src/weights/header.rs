@@ -10,8 +10,10 @@ use super::{About, KEY, SCALE};
 
 /// The bytes of the header's own length.
 pub(super) const PREFIX: usize = 8;
-/// The longest header: that of the most layers is a fifth of it.
-const MOST_HEADER: u64 = 1 << 24;
+/// The longest header, and the longest entry of ours in it. That of the paper's network has thirty thousand bytes; read, a header
+/// takes some thirty times its length.
+const MOST_HEADER: u64 = 1 << 22;
+const MOST_ENTRY: usize = 1 << 18;
 
 /// Where the tensors of a file of `length` bytes begin.
 pub(super) fn header_end(prefix: [u8; PREFIX], length: u64) -> Result<usize, String> {
@@ -32,6 +34,12 @@ pub(super) fn understand(start: &[u8], length: u64) -> Result<About, String> {
         serde_json::from_slice(&start[PREFIX..]).map_err(|error| format!("its header: {error}"))?;
     let entry = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let entry = entry.ok_or_else(|| format!("its metadata has no \"{KEY}\" entry: it is not one of ours"))?;
+    if entry.len() > MOST_ENTRY {
+        return Err(format!(
+            "its \"{KEY}\" entry has {} bytes, and none has more than {MOST_ENTRY}",
+            entry.len()
+        ));
+    }
     let about = About::parse(entry)?;
     let end = (start.len() as u64).checked_add(header.data_len() as u64);
     if end != Some(length) {

@@ -179,6 +179,9 @@ impl WeightFile {
             .map_err(refuse)?;
         let metadata = HashMap::from([(KEY.to_owned(), about.write())]);
         let file = safetensors::serialize(views, Some(metadata)).map_err(refuse)?;
+        // What could not be read is not written.
+        let unreadable = |problem: String| ModelError::malformed(path, problem);
+        header_end(prefix_of(&file).map_err(unreadable)?, file.len() as u64).map_err(unreadable)?;
         Ok(write_whole(path, &file)?)
     }
 }

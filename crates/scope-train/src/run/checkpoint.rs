@@ -23,6 +23,9 @@ use crate::error::TrainError;
 const FORMAT: u32 = 1;
 const STATE: &str = "state.safetensors";
 const MARKER: &str = "checkpoint.json";
+/// The longest marker and the longest state that are read: of the largest network, a few buffers like its parameters.
+const MOST_MARKER: u64 = 1 << 20;
+const MOST_STATE: u64 = 1 << 36;
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,7 +178,7 @@ pub(crate) fn prune(folder: &Path, keep: usize) -> Result<(), TrainError> {
 
 fn read_marker(folder: &Path) -> Result<Marker, TrainError> {
     let path = folder.join(MARKER);
-    let text = fs::read(&path).map_err(TrainError::io("read", &path))?;
+    let text = scope_data::read_bounded(&path, MOST_MARKER)?;
     let damaged = |problem: String| TrainError::malformed(&path, format!("{problem}; {}", remedy(folder)));
     let marker: Marker = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     if marker.format != FORMAT {
@@ -195,7 +198,7 @@ impl Checkpoint {
     fn read(folder: &Path) -> Result<Self, TrainError> {
         let marker = read_marker(folder)?;
         let path = folder.join(STATE);
-        let bytes = fs::read(&path).map_err(TrainError::io("read", &path))?;
+        let bytes = scope_data::read_bounded(&path, MOST_STATE)?;
         let hash = blake3::hash(&bytes).to_string();
         if hash != marker.blake3 {
             let problem =

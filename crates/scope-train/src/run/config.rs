@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{Dataset, Origin, read_bounded_text, write_whole};
+use scope_data::{Dataset, Origin, read_bounded, write_whole};
 use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -168,9 +168,10 @@ impl RunConfig {
 
     /// Reads `config.toml`.
     pub fn read(path: &Path) -> Result<Self, TrainError> {
-        let text = read_bounded_text(path, MOST_BYTES)?;
-        let config: Self =
-            toml::from_str(&text).map_err(|error| TrainError::malformed(path, error.to_string()))?;
+        let refuse = |error: &dyn std::fmt::Display| TrainError::malformed(path, error.to_string());
+        let bytes = read_bounded(path, MOST_BYTES)?;
+        let text = str::from_utf8(&bytes).map_err(|error| refuse(&error))?;
+        let config: Self = toml::from_str(text).map_err(|error| refuse(&error))?;
         config.check().map_err(|problem| TrainError::malformed(path, problem))?;
         Ok(config)
     }

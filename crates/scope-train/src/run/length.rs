@@ -34,8 +34,7 @@ pub fn stages(
             "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
         )));
     }
-    // Not a number is no length either.
-    if !(total <= MOST_DRAWS) {
+    if total.is_nan() || total > MOST_DRAWS {
         return Err(TrainError::Request(format!("a run of {total:.1e} draws would never end")));
     }
     let stage = |(name, stage): &(&'static str, crate::recipe::StageRecipe)| {

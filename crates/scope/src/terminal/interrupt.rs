@@ -14,12 +14,15 @@ use signal_hook::{
     low_level,
 };
 
-/// The signals that ask the program to stop.
-const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 /// Signals closer together than this are one wish: `timeout` and job schedulers send theirs to the program and to its group.
 const ONE_WISH: Duration = Duration::from_secs(1);
 /// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while work is put away.
 const ONE_SHUTDOWN: Duration = Duration::from_secs(10);
+
+/// The signals that ask to stop.
+fn wishes() -> Vec<i32> {
+    vec![SIGINT, SIGTERM]
+}
 
 /// Set by the first interrupt or termination signal. A later one ends the program at once, whatever its threads are doing: an
 /// interrupt a second or more after the first signal, any other after ten.
@@ -36,7 +39,7 @@ impl Interrupt {
     /// Starts listening.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let wish = Arc::new(Wish { listening: Instant::now(), first: AtomicU64::new(0) });
-        for signal in SIGNALS {
+        for signal in wishes() {
             let told = Arc::clone(&wish);
             let hear = move || {
                 if told.hear(signal, told.listening.elapsed()) {
