@@ -10,8 +10,8 @@ use crate::error::ModelError;
 
 /// The most layers of a kind.
 pub(crate) const MOST_LAYERS: usize = 1 << 10;
-/// The most parameters of a network: 27 times the paper's largest, and 4 GiB in single precision.
-pub(crate) const MOST_PARAMETERS: usize = 1 << 30;
+/// The most parameters of a network: 32 GiB in single precision. The paper's DeepONet has half as many on the finest grid.
+pub(crate) const MOST_PARAMETERS: u64 = 1 << 33;
 
 /// Refuses a grid that is empty, or finer than data are.
 pub(crate) fn require_grid(resolution: usize) -> Result<(), ModelError> {
@@ -31,7 +31,7 @@ pub(crate) fn require_layers(name: &str, layers: usize) -> Result<(), ModelError
 
 /// Refuses more parameters than a network has.
 pub(crate) fn require_count(layout: &Layout) -> Result<(), ModelError> {
-    let count = layout.len();
+    let count = layout.len() as u64;
     if count <= MOST_PARAMETERS {
         return Ok(());
     }

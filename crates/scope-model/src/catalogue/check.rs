@@ -16,7 +16,7 @@ impl Card {
     /// What is wrong with it, expected and got.
     pub(super) fn check(&self) -> Result<(), String> {
         require_grid(self.resolution).map_err(|error| format!("its resolution: {error}"))?;
-        if !(1..=MOST_PARAMETERS).contains(&self.parameters) {
+        if !(1..=MOST_PARAMETERS).contains(&(self.parameters as u64)) {
             return Err(format!("its parameters must be 1 to {MOST_PARAMETERS}, not {}", self.parameters));
         }
         self.weights.check().map_err(|problem| format!("its weights: {problem}"))?;

@@ -25,7 +25,7 @@ const STATE: &str = "state.safetensors";
 const MARKER: &str = "checkpoint.json";
 /// The longest marker and the longest state that are read: of the largest network, a few buffers like its parameters.
 const MOST_MARKER: u64 = 1 << 20;
-const MOST_STATE: u64 = 1 << 36;
+const MOST_STATE: u64 = 1 << 38;
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
