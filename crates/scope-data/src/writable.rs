@@ -1,13 +1,10 @@
 //! Whether something can be written, asked before long work and not after it.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use crate::{
     error::DataError,
-    whole::{linked_to, parent_of, scratch_beside},
+    whole::{create_beside, linked_to, parent_of},
 };
 
 /// Refuses a file that [`write_whole`](crate::write_whole) could not write.
@@ -21,7 +18,7 @@ pub fn require_writable(path: &Path) -> Result<(), DataError> {
         Ok(there) if !there.is_file() => Ok(()),
         _ => {
             let file = linked_to(path)?;
-            try_file(&scratch_beside(&file)?, path)
+            try_file(&file, path)
         }
     }
 }
@@ -38,12 +35,12 @@ pub fn require_writable_folder(folder: &Path) -> Result<(), DataError> {
             there.display()
         )));
     }
-    try_file(&scratch_beside(&there.join("folder"))?, folder)
+    try_file(&there.join("folder"), folder)
 }
 
-/// Makes a file and removes it: permissions alone do not tell, as a whole disk may be read-only.
-fn try_file(scratch: &Path, asked: &Path) -> Result<(), DataError> {
-    let missing = parent_of(scratch);
+/// Makes a file beside one and removes it: permissions alone do not tell, as a whole disk may be read-only.
+fn try_file(beside: &Path, asked: &Path) -> Result<(), DataError> {
+    let missing = parent_of(beside);
     if !missing.exists() {
         return Err(DataError::Request(format!(
             "{} cannot be written, as there is no folder {}: make it first, or name another",
@@ -51,7 +48,8 @@ fn try_file(scratch: &Path, asked: &Path) -> Result<(), DataError> {
             missing.display()
         )));
     }
-    File::create(scratch).and_then(|_| fs::remove_file(scratch)).map_err(DataError::io("write", asked))
+    let (scratch, _) = create_beside(beside, asked)?;
+    fs::remove_file(scratch).map_err(DataError::io("write", asked))
 }
 
 #[cfg(test)]

@@ -1,24 +1,27 @@
 //! Files and folders that appear whole or not at all.
 
 mod lock;
+mod scratch;
 mod staged;
 
 use std::{
     ffi::OsStr,
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
 };
 
 use crate::error::DataError;
 pub use lock::{Lock, NotLocked};
+pub(crate) use scratch::create_beside;
+pub use scratch::scratch_of;
 pub use staged::StagedFolder;
 
 /// The most links that are followed to a file; systems allow about as many.
 const MOST_LINKS: usize = 40;
 
-/// Writes a file whole or not at all, replacing what was there. A link stays, and what it points to is replaced. What is no
-/// file at all, such as a pipe or a device, is written to.
+/// Writes a file whole or not at all, replacing what was there, under the permissions that it had. A link stays, and what it points
+/// to is replaced. What is no file at all, such as a pipe or a device, is written to.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     match fs::metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => {
@@ -31,20 +34,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
 
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     let file = linked_to(path)?;
-    let scratch = scratch_beside(&file)?;
-    // Errors name the file that was asked for, not the one under which it is written.
-    let named = |error| match error {
-        DataError::Io { action, source, .. } => DataError::Io { action, path: path.to_owned(), source },
-        other => other,
-    };
-    let renamed = write_synced(&scratch, bytes)
-        .map_err(named)
-        .and_then(|()| fs::rename(&scratch, &file).map_err(DataError::io("write", path)));
+    let (scratch, mut open) = create_beside(&file, path)?;
+    let written = open.write_all(bytes).and_then(|()| open.sync_all());
+    let renamed = written.and_then(|()| fs::rename(&scratch, &file));
     if renamed.is_err() {
         // The error that matters is the first one.
         let _ = fs::remove_file(&scratch);
     }
-    renamed?;
+    renamed.map_err(DataError::io("write", path))?;
     sync_folder(parent_of(&file))
 }
 
@@ -62,7 +59,7 @@ pub(crate) fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
 
 /// Writes a file and waits until it is durable.
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let written = File::create(path).and_then(|mut file| {
+    let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });
@@ -75,12 +72,6 @@ fn name_of(path: &Path) -> Result<&OsStr, DataError> {
     path.file_name().ok_or_else(unnamed)
 }
 
-/// A name beside a path that no other process takes.
-pub(crate) fn scratch_beside(path: &Path) -> Result<PathBuf, DataError> {
-    let name = name_of(path)?;
-    Ok(path.with_file_name(format!(".{}.{}.partial", name.display(), std::process::id())))
-}
-
 /// The folder that a path is in.
 pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -89,7 +80,7 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
 /// Makes the names in a folder durable.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> Result<(), DataError> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(DataError::io("sync", path))
+    fs::File::open(path).and_then(|folder| folder.sync_all()).map_err(DataError::io("sync", path))
 }
 
 /// Elsewhere folders cannot be opened for syncing; the rename is still atomic.
@@ -114,6 +105,40 @@ mod tests {
         assert!(write_whole(&root.path().join("folder"), b"").is_err());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no scratch file is left");
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o7777;
+        for bits in [0o600, 0o640, 0o444, 0o666, 0o755] {
+            fs::write(at("x"), b"old").unwrap();
+            fs::set_permissions(at("x"), fs::Permissions::from_mode(bits)).unwrap();
+            write_whole(&at("x"), b"new").unwrap();
+            assert_eq!((mode("x"), fs::read(at("x")).unwrap()), (bits, b"new".to_vec()));
+            fs::remove_file(at("x")).unwrap();
+        }
+        fs::write(at("plain"), b"").unwrap();
+        write_whole(&at("new"), b"new").unwrap();
+        assert_eq!(mode("new"), mode("plain"), "a new file is like any other");
+    }
+
+    /// Somebody else's file, or a link, has the name under which we would write.
+    #[cfg(unix)]
+    #[test]
+    fn what_has_the_passing_name_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::write(at("diary"), b"precious").unwrap();
+        std::os::unix::fs::symlink("diary", at(&format!(".x.{}.partial", std::process::id()))).unwrap();
+        write_whole(&at("x"), b"new").unwrap();
+        assert_eq!(fs::read(at("diary")).unwrap(), b"precious");
+        assert_eq!(fs::read(at("x")).unwrap(), b"new");
+        assert!(!at("x").is_symlink());
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_link_stays_and_what_it_points_to_is_written() {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Lock, NotLocked, name_of, parent_of, scratch_beside, sync_folder, write_synced};
+use super::{Lock, NotLocked, name_of, parent_of, scratch::free_beside, sync_folder, write_synced};
 use crate::error::DataError;
 
 /// The lock inside a folder under construction; only a folder that has one is ours to clear.
@@ -54,7 +54,7 @@ impl StagedFolder {
         if !self.destination.exists() {
             return Ok(());
         }
-        let aside = scratch_beside(&self.destination)?;
+        let aside = free_beside(&self.destination)?;
         let moved = fs::rename(&self.destination, &aside).and_then(|()| put_back(&aside, &self.destination));
         moved.map_err(|source| DataError::Irreplaceable { path: named.to_owned(), source })
     }
