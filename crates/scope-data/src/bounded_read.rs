@@ -62,7 +62,7 @@ fn read_up_to(source: impl Read, path: &Path, limit: u64, expected: u64) -> Resu
 }
 
 /// What a file is that is no regular one.
-fn name_of(kind: FileType) -> &'static str {
+pub(crate) fn name_of(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;

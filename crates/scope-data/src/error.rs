@@ -75,6 +75,26 @@ pub enum DataError {
     /// The destination is a file.
     #[error("{} is a file, and a folder is to be written there: name another with --out", .0.display())]
     IsFile(PathBuf),
+    /// A link where only a file or folder of our own may be.
+    #[error("{} is a link, and what it leads to is not ours to write: remove the link, or write elsewhere", .0.display())]
+    IsLink(PathBuf),
+    /// The file of a lock holds something else.
+    #[error(
+        "{} should hold the number of the process that is at work, and holds something else: move it away, or write elsewhere",
+        .0.display()
+    )]
+    NoLock(PathBuf),
+    /// The place of a folder under construction holds what we have not made.
+    #[error(
+        "{} is where the folder is written until it is complete, and it holds {found}, which is not ours to remove: move it away, or write elsewhere",
+        partial.display()
+    )]
+    NotOurs {
+        /// The folder under construction.
+        partial: PathBuf,
+        /// A name in it.
+        found: String,
+    },
     /// The destination is an empty folder that cannot make way for the finished one.
     #[error(
         "{0} is an empty folder that cannot be replaced, as a mount point cannot; name a folder inside it, as in --out {0}/set: {source}",

@@ -34,5 +34,5 @@ pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{GeometryFiles, ImportRequest, Units, import};
 pub use pair::{Channel, Pair};
-pub use whole::{Lock, NotLocked, StagedFolder, scratch_of, write_whole};
+pub use whole::{Lock, NotLocked, StagedFolder, open_unlinked, scratch_of, write_whole};
 pub use writable::{require_writable, require_writable_folder};

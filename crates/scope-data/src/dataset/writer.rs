@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use blake3::Hasher;
@@ -54,10 +54,10 @@ pub struct DatasetWriter {
 impl DatasetWriter {
     /// Begins a folder at `out`.
     pub fn create(out: &Path, plan: Plan) -> Result<Self, DataError> {
-        let staged = StagedFolder::create(out)?;
+        let mut staged = StagedFolder::create(out)?;
         let size = plan.resolution;
         let header = Header::new(Dtype::F32, &[plan.count, 2, size, size]);
-        let fields = HashedFile::create(&staged.path(FIELDS), &header)?;
+        let fields = HashedFile::create(&mut staged, FIELDS, &header)?;
         Ok(Self {
             fields,
             staged,
@@ -92,14 +92,14 @@ impl DatasetWriter {
     }
 
     /// Completes the folder.
-    pub fn finish(self) -> Result<Meta, DataError> {
+    pub fn finish(mut self) -> Result<Meta, DataError> {
         let plan = self.plan;
         assert_eq!(self.pushed, plan.count, "as many records as planned");
         let mut blake3 = std::collections::BTreeMap::new();
         blake3.insert(FIELDS.to_owned(), self.fields.finish()?);
         if plan.pde == Pde::Cylinder {
             let header = Header::new(Dtype::F64, &[plan.count, 3]);
-            let mut geometry = HashedFile::create(&self.staged.path(GEOMETRY), &header)?;
+            let mut geometry = HashedFile::create(&mut self.staged, GEOMETRY, &header)?;
             geometry.write(bytemuck::cast_slice(&self.geometry))?;
             blake3.insert(GEOMETRY.to_owned(), geometry.finish()?);
         }
@@ -156,15 +156,15 @@ impl ChannelTotals {
 
 /// A file that is hashed while it is written.
 struct HashedFile {
-    path: std::path::PathBuf,
+    path: PathBuf,
     file: BufWriter<File>,
     hasher: Hasher,
 }
 
 impl HashedFile {
-    fn create(path: &Path, header: &Header) -> Result<Self, DataError> {
-        let file = File::create(path).map_err(DataError::io("create", path))?;
-        let mut hashed = Self { path: path.to_owned(), file: BufWriter::new(file), hasher: Hasher::new() };
+    fn create(staged: &mut StagedFolder, name: &str, header: &Header) -> Result<Self, DataError> {
+        let file = BufWriter::new(staged.create_file(name)?);
+        let mut hashed = Self { path: staged.path(name), file, hasher: Hasher::new() };
         hashed.write(&header.to_bytes())?;
         Ok(hashed)
     }

@@ -1,8 +1,10 @@
 //! Files and folders that appear whole or not at all.
 
 mod lock;
+mod no_follow;
 mod scratch;
 mod staged;
+mod unfinished;
 
 use std::{
     ffi::OsStr,
@@ -13,6 +15,7 @@ use std::{
 
 use crate::error::DataError;
 pub use lock::{Lock, NotLocked};
+pub use no_follow::open_unlinked;
 pub(crate) use scratch::create_beside;
 pub use scratch::scratch_of;
 pub use staged::StagedFolder;
@@ -55,15 +58,6 @@ pub(crate) fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
         }
     }
     Err(DataError::Request(format!("{} is a link that leads nowhere: name another file", path.display())))
-}
-
-/// Writes a file and waits until it is durable.
-fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let written = fs::File::create(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(DataError::io("write", path))
 }
 
 /// The last part of a path that is to be written.

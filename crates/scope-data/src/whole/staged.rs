@@ -1,25 +1,41 @@
 //! Folders that appear whole or not at all.
 
 use std::{
-    fs, io,
+    fs::{self, File, Permissions},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
-use super::{Lock, NotLocked, name_of, parent_of, scratch::free_beside, sync_folder, write_synced};
+use super::{
+    Lock, NotLocked, name_of, parent_of,
+    scratch::free_beside,
+    sync_folder,
+    unfinished::{self, Unfinished},
+};
 use crate::error::DataError;
 
-/// The lock inside a folder under construction; only a folder that has one is ours to clear.
-const LOCK: &str = ".lock";
+/// What is added to a folder's name while it is written.
+const PARTIAL: &str = ".partial";
+
+/// What is added to a folder's name, after a dot, to name the lock beside it.
+const LOCK: &str = ".scope-lock";
 
 /// A folder being written beside its destination: `OUT.partial`, renamed to `OUT` when it is complete and
-/// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one.
+/// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one; what others have put
+/// there is refused and kept.
+///
+/// A lock beside the two, `.OUT.scope-lock`, is held until the folder has its name, so that nobody else clears what is about to be
+/// renamed. It goes when it is let go.
 #[derive(Debug)]
 pub struct StagedFolder {
     destination: PathBuf,
     partial: PathBuf,
-    /// Held locked while this process writes.
-    lock: Option<Lock>,
+    files: Unfinished,
+    /// Of the empty folder that this one replaces.
+    permissions: Option<Permissions>,
     finished: bool,
+    /// Let go last, after whatever dropping does.
+    _lock: Lock,
 }
 
 impl StagedFolder {
@@ -28,24 +44,53 @@ impl StagedFolder {
     pub fn create(destination: &Path) -> Result<Self, DataError> {
         let folder = followed(destination)?;
         require_vacant(destination)?;
-        let mut name = name_of(&folder)?.to_owned();
-        name.push(".partial");
-        let partial = folder.with_file_name(name);
-        if !partial.join(LOCK).exists() {
-            require_vacant(&partial)?;
-        }
-        fs::create_dir_all(&partial).map_err(|source| match folder.exists() {
-            true => DataError::Irreplaceable { path: destination.to_owned(), source },
-            false => DataError::Io { action: "create", path: partial.clone(), source },
-        })?;
-        let lock = Lock::take(&partial.join(LOCK)).map_err(|why| match why {
+        let [partial, lock] = names_beside(&folder)?;
+        let unmade = |error| match error {
+            DataError::Io { source, .. } if folder.exists() => {
+                DataError::Irreplaceable { path: destination.to_owned(), source }
+            }
+            other => other,
+        };
+        let parent = parent_of(&folder);
+        fs::create_dir_all(parent).map_err(DataError::io("create", parent))?;
+        let lock = Lock::take(&lock).map_err(|why| match why {
             NotLocked::Held(_) => DataError::Busy(destination.to_owned()),
-            NotLocked::Refused(error) => error,
+            NotLocked::Refused(error) => unmade(error),
         })?;
-        let staged = Self { destination: folder, partial, lock: Some(lock), finished: false };
-        staged.clear()?;
+        // Again: whoever held the lock before has given the folder its name.
+        require_vacant(destination)?;
+        let permissions = fs::metadata(&folder).ok().map(|about| about.permissions());
+        remove_abandoned(&partial)?;
+        make(&partial, permissions.as_ref()).map_err(DataError::io("create", &partial)).map_err(unmade)?;
+        let files = Unfinished::begin(&partial).inspect_err(|_| drop(fs::remove_dir(&partial)))?;
+        let staged = Self { destination: folder, partial, files, permissions, finished: false, _lock: lock };
         staged.require_replaceable(destination)?;
         Ok(staged)
+    }
+
+    /// Removes what a killed process left of a folder that it had begun: nothing, where another is at work on it, or where
+    /// anything else is among it. In one that it had finished, no more than its list is left.
+    pub fn sweep(destination: &Path) -> Result<(), DataError> {
+        let [partial, lock] = names_beside(destination)?;
+        let _lock = match Lock::take(&lock) {
+            Ok(lock) => lock,
+            Err(NotLocked::Held(_)) => return Ok(()),
+            Err(NotLocked::Refused(error)) => return Err(error),
+        };
+        if destination.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+            unfinished::remove_list(destination)?;
+        }
+        match remove_abandoned(&partial) {
+            Err(error @ DataError::Io { .. }) => Err(error),
+            // Whatever else it is, it is not ours.
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of the folder that something of this name belongs to, while it is written.
+    pub fn written_under(name: &str) -> Option<&str> {
+        let lock = name.strip_prefix('.').and_then(|name| name.strip_suffix(LOCK));
+        lock.or_else(|| name.strip_suffix(PARTIAL))
     }
 
     /// Refuses an empty destination that cannot be replaced, for instance a mount point; errors call it `named`. Only
@@ -59,53 +104,109 @@ impl StagedFolder {
         moved.map_err(|source| DataError::Irreplaceable { path: named.to_owned(), source })
     }
 
-    /// Removes what an earlier, killed process left.
-    fn clear(&self) -> Result<(), DataError> {
-        let entries = fs::read_dir(&self.partial).map_err(DataError::io("read", &self.partial))?;
-        for entry in entries {
-            let path = entry.map_err(DataError::io("read", &self.partial))?.path();
-            if path.file_name().is_some_and(|name| name != LOCK) {
-                fs::remove_file(&path).map_err(DataError::io("remove", &path))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where a file of the folder is written.
+    /// Where a file of the folder is while it is written.
     pub fn path(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
+    /// Makes a file of the folder, which must not be there. It must be synced before the folder is finished.
+    pub fn create_file(&mut self, name: &str) -> Result<File, DataError> {
+        self.files.create(name)
+    }
+
     /// Writes a small file.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataError> {
-        write_synced(&self.path(name), bytes)
+    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), DataError> {
+        let mut file = self.create_file(name)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        written.map_err(DataError::io("write", &self.path(name)))
     }
 
     /// Gives the folder its name. Every file in it must have been synced.
-    pub fn finish(mut self) -> Result<(), DataError> {
+    pub fn finish(self) -> Result<(), DataError> {
+        self.finish_with(&mut || {})
+    }
+
+    /// Gives the folder its name; `between` is called between steps, where another process may do anything.
+    fn finish_with(mut self, between: &mut dyn FnMut()) -> Result<(), DataError> {
+        between();
         require_vacant(&self.destination)?;
-        let lock_path = self.path(LOCK);
-        // Some systems rename no folder in which a file is open.
-        self.lock = None;
-        fs::remove_file(&lock_path).map_err(DataError::io("remove", &lock_path))?;
         sync_folder(&self.partial)?;
+        between();
+        self.files.seal()?;
+        between();
         if self.destination.exists() {
             fs::remove_dir(&self.destination).map_err(DataError::io("replace", &self.destination))?;
         }
+        between();
         fs::rename(&self.partial, &self.destination)
             .map_err(DataError::io("rename the finished folder to", &self.destination))?;
         self.finished = true;
+        between();
+        unfinished::remove_list(&self.destination)?;
+        between();
+        self.keep_permissions().map_err(DataError::io("finish", &self.destination))?;
+        // The folder itself was synced before: a list that comes back when the power fails means nothing.
         sync_folder(parent_of(&self.destination))
+    }
+
+    /// Gives the folder the permissions of the empty one that it has replaced. Where they are the same there is nothing to do: some
+    /// disks know none, and refuse to change them.
+    fn keep_permissions(&self) -> io::Result<()> {
+        let Some(kept) = &self.permissions else { return Ok(()) };
+        if fs::metadata(&self.destination)?.permissions() == *kept {
+            return Ok(());
+        }
+        fs::set_permissions(&self.destination, kept.clone())
     }
 }
 
 impl Drop for StagedFolder {
     fn drop(&mut self) {
         if !self.finished {
-            // Nothing better can be done with a failure here; the next writer clears the rest.
-            let _ = fs::remove_dir_all(&self.partial);
+            self.files.discard();
         }
     }
+}
+
+/// Where a folder is written, and the lock that is held meanwhile.
+fn names_beside(folder: &Path) -> Result<[PathBuf; 2], DataError> {
+    let name = name_of(folder)?;
+    let mut partial = name.to_owned();
+    partial.push(PARTIAL);
+    let mut lock = std::ffi::OsString::from(".");
+    lock.push(name);
+    lock.push(LOCK);
+    Ok([partial, lock].map(|name| folder.with_file_name(name)))
+}
+
+/// Removes the folder that a killed process left unfinished, if there is one. What is not ours is refused.
+fn remove_abandoned(partial: &Path) -> Result<(), DataError> {
+    let Ok(there) = partial.symlink_metadata() else { return Ok(()) };
+    if there.is_symlink() {
+        return Err(DataError::IsLink(partial.to_owned()));
+    }
+    if !there.is_dir() {
+        return Err(DataError::IsFile(partial.to_owned()));
+    }
+    unfinished::clear(partial)?;
+    fs::remove_dir(partial).map_err(DataError::io("remove", partial))
+}
+
+/// Makes a folder. What it is to replace may be closed to others, and then so is this one.
+#[cfg(unix)]
+fn make(path: &Path, replaced: Option<&Permissions>) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let mut builder = fs::DirBuilder::new();
+    if let Some(replaced) = replaced {
+        // We must be able to write in it.
+        builder.mode(replaced.mode() & 0o777 | 0o700);
+    }
+    builder.create(path)
+}
+
+#[cfg(not(unix))]
+fn make(path: &Path, _: Option<&Permissions>) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 /// Gives an empty folder its name back; where the name was taken meanwhile, the folder is of no use.
@@ -140,7 +241,7 @@ mod tests {
     fn a_finished_folder_appears_whole() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("set");
-        let staged = StagedFolder::create(&out).unwrap();
+        let mut staged = StagedFolder::create(&out).unwrap();
         staged.write("x", b"1").unwrap();
         assert!(!out.exists());
         staged.finish().unwrap();
@@ -152,7 +253,7 @@ mod tests {
     #[test]
     fn an_abandoned_folder_leaves_nothing() {
         let root = tempfile::tempdir().unwrap();
-        let staged = StagedFolder::create(&root.path().join("set")).unwrap();
+        let mut staged = StagedFolder::create(&root.path().join("set")).unwrap();
         staged.write("x", b"1").unwrap();
         drop(staged);
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
@@ -184,7 +285,7 @@ mod tests {
         let [disk, link] = ["disk", "link/"].map(|name| root.path().join(name));
         fs::create_dir(&disk).unwrap();
         std::os::unix::fs::symlink("disk", root.path().join("link")).unwrap();
-        let staged = StagedFolder::create(&link).unwrap();
+        let mut staged = StagedFolder::create(&link).unwrap();
         staged.write("x", b"1").unwrap();
         staged.finish().unwrap();
         assert_eq!(fs::read(disk.join("x")).unwrap(), b"1");
@@ -210,7 +311,7 @@ mod tests {
         let out = root.path().join("set");
         fs::create_dir(&out).unwrap();
         let staged = StagedFolder::create(&out).unwrap();
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "it and the partial folder");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "it, the partial folder and its lock");
         drop(staged);
         assert!(out.is_dir());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
@@ -220,10 +321,32 @@ mod tests {
     fn two_writers_do_not_meet() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("set");
-        let first = StagedFolder::create(&out).unwrap();
+        let mut first = StagedFolder::create(&out).unwrap();
         first.write("x", b"1").unwrap();
         assert!(matches!(StagedFolder::create(&out), Err(DataError::Busy(_))));
-        assert!(first.path("x").exists());
+        assert!(root.path().join("set.partial/x").exists());
+    }
+
+    /// Whatever moment of its end one writer is stopped at, another one is refused and changes nothing.
+    #[test]
+    fn a_second_writer_is_refused_until_the_folder_has_its_name_and_then_too() {
+        for empty_there in [false, true] {
+            let root = tempfile::tempdir().unwrap();
+            let out = root.path().join("set");
+            if empty_there {
+                fs::create_dir(&out).unwrap();
+            }
+            let mut first = StagedFolder::create(&out).unwrap();
+            first.write("x", b"1").unwrap();
+            let mut refusals = Vec::new();
+            first.finish_with(&mut || refusals.push(StagedFolder::create(&out).unwrap_err())).unwrap();
+            refusals.push(StagedFolder::create(&out).unwrap_err());
+            let before = refusals.iter().take_while(|error| matches!(error, DataError::Busy(_))).count();
+            let after = refusals.iter().filter(|error| matches!(error, DataError::Occupied(_))).count();
+            assert_eq!((before, after), (4, 3), "{refusals:?}");
+            assert_eq!(fs::read(out.join("x")).unwrap(), b"1");
+            assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+        }
     }
 
     /// The name under which we work may belong to somebody else.
@@ -232,19 +355,111 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let partial = root.path().join("set.partial");
         fs::create_dir(&partial).unwrap();
-        fs::write(partial.join("precious"), b"data").unwrap();
-        assert!(matches!(StagedFolder::create(&root.path().join("set")), Err(DataError::Occupied(_))));
-        assert_eq!(fs::read(partial.join("precious")).unwrap(), b"data");
+        // As a run folder has it, for instance.
+        for name in ["precious", ".lock"] {
+            fs::write(partial.join(name), b"").unwrap();
+        }
+        let refused = StagedFolder::create(&root.path().join("set")).unwrap_err();
+        assert!(matches!(refused, DataError::NotOurs { .. }), "{refused}");
+        assert_eq!(fs::read_dir(&partial).unwrap().count(), 2);
+        StagedFolder::sweep(&root.path().join("set")).unwrap();
+        assert_eq!(fs::read_dir(&partial).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no lock is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_partial_folder_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        killed_after(&at("precious"), &["x"]);
+        std::os::unix::fs::symlink("precious", at("set.partial")).unwrap();
+        assert!(matches!(StagedFolder::create(&at("set")), Err(DataError::IsLink(_))));
+        StagedFolder::sweep(&at("set")).unwrap();
+        assert!(at("precious/x").exists() && at("set.partial").is_symlink());
+    }
+
+    /// What a process that was killed while it wrote leaves at a path.
+    fn killed_after(partial: &Path, files: &[&str]) -> Unfinished {
+        fs::create_dir(partial).unwrap();
+        let mut left = Unfinished::begin(partial).unwrap();
+        files.iter().for_each(|name| drop(left.create(name).unwrap()));
+        left
     }
 
     #[test]
     fn what_a_killed_writer_left_is_cleared() {
         let root = tempfile::tempdir().unwrap();
-        let partial = root.path().join("set.partial");
-        fs::create_dir(&partial).unwrap();
-        fs::write(partial.join("stale"), b"half").unwrap();
-        fs::write(partial.join(LOCK), b"").unwrap();
-        let staged = StagedFolder::create(&root.path().join("set")).unwrap();
-        assert!(!staged.path("stale").exists());
+        let at = |name: &str| root.path().join(name);
+        for _ in 0..2 {
+            killed_after(&at("set.partial"), &["stale", "x"]);
+            fs::write(at(".set.scope-lock"), b"123\n").unwrap();
+            StagedFolder::sweep(&at("set")).unwrap();
+            assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        }
+        // It had its name already, and the list was about to go.
+        killed_after(&at("other"), &["x"]).seal().unwrap();
+        StagedFolder::sweep(&at("other")).unwrap();
+        assert_eq!(fs::read_dir(at("other")).unwrap().count(), 1);
+        killed_after(&at("set.partial"), &["stale", "x"]);
+        let mut staged = StagedFolder::create(&at("set")).unwrap();
+        assert!(!at("set.partial/stale").exists());
+        staged.write("x", b"1").unwrap();
+        staged.finish().unwrap();
+        assert_eq!(fs::read_dir(at("set")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failure_removes_only_what_was_made() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let mut staged = StagedFolder::create(&at("set")).unwrap();
+        staged.write("x", b"1").unwrap();
+        fs::write(at("set.partial/thesis.tex"), b"precious").unwrap();
+        drop(staged);
+        let left: Vec<_> = fs::read_dir(at("set.partial")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["thesis.tex"]);
+    }
+
+    /// Somebody else takes the name while the work is done.
+    #[test]
+    fn a_destination_that_was_taken_meanwhile_is_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("set");
+        let mut staged = StagedFolder::create(&out).unwrap();
+        staged.write("x", b"1").unwrap();
+        let mut steps = 0;
+        let taken = staged.finish_with(&mut || {
+            steps += 1;
+            if steps == 4 {
+                fs::create_dir(&out).unwrap();
+                fs::write(out.join("theirs"), b"").unwrap();
+            }
+        });
+        assert!(matches!(taken, Err(DataError::Io { .. })));
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "nothing of ours is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_empty_folder_that_is_closed_to_others_stays_so() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let [out, partial] = ["set", "set.partial"].map(|name| root.path().join(name));
+        fs::create_dir(&out).unwrap();
+        fs::set_permissions(&out, Permissions::from_mode(0o700)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let staged = StagedFolder::create(&out).unwrap();
+        assert_eq!(mode(&partial), 0o700);
+        staged.finish().unwrap();
+        assert_eq!(mode(&out), 0o700);
+    }
+
+    #[test]
+    fn names_of_folders_under_construction() {
+        assert_eq!(StagedFolder::written_under("set.partial"), Some("set"));
+        assert_eq!(StagedFolder::written_under(".set.scope-lock"), Some("set"));
+        assert_eq!(StagedFolder::written_under("set.bak"), None);
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn save(folder: &Path, learner: &dyn Learner, position: &Position) ->
     if destination.join(MARKER).exists() {
         return if position.milestone { keep(&destination) } else { Ok(()) };
     }
-    let staged = StagedFolder::create(&destination)?;
+    let mut staged = StagedFolder::create(&destination)?;
     let state = serialise(learner).map_err(|problem| TrainError::malformed(&destination, problem))?;
     staged.write(STATE, &state)?;
     let marker = Marker::new(position.clone(), blake3::hash(&state).to_string());

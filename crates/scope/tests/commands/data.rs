@@ -266,6 +266,23 @@ fn results_that_nobody_reads_are_no_failure() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+/// The folder under construction may have been moved to another disk by somebody.
+#[cfg(unix)]
+#[test]
+fn what_a_link_in_the_place_of_the_partial_folder_leads_to_is_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let precious = root.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    for name in [".lock", "fields.npy", "thesis.tex"] {
+        fs::write(precious.join(name), "precious").unwrap();
+    }
+    std::os::unix::fs::symlink("precious", root.path().join("set.partial")).unwrap();
+    let complaint = fail(root.path(), 1, "data generate poisson --count 3 --resolution 32 --out set");
+    assert!(complaint.contains("set.partial is a link"), "{complaint}");
+    assert_eq!(fs::read_dir(&precious).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no lock is left");
+}
+
 #[cfg(unix)]
 mod signals {
     use super::*;

@@ -152,6 +152,20 @@ fn a_termination_signal_saves_and_says_so_even_if_sent_twice() {
     assert_eq!(fs::read_dir(place.path("run/state")).unwrap().count(), 1);
 }
 
+/// What is written under a passing name must not cost a run of that name.
+#[test]
+fn a_run_whose_name_ends_in_partial_is_not_cleared() {
+    let place = Place::new(60);
+    place.succeed(&train("r.partial", &["--recipe", "fo", "--draws", "8"]));
+    let before = results(&place.path("r.partial"));
+    fs::write(place.path("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
+    let recover = ["recover", "--model", "r.partial", "--sensors", "s.csv", "--out", "r"];
+    place.refuse(&recover, 1, "which is not ours to remove");
+    let again = ["data", "generate", "poisson", "--resolution", "32", "--count", "4", "--out", "r"];
+    place.refuse(&again, 1, "r.partial is where the folder is written until it is complete");
+    assert!(results(&place.path("r.partial")) == before && !place.path("r").exists());
+}
+
 #[test]
 fn a_run_goes_on_from_weights_and_says_so() {
     let place = Place::new(60);

@@ -79,8 +79,8 @@ impl ResultFolder {
     }
 
     /// Begins an array that problems before did not have.
-    fn begin(&self, name: &str, fields: usize) -> io::Result<ArrayFile> {
-        let mut file = BufWriter::new(File::create(self.staged.path(name))?);
+    fn begin(&mut self, name: &str, fields: usize) -> anyhow::Result<ArrayFile> {
+        let mut file = BufWriter::new(self.staged.create_file(name)?);
         let (problems, several) = ((self.count != 1).then_some(self.count), (fields != 1).then_some(fields));
         let shape: Vec<usize> = problems.into_iter().chain(several).chain([self.size, self.size]).collect();
         file.write_all(&Header::new(Dtype::F32, &shape).to_bytes())?;
@@ -113,7 +113,7 @@ impl ResultFolder {
     }
 
     /// Writes the summary, and gives the folder its name.
-    pub(super) fn finish(self, summary: &Summary) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
         for array in self.arrays {
             let name = array.name;
             let file = array.file.into_inner().with_context(|| format!("cannot write {name}"))?;
