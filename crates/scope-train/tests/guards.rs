@@ -179,6 +179,29 @@ fn a_folder_of_somebody_else_s_is_refused_and_kept() {
     RunFolder::open(root.path(), false).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let [run, diary] = ["run", "diary.txt"].map(|name| root.path().join(name));
+    fs::create_dir(&run).unwrap();
+    fs::write(&diary, "precious").unwrap();
+    std::os::unix::fs::symlink("../diary.txt", run.join(".lock")).unwrap();
+    for begun in [false, true] {
+        if begun {
+            fs::write(run.join("config.toml"), "").unwrap();
+        }
+        let error = RunFolder::open(&run, true).unwrap_err().to_string();
+        assert!(error.contains("run/.lock is a link"), "{error}");
+        assert_eq!(fs::read_to_string(&diary).unwrap(), "precious");
+    }
+    fs::remove_file(run.join(".lock")).unwrap();
+    fs::write(run.join(".lock"), "precious").unwrap();
+    let error = RunFolder::open(&run, true).unwrap_err().to_string();
+    assert!(error.contains("and holds something else"), "{error}");
+    assert_eq!(fs::read_to_string(run.join(".lock")).unwrap(), "precious");
+}
+
 #[test]
 fn a_run_that_does_not_begin_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();

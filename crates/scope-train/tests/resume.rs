@@ -180,8 +180,10 @@ fn a_run_whose_last_save_was_cut_short_gets_its_model() {
     let stale = fs::read(&model).unwrap();
     assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
     let last = fs::read(&model).unwrap();
-    let strays =
-        ["", "milestones/"].map(|inner| folder.join(format!("{inner}.model.safetensors.123.partial")));
+    let strays = [".model.safetensors.123.partial", "milestones/.000000000000040.safetensors.123.partial"]
+        .map(|name| folder.join(name));
+    let theirs = [".notes.txt.123.partial", "milestones/.notes.123.partial"].map(|name| folder.join(name));
+    theirs.iter().for_each(|file| fs::write(file, "precious").unwrap());
     for left in [Some(stale), Some(b"half".to_vec()), None] {
         match left {
             Some(bytes) => fs::write(&model, bytes).unwrap(),
@@ -191,6 +193,7 @@ fn a_run_whose_last_save_was_cut_short_gets_its_model() {
         assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::ModelWritten);
         assert!(fs::read(&model).unwrap() == last);
         assert!(strays.iter().all(|stray| !stray.exists()), "what killed processes left is removed");
+        assert!(theirs.iter().all(|file| file.exists()), "and nothing else");
         assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::WasFinished);
     }
 }

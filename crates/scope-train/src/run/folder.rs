@@ -3,32 +3,44 @@
 use std::{
     ffi::OsStr,
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
-use scope_data::{DataError, Lock, NotLocked};
+use scope_data::{DataError, Lock, NotLocked, scratch_of};
 use scope_model::{RUN_CONFIG, RUN_WEIGHTS};
 
 use crate::error::TrainError;
 
 const LOCK: &str = ".lock";
+const ALGORITHMS: &str = "algorithms.txt";
+const CURVES: &str = "curves.svg";
+const MODEL_SUFFIX: &str = ".safetensors";
 
 /// What is kept of a run after so many draws is called this: names sort as their draws do.
 pub(super) fn numbered(draws: u64) -> String {
     format!("{draws:015}")
 }
 
-/// Whether a name is that of a file which a killed process was about to put in another's place.
+/// The draws of which something is kept under a name; other names, however alike, are not ours.
+pub(super) fn draws_of(name: &str) -> Option<u64> {
+    name.parse().ok().filter(|draws| numbered(*draws) == name)
+}
+
+/// Whether a name is that of a file which a killed process was about to put in the place of one of a run's.
 fn is_stray(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
-    let process = inner.and_then(|inner| inner.rsplit_once('.')).map(|(_, process)| process);
-    process.is_some_and(|process| process.parse::<u32>().is_ok())
+    const WRITTEN: [&str; 4] = [RUN_CONFIG, RUN_WEIGHTS, ALGORITHMS, CURVES];
+    let is_milestone = |file: &str| file.strip_suffix(MODEL_SUFFIX).and_then(draws_of).is_some();
+    scratch_of(name).is_some_and(|file| WRITTEN.contains(&file) || is_milestone(file))
 }
 
 /// Whether a folder has more than what a run leaves that has not begun.
 fn holds_something(folder: &Path) -> Result<bool, TrainError> {
-    for entry in fs::read_dir(folder).map_err(TrainError::io("read", folder))? {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(TrainError::io("read", folder))?,
+    };
+    for entry in entries {
         let name = entry.map_err(TrainError::io("read", folder))?.file_name();
         if name != LOCK && !is_stray(&name) {
             return Ok(true);
@@ -41,8 +53,9 @@ fn holds_something(folder: &Path) -> Result<bool, TrainError> {
 fn sweep(folder: &Path) -> Result<(), TrainError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
-        let path = entry.map_err(TrainError::io("read", folder))?.path();
-        if path.is_file() && path.file_name().is_some_and(is_stray) {
+        let entry = entry.map_err(TrainError::io("read", folder))?;
+        let path = entry.path();
+        if is_stray(&entry.file_name()) && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             fs::remove_file(&path).map_err(TrainError::io("remove", &path))?;
         }
     }
@@ -53,8 +66,6 @@ fn sweep(folder: &Path) -> Result<(), TrainError> {
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Whether it was made for this run.
-    made: bool,
     _lock: Lock,
 }
 
@@ -64,21 +75,19 @@ impl RunFolder {
         if path.is_file() {
             return Err(DataError::IsFile(path.to_owned()).into());
         }
-        let made = !path.exists();
-        fs::create_dir_all(path).map_err(TrainError::io("create", path))?;
         let is_run = || path.join(RUN_CONFIG).exists();
         // Before the lock is made: nothing is left in a folder of somebody else's.
-        if !is_run() && holds_something(path)? {
+        if holds_something(path)? && !is_run() {
             return Err(TrainError::Foreign(path.to_owned()));
         }
-        let lock = Lock::take(&path.join(LOCK)).map_err(|why| match why {
+        let lock = Lock::take_inside(path, LOCK).map_err(|why| match why {
             NotLocked::Held(pid) => TrainError::Busy { folder: path.to_owned(), pid },
             NotLocked::Refused(error) => error.into(),
         })?;
         if !resume && is_run() {
             return Err(TrainError::Occupied(path.to_owned()));
         }
-        let folder = Self { path: path.to_owned(), made, _lock: lock };
+        let folder = Self { path: path.to_owned(), _lock: lock };
         sweep(&folder.path)?;
         sweep(&folder.milestones())?;
         Ok(folder)
@@ -111,34 +120,21 @@ impl RunFolder {
 
     /// The model of a milestone, after so many draws of this run.
     pub fn milestone(&self, draws: u64) -> PathBuf {
-        self.milestones().join(format!("{}.safetensors", numbered(draws)))
+        self.milestones().join(format!("{}{MODEL_SUFFIX}", numbered(draws)))
     }
 
     /// Which algorithms a card computed with: with the same ones, another run on that card gives the same bits.
     pub fn algorithms(&self) -> PathBuf {
-        self.path.join("algorithms.txt")
+        self.path.join(ALGORITHMS)
     }
 
     /// What was measured, over draws.
     pub fn curves(&self) -> PathBuf {
-        self.path.join("curves.svg")
+        self.path.join(CURVES)
     }
 
     /// What every step measured.
     pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
-    }
-}
-
-impl Drop for RunFolder {
-    fn drop(&mut self) {
-        if self.config().exists() {
-            return;
-        }
-        // Whatever cannot be removed is no obstacle to the next run.
-        let _ = fs::remove_file(self.path.join(LOCK));
-        if self.made {
-            let _ = fs::remove_dir(&self.path);
-        }
     }
 }

@@ -1,57 +1,35 @@
 //! Results that one evaluation at a time may write.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-use anyhow::Context;
 use scope_data::{Lock, NotLocked};
 
 /// The right to write a protocol's results into a folder, until it is dropped. Evaluations under other protocols may share the
 /// folder. One that wrote nothing leaves nothing.
 #[derive(Debug)]
 pub(super) struct Claim {
-    results: PathBuf,
-    lock: PathBuf,
-    /// The folder, if it was made for this evaluation.
-    made: Option<PathBuf>,
     _held: Lock,
 }
 
 impl Claim {
     /// Claims a file of summaries and what lies beside it, making the folder if need be.
     pub(super) fn take(folder: &Path, results: &Path) -> anyhow::Result<Self> {
-        let made = (!folder.exists()).then(|| folder.to_owned());
-        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let name = results.file_stem().unwrap_or_default().to_string_lossy();
-        let lock = folder.join(format!(".{name}.lock"));
-        let held = Lock::take(&lock).map_err(|why| match why {
+        let held = Lock::take_inside(folder, &format!(".{name}.lock")).map_err(|why| match why {
             NotLocked::Refused(error) => error.into(),
             NotLocked::Held(process) => anyhow::anyhow!(
                 "{} is about to be written by another evaluation, process {process}: wait for it, or keep both with --out DIR",
                 results.display()
             ),
         })?;
-        Ok(Self { results: results.to_owned(), lock, made, _held: held })
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        if self.results.exists() {
-            return;
-        }
-        // Whatever cannot be removed is no obstacle to the next evaluation.
-        let _ = fs::remove_file(&self.lock);
-        if let Some(folder) = &self.made {
-            let _ = fs::remove_dir(folder);
-        }
+        Ok(Self { _held: held })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -76,6 +54,19 @@ mod tests {
         let claim = Claim::take(&folder, &results).unwrap();
         fs::write(&results, "{}").unwrap();
         drop(claim);
-        assert!(results.exists());
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["all.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let diary = root.path().join("diary.txt");
+        fs::write(&diary, "precious").unwrap();
+        std::os::unix::fs::symlink("diary.txt", root.path().join(".all.lock")).unwrap();
+        let refused = Claim::take(root.path(), &root.path().join("all.json")).unwrap_err().to_string();
+        assert!(refused.contains(".all.lock is a link"), "{refused}");
+        assert_eq!(fs::read_to_string(&diary).unwrap(), "precious");
     }
 }
