@@ -1,5 +1,5 @@
 //! A run that was stopped and taken up again is the run that was never stopped, in every bit.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod small_set;
 
@@ -9,12 +9,13 @@ use std::{
     time::Duration,
 };
 
-use scope_data::Dataset;
+use scope_data::{Dataset, StagedFolder};
 use scope_engine::Device;
 use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::{
     AdaptConfig, Ask, Conduct, Earlier, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder,
+    TrainError,
 };
 use small_set::make;
 
@@ -198,21 +199,127 @@ fn a_run_whose_last_save_was_cut_short_gets_its_model() {
     }
 }
 
+/// Keeps what it is told, with the draws of the run's model at that moment.
+struct Witness {
+    model: PathBuf,
+    told: Vec<(String, u64)>,
+}
+
+impl Observer for Witness {
+    fn step(&mut self, _: &Line, _: u64, _: u64) {}
+    fn alarm(&mut self, text: &str) {
+        let trained = WeightFile::read(&self.model).unwrap().about.training.clone().unwrap();
+        self.told.push((text.to_owned(), trained.draws));
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Goes on with a run in this process.
+fn go_on(folder: &Path, data: &Dataset, observer: &mut dyn Observer) -> Result<Ending, TrainError> {
+    let config = RunConfig::read(&folder.join("config.toml")).unwrap();
+    let mut learner = scope_train::learner(&config, &Device::cpu(2), None).unwrap();
+    let open = RunFolder::open(folder, true).unwrap();
+    scope_train::run(&open, &config, data, &mut *learner, CONDUCT, observer)
+}
+
 #[test]
-fn the_model_is_written_before_older_checkpoints_are_removed() {
+fn a_damaged_older_checkpoint_is_passed_over_and_named() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
+    let ask = ask("fo", &[], None);
+    session(&straight, &data, &ask, 2, u64::MAX);
     for steps in [3, 3] {
         session(&folder, &data, &ask, 2, steps);
     }
-    // A marker that cannot be read is not removed.
     let marker = folder.join("state").join(format!("{:015}", 12)).join("checkpoint.json");
     fs::write(&marker, "spoilt").unwrap();
-    let attempt = std::panic::catch_unwind(|| session(&folder, &data, &ask, 2, u64::MAX));
-    assert!(attempt.is_err(), "pruning fails at the first milestone");
-    let trained = WeightFile::read(&folder.join("model.safetensors")).unwrap().about.training.unwrap();
-    assert_eq!(trained.draws, 40);
+    let mut witness = Witness { model: folder.join("model.safetensors"), told: Vec::new() };
+    assert_eq!(go_on(&folder, &data, &mut witness).unwrap(), Ending::Finished);
+    let [(said, draws)] = &witness.told[..] else { panic!("said once: {:?}", witness.told) };
+    assert!(said.contains("000000000000012") && said.contains("passed over and stays"), "{said}");
+    assert_eq!(*draws, 40, "the model is written before older checkpoints are removed");
+    assert_eq!(fs::read(&marker).unwrap(), b"spoilt");
+    assert!(left_behind(&straight) == left_behind(&folder));
+}
+
+/// Names that are like ours, and are not.
+#[cfg(unix)]
+#[test]
+fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
+    let ask = ask("fo", &[], None);
+    session(&straight, &data, &ask, 2, u64::MAX);
+    session(&folder, &data, &ask, 2, 5);
+    let state = folder.join("state");
+    let own = state.join(format!("{:015}", 20));
+    let files = ["123.txt", "000000000000012.txt", "40", "000000000000008"].map(|name| state.join(name));
+    files.iter().for_each(|file| fs::write(file, "precious").unwrap());
+    let folders =
+        ["000040.bak", "000000000000016.bak", "000040", "+24", "notes.partial"].map(|name| state.join(name));
+    for copy in &folders {
+        fs::create_dir(copy).unwrap();
+        for name in ["state.safetensors", "checkpoint.json"] {
+            fs::copy(own.join(name), copy.join(name)).unwrap();
+        }
+    }
+    // An older checkpoint on another disk, and a note beside one of ours.
+    let elsewhere = root.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("checkpoint.json"), "precious").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, state.join("000000000000004")).unwrap();
+    fs::write(own.join("notes.txt"), "precious").unwrap();
+    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert!(files.iter().all(|file| fs::read(file).unwrap() == b"precious"));
+    assert!(folders.iter().all(|copy| copy.join("checkpoint.json").is_file()));
+    assert!(elsewhere.join("checkpoint.json").is_file() && state.join("000000000000004").is_symlink());
+    let kept: Vec<_> = fs::read_dir(&own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(kept, ["notes.txt"], "the checkpoint was removed, the note was not");
+    let model = |run: &Path| fs::read(run.join("model.safetensors")).unwrap();
+    assert!(model(&straight) == model(&folder));
+}
+
+#[test]
+fn what_killed_processes_left_of_checkpoints_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    session(&folder, &data, &ask, 2, 5);
+    let state = folder.join("state");
+    let at = |name: &str| state.join(name);
+    let own = at("000000000000020");
+    // Killed while it was removed, and while it was written.
+    fs::create_dir(at("000000000000008")).unwrap();
+    fs::copy(own.join("state.safetensors"), at("000000000000008/state.safetensors")).unwrap();
+    let mut staged = StagedFolder::create(&at("000000000000032")).unwrap();
+    staged.write("state.safetensors", b"half").unwrap();
+    let list = fs::read(at("000000000000032.partial/.scope-unfinished")).unwrap();
+    drop(staged);
+    fs::create_dir(at("000000000000032.partial")).unwrap();
+    fs::write(at("000000000000032.partial/state.safetensors"), "half").unwrap();
+    fs::write(at("000000000000032.partial/.scope-unfinished"), list).unwrap();
+    fs::write(at(".000000000000036.scope-lock"), "123\n").unwrap();
+    let mut told = Told(Vec::new());
+    assert_eq!(go_on(&folder, &data, &mut told).unwrap(), Ending::Interrupted);
+    let left: Vec<_> = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!((left, told.0), (vec!["000000000000020".into()], Vec::new()));
+}
+
+/// A checkpoint under the name of another would be taken for it.
+#[test]
+fn a_checkpoint_under_another_s_name_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let folder = root.path().join("run");
+    session(&folder, &data, &ask("fo", &[], None), 2, 5);
+    let state = folder.join("state");
+    fs::rename(state.join("000000000000020"), state.join("000000000000028")).unwrap();
+    let refused = go_on(&folder, &data, &mut Told(Vec::new())).unwrap_err().to_string();
+    assert!(refused.contains("it is of 20 draws"), "{refused}");
 }
 
 /// Asks to stop at once, and keeps what it is told.
@@ -245,11 +352,8 @@ fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
             Some(lines) => fs::write(&metrics, &whole[..whole.len() * (2 * lines + 1) / 10]).unwrap(),
             None => fs::remove_file(&metrics).unwrap(),
         }
-        let config = RunConfig::read(&folder.join("config.toml")).unwrap();
-        let mut learner = scope_train::learner(&config, &Device::cpu(1), None).unwrap();
-        let (open, mut told) = (RunFolder::open(&folder, true).unwrap(), Told(Vec::new()));
-        scope_train::run(&open, &config, &data, &mut *learner, CONDUCT, &mut told).unwrap();
-        drop(open);
+        let mut told = Told(Vec::new());
+        go_on(&folder, &data, &mut told).unwrap();
         assert!(told.0.len() == 1 && told.0[0].contains("some lines are lost"), "{:?}", told.0);
         assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
         assert_eq!(Line::read_all(&metrics).unwrap().len(), 35 + kept.unwrap_or(0));

@@ -5,16 +5,17 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
-use scope_data::{StagedFolder, write_whole};
+use scope_data::{StagedFolder, scratch_of, write_whole};
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    folder::numbered,
+    folder::{draws_of, numbered},
     learner::{Counters, Learner},
 };
 use crate::error::TrainError;
@@ -122,39 +123,66 @@ fn serialise(learner: &dyn Learner) -> Result<Vec<u8>, String> {
     safetensors::serialize(views, None).map_err(|error| error.to_string())
 }
 
-/// Whether a path has the name of a checkpoint.
-fn is_numbered(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u64>().is_ok())
-}
-
-/// The folders of complete checkpoints, oldest first.
-fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(TrainError::io("read", folder))? {
-        let path = entry.map_err(TrainError::io("read", folder))?.path();
-        if is_numbered(&path) && path.join(MARKER).is_file() {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Removes what a killed process left half written or half removed. The run's lock is ours, so nobody else is
-/// writing here.
-pub(crate) fn sweep(folder: &Path) -> Result<(), TrainError> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+/// The names in a folder, if it is there.
+fn names_in(folder: &Path) -> Result<Vec<String>, TrainError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(TrainError::io("read", folder))?,
+    };
+    let mut names = Vec::new();
     for entry in entries {
-        let path = entry.map_err(TrainError::io("read", folder))?.path();
-        let whole = is_numbered(&path) && path.join(MARKER).is_file();
-        if !whole && is_numbered(&path.with_extension("")) {
-            fs::remove_dir_all(&path).map_err(TrainError::io("remove", &path))?;
+        // A name that is no text is none of ours.
+        names.extend(entry.map_err(TrainError::io("read", folder))?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+/// The folders of complete checkpoints, oldest first. Whatever has another name than ours is left alone and does not matter.
+fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
+    let mut draws: Vec<u64> = names_in(folder)?.iter().filter_map(|name| draws_of(name)).collect();
+    draws.sort_unstable();
+    let paths = draws.into_iter().map(|draws| folder.join(numbered(draws)));
+    Ok(paths.filter(|path| path.join(MARKER).is_file()).collect())
+}
+
+/// Removes what a killed process left half written or half removed, as far as that goes; returns what could not be removed. The
+/// run's lock is ours, so nobody else is writing here.
+pub(crate) fn sweep(folder: &Path) -> Result<Vec<TrainError>, TrainError> {
+    let remains = |name: &String| {
+        if draws_of(name).is_some() {
+            let path = folder.join(name);
+            return if path.join(MARKER).is_file() { Ok(()) } else { remove(&path) };
+        }
+        match StagedFolder::written_under(name).filter(|name| draws_of(name).is_some()) {
+            Some(destination) => Ok(StagedFolder::sweep(&folder.join(destination))?),
+            None => Ok(()),
+        }
+    };
+    Ok(names_in(folder)?.iter().filter_map(|name| remains(name).err()).collect())
+}
+
+/// Removes what is ours of a checkpoint, the marker first: what is left of a removal that was cut short is no checkpoint. Anything
+/// else in its folder stays, and the folder with it; a link to a folder is not ours either.
+fn remove(folder: &Path) -> Result<(), TrainError> {
+    if !folder.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+        return Ok(());
+    }
+    let scratch = names_in(folder)?.into_iter().filter(|name| scratch_of(name.as_ref()) == Some(MARKER));
+    for name in [MARKER.to_owned(), STATE.to_owned()].into_iter().chain(scratch) {
+        let file = folder.join(name);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(TrainError::io("remove", &file)(error));
+            }
+            _ => {}
         }
     }
-    Ok(())
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => {
+            Err(TrainError::io("remove", folder)(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The newest checkpoint, if there is one; a damaged one is refused, not passed over.
@@ -162,24 +190,22 @@ pub(crate) fn newest(folder: &Path) -> Result<Option<Checkpoint>, TrainError> {
     complete(folder)?.pop().map(|path| Checkpoint::read(&path)).transpose()
 }
 
-/// Removes all but the newest `keep` checkpoints and the milestones.
-pub(crate) fn prune(folder: &Path, keep: usize) -> Result<(), TrainError> {
+/// Removes all but the newest `keep` checkpoints and the milestones. Returns why others stay: the marker of one may be damaged,
+/// or the system refuse to remove it, which is no reason to end a run whose newest checkpoint is whole.
+pub(crate) fn prune(folder: &Path, keep: usize) -> Result<Vec<TrainError>, TrainError> {
     let found = complete(folder)?;
-    for path in &found[..found.len().saturating_sub(keep.max(1))] {
-        if !read_marker(path)?.position.milestone {
-            // The marker goes first: what is left of a removal that was cut short is no checkpoint.
-            let marker = path.join(MARKER);
-            fs::remove_file(&marker).map_err(TrainError::io("remove", &marker))?;
-            fs::remove_dir_all(path).map_err(TrainError::io("remove", path))?;
-        }
-    }
-    Ok(())
+    let older = &found[..found.len().saturating_sub(keep.max(1))];
+    let outcome = |path: &PathBuf| {
+        let milestone = read_marker(path)?.position.milestone;
+        if milestone { Ok(()) } else { remove(path) }
+    };
+    Ok(older.iter().filter_map(|path| outcome(path).err()).collect())
 }
 
 fn read_marker(folder: &Path) -> Result<Marker, TrainError> {
     let path = folder.join(MARKER);
     let text = scope_data::read_bounded(&path, MOST_MARKER)?;
-    let damaged = |problem: String| TrainError::malformed(&path, format!("{problem}; {}", remedy(folder)));
+    let damaged = |problem: String| TrainError::malformed(&path, problem);
     let marker: Marker = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     if marker.format != FORMAT {
         return Err(damaged(format!("its format is {}, this program reads {FORMAT}", marker.format)));
@@ -187,22 +213,31 @@ fn read_marker(folder: &Path) -> Result<Marker, TrainError> {
     if marker.check != check_of(&marker.position) {
         return Err(damaged("it has changed since it was written".to_owned()));
     }
+    let draws = marker.position.draws;
+    if folder.file_name().is_none_or(|name| name != numbered(draws).as_str()) {
+        return Err(damaged(format!("it is of {draws} draws, and its folder is not named so")));
+    }
     Ok(marker)
-}
-
-fn remedy(folder: &Path) -> String {
-    format!("to go on from the checkpoint before it, remove {}", folder.display())
 }
 
 impl Checkpoint {
     fn read(folder: &Path) -> Result<Self, TrainError> {
+        Self::read_whole(folder).map_err(|error| match error {
+            TrainError::Malformed { path, problem } => {
+                let remedy = format!("to go on from the checkpoint before it, remove {}", folder.display());
+                TrainError::Malformed { path, problem: format!("{problem}; {remedy}") }
+            }
+            other => other,
+        })
+    }
+
+    fn read_whole(folder: &Path) -> Result<Self, TrainError> {
         let marker = read_marker(folder)?;
         let path = folder.join(STATE);
         let bytes = scope_data::read_bounded(&path, MOST_STATE)?;
         let hash = blake3::hash(&bytes).to_string();
         if hash != marker.blake3 {
-            let problem =
-                format!("it has changed since it was written (BLAKE3 is {hash}); {}", remedy(folder));
+            let problem = format!("it has changed since it was written (BLAKE3 is {hash})");
             return Err(TrainError::malformed(&path, problem));
         }
         Ok(Self { folder: folder.to_owned(), position: marker.position, bytes })

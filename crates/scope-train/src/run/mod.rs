@@ -14,6 +14,7 @@ mod tensorboard;
 mod watch;
 
 use std::{
+    collections::BTreeSet,
     fs,
     time::{Duration, Instant},
 };
@@ -115,6 +116,8 @@ struct Session<'a> {
     position: Position,
     saved: Instant,
     watch: Watch,
+    /// What was said of checkpoints that could not be removed.
+    said: BTreeSet<String>,
 }
 
 /// Trains until all draws are taken or the observer asks to stop. Goes on from the folder's newest checkpoint, if it
@@ -132,7 +135,9 @@ pub fn run(
     if !folder.config().exists() {
         config.write(&folder.config())?;
     }
-    checkpoint::sweep(&folder.state())?;
+    for error in checkpoint::sweep(&folder.state())? {
+        observer.alarm(&format!("{error}; what a stopped process left there stays, and training goes on"));
+    }
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
         if !config.holds(&position) {
@@ -150,7 +155,9 @@ pub fn run(
     let metrics = Metrics::open(&folder.metrics(), position.metrics_bytes, observer)?;
     let events = EventFile::create(folder.path())?;
     let saved = Instant::now();
-    Session { folder, config, data, conduct, metrics, events, position, saved, watch: Watch::default() }
+    let watch = Watch::default();
+    let said = BTreeSet::new();
+    Session { folder, config, data, conduct, metrics, events, position, saved, watch, said }
         .train(learner, observer)
 }
 
@@ -176,21 +183,21 @@ impl Session<'_> {
             Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
             // The checkpoint that the run goes on from was none when it was written: nobody had asked for milestones.
-            self.save(learner, true)?;
+            self.save(learner, true, observer)?;
         }
         while self.position.draws < self.config.total() {
             if observer.stop() {
-                self.save(learner, false)?;
+                self.save(learner, false, observer)?;
                 return Ok(Ending::Interrupted);
             }
             self.enter_stage(learner)?;
             self.step(learner, &mut feed, observer)?;
             let milestone = self.at_milestone(batch);
             if milestone || self.saved.elapsed() >= self.conduct.save_every {
-                self.save(learner, milestone)?;
+                self.save(learner, milestone, observer)?;
             }
         }
-        self.save(learner, true)?;
+        self.save(learner, true, observer)?;
         Ok(Ending::Finished)
     }
 
@@ -221,7 +228,7 @@ impl Session<'_> {
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = not_finite(&measured) {
             // The step left the learner's buffers alone; only its counter went on, and that is not saved.
-            self.put_away(learner, false)?;
+            self.put_away(learner, false, observer)?;
             let (draws, records) = (self.position.draws, batch.records);
             return Err(TrainError::NotFinite { what, value, step, draws, records });
         }
@@ -246,12 +253,22 @@ impl Session<'_> {
     }
 
     /// Puts away state and model after a step.
-    fn save(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
+    fn save(
+        &mut self,
+        learner: &dyn Learner,
+        milestone: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
         self.position.counters = learner.counters();
-        self.put_away(learner, milestone)
+        self.put_away(learner, milestone, observer)
     }
 
-    fn put_away(&mut self, learner: &dyn Learner, milestone: bool) -> Result<(), TrainError> {
+    fn put_away(
+        &mut self,
+        learner: &dyn Learner,
+        milestone: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
         self.position.metrics_bytes = self.metrics.sync()?;
         let model = Deployed::of(learner, self.config, self.data, self.position.draws)?;
         if milestone && self.position.draws < self.config.total() {
@@ -265,7 +282,13 @@ impl Session<'_> {
             write_whole(&self.folder.algorithms(), cuda.choices().as_bytes())?;
         }
         // Last: whatever becomes of older checkpoints, the newest has its model.
-        checkpoint::prune(&self.folder.state(), self.conduct.keep)?;
+        for error in checkpoint::prune(&self.folder.state(), self.conduct.keep)? {
+            let alarm =
+                format!("{error}; this older checkpoint is passed over and stays, and training goes on");
+            if self.said.insert(alarm.clone()) {
+                observer.alarm(&alarm);
+            }
+        }
         self.saved = Instant::now();
         Ok(())
     }
