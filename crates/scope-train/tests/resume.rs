@@ -322,6 +322,23 @@ fn a_checkpoint_under_another_s_name_is_refused() {
     assert!(refused.contains("it is of 20 draws"), "{refused}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let folder = root.path().join("run");
+    session(&folder, &data, &ask("fo", &[], None), 2, 5);
+    let diary = root.path().join("diary.txt");
+    fs::write(&diary, "precious".repeat(1000)).unwrap();
+    let metrics = folder.join("metrics.jsonl");
+    fs::remove_file(&metrics).unwrap();
+    std::os::unix::fs::symlink(&diary, &metrics).unwrap();
+    let refused = go_on(&folder, &data, &mut Told(Vec::new())).unwrap_err().to_string();
+    assert!(refused.contains("metrics.jsonl is a link"), "{refused}");
+    assert_eq!(fs::read_to_string(&diary).unwrap(), "precious".repeat(1000));
+}
+
 /// Asks to stop at once, and keeps what it is told.
 struct Told(Vec<String>);
 

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use scope_data::open_unlinked;
 use serde::{Deserialize, Serialize};
 
 use super::Observer;
@@ -87,14 +88,11 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Opens the file and cuts it to the length it had at the checkpoint that the run goes on from. It is a log, and nothing
     /// is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
+    /// A link is refused: what it leads to would be cut.
     pub(crate) fn open(path: &Path, saved: u64, observer: &mut dyn Observer) -> Result<Self, TrainError> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(TrainError::io("open", path))?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let mut file = open_unlinked(&options, path)?;
         let length = file.metadata().map_err(TrainError::io("read", path))?.len();
         let mut bytes = saved;
         if length < saved {

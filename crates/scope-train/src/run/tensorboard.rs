@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::Write,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -20,9 +20,19 @@ pub(crate) struct EventFile {
 impl EventFile {
     /// Begins a file of its own for this process; TensorBoard joins all files of a folder.
     pub(crate) fn create(folder: &Path) -> Result<Self, TrainError> {
-        let name = format!("events.out.tfevents.{}.{}.scope", now() as u64, std::process::id());
-        let path = folder.join(name);
-        let file = File::create(&path).map_err(TrainError::io("create", &path))?;
+        let mut second = now() as u64;
+        let (path, file) = loop {
+            let name = format!("events.out.tfevents.{second}.{}.scope", std::process::id());
+            let path = folder.join(name);
+            match File::create_new(&path) {
+                // Of an earlier run of this process, or somebody else's.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => second += 1,
+                made => {
+                    let file = made.map_err(TrainError::io("create", &path))?;
+                    break (path, file);
+                }
+            }
+        };
         let mut events = Self { path, file };
         events.write(&[double(1, now()), bytes(3, b"brain.Event:2")].concat())?;
         Ok(events)
