@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     low_level,
 };
 
@@ -19,12 +19,27 @@ const ONE_WISH: Duration = Duration::from_secs(1);
 /// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while work is put away.
 const ONE_SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// The signals that ask to stop.
+/// The signals that ask to stop. A terminal that is closed sends a hangup; it is not listened for where whoever started the program
+/// has it ignored, as `nohup` does.
 fn wishes() -> Vec<i32> {
-    vec![SIGINT, SIGTERM]
+    let mut signals = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        signals.push(SIGHUP);
+    }
+    signals
 }
 
-/// Set by the first interrupt or termination signal. A later one ends the program at once, whatever its threads are doing: an
+#[allow(unsafe_code)]
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: a `sigaction` of zeros is a valid one, and a call without a new action does nothing but fill it in.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Set by the first interrupt, termination or hangup signal. A later one ends the program at once, whatever its threads are doing: an
 /// interrupt a second or more after the first signal, any other after ten.
 pub(crate) struct Interrupt(Arc<Wish>);
 

@@ -309,7 +309,7 @@ mod signals {
 
     #[test]
     fn an_interrupt_leaves_nothing() {
-        for signal in ["-INT", "-TERM"] {
+        for signal in ["-INT", "-TERM", "-HUP"] {
             let root = tempfile::tempdir().unwrap();
             let child = start(root.path());
             send(signal, &child);

@@ -135,21 +135,47 @@ fn a_finished_run_without_its_model_or_curves_gets_them_again() {
     assert!(results(&place.path("run")) == before);
 }
 
+/// Starts a run by a shell that first says something, and returns when it has begun to train.
+#[cfg(unix)]
+fn begun(place: &Place, before: &str, arguments: &[&str]) -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_scope")]);
+    command.args(train("run", arguments)).current_dir(place.0.path());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_lines(&place.path("run/metrics.jsonl"), 0);
+    child
+}
+
+#[cfg(unix)]
+fn send(signal: &str, child: &Child) {
+    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+}
+
 #[cfg(unix)]
 #[test]
-fn a_termination_signal_saves_and_says_so_even_if_sent_twice() {
-    let place = Place::new(60);
-    let arguments = ["--recipe", "full", "--draws", "100000"];
-    let child = place.command(&train("run", &arguments)).spawn().unwrap();
-    wait_for_lines(&place.path("run/metrics.jsonl"), 0);
-    // As `timeout` and schedulers do: once to the program, once to its group.
-    for _ in 0..2 {
-        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+fn a_termination_signal_or_a_hangup_saves_and_says_so_even_if_sent_twice() {
+    for signal in ["-TERM", "-HUP"] {
+        let place = Place::new(60);
+        let child = begun(&place, "", &["--recipe", "full", "--draws", "100000"]);
+        // As `timeout` and schedulers do: once to the program, once to its group.
+        send(signal, &child);
+        send(signal, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(75), "{signal}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("go on with --resume"));
+        assert_eq!(fs::read_dir(place.path("run/state")).unwrap().count(), 1);
     }
+}
+
+/// As under `nohup`.
+#[cfg(unix)]
+#[test]
+fn a_hangup_that_is_to_be_ignored_is_ignored() {
+    let place = Place::new(60);
+    let child = begun(&place, "trap '' HUP;", &["--recipe", "fo", "--draws", "400"]);
+    send("-HUP", &child);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(75));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("go on with --resume"));
-    assert_eq!(fs::read_dir(place.path("run/state")).unwrap().count(), 1);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// What is written under a passing name must not cost a run of that name.
