@@ -1,6 +1,11 @@
 //! What is worked out once for a card and kept on disk: compiled kernels and chosen algorithms.
 
-use std::{env, fs, path::PathBuf};
+use std::{
+    env,
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+};
 
 /// A folder for one card, driver and version of this crate. A cache that cannot be read or written is no error:
 /// things are worked out again.
@@ -25,12 +30,12 @@ impl Cache {
         fs::read(self.folder.as_ref()?.join(name)).ok()
     }
 
-    /// Writes beside and renames, so that nobody reads half a file.
+    /// Writes beside and renames, so that nobody reads half a file. The passing name must be free: a link there would be followed.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
         let Some(folder) = &self.folder else { return };
         let beside = folder.join(format!("{name}.{}", std::process::id()));
         let done = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&beside, bytes))
+            .and_then(|()| File::create_new(&beside)?.write_all(bytes))
             .and_then(|()| fs::rename(&beside, folder.join(name)));
         if done.is_err() {
             let _ = fs::remove_file(&beside);
