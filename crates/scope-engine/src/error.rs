@@ -31,6 +31,9 @@ pub enum EngineError {
         /// What it got.
         got: Dtype,
     },
+    /// Local fits that cannot be computed.
+    #[error("local fits: {0}")]
+    LocalFit(String),
     /// Gradients were asked for in a precision that has none.
     #[error("gradients are computed in f32 or f64 on the CPU and in f32 or bf16 on a card, not in {0} here")]
     NoGradients(Dtype),

@@ -8,19 +8,24 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Image \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
-pub(crate) fn patches(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    for_kind!(x, patches_in(cpu, sizes, x))
+/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], one image's channels after
+/// another's.
+pub(crate) fn patches(cpu: &Cpu, images: &[(Patches, &Tensor)]) -> Tensor {
+    for_kind!(images[0].1, patches_in(cpu, images))
 }
 
-fn patches_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    let features = sizes.channels * sizes.area();
-    let x = x.cpu::<R>();
+fn patches_in<R: Real>(cpu: &Cpu, images: &[(Patches, &Tensor)]) -> Tensor {
+    let sizes = images[0].0;
+    let features: usize = images.iter().map(|(sizes, _)| sizes.channels * sizes.area()).sum();
     Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), features], |out| {
-        cpu.for_pieces(out, features, |token, out| {
-            for (index, row) in out.chunks_mut(sizes.patch).enumerate() {
-                let from = pixel(sizes, token, index);
-                row.copy_from_slice(&x[from..from + sizes.patch]);
+        cpu.for_pieces(out, features, |token, mut out| {
+            for (sizes, image) in images {
+                let (part, rest) = out.split_at_mut(sizes.channels * sizes.area());
+                for (index, row) in part.chunks_mut(sizes.patch).enumerate() {
+                    let from = pixel(*sizes, token, index);
+                    row.copy_from_slice(&image.cpu::<R>()[from..from + sizes.patch]);
+                }
+                out = rest;
             }
         });
     })

@@ -31,6 +31,7 @@ mod lanes;
 pub(crate) mod layer_norm;
 pub(crate) mod layout;
 pub(crate) mod linear;
+pub(crate) mod local_fit;
 pub(crate) mod losses;
 pub(crate) mod map_axis;
 mod memory;
@@ -101,6 +102,11 @@ impl Cpu {
     /// Runs a kernel here, with the widest vectors.
     pub(crate) fn run<R: Real, K: Kernel<R>>(&self, kernel: K) -> K::Output {
         R::dispatch(self.0.isa, kernel)
+    }
+
+    /// The same in double precision, for what is always computed in it.
+    pub(crate) fn run_double<K: Kernel<f64>>(&self, kernel: K) -> K::Output {
+        lanes::dispatch_double(self.0.isa, kernel)
     }
 
     /// Runs tasks on all threads.

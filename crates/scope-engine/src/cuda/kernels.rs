@@ -48,6 +48,8 @@ pub(super) const LAYER_NORM: Source =
     Source { name: "layer_norm", parts: &[PRELUDE, include_str!("layer_norm.cu")] };
 pub(super) const LAYOUT: Source = Source { name: "layout", parts: &[PRELUDE, include_str!("layout.cu")] };
 pub(super) const LINEAR: Source = Source { name: "linear", parts: &[PRELUDE, include_str!("linear.cu")] };
+pub(super) const LOCAL_FIT: Source =
+    Source { name: "local_fit", parts: &[PRELUDE, include_str!("local_fit.cu")] };
 pub(super) const LOSSES: Source = Source { name: "losses", parts: &[PRELUDE, include_str!("losses.cu")] };
 pub(super) const MIX_MODES: Source =
     Source { name: "mix_modes", parts: &[PRELUDE, include_str!("mix_modes.cu")] };

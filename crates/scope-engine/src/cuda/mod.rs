@@ -30,6 +30,7 @@ pub(crate) mod layer_norm;
 pub(crate) mod layout;
 mod libraries;
 pub(crate) mod linear;
+pub(crate) mod local_fit;
 pub(crate) mod losses;
 pub(crate) mod map_axis;
 mod memory;

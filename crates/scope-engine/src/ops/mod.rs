@@ -13,6 +13,7 @@ mod join;
 mod layer_norm;
 mod linear;
 mod linear_heads;
+mod local_fit;
 mod map_axis;
 mod mean_square;
 mod mix_modes;
@@ -35,6 +36,8 @@ pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use linear_heads::HeadsRecord;
+pub use local_fit::LocalFit;
+pub(crate) use local_fit::{CLAMP, COEFFICIENTS, FitSizes, LEAST_PIVOT, weights as fit_weights};
 pub use map_axis::AxisMap;
 pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;

@@ -5,6 +5,7 @@
 
 mod cases;
 mod flat;
+mod local_fit;
 mod operators;
 mod table;
 
@@ -70,6 +71,9 @@ fn compare(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
     }
     if "parameters".contains(only) {
         checks.extend(flat::checks(&processor, card)?);
+    }
+    if "local fits".contains(only) {
+        checks.extend(local_fit::checks(&processor, card)?);
     }
     if "gather".contains(only) {
         checks.extend(table::checks(&processor, card)?);

@@ -4,47 +4,47 @@ use half::bf16;
 
 use super::{Lanes, Real, polynomial};
 
-/// `N` numbers side by side.
+/// `N` numbers side by side; products and sums are fused where the code around has the instruction.
 #[derive(Clone, Copy)]
-pub(super) struct Array<R, const N: usize>([R; N]);
+pub(super) struct Array<R, const N: usize, const FUSED: bool>([R; N]);
 
 /// The functions whose arithmetic differs between single and double precision.
 pub(super) trait Scalar: Real {
-    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
-        Array<Self, N>: Lanes<Real = Self>;
-    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+        Array<Self, N, F>: Lanes<Real = Self>;
+    fn erf<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
-        Array<Self, N>: Lanes<Real = Self>;
+        Array<Self, N, F>: Lanes<Real = Self>;
 }
 
 impl Scalar for f32 {
     #[inline(always)]
-    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
-        Array<Self, N>: Lanes<Real = Self>,
+        Array<Self, N, F>: Lanes<Real = Self>,
     {
         polynomial::exp(x)
     }
     #[inline(always)]
-    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N>
+    fn erf<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
-        Array<Self, N>: Lanes<Real = Self>,
+        Array<Self, N, F>: Lanes<Real = Self>,
     {
         polynomial::erf(x)
     }
 }
 
 impl Scalar for f64 {
-    fn exp<const N: usize>(x: Array<Self, N>) -> Array<Self, N> {
+    fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F> {
         Array(x.0.map(libm::exp))
     }
-    fn erf<const N: usize>(x: Array<Self, N>) -> Array<Self, N> {
+    fn erf<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F> {
         Array(x.0.map(libm::erf))
     }
 }
 
-impl<R: Scalar, const N: usize> Array<R, N> {
+impl<R: Scalar, const N: usize, const FUSED: bool> Array<R, N, FUSED> {
     #[inline(always)]
     fn zip(mut self, other: Self, f: impl Fn(R, R) -> R) -> Self {
         for i in 0..N {
@@ -54,7 +54,7 @@ impl<R: Scalar, const N: usize> Array<R, N> {
     }
 }
 
-impl<R: Scalar, const N: usize> Lanes for Array<R, N> {
+impl<R: Scalar, const N: usize, const FUSED: bool> Lanes for Array<R, N, FUSED> {
     type Real = R;
     type Pairs = [u32; N];
     const COUNT: usize = N;
@@ -111,8 +111,15 @@ impl<R: Scalar, const N: usize> Lanes for Array<R, N> {
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, term: Self) -> Self {
-        // Not fused: without the instruction a fused product is a slow library call.
-        self.mul(factor).add(term)
+        if !FUSED {
+            // Without the instruction a fused product is a slow library call.
+            return self.mul(factor).add(term);
+        }
+        let mut out = self;
+        for i in 0..N {
+            out.0[i] = self.0[i].mul_add(factor.0[i], term.0[i]);
+        }
+        out
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {

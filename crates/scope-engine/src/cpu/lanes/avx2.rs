@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use half::bf16;
 
-use super::{Kernel, Lanes, polynomial};
+use super::{Kernel, Lanes, array::Array, polynomial};
 
 /// Eight numbers.
 #[derive(Clone, Copy)]
@@ -14,6 +14,12 @@ struct Avx2(__m256);
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn run<K: Kernel<f32>>(kernel: K) -> K::Output {
     kernel.run::<Avx2>()
+}
+
+/// Runs a kernel in double precision.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn run_double<K: Kernel<f64>>(kernel: K) -> K::Output {
+    kernel.run::<Array<f64, 4, true>>()
 }
 
 /// SAFETY (of every block here): this type is reached only through [`run`], whose caller saw the features;

@@ -77,6 +77,8 @@ pub(crate) trait Real:
     fn sqrt(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
+    /// self * factor + term, rounded once.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
     /// Runs a kernel with the vectors of an instruction set.
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output;
 }
@@ -107,9 +109,13 @@ impl Real for f32 {
     fn ln(self) -> Self {
         self.ln()
     }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        self.mul_add(factor, term)
+    }
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
         match isa {
-            Isa::Portable => kernel.run::<Array<f32, 8>>(),
+            Isa::Portable => kernel.run::<Array<f32, 8, false>>(),
             // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { avx2::run(kernel) },
@@ -140,8 +146,26 @@ impl Real for f64 {
     fn ln(self) -> Self {
         self.ln()
     }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        self.mul_add(factor, term)
+    }
     fn dispatch<K: Kernel<Self>>(_: Isa, kernel: K) -> K::Output {
-        kernel.run::<Array<f64, 4>>()
+        kernel.run::<Array<f64, 4, false>>()
+    }
+}
+
+/// Runs a kernel in double precision with the instructions at hand. Only work that is worth being compiled once more for each
+/// of them comes here: gradients are checked in double precision, not trained.
+pub(crate) fn dispatch_double<K: Kernel<f64>>(isa: Isa, kernel: K) -> K::Output {
+    match isa {
+        Isa::Portable => kernel.run::<Array<f64, 4, false>>(),
+        // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { avx2::run_double(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 | Isa::Avx512Bf16 => unsafe { avx512::run_double(kernel) },
     }
 }
 

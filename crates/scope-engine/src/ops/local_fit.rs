@@ -1,0 +1,146 @@
+//! Local polynomial fits of the sensors: value, slope and curvature at every pixel, from what is measured around it.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::cuda;
+use crate::{
+    cpu,
+    device::Device,
+    error::{EngineError, require_shape},
+    params::ParamId,
+    tape::{Tape, Var},
+};
+
+/// Coefficients of one fit: of 1, x, y, x^2/2, xy and y^2/2.
+pub(crate) const COEFFICIENTS: usize = 6;
+
+/// A sensor farther away than this many scales does not count. The ridge is so small that weights of exp(-25) still matter where
+/// there is nothing closer; exp(-32) of the next one does not, in single precision.
+const REACH: f64 = 8.0;
+
+/// Normalised coefficients are clamped to plus and minus this.
+pub(crate) const CLAMP: f32 = 5.0;
+
+/// A pivot of the normal equations is at least this, so that a fit without a ridge to too few sensors stays finite.
+pub(crate) const LEAST_PIVOT: f64 = 1e-12;
+
+/// How sensors are fitted.
+///
+/// At every pixel p and for every scale s, the readings v_q of one field at the measured pixels q are fitted by
+///
+/// c0 + c1 x + c2 y + c3 x^2/2 + c4 xy + c5 y^2/2, (x, y) = (q - p)/s, x along axis 0,
+///
+/// minimising sum over q of exp(-|q - p|^2 / 2 s^2) (v_q - fit)^2 + sum over k of ridge_k c_k^2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalFit {
+    /// The scales, in pixels.
+    pub scales: Vec<f64>,
+    /// The ridge of value and slopes, and that of curvatures.
+    pub ridge: [f64; 2],
+    /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
+    pub periodic: [bool; 2],
+}
+
+impl LocalFit {
+    /// Coefficients per pixel of a context with so many fields.
+    pub fn channels(&self, fields: usize) -> usize {
+        self.scales.len() * fields * COEFFICIENTS
+    }
+
+    /// The ridge of each coefficient.
+    pub(crate) fn ridges(&self) -> [f64; COEFFICIENTS] {
+        let [flat, curved] = self.ridge;
+        [flat, flat, flat, curved, curved, curved]
+    }
+
+    /// How many pixels a scale reaches along an axis; where the ends meet, less than half of it.
+    pub(crate) fn reach(&self, scale: f64, axis: usize, length: usize) -> usize {
+        let reach = (REACH * scale).ceil() as usize;
+        if self.periodic[axis] { reach.min((length - 1) / 2) } else { reach.min(length - 1) }
+    }
+
+    /// Whether such fits can be computed, and if not, why.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let possible = |scale: &f64| scale.is_finite() && (0.1..=1e4).contains(scale);
+        if self.scales.is_empty() || !self.scales.iter().all(possible) {
+            let problem = format!("scales are of 0.1 to 10000 pixels, not {:?}", self.scales);
+            return Err(EngineError::LocalFit(problem));
+        }
+        if self.ridge.iter().all(|ridge| ridge.is_finite() && *ridge >= 0.0) {
+            return Ok(());
+        }
+        Err(EngineError::LocalFit(format!("a ridge is finite and not negative, not {:?}", self.ridge)))
+    }
+}
+
+/// exp(-(d/s)^2 / 2) (d/s)^k for d = -reach to reach and k = 0 to 4: the factor of one axis in the moments of a fit.
+pub(crate) fn weights(scale: f64, reach: usize) -> [Vec<f64>; 5] {
+    let distance = |at: usize| (at as f64 - reach as f64) / scale;
+    std::array::from_fn(|power| {
+        let weight = |at: usize| {
+            let d = distance(at);
+            libm::exp(-d * d / 2.0) * d.powi(power as i32)
+        };
+        (0..=2 * reach).map(weight).collect()
+    })
+}
+
+/// The sizes of contexts to be fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FitSizes {
+    pub(crate) batch: usize,
+    pub(crate) fields: usize,
+    pub(crate) height: usize,
+    pub(crate) width: usize,
+}
+
+impl FitSizes {
+    fn of(context: &Var) -> Result<Self, EngineError> {
+        match *context.shape() {
+            [batch, channels, height, width]
+                if channels % 2 == 0 && height > 0 && width > 0 && context.node().is_none() =>
+            {
+                Ok(Self { batch, fields: channels / 2, height, width })
+            }
+            _ => {
+                let expected =
+                    "[batch, values and masks in turn, height, width], without gradients".to_owned();
+                let (operation, what, got) = ("local fits", "the context", context.shape().to_vec());
+                Err(EngineError::Shape { operation, what, expected, got })
+            }
+        }
+    }
+
+    pub(crate) fn pixels(self) -> usize {
+        self.height * self.width
+    }
+}
+
+impl Tape<'_> {
+    /// The coefficients of local fits, channel (scale, field, coefficient). With a normaliser \[channels\] each is divided by its
+    /// number there and clamped to +-5; without one they are as they were fitted. A context is data: nothing flows back to it.
+    ///
+    /// # Shapes
+    /// context \[batch, 2 fields, height, width\] with values, zero where nothing is measured, and masks in turn; fits \[batch,
+    /// 6 scales fields, height, width\].
+    pub fn local_fits(
+        &self,
+        context: &Var,
+        fit: &LocalFit,
+        normaliser: Option<ParamId>,
+    ) -> Result<Var, EngineError> {
+        fit.check()?;
+        let sizes = FitSizes::of(context)?;
+        if let Some(id) = normaliser {
+            let shape = &self.params().layout().param(id).shape;
+            require_shape("local fits", "the normaliser", shape, &[fit.channels(sizes.fields)])?;
+        }
+        let value = match self.device() {
+            Device::Cpu(cpu) => {
+                cpu::local_fit::fits(cpu, self.params(), sizes, fit, context.value(), normaliser)
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => cuda::local_fit::fits(cuda, self, sizes, fit, context.value(), normaliser)?,
+        };
+        Ok(self.input(value))
+    }
+}

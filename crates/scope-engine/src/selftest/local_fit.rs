@@ -1,0 +1,74 @@
+//! Local fits of few and of many sensors, on grids that do and do not fill whole tiles.
+
+use std::sync::Arc;
+
+use super::{Check, numbers, relative_error, wide};
+use crate::{
+    device::Device,
+    dtype::Dtype,
+    error::EngineError,
+    ops::LocalFit,
+    params::{Layout, Params},
+    tape::Tape,
+    tensor::Tensor,
+};
+
+/// Both devices compute in double precision; results are rounded to f32, or to bf16.
+const LIMITS: [(Dtype, f64); 2] = [(Dtype::F32, 1e-5), (Dtype::Bf16, 4e-3)];
+
+/// All cases on both devices.
+pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
+    let mut checks = Vec::new();
+    let grids = [
+        ([128, 128], [false, false]),
+        ([40, 24], [true, true]),
+        ([17, 30], [true, false]),
+        ([64, 300], [false, true]),
+    ];
+    for (grid, periodic) in grids {
+        for share in [0.0, 0.005, 0.03, 1.0] {
+            let case = Case { grid, periodic, share };
+            for (compute, limit) in LIMITS {
+                for normalised in [false, true] {
+                    let expected = case.run(processor, Dtype::F32, normalised)?;
+                    let got = case.run(card, compute, normalised)?;
+                    let name = format!("local fits {grid:?} of {share}, normalised {normalised} {compute}");
+                    checks.push(Check { name, error: relative_error(&got, &expected), limit });
+                }
+            }
+        }
+    }
+    Ok(checks)
+}
+
+struct Case {
+    grid: [usize; 2],
+    periodic: [bool; 2],
+    /// Of the pixels, how many are measured.
+    share: f32,
+}
+
+impl Case {
+    fn run(&self, device: &Device, compute: Dtype, normalised: bool) -> Result<Vec<f32>, EngineError> {
+        let [height, width] = self.grid;
+        let fit = LocalFit { scales: vec![2.0, 4.0], ridge: [1e-4, 1e-6], periodic: self.periodic };
+        let mut layout = Layout::new();
+        let normaliser = layout.root().statistic("scale", &[fit.channels(2)]);
+        let divisors: Vec<f32> = numbers(3, layout.len()).iter().map(|x| 0.2 + x.abs()).collect();
+        let params = Params::from_flat(device, Arc::new(layout), &divisors)?;
+        let tape = Tape::inference(&params, compute);
+        let (batch, pixels) = (3, height * width);
+        let (values, chances) = (numbers(1, batch * 2 * pixels), numbers(2, batch * 2 * pixels));
+        let mut context = Vec::with_capacity(4 * batch * pixels);
+        for plane in 0..2 * batch {
+            let at = plane * pixels..(plane + 1) * pixels;
+            let mask =
+                chances[at.clone()].iter().map(|x| if 0.5 * (x + 1.0) < self.share { 1.0 } else { 0.0 });
+            let mask: Vec<f32> = mask.collect();
+            context.extend(values[at].iter().zip(&mask).map(|(value, mask)| value * mask));
+            context.extend(&mask);
+        }
+        let context = tape.input(Tensor::from_slice(device, &[batch, 4, height, width], &context)?);
+        wide(tape.local_fits(&context, &fit, normalised.then_some(normaliser))?.value())
+    }
+}

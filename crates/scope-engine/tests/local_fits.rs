@@ -1,0 +1,142 @@
+//! Local fits of the sensors against golden values, and what must hold of them.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use scope_data::npz::{Array, read_npz};
+
+use scope_engine::{Cpu, Device, Element, Isa, Layout, LocalFit, Params, Tape, Tensor};
+
+/// Fits of one field, computed elsewhere in double precision: the cases of the folder that SCOPE_RECIPE_GOLDEN names, or our own.
+fn golden() -> Vec<(String, Vec<Array>)> {
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let folder = env::var_os("SCOPE_RECIPE_GOLDEN").map_or_else(own, PathBuf::from);
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let cases: Vec<_> = files
+        .filter(|path| name(path).starts_with("jets_") && name(path).ends_with(".npz"))
+        .map(|path| (name(&path), read_npz(&path).unwrap()))
+        .collect();
+    assert!(!cases.is_empty(), "{} has no jets_*.npz", folder.display());
+    cases
+}
+
+/// The coefficients \[6 scales fields, height, width\] of one context.
+fn fitted<T: Element>(device: &Device, context: &[T], shape: [usize; 4], fit: &LocalFit) -> Vec<T> {
+    let params = Params::from_flat::<T>(device, Arc::new(Layout::new()), &[]).unwrap();
+    let tape = Tape::inference(&params, T::DTYPE);
+    let context = tape.input(Tensor::from_slice(device, &shape, context).unwrap());
+    tape.local_fits(&context, fit, None).unwrap().value().to_vec().unwrap()
+}
+
+fn fit(scale: f64, ridge: [f64; 2], periodic: bool) -> LocalFit {
+    LocalFit { scales: vec![scale], ridge, periodic: [periodic; 2] }
+}
+
+#[test]
+fn recipe_golden_local_fits_agree_with_numpy() {
+    for (name, arrays) in golden() {
+        let array = |name: &str| arrays.iter().find(|array| array.name == name).unwrap();
+        let (shape, value) = (&array("value").shape, &array("value").values);
+        let (mask, expected) = (&array("mask").values, &array("coefficients").values);
+        let fit = fit(array("scale").values[0], [1e-4, 1e-6], false);
+        let seen = value.iter().zip(mask).map(|(value, mask)| (value * mask) as f32);
+        let context: Vec<f32> = seen.chain(mask.iter().map(|mask| *mask as f32)).collect();
+        for isa in Isa::available() {
+            let device = Device::Cpu(Cpu::with_isa(2, isa));
+            let got = fitted(&device, &context, [1, 2, shape[0], shape[1]], &fit);
+            for (k, (got, expected)) in got.chunks(value.len()).zip(expected.chunks(value.len())).enumerate()
+            {
+                let lowest = expected.iter().copied().fold(f64::INFINITY, f64::min);
+                let range = expected.iter().copied().fold(f64::NEG_INFINITY, f64::max) - lowest;
+                let worst = got
+                    .iter()
+                    .zip(expected)
+                    .map(|(got, expected)| (f64::from(*got) - expected).abs())
+                    .fold(0.0, f64::max);
+                assert!(worst <= 1e-5 * range, "{} {isa:?}: coefficient {k} by {worst} of {range}", name);
+            }
+        }
+    }
+}
+
+/// A field that is quadratic is found exactly, whatever is measured of it.
+#[test]
+fn without_a_ridge_quadratics_are_exact() {
+    let (side, scale) = (24_usize, 2.5);
+    let at = |i: usize, j: usize| {
+        let (x, y) = (i as f64 / scale, j as f64 / scale);
+        [0.3, -0.7, 0.2, 0.4, -0.5, 0.6]
+            .iter()
+            .zip([1.0, x, y, x * x / 2.0, x * y, y * y / 2.0])
+            .map(|(c, b)| c * b)
+            .sum::<f64>()
+    };
+    // Two of three pixels, in no order that a line or a column would miss.
+    let mask: Vec<f64> = (0..side * side).map(|k| f64::from((k * 7 + k / side * 5) % 3 != 0)).collect();
+    let value = (0..side * side).map(|k| at(k / side, k % side) * mask[k]);
+    let context: Vec<f64> = value.chain(mask.iter().copied()).collect();
+    let device = Device::Cpu(Cpu::new(2));
+    let got = fitted(&device, &context, [1, 2, side, side], &fit(scale, [0.0; 2], false));
+    for k in 0..side * side {
+        let (i, j) = (k / side, k % side);
+        let (x, y) = (i as f64 / scale, j as f64 / scale);
+        let expected = [at(i, j), -0.7 + 0.4 * x - 0.5 * y, 0.2 - 0.5 * x + 0.6 * y, 0.4, -0.5, 0.6];
+        for (c, expected) in expected.iter().enumerate() {
+            let got = got[c * side * side + k];
+            assert!(
+                (got - expected).abs() < 1e-9,
+                "coefficient {c} at ({i}, {j}): {got}, expected {expected}"
+            );
+        }
+    }
+}
+
+fn scattered(side: usize, sensors: usize) -> Vec<f32> {
+    let mut context = vec![0.0; 2 * side * side];
+    for k in 0..sensors {
+        let at = (k * 7919 + k * k * 31) % (side * side);
+        context[at] = ((k * 37) % 101) as f32 / 50.0 - 1.0;
+        context[side * side + at] = 1.0;
+    }
+    context
+}
+
+/// Where ends meet, a context that is moved along an axis has fits that are moved along it.
+#[test]
+fn on_periodic_axes_differences_wrap() {
+    let side = 20;
+    let device = Device::Cpu(Cpu::new(1));
+    let context = scattered(side, 60);
+    let moved: Vec<f32> = (0..context.len())
+        .map(|k| {
+            let (plane, i, j) = (k / (side * side), k / side % side, k % side);
+            context[plane * side * side + (i + 3) % side * side + (j + 11) % side]
+        })
+        .collect();
+    let fit = fit(2.0, [1e-4, 1e-6], true);
+    let [still, moved] = [context, moved].map(|context| fitted(&device, &context, [1, 2, side, side], &fit));
+    for (k, got) in moved.iter().enumerate() {
+        let (plane, i, j) = (k / (side * side), k / side % side, k % side);
+        let expected = still[plane * side * side + (i + 3) % side * side + (j + 11) % side];
+        assert!((got - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{k}: {got}, expected {expected}");
+    }
+}
+
+#[test]
+fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
+    let side = 40;
+    let samples = [0, 5, 300, side * side].map(|sensors| scattered(side, sensors));
+    let fit = LocalFit { scales: vec![1.5, 4.0], ridge: [1e-4, 1e-6], periodic: [true, false] };
+    let together = fitted(&Device::Cpu(Cpu::new(2)), &samples.concat(), [4, 2, side, side], &fit);
+    for (sample, together) in samples.iter().zip(together.chunks(12 * side * side)) {
+        let alone = fitted(&Device::Cpu(Cpu::new(1)), sample, [1, 2, side, side], &fit);
+        assert_eq!(alone, together);
+    }
+    assert!(together.iter().all(|x| x.is_finite()));
+    assert!(together[..12 * side * side].iter().all(|x| *x == 0.0), "nothing measured, nothing fitted");
+}
