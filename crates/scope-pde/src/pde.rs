@@ -43,6 +43,11 @@ impl Pde {
             Pde::Cylinder => ["speed, earlier", "speed, later"],
         }
     }
+
+    /// Whether the ends of axis 0 and of axis 1 meet.
+    pub fn periodic(self) -> [bool; 2] {
+        [self == Pde::NavierStokes; 2]
+    }
 }
 
 impl fmt::Display for Pde {

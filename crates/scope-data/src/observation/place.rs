@@ -35,7 +35,7 @@ impl Spot {
     /// A point of the unit square, as each problem's grid has it.
     pub fn of_point(pde: Pde, size: usize, x: f64, y: f64) -> Self {
         let s = size as f64;
-        let along = |x: f64| {
+        let along = |x: f64, periodic: bool| {
             let at = match pde {
                 // Nodes k / (S - 1).
                 Pde::Poisson | Pde::Helmholtz => x * (s - 1.0),
@@ -46,9 +46,10 @@ impl Spot {
             };
             let near = at.round();
             let at = if (at - near).abs() <= ON_PIXEL { near } else { at };
-            if is_periodic(pde) { at.rem_euclid(s) } else { at }
+            if periodic { at.rem_euclid(s) } else { at }
         };
-        Self { at: [along(x), along(y)] }
+        let [first, second] = pde.periodic();
+        Self { at: [along(x, first), along(y, second)] }
     }
 
     /// The nearest pixel, i S + j.
@@ -73,7 +74,9 @@ impl Stencil {
         if (pde, channel) == (Pde::Darcy, Channel::A) {
             return Self { weights: vec![(spot.nearest(size), 1.0)] };
         }
-        let [rows, columns] = spot.at.map(|at| along(at, size, points.min(size), is_periodic(pde)));
+        let ends_meet = pde.periodic();
+        let [rows, columns] =
+            [0, 1].map(|axis| along(spot.at[axis], size, points.min(size), ends_meet[axis]));
         let row = |&(i, wi): &(usize, f64)| {
             columns.iter().map(move |&(j, wj)| (i * size + j, wi * wj)).collect::<Vec<_>>()
         };
@@ -97,10 +100,6 @@ impl Stencil {
             _ => None,
         }
     }
-}
-
-fn is_periodic(pde: Pde) -> bool {
-    pde == Pde::NavierStokes
 }
 
 /// Lagrange's weights w_k = prod_(m != k) (t - m) / (k - m) of so many pixels about t, which move inwards at an edge.
