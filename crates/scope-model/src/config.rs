@@ -1,5 +1,6 @@
 //! How large a model is.
 
+use scope_engine::LocalFit;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -33,8 +34,42 @@ pub struct DecoderConfig {
     pub conv: Vec<usize>,
 }
 
+/// Local polynomial fits of the sensors that the encoder sees beside the context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitConfig {
+    /// The standard deviations of the weights, in pixels.
+    pub scales: Vec<f64>,
+    /// The ridge of value and slopes, and that of curvatures.
+    pub ridge: [f64; 2],
+    /// Whether the ends of each axis meet.
+    pub periodic: [bool; 2],
+}
+
+impl FitConfig {
+    /// The most scales that a model may have.
+    const MOST: usize = 16;
+
+    /// The fits as the engine computes them.
+    pub fn local_fit(&self) -> LocalFit {
+        let Self { scales, ridge, periodic } = self.clone();
+        LocalFit { scales, ridge, periodic }
+    }
+
+    fn validate(&self) -> Result<(), ModelError> {
+        if self.scales.len() > Self::MOST {
+            let count = self.scales.len();
+            return Err(ModelError::Config(format!(
+                "{count} scales of local fits are more than {}",
+                Self::MOST
+            )));
+        }
+        self.local_fit().check().map_err(|error| ModelError::Config(error.to_string()))
+    }
+}
+
 /// Every size of a SCOPE model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The side of the grid: a multiple of the patch.
@@ -55,6 +90,9 @@ pub struct ModelConfig {
     pub predictor: Transformer,
     /// The decoder.
     pub decoder: DecoderConfig,
+    /// Local fits of the sensors, if the encoder sees them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<FitConfig>,
 }
 
 /// A model of a known size.
@@ -103,6 +141,7 @@ impl Preset {
             encoder: Transformer { width: 512, depth: 12, heads: 8 },
             predictor: Transformer { width: 256, depth: 2, heads: 8 },
             decoder: DecoderConfig { mlp: vec![256; 2], conv: vec![64; 2] },
+            fits: None,
         };
         match self {
             Preset::Base => base,
@@ -186,6 +225,12 @@ impl ModelConfig {
         (self.resolution / self.patch).pow(2)
     }
 
+    /// Channels that the encoder sees: the context's, and those of its fits.
+    pub fn encoder_channels(&self) -> usize {
+        let fits = self.fits.as_ref().map_or(0, |fits| fits.local_fit().channels(self.context_channels / 2));
+        self.context_channels + fits
+    }
+
     /// Numbers that a token's tile holds, for all fields.
     pub fn tile(&self) -> usize {
         self.fields * self.patch * self.patch
@@ -213,6 +258,7 @@ impl ModelConfig {
             let got = self.context_channels;
             return refuse(format!("a context of {got} channels is not values and masks in turn"));
         }
+        self.fits.as_ref().map_or(Ok(()), FitConfig::validate)?;
         for (name, stack) in stacks {
             if !stack.width.is_multiple_of(2 * stack.heads) {
                 let Transformer { width, heads, .. } = stack;

@@ -54,7 +54,7 @@ pub fn default_initial(layout: &Layout, param: &Param) -> Initial {
     match (part, kind) {
         (_, "pos") => Initial::Truncated(POSITION_SPREAD),
         (_, "running_mean") => Initial::Constant(0.0),
-        (_, "running_var") => Initial::Constant(1.0),
+        (_, "running_var" | "normaliser") => Initial::Constant(1.0),
         (norm, "weight") if is_norm(norm) => Initial::Constant(1.0),
         (norm, "bias") if is_norm(norm) || norm == "qkv" => Initial::Constant(0.0),
         ("qkv", _) => Initial::Uniform((6.0 / (param.shape[0] + param.shape[1]) as f64).sqrt()),

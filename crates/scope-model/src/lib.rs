@@ -30,12 +30,12 @@ pub use catalogue::{
     Card, CardData, CardEarlier, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found,
     HeldOut, Listing, RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS, Ranges,
 };
-pub use config::{DecoderConfig, Head, ModelConfig, Preset, Transformer};
+pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};
 pub use model::Model;
-pub use network::{Decoder, Encoder, Network, Predictor};
+pub use network::{Decoder, Encoder, Fits, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
 pub use sensors::recover_sensors;
 pub use training::{Adapted, MOST_DRAWS, Training, View};

@@ -1,14 +1,15 @@
 //! From a context to latent tokens.
 
-use scope_engine::{EngineError, Epilogue, Linear, Norm, ParamId, Scope, Tape, Var};
+use scope_engine::{EngineError, Epilogue, Linear, LocalFit, Norm, ParamId, Scope, Tape, Var};
 
 use super::block::Block;
 use crate::config::ModelConfig;
 
-/// Patch embedding, positions, blocks, normalisation, head.
+/// Local fits of the sensors, if there are any; patch embedding, positions, blocks, normalisation, head.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     side: usize,
+    fits: Option<Fits>,
     patch: Linear,
     pos: ParamId,
     blocks: Vec<Block>,
@@ -16,15 +17,30 @@ pub struct Encoder {
     head: Linear,
 }
 
+/// Local fits with what their coefficients are divided by.
+#[derive(Clone, Debug)]
+pub struct Fits {
+    /// How sensors are fitted.
+    pub local_fit: LocalFit,
+    /// The divisors \[channels\]: measured before training and kept with the weights.
+    pub normaliser: ParamId,
+}
+
 impl Encoder {
     /// Declares its parameters.
     pub fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
         let width = config.encoder.width;
+        let fits = config.fits.as_ref().map(|fits| {
+            let local_fit = fits.local_fit();
+            let channels = local_fit.channels(config.context_channels / 2);
+            Fits { local_fit, normaliser: scope.scope("fits").statistic("normaliser", &[channels]) }
+        });
         let mut patch = scope.scope("patch");
-        let kernel = [width, config.context_channels, config.patch, config.patch];
+        let kernel = [width, config.encoder_channels(), config.patch, config.patch];
         let patch = Linear { weight: patch.weight("weight", &kernel), bias: patch.offset("bias", &[width]) };
         Self {
             side: config.patch,
+            fits,
             patch,
             pos: scope.offset("pos", &[config.tokens(), width]),
             blocks: Block::declare_all(&mut scope, config.encoder, config.expansion),
@@ -33,10 +49,21 @@ impl Encoder {
         }
     }
 
+    /// Its local fits, if it has any.
+    pub fn fits(&self) -> Option<&Fits> {
+        self.fits.as_ref()
+    }
+
     /// # Shapes
     /// context \[batch, channels, size, size\], latents \[batch, tokens, latent\].
     pub fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let tokens = tape.patches(context, self.side)?; // [batch, tokens, channels patch patch]
+        let tokens = match &self.fits {
+            None => tape.patches(context, self.side)?, // [batch, tokens, channels patch patch]
+            Some(Fits { local_fit, normaliser }) => {
+                let fits = tape.local_fits(context, local_fit, Some(*normaliser))?;
+                tape.patches_of(&[context, &fits], self.side)?
+            }
+        };
         let mut x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.pos))?; // [batch, tokens, width]
         for block in &self.blocks {
             x = block.forward(tape, &x)?;

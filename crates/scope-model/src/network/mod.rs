@@ -8,7 +8,7 @@ mod predictor;
 use scope_engine::{EngineError, Epilogue, Layout, Linear, Tape, Var};
 
 pub use decoder::Decoder;
-pub use encoder::Encoder;
+pub use encoder::{Encoder, Fits};
 pub use predictor::Predictor;
 
 use crate::config::ModelConfig;

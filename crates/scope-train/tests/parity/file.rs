@@ -123,6 +123,7 @@ impl Case {
             encoder: Transformer { width: size("width"), depth: size("depth"), heads: size("heads") },
             predictor: Transformer { width: size("pwidth"), depth: size("pdepth"), heads: size("pheads") },
             decoder: DecoderConfig { mlp: list("dec_mlp"), conv: list("dec_conv") },
+            fits: None,
         }
     }
 
