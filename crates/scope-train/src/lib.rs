@@ -27,7 +27,7 @@ pub use field::FieldTrainer;
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use pace::{Schedule, ScheduleKind, StagePace};
-pub use recipe::{MuonRecipe, OptimizerKind, Recipe, StageRecipe};
+pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 #[cfg(not(target_arch = "wasm32"))]

@@ -198,6 +198,11 @@ impl Learner for RecordedTrainer {
         self.trainer.begin_stage(objective)
     }
 
+    fn set_fit_normaliser(&mut self, divisors: &[f32]) -> Result<(), TrainError> {
+        self.recording = None;
+        self.trainer.set_fit_normaliser(divisors)
+    }
+
     fn device(&self) -> &Device {
         self.trainer.device()
     }

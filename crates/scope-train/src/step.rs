@@ -289,6 +289,17 @@ impl Learner for Trainer {
         Ok(())
     }
 
+    fn set_fit_normaliser(&mut self, divisors: &[f32]) -> Result<(), TrainError> {
+        let fits = self.network.encoder.fits().map(|fits| fits.normaliser);
+        let id = fits.ok_or_else(|| TrainError::Request("the network has no local fits".to_owned()))?;
+        let range = self.params.layout().param(id).range.clone();
+        let mut flat = self.params.flat().to_vec::<f32>()?;
+        flat[range].copy_from_slice(divisors);
+        self.params.set_flat(Tensor::from_slice(self.params.device(), &[flat.len()], &flat)?)?;
+        self.teacher = teacher_of(&self.params, &self.objective)?;
+        Ok(())
+    }
+
     fn device(&self) -> &Device {
         self.params.device()
     }

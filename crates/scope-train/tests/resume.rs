@@ -56,7 +56,8 @@ fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
-    let (model, length) = (sizes().into(), Some(Length::Draws(160)));
+    let model = recipe.network(sizes().into(), Pde::Poisson).unwrap();
+    let length = Some(Length::Draws(160));
     Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
 }
 
@@ -112,6 +113,7 @@ fn stopping_and_resuming_changes_no_bit() {
         ("fjvg", ask("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
         ("field", ask("fo", &[], None)),
         ("muon", ask("full", &[&half[..], &["optimizer=muon"]].concat(), None)),
+        ("fits", ask("muon-fits", &["fits.scales=[1.5]"], None)),
         (
             "going on",
             Ask {

@@ -1,5 +1,6 @@
 //! Recipes: everything about a training run but its data and its model, as TOML.
 
+mod fits;
 mod optimizer;
 mod settings;
 
@@ -9,6 +10,7 @@ use scope_data::{DataError, read_bounded_text};
 use scope_engine::{AdamW, Muon, Optimizer};
 use serde::{Deserialize, Serialize};
 
+pub use fits::FitRecipe;
 pub use optimizer::{MuonRecipe, OptimizerKind};
 
 use settings::apply_settings;
@@ -20,7 +22,7 @@ use crate::{
 };
 
 /// The recipes that come with the program.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("full", include_str!("full.toml")),
     ("fjv", include_str!("fjv.toml")),
     ("fo", include_str!("fo.toml")),
@@ -28,6 +30,7 @@ const BUILT_IN: [(&str, &str); 7] = [
     ("fjvg", include_str!("fjvg.toml")),
     ("operator", include_str!("operator.toml")),
     ("muon", include_str!("muon.toml")),
+    ("muon-fits", include_str!("muon-fits.toml")),
 ];
 
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
@@ -70,6 +73,9 @@ pub struct Recipe {
     /// Of Muon, where it is the optimizer.
     #[serde(default)]
     pub muon: MuonRecipe,
+    /// Local fits of the sensors that the network sees beside the context, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<FitRecipe>,
     /// The complete-view stage before the main one, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretrain: Option<StageRecipe>,
@@ -94,7 +100,7 @@ pub struct StageRecipe {
 
 impl Recipe {
     /// The names of the recipes that come with the program.
-    pub fn names() -> [&'static str; 7] {
+    pub fn names() -> [&'static str; 8] {
         BUILT_IN.map(|(name, _)| name)
     }
 
@@ -319,7 +325,7 @@ mod tests {
             Recipe::resolve("fool", &[])
                 .unwrap_err()
                 .to_string()
-                .contains("full, fjv, fo, fg, fjvg, operator, muon")
+                .contains("full, fjv, fo, fg, fjvg, operator, muon, muon-fits")
         );
     }
 }

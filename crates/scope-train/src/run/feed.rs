@@ -127,6 +127,11 @@ impl<'a> Feed<'a> {
         examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
     }
 
+    /// What is seen of a batch's records, \[batch, 4, size, size\] in main memory.
+    pub(super) fn contexts(&self, batch: &Batch) -> Vec<f32> {
+        self.numbers(batch).contexts
+    }
+
     fn numbers(&self, batch: &Batch) -> Numbers {
         let size = self.data.meta().resolution;
         let (pixels, words, count) = (size * size, words_for(size), batch.records.len());

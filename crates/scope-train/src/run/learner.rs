@@ -39,6 +39,12 @@ pub trait Learner {
     /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
     fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError>;
 
+    /// Sets what the coefficients of local fits are divided by, before the first step.
+    fn set_fit_normaliser(&mut self, divisors: &[f32]) -> Result<(), TrainError> {
+        let count = divisors.len();
+        Err(TrainError::Request(format!("{count} divisors of local fits, for a network without any")))
+    }
+
     /// Where it computes.
     fn device(&self) -> &Device;
 

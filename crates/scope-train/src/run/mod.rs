@@ -4,6 +4,7 @@ mod checkpoint;
 mod config;
 mod deployed;
 mod feed;
+mod fit_normaliser;
 mod folder;
 mod learner;
 mod length;
@@ -179,6 +180,9 @@ impl Session<'_> {
         };
         let (seed, size) = (self.config.seed, self.config.recipe.batch);
         let first = self.config.first_batch() + self.position.draws / batch;
+        if self.position.draws == 0 {
+            self.measure_fits(learner)?;
+        }
         let mut feed =
             Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
@@ -199,6 +203,20 @@ impl Session<'_> {
         }
         self.save(learner, true, observer)?;
         Ok(Ending::Finished)
+    }
+
+    /// Gives a network that begins with initial parameters the scale of its local fits, if it has any.
+    fn measure_fits(&self, learner: &mut dyn Learner) -> Result<(), TrainError> {
+        let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
+        match fits {
+            Some(fits) if self.config.from.is_none() && self.config.adapt.is_none() => {
+                let (seed, threads) = (self.config.seed, self.conduct.threads);
+                let fit = fits.local_fit();
+                let divisors = fit_normaliser::measure(self.data, learner.device(), &fit, seed, threads)?;
+                learner.set_fit_normaliser(&divisors)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Moves on to the next stage when the current one is done.

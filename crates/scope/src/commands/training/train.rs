@@ -21,7 +21,7 @@ Examples:
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
 
-Recipes: full, fjv, fo, fg, fjvg, operator, muon, or a TOML file of your own. Exit code 75: interrupted, state saved.";
+Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -102,9 +102,12 @@ impl TrainCommand {
         let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
         let usual = if model.scope().is_some() { "full" } else { "operator" };
-        let recipe = Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?;
+        let recipe = self.run.set(&Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?)?;
+        // Weights bring their own network, with or without fits.
+        let model =
+            if start.is_some() { model } else { recipe.network(model, self.pde).map_err(Misuse::of)? };
         let ask = Ask {
-            recipe: self.run.set(&recipe)?,
+            recipe,
             model,
             length: self.run.length(),
             seed: self.run.seed,

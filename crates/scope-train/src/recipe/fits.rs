@@ -1,0 +1,71 @@
+//! Local fits of the sensors as a setting of a recipe.
+
+use scope_model::{Architecture, FitConfig, ModelConfig};
+use scope_pde::Pde;
+use serde::{Deserialize, Serialize};
+
+use super::Recipe;
+use crate::error::TrainError;
+
+/// Local fits of the sensors, as inputs of the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitRecipe {
+    /// The standard deviations of the weights, in pixels.
+    pub scales: Vec<f64>,
+    /// The ridge of value and slopes, and that of curvatures.
+    pub ridge: [f64; 2],
+}
+
+impl Recipe {
+    /// A network as this recipe trains it on a problem: with the recipe's local fits, if it has any.
+    pub fn network(&self, model: Architecture, pde: Pde) -> Result<Architecture, TrainError> {
+        match (model, &self.fits) {
+            (model, None) => Ok(model),
+            (Architecture::Scope(sizes), Some(FitRecipe { scales, ridge })) => {
+                let fits = FitConfig { scales: scales.clone(), ridge: *ridge, periodic: pde.periodic() };
+                let sizes = ModelConfig { fits: Some(fits), ..sizes };
+                sizes.validate().map_err(|error| TrainError::Recipe(error.to_string()))?;
+                Ok(sizes.into())
+            }
+            (other, Some(_)) => Err(TrainError::Recipe(format!(
+                "the recipe \"{}\" gives local fits to a SCOPE network, and {} takes none",
+                self.name,
+                other.name()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_model::{Operator, Preset};
+
+    use super::*;
+
+    #[test]
+    fn a_network_gets_the_fits_of_its_recipe_as_its_problem_wants_them() {
+        let recipe = Recipe::resolve("muon-fits", &["fits.scales=[2.0, 5.0]".to_owned()]).unwrap();
+        let network = |pde| recipe.network(Preset::Tiny.config(32).into(), pde).unwrap();
+        let fits = |pde| network(pde).scope().unwrap().fits.clone().unwrap();
+        let expected = FitConfig { scales: vec![2.0, 5.0], ridge: [1e-4, 1e-6], periodic: [false; 2] };
+        assert_eq!(fits(Pde::Poisson), expected);
+        assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected });
+        let plain: Architecture = Preset::Tiny.config(32).into();
+        assert_eq!(Recipe::resolve("muon", &[]).unwrap().network(plain.clone(), Pde::Darcy).unwrap(), plain);
+    }
+
+    #[test]
+    fn fits_that_cannot_be_computed_and_networks_that_take_none_are_refused() {
+        let refused = |settings: &[&str], model: Architecture| {
+            let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+            let recipe = Recipe::resolve("muon-fits", &settings).unwrap();
+            recipe.network(model, Pde::Poisson).unwrap_err().to_string()
+        };
+        let tiny = || Architecture::from(Preset::Tiny.config(32));
+        assert!(refused(&["fits.scales=[]"], tiny()).contains("scales are of 0.1 to 10000 pixels"));
+        assert!(refused(&["fits.scales=[nan]"], tiny()).contains("[NaN]"));
+        assert!(refused(&["fits.ridge=[-1.0, 0.0]"], tiny()).contains("a ridge is finite and not negative"));
+        assert!(refused(&[], Operator::Fno.architecture(32)).contains("fno takes none"));
+    }
+}
