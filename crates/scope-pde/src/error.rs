@@ -5,8 +5,12 @@ use thiserror::Error;
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PdeError {
-    /// The grid is too small or of odd size.
-    #[error("resolution {0} is not supported: expected an even number from {min} up", min = crate::MIN_RESOLUTION)]
+    /// The grid is too small, too large or of odd size.
+    #[error(
+        "resolution {0} is not supported: expected an even number from {min} to {max}",
+        min = crate::MIN_RESOLUTION,
+        max = crate::MAX_RESOLUTION
+    )]
     Resolution(usize),
     /// A linear solve stopped short of its tolerance.
     #[error(

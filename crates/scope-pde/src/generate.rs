@@ -18,6 +18,13 @@ pub const MIN_RESOLUTION: usize = 32;
 /// The finest grid: one record of it takes 256 MB in memory.
 pub const MAX_RESOLUTION: usize = 4096;
 
+/// Refuses a number of points along an axis that the solvers do not support: it must be even and within
+/// [`MIN_RESOLUTION`] and [`MAX_RESOLUTION`].
+pub fn require_resolution(size: usize) -> Result<(), PdeError> {
+    let supported = (MIN_RESOLUTION..=MAX_RESOLUTION).contains(&size) && size.is_multiple_of(2);
+    if supported { Ok(()) } else { Err(PdeError::Resolution(size)) }
+}
+
 /// One pair of fields in physical units, each \[S, S\] row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -58,9 +65,7 @@ impl Generator {
     /// Plans the transforms and tables of a problem.
     pub fn new(identity: Identity) -> Result<Self, PdeError> {
         let size = identity.resolution;
-        if size < MIN_RESOLUTION || !size.is_multiple_of(2) {
-            return Err(PdeError::Resolution(size));
-        }
+        require_resolution(size)?;
         let problem: Box<dyn Problem> = match identity.pde {
             Pde::Darcy => Box::new(Darcy::new(size)),
             Pde::Poisson => Box::new(Elliptic::poisson(size)),
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn odd_and_coarse_grids_are_refused() {
-        for resolution in [0, 30, 33, 127] {
+        for resolution in [0, 30, 33, 127, 4098, usize::MAX - 1] {
             let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution };
             assert_eq!(Generator::new(identity).err(), Some(PdeError::Resolution(resolution)));
         }

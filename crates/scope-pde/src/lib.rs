@@ -24,5 +24,8 @@ mod pde;
 pub mod random;
 
 pub use error::PdeError;
-pub use generate::{GENERATOR_VERSION, Generator, Identity, MAX_RESOLUTION, MIN_RESOLUTION, Problem, Record};
+pub use generate::{
+    GENERATOR_VERSION, Generator, Identity, MAX_RESOLUTION, MIN_RESOLUTION, Problem, Record,
+    require_resolution,
+};
 pub use pde::{Pde, Split};

@@ -23,7 +23,7 @@ pub use geometry::GeometryFiles;
 use hugging_face::HuggingFace;
 use mat::MatFile;
 use numpy::Arrays;
-use scope_pde::{MIN_RESOLUTION, Pde, Split, cylinder::Disk};
+use scope_pde::{Pde, PdeError, Split, cylinder::Disk, require_resolution};
 pub use source::Units;
 use source::{Conversion, Source};
 
@@ -132,11 +132,8 @@ fn common_resolution(paths: &[PathBuf], parts: &[Part]) -> Result<usize, DataErr
             return Err(DataError::malformed(path, "source of data", "it holds no records"));
         }
         let size = part.source.resolution();
-        if size < MIN_RESOLUTION || !size.is_multiple_of(2) {
-            let problem =
-                format!("its resolution is {size}, expected an even number from {MIN_RESOLUTION} up");
-            return Err(DataError::malformed(path, "source of data", problem));
-        }
+        let refuse = |error: PdeError| DataError::malformed(path, "source of data", error.to_string());
+        require_resolution(size).map_err(refuse)?;
         if *common.get_or_insert(size) != size {
             let problem = format!("its resolution is {size}, that of the files before it {common:?}");
             return Err(DataError::malformed(path, "source of data", problem));

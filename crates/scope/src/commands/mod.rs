@@ -23,7 +23,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use scope_model::{Architecture, Head, Operator, Preset};
-use scope_pde::{MIN_RESOLUTION, Pde};
+use scope_pde::{MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resolution};
 
 /// How a command that ran to its end turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +93,8 @@ fn head_names() -> impl TypedValueParser<Value = Head> {
 
 /// Reads a resolution that the solvers and masks support.
 fn resolution(text: &str) -> Result<usize, String> {
-    let valid = |size: &usize| *size >= MIN_RESOLUTION && size.is_multiple_of(2) && *size <= 4096;
-    let expected = || format!("expected an even number from {MIN_RESOLUTION} to 4096");
+    let valid = |size: &usize| require_resolution(*size).is_ok();
+    let expected = || format!("expected an even number from {MIN_RESOLUTION} to {MAX_RESOLUTION}");
     text.parse().ok().filter(valid).ok_or_else(expected)
 }
 
