@@ -5,10 +5,12 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use scope_pde::{Pde, Split};
+use scope_pde::{Pde, Split, require_resolution};
 use serde::{Deserialize, Serialize};
 
+use super::{FIELDS, GEOMETRY};
 use crate::{
+    bounded_read::read_bounded,
     constants::{Constants, Scaling},
     error::DataError,
     pair::Channel,
@@ -19,6 +21,10 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const FORMAT: &str = "scope-dataset";
 const KIND: &str = "meta.json of a dataset";
+/// The most bytes of the file: every record of a large set may be listed as zero.
+const LONGEST: u64 = 16 << 20;
+/// Letters of a BLAKE3 as `b3sum` prints it.
+const HASH_LETTERS: usize = 64;
 
 /// The content of `meta.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,8 +159,9 @@ impl Meta {
 
     /// Reads and checks the file.
     pub(crate) fn read(path: &Path) -> Result<Self, DataError> {
-        let text = std::fs::read_to_string(path).map_err(DataError::io("read", path))?;
-        Self::parse(&text).map_err(|problem| DataError::malformed(path, KIND, problem))
+        let bytes = read_bounded(path, LONGEST)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| "it is not text in UTF-8".to_owned());
+        text.and_then(Self::parse).map_err(|problem| DataError::malformed(path, KIND, problem))
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -179,6 +186,8 @@ impl Meta {
     }
 
     fn validate(&self) -> Result<(), String> {
+        require_resolution(self.resolution).map_err(|error| error.to_string())?;
+        self.require_hashes()?;
         for (name, channel) in self.channels() {
             let usable = channel.mean.is_finite() && channel.sigma.is_finite() && channel.sigma > 0.0;
             if !usable || !channel.rms.is_finite() {
@@ -196,6 +205,39 @@ impl Meta {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The array files of the folder.
+    fn arrays(&self) -> &'static [&'static str] {
+        if self.pde == Pde::Cylinder { &[FIELDS, GEOMETRY] } else { &[FIELDS] }
+    }
+
+    /// Refuses a table of hashes that is not of the folder's arrays, all of them and nothing else.
+    fn require_hashes(&self) -> Result<(), String> {
+        let arrays = self.arrays();
+        if let Some(other) = self.blake3.keys().find(|name| !arrays.contains(&name.as_str())) {
+            return Err(format!("blake3 names {other:?}, and the arrays of {} are {arrays:?}", self.pde));
+        }
+        for name in arrays {
+            let hash = self.blake3.get(*name).ok_or_else(|| format!("blake3 lacks the hash of {name}"))?;
+            let digit = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
+            if hash.len() != HASH_LETTERS || !hash.bytes().all(digit) {
+                return Err(format!(
+                    "blake3 of {name} is {hash:?}, expected {HASH_LETTERS} letters from 0 to f"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// BLAKE3 of the records, as `b3sum` prints it: what the set is known by.
+    pub fn fields_hash(&self) -> &str {
+        self.hash_of(FIELDS)
+    }
+
+    /// BLAKE3 of one of the folder's arrays; all of them are there in a meta.json that was read or written.
+    pub(super) fn hash_of(&self, array: &str) -> &str {
+        self.blake3.get(array).map_or("", String::as_str)
     }
 
     /// The text of the file.

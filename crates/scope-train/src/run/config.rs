@@ -111,7 +111,7 @@ impl DataIdentity {
     pub fn of(data: &Dataset) -> Self {
         let meta = data.meta();
         Self {
-            blake3: meta.blake3.get("fields.npy").cloned().unwrap_or_default(),
+            blake3: meta.fields_hash().to_owned(),
             records: meta.count,
             generated: matches!(meta.origin, Origin::Generated { .. }),
         }

@@ -119,9 +119,8 @@ fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     let meta = data.meta();
     let (origin, split) = (meta.origin.describe(meta.pde), meta.split);
     let folder: &Path = data.folder();
-    let hash = meta.blake3.get("fields.npy").map(String::as_str);
     anyhow::ensure!(
-        hash != Some(card.data.blake3.as_str()) && (split != Split::Train || origin != card.data.origin),
+        meta.fields_hash() != card.data.blake3 && (split != Split::Train || origin != card.data.origin),
         "{} holds records that the model was trained on ({origin}): generate others with --split test and another --seed",
         folder.display()
     );

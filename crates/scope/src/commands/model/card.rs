@@ -177,7 +177,7 @@ fn renewed(card: Card, blake3: &str, held_out: HeldOut) -> anyhow::Result<Card> 
 /// The set that the run was trained on, and no other.
 fn training_set(folder: &Path, config: &RunConfig) -> anyhow::Result<Dataset> {
     let data = Dataset::open(folder)?;
-    let hash = data.meta().blake3.get("fields.npy").cloned().unwrap_or_default();
+    let hash = data.meta().fields_hash();
     anyhow::ensure!(
         hash == config.data.blake3,
         "{} has BLAKE3 {hash}, and the run was trained on {}: name the training set",
