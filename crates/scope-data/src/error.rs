@@ -122,6 +122,20 @@ pub enum DataError {
         /// The hash found.
         got: String,
     },
+    /// A file was written to, or cut short, while it was open.
+    #[error(
+        "{} has changed while it was being read: {difference}; restore it from a copy or make the set again",
+        path.display()
+    )]
+    ChangedMeanwhile {
+        /// The file.
+        path: PathBuf,
+        /// How it differs from what it was.
+        difference: String,
+    },
+    /// A set that nothing can be learnt from or measured on.
+    #[error("{} holds 0 records: name a set that has some", .0.display())]
+    Empty(PathBuf),
     /// Shards that do not make one set.
     #[error("{} does not fit the other shards: {problem}", path.display())]
     Shard {

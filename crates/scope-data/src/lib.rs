@@ -1,12 +1,12 @@
 //! Pairs of fields, the folders they are kept in, and how they get there.
 //!
-//! A [`Dataset`] is a plain numpy folder, read in place. [`generate()`] fills one from the solvers,
+//! A [`Dataset`] is a plain numpy folder, verified when it is opened. [`generate()`] fills one from the solvers,
 //! [`import()`] from other people's files, [`merge`] from shards, and [`check()`] compares one with what is
 //! known of its distribution. [`observation`] says which points of a record are seen, [`schedule`] which
 //! records are drawn when. [`sensors`] reads measurements of one's own.
 
 #[cfg(not(target_endian = "little"))]
-compile_error!("dataset files are little endian and read in place");
+compile_error!("dataset files are little endian and read as they are");
 
 mod bounded_read;
 mod check;

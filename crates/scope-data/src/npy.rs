@@ -9,6 +9,8 @@ use crate::error::DataError;
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// No header that numpy writes for a plain array comes near this.
 const MAX_HEADER: usize = 64 * 1024;
+/// The most bytes before the data.
+pub(crate) const MAX_PREFIX: usize = MAX_HEADER + 12;
 /// numpy aligns the data to this.
 const ALIGNMENT: usize = 64;
 
@@ -156,6 +158,36 @@ impl Header {
     pub fn elements(&self) -> Option<usize> {
         self.shape.iter().try_fold(1usize, |product, axis| product.checked_mul(*axis))
     }
+
+    /// Refuses a file of `length` bytes, of which `before` come before the data, that does not hold just what the header says.
+    pub(crate) fn require_length(&self, before: usize, length: u64) -> Result<(), String> {
+        let data = self.elements().and_then(|n| n.checked_mul(self.dtype.size()));
+        let expected = data.and_then(|data| data.checked_add(before));
+        if expected.is_some_and(|expected| expected as u64 == length) {
+            return Ok(());
+        }
+        let expected = expected.map_or("more than any file holds".into(), |n| format!("{n} bytes"));
+        Err(format!(
+            "shape {:?} of {} needs {expected}, the file has {length} bytes",
+            self.shape,
+            self.dtype.name()
+        ))
+    }
+
+    /// Refuses an array of a dataset that is of another kind or shape, or not in C order.
+    pub(crate) fn require(&self, path: &Path, dtype: Dtype, shape: &[usize]) -> Result<(), DataError> {
+        if self.dtype == dtype && !self.fortran_order && self.shape == shape {
+            return Ok(());
+        }
+        let problem = format!(
+            "expected {} of shape {shape:?} in C order, got {} of shape {:?} in {} order",
+            dtype.name(),
+            self.dtype.name(),
+            self.shape,
+            if self.fortran_order { "Fortran" } else { "C" }
+        );
+        Err(DataError::malformed(path, "array of a dataset", problem))
+    }
 }
 
 fn read_le(bytes: &[u8], at: usize, width: usize) -> Result<usize, String> {
@@ -185,17 +217,7 @@ impl<B: Deref<Target = [u8]>> NpyArray<B> {
     /// Reads a header and checks that the bytes are just what it says.
     pub fn parse(bytes: B) -> Result<Self, String> {
         let (header, data) = Header::parse(&bytes)?;
-        let length = header.elements().and_then(|n| n.checked_mul(header.dtype.size()));
-        let expected = length.and_then(|length| length.checked_add(data));
-        if expected != Some(bytes.len()) {
-            let expected = expected.map_or("more than any file holds".into(), |n| format!("{n} bytes"));
-            return Err(format!(
-                "shape {:?} of {} needs {expected}, the file has {} bytes",
-                header.shape,
-                header.dtype.name(),
-                bytes.len()
-            ));
-        }
+        header.require_length(data, bytes.len() as u64)?;
         Ok(Self { header, bytes, data })
     }
 

@@ -24,22 +24,22 @@ impl Channel {
     }
 }
 
-/// A pair of fields in stored coordinates, borrowed from wherever it lies.
+/// A pair of fields in stored coordinates, \[2, S, S\]: its own values, or values borrowed from wherever they lie.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair<'a> {
-    values: &'a [f32],
+pub struct Pair<V = Vec<f32>> {
+    values: V,
     size: usize,
 }
 
-impl<'a> Pair<'a> {
+impl<V: AsRef<[f32]>> Pair<V> {
     /// Views \[2, S, S\] values as a pair.
-    pub(crate) fn new(values: &'a [f32], size: usize) -> Self {
-        assert_eq!(values.len(), 2 * size * size, "a pair of square fields");
+    pub(crate) fn new(values: V, size: usize) -> Self {
+        assert_eq!(values.as_ref().len(), 2 * size * size, "a pair of square fields");
         Self { values, size }
     }
 
     /// One of the fields, \[S, S\].
-    pub fn field(&self, channel: Channel) -> &'a [f32] {
+    pub fn field(&self, channel: Channel) -> &[f32] {
         match channel {
             Channel::A => self.a(),
             Channel::U => self.u(),
@@ -47,30 +47,31 @@ impl<'a> Pair<'a> {
     }
 
     /// The input field, \[S, S\].
-    pub fn a(&self) -> &'a [f32] {
-        &self.values[..self.size * self.size]
+    pub fn a(&self) -> &[f32] {
+        &self.values()[..self.size * self.size]
     }
 
     /// The response field, \[S, S\].
-    pub fn u(&self) -> &'a [f32] {
-        &self.values[self.size * self.size..]
+    pub fn u(&self) -> &[f32] {
+        &self.values()[self.size * self.size..]
     }
 
     /// Both fields, \[2, S, S\].
-    pub fn values(&self) -> &'a [f32] {
-        self.values
+    pub fn values(&self) -> &[f32] {
+        self.values.as_ref()
     }
 
     /// Refuses NaN and infinity; `record` is named in the error.
     pub(crate) fn require_finite(&self, record: usize) -> Result<(), DataError> {
-        match self.values.iter().position(|x| !x.is_finite()) {
+        let values = self.values();
+        match values.iter().position(|x| !x.is_finite()) {
             None => Ok(()),
             Some(at) => Err(DataError::NotFinite {
                 record,
                 channel: ["a", "u"][at / (self.size * self.size)],
                 row: at / self.size % self.size,
                 column: at % self.size,
-                value: self.values[at].into(),
+                value: values[at].into(),
             }),
         }
     }

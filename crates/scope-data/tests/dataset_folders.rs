@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use scope_data::{DataError, Dataset, Request, Shard, generate, merge};
+use scope_data::{DataError, Dataset, Request, Shard, check, generate, merge};
 use scope_pde::{Generator, Identity, Pde, Split};
+use serde_json::json;
 
 fn request(pde: Pde, count: usize) -> Request {
     let identity = Identity { pde, seed: 5, split: Split::Train, resolution: 32 };
@@ -100,7 +101,7 @@ fn records_read_back_are_the_generator_s() {
         assert_eq!(set.disk(index), record.disk);
         let constants = set.meta().constants();
         let stored: Vec<f32> = record.u.iter().map(|x| constants.u.store(*x)).collect();
-        assert_eq!(set.pair(index).u(), stored);
+        assert_eq!(set.pair(index).unwrap().u(), stored);
     }
 }
 
@@ -137,22 +138,40 @@ fn zero_targets_are_flagged_when_written() {
     assert!((meta.a.rms - 2.0).abs() < 1e-6 && (meta.u.rms - 0.5f64.sqrt()).abs() < 1e-6);
 }
 
-/// A header one byte short is valid npy, and leaves floats where they cannot be read in place.
+/// Gives meta.json the hashes of the arrays as they are now: what a set looks like whose writer was wrong, or hostile.
+fn hash_again(folder: &Path) {
+    change_meta(folder, |meta| {
+        for (name, hash) in meta["blake3"].as_object_mut().unwrap() {
+            *hash = blake3::hash(&fs::read(folder.join(name)).unwrap()).to_string().into();
+        }
+    });
+}
+
+fn change_meta(folder: &Path, change: impl Fn(&mut serde_json::Value)) {
+    let path = folder.join("meta.json");
+    let mut meta = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut meta);
+    fs::write(&path, meta.to_string()).unwrap();
+}
+
+/// A header one byte short is valid npy, and leaves floats where they could not be read in place.
 #[test]
-fn misaligned_fields_are_refused() {
+fn records_are_read_wherever_they_begin() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 1), &out, 1);
+    make(&request(Pde::Poisson, 2), &out, 1);
+    let before = Dataset::open(&out).unwrap().pair(1).unwrap();
     let mut bytes = fs::read(out.join("fields.npy")).unwrap();
     // Byte 126 is padding; bytes 8 and 9 are the length of the header.
     bytes.remove(126);
     bytes[8] -= 1;
     fs::write(out.join("fields.npy"), bytes).unwrap();
-    let error = Dataset::open(&out).unwrap_err().to_string();
-    assert!(error.contains("multiple of 4 bytes"), "{error}");
+    hash_again(&out);
+    let set = Dataset::open(&out).unwrap();
+    assert_eq!(set.pair(1).unwrap().values(), before.values());
 }
 
-/// Any changed byte of the arrays is found by its hash; any changed meta.json is refused or harmless.
+/// Any changed byte of the arrays is found when the set is opened; any changed meta.json is refused or harmless.
 #[test]
 fn damage_is_found() {
     let root = tempfile::tempdir().unwrap();
@@ -165,12 +184,8 @@ fn damage_is_found() {
             let mut damaged = whole.clone();
             damaged[whole.len() * k / 200] ^= 1 << (k % 8);
             fs::write(&path, &damaged).unwrap();
-            let found = Dataset::open(&out).and_then(|set| set.verify());
-            assert!(
-                found.is_err() || name == "meta.json",
-                "a change at byte {} of {name}",
-                whole.len() * k / 200
-            );
+            let (found, by) = (Dataset::open(&out), whole.len() * k / 200);
+            assert!(found.is_err() || name == "meta.json", "a change at byte {by} of {name}");
         }
         for k in 0..20 {
             fs::write(&path, &whole[..whole.len() * k / 20]).unwrap();
@@ -181,4 +196,134 @@ fn damage_is_found() {
         fs::write(&path, &whole).unwrap();
         Dataset::open(&out).unwrap().verify().unwrap();
     }
+}
+
+#[test]
+fn a_value_that_is_not_finite_is_named_though_its_hash_is_right() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Poisson, 3), &out, 1);
+    for (value, shown) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {
+        let mut bytes = fs::read(out.join("fields.npy")).unwrap();
+        let at = bytes.len() - 4 * (1024 - 32 - 5);
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        fs::write(out.join("fields.npy"), bytes).unwrap();
+        hash_again(&out);
+        let error = Dataset::open(&out).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("record 2, channel u, row 1, column 5 is {shown}")), "{error}");
+    }
+}
+
+#[test]
+fn a_set_without_records_is_a_part_of_a_set_and_nothing_to_learn_from() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = root.path().join("whole");
+    make(&request(Pde::Cylinder, 2), &whole, 1);
+    let shards = [1, 2, 3].map(|part| {
+        let out = root.path().join(format!("{part}"));
+        let shard = Some(Shard { part, of: 3, total: 2 });
+        make(&Request { shard, ..request(Pde::Cylinder, 2) }, &out, 1);
+        out
+    });
+    let empty = Dataset::inspect(&shards[0]).unwrap();
+    assert!(empty.is_empty());
+    assert!(matches!(check(&empty), Err(DataError::Empty(_))));
+    assert!(matches!(Dataset::open(&shards[0]), Err(DataError::Empty(_))));
+    let merged = root.path().join("merged");
+    merge(&shards, &merged, |_| true).unwrap();
+    assert!(bytes(&merged) == bytes(&whole));
+}
+
+#[test]
+fn hashes_are_of_the_arrays_and_of_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Poisson, 1), &out, 1);
+    let right = fs::read(out.join("meta.json")).unwrap();
+    let refusal = |table: serde_json::Value| {
+        fs::write(out.join("meta.json"), &right).unwrap();
+        change_meta(&out, |meta| meta["blake3"] = table.clone());
+        Dataset::inspect(&out).unwrap_err().to_string()
+    };
+    let hash = "0".repeat(64);
+    assert!(refusal(json!({})).contains("blake3 lacks the hash of fields.npy"));
+    for name in ["/etc/passwd", "../..", "geometry.npy", "\u{1b}[31m"] {
+        let said = refusal(json!({ "fields.npy": hash, name: hash }));
+        assert!(said.contains(&format!("blake3 names {name:?}")), "{said}");
+    }
+    for wrong in ["", "0123", &"0".repeat(65), &"é".repeat(32), &"A".repeat(64)] {
+        let said = refusal(json!({ "fields.npy": wrong }));
+        assert!(said.contains("blake3 of fields.npy is") && said.contains("expected 64"), "{said}");
+    }
+}
+
+#[test]
+fn a_grid_that_no_solver_supports_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    for pde in [Pde::Poisson, Pde::Darcy, Pde::NavierStokes] {
+        let out = root.path().join(pde.name());
+        make(&request(pde, 1), &out, 1);
+        for size in [0, 1, 2, 3, 7, 30, 31, 33, 4098] {
+            let header = scope_data::npy::Header::new(scope_data::npy::Dtype::F32, &[1, 2, size, size]);
+            let data = vec![0; 2 * 4 * size.min(100).pow(2)];
+            fs::write(out.join("fields.npy"), [header.to_bytes(), data].concat()).unwrap();
+            change_meta(&out, |meta| meta["resolution"] = size.into());
+            hash_again(&out);
+            let said = Dataset::inspect(&out).unwrap_err().to_string();
+            let expected =
+                format!("resolution {size} is not supported: expected an even number from 32 to 4096");
+            assert!(said.contains(&expected), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_is_cut_short_or_written_to_while_it_is_open_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Poisson, 3), &out, 1);
+    let file = fs::File::options().write(true).open(out.join("fields.npy")).unwrap();
+    let refusal = |set: &Dataset, record: usize| set.pair(record).unwrap_err().to_string();
+    let set = Dataset::open(&out).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    assert!(refusal(&set, 0).contains("has changed while it was being read: it was written to"));
+    let set = Dataset::open(&out).unwrap();
+    file.set_len(128 + 8192 + 100).unwrap();
+    for record in 0..3 {
+        let said = refusal(&set, record);
+        assert!(
+            said.contains("fields.npy has changed while it was being read: it had 24704 bytes"),
+            "{said}"
+        );
+    }
+    assert!(matches!(set.verify(), Err(DataError::ChangedMeanwhile { .. })));
+}
+
+/// A pipe that nobody writes to would be waited for.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_part_of_a_set() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Cylinder, 1), &out, 1);
+    for name in ["fields.npy", "geometry.npy", "meta.json"] {
+        let (path, aside) = (out.join(name), root.path().join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let said = Dataset::inspect(&out).unwrap_err().to_string();
+        assert!(said.contains(name) && said.contains("is a pipe"), "{said}");
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+    }
+}
+
+#[test]
+fn a_meta_json_that_does_not_end_is_not_read() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("set");
+    make(&request(Pde::Poisson, 1), &out, 1);
+    // Sparse: eight gigabytes, and nothing on the disk.
+    fs::File::options().write(true).open(out.join("meta.json")).unwrap().set_len(1 << 33).unwrap();
+    assert!(matches!(Dataset::inspect(&out), Err(DataError::TooLong { .. })));
 }

@@ -31,7 +31,7 @@ fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
     assert_eq!((set.len(), meta.resolution), (count, 32));
     let constants = Constants::released(request.pde);
     for n in 0..count {
-        let pair = set.pair(n);
+        let pair = set.pair(n).unwrap();
         for (c, (field, scaling)) in
             [(pair.a(), constants.a), (pair.u(), constants.u)].into_iter().enumerate()
         {
@@ -91,7 +91,7 @@ fn files_are_read_one_after_another() {
     both.from.push(fixture("poisson_v7.mat"));
     let (_folder, set, _) = run(&both).unwrap();
     assert_eq!(set.len(), 6);
-    assert_eq!(set.pair(1).values(), set.pair(4).values());
+    assert_eq!(set.pair(1).unwrap().values(), set.pair(4).unwrap().values());
 }
 
 #[test]

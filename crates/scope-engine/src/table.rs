@@ -1,13 +1,13 @@
 //! Records that stay on a device, and batches gathered from them.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
     cpu,
     device::Device,
     error::{EngineError, require_shape},
     tensor::Tensor,
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{cuda, dtype::Dtype};
 
 /// A table of images on one device: \[records, channels, height, width\].
 #[derive(Clone, Debug)]
@@ -66,16 +66,43 @@ impl Selection {
     }
 }
 
+/// About so many numbers are brought to a card together.
+const PIECE: usize = 8 << 20;
+
 impl Table {
-    /// Copies images to a device; the pixels of each must be a multiple of 64.
-    pub fn new(device: &Device, shape: [usize; 4], images: &[f32]) -> Result<Self, EngineError> {
-        let [_, _, height, width] = shape;
+    /// Copies images to a device; the pixels of each must be a multiple of 64. `read` gives them piece by piece, told the first
+    /// record of each: to a card they come through main memory without ever being there together.
+    pub fn new<E: From<EngineError>>(
+        device: &Device,
+        shape: [usize; 4],
+        mut read: impl FnMut(usize, &mut [f32]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let [records, channels, height, width] = shape;
         if !(height * width).is_multiple_of(64) {
             let (operation, what) = ("a table", "its images");
             let expected = "a multiple of 64 pixels".to_owned();
-            return Err(EngineError::Shape { operation, what, expected, got: shape.to_vec() });
+            return Err(EngineError::Shape { operation, what, expected, got: shape.to_vec() }.into());
         }
-        Ok(Self { images: Tensor::from_slice(device, &shape, images)? })
+        let each = channels * height * width;
+        match device {
+            Device::Cpu(_) => {
+                let mut images = vec![0.0; records * each];
+                read(0, &mut images)?;
+                Ok(Self { images: Tensor::from_slice(device, &shape, &images)? })
+            }
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => {
+                let images = Tensor::on_cuda(cuda, &shape, Dtype::F32)?;
+                let together = (PIECE / each.max(1)).max(1);
+                let mut piece = Vec::new();
+                for first in (0..records).step_by(together) {
+                    piece.resize(together.min(records - first) * each, 0.0);
+                    read(first, &mut piece)?;
+                    images.write_on_cuda(cuda, first * each, &piece)?;
+                }
+                Ok(Self { images })
+            }
+        }
     }
 
     /// Gathers a batch.

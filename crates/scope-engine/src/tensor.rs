@@ -102,6 +102,15 @@ impl Tensor {
         Ok(())
     }
 
+    /// Writes some elements of a tensor on a card, from number `first` on; clones see them.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn write_on_cuda(&self, cuda: &Cuda, first: usize, values: &[f32]) -> Result<(), EngineError> {
+        match &*self.buffer {
+            Buffer::Cuda(memory) => cuda.write_at(memory, first * size_of::<f32>(), values),
+            Buffer::Cpu(_) => unreachable!("a tensor on a card"),
+        }
+    }
+
     /// A tensor in main memory, filled by `fill`, which must write every element.
     pub(crate) fn compute<T: Element>(cpu: &Cpu, shape: &[usize], fill: impl FnOnce(&mut [T])) -> Self {
         let mut memory = cpu.memory(bytes_of(shape, size_of::<T>()));

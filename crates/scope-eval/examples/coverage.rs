@@ -75,7 +75,7 @@ fn shares(
 ) -> Outcome<Option<[f64; 4]>> {
     let task = task_of(masks).ok_or("nothing is seen")?;
     let Ok(bands) = bands.of(task, masks) else { return Ok(None) };
-    let (pair, meta) = (data.pair(record), data.meta());
+    let (pair, meta) = (data.pair(record)?, data.meta());
     let mut context = vec![0.0; 4 * pair.a().len()];
     gather_context(&pair, masks, &mut context);
     let fields = model.recover(&context)?.remove(0);

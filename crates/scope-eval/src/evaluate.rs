@@ -7,7 +7,7 @@ use std::{
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants, Dataset,
+    Channel, Constants, DataError, Dataset, Pair,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, gather_context},
 };
 use scope_model::Fields;
@@ -50,6 +50,7 @@ pub struct Evaluation<'a> {
 /// One record under one condition, and what a method made of it.
 pub(crate) struct Seen<'a> {
     pub(crate) record: usize,
+    pub(crate) pair: Pair,
     pub(crate) masks: ContextMasks,
     /// \[4, S, S\].
     pub(crate) context: &'a [f32],
@@ -126,32 +127,45 @@ impl Evaluation<'_> {
         let all: Vec<usize> = records.collect();
         for records in all.chunks(self.batch.max(1)) {
             let mut contexts = vec![0.0; records.len() * each];
-            let masks: Vec<ContextMasks> = (records.par_iter().zip(contexts.par_chunks_mut(each)))
+            let observed = (records.par_iter().zip(contexts.par_chunks_mut(each)))
                 .map(|(record, context)| self.observe(*record, condition, context))
-                .collect();
+                .collect::<Result<Vec<(Pair, ContextMasks)>, DataError>>()?;
             let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
-            let seen = records.iter().zip(masks).zip(recovered).zip(contexts.chunks(each));
+            let seen = records.iter().zip(observed).zip(recovered).zip(contexts.chunks(each));
             let batch: Vec<Seen> = seen
-                .map(|(((record, masks), fields), context)| Seen { record: *record, masks, context, fields })
+                .map(|(((record, (pair, masks)), fields), context)| Seen {
+                    record: *record,
+                    pair,
+                    masks,
+                    context,
+                    fields,
+                })
                 .collect();
             take(&batch)?;
         }
         Ok(())
     }
 
-    /// Writes what is seen of a record.
-    pub fn observe(&self, record: usize, condition: Condition, context: &mut [f32]) -> ContextMasks {
+    /// Writes what is seen of a record; returns the record and where it is seen.
+    pub fn observe(
+        &self,
+        record: usize,
+        condition: Condition,
+        context: &mut [f32],
+    ) -> Result<(Pair, ContextMasks), DataError> {
         let meta = self.data.meta();
         let sampler = MaskSampler::new(meta.pde, self.mask_seed, meta.resolution);
         let disk = self.data.disk(record);
         let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
-        gather_context(&self.data.pair(record), &masks, context);
-        masks
+        let pair = self.data.pair(record)?;
+        gather_context(&pair, &masks, context);
+        Ok((pair, masks))
     }
 
     /// All measures of one record; those of bands only where there are any.
     fn score(&self, seen: &Seen, bands: Option<&StatedBands>) -> BTreeMap<String, Option<f64>> {
-        let (meta, pair, fields) = (self.data.meta(), self.data.pair(seen.record), &seen.fields);
+        let Seen { pair, fields, .. } = seen;
+        let meta = self.data.meta();
         let regions = self.data.disk(seen.record).map(|disk| Regions::of(&disk, meta.resolution));
         let mut values = Vec::new();
         for (channel, name, field, stored) in
@@ -177,7 +191,7 @@ impl Evaluation<'_> {
     /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on the edge,
     /// bands have no width and promise nothing.
     fn within(&self, seen: &Seen, bands: &StatedBands) -> Vec<(String, Option<f64>)> {
-        let errors = self.errors(seen.record, &seen.fields);
+        let errors = self.errors(seen);
         let mut values = Vec::new();
         for (level, widths) in bands.levels.iter().zip(&bands.half_widths) {
             for ((name, errors), widths) in ["a", "u"].iter().zip(&errors).zip([&widths.a, &widths.u]) {
@@ -192,8 +206,8 @@ impl Evaluation<'_> {
     }
 
     /// Recovered minus true values of a and u in physical units, \[S, S\] each.
-    pub(crate) fn errors(&self, record: usize, fields: &Fields) -> [Vec<f32>; 2] {
-        let pair = self.data.pair(record);
+    pub(crate) fn errors(&self, seen: &Seen) -> [Vec<f32>; 2] {
+        let Seen { pair, fields, .. } = seen;
         [(Channel::A, &fields.a), (Channel::U, &fields.u)].map(|(channel, field)| {
             let scaling = self.data.meta().channel(channel).scaling();
             let apart = |(got, stored): (&f32, &f32)| (f64::from(*got) - scaling.physical(*stored)) as f32;

@@ -18,10 +18,10 @@ impl Evaluation<'_> {
         condition: Condition,
         record: usize,
     ) -> Result<Drawing, EvalError> {
-        let (meta, pair) = (self.data.meta(), self.data.pair(record));
+        let meta = self.data.meta();
         let size = meta.resolution;
         let mut context = vec![0.0; 4 * size * size];
-        let masks = self.observe(record, condition, &mut context);
+        let (pair, masks) = self.observe(record, condition, &mut context)?;
         let fields = method.recover(&context).map_err(EvalError::Recovery)?.pop();
         let fields = fields.ok_or_else(|| EvalError::Recovery("it returned no fields".into()))?;
         let channels = [

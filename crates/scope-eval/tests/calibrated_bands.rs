@@ -110,7 +110,7 @@ fn shares_within(data: &Dataset, method: &dyn Recovery, spots: &[Spot], widths: 
     let constants = Constants::generated(Pde::Poisson);
     let mut within = [0.0; 2];
     for record in 0..data.len() {
-        let pair = data.pair(record);
+        let pair = data.pair(record).unwrap();
         let u: Vec<f64> = pair.u().iter().map(|x| constants.u.physical(*x)).collect();
         let recover = |contexts: &[f32]| method.recover(contexts);
         let fields = recover_sensors(Pde::Poisson, &constants, &mut [seen_at(spots, &u)], recover);

@@ -19,7 +19,7 @@ fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
     let sampler = MaskSampler::new(data.meta().pde, 20_261_013, 32);
     let scaling = data.meta().constants().u;
     let errors = (0..data.len()).map(|record| {
-        let pair = data.pair(record);
+        let pair = data.pair(record).unwrap();
         let masks = sampler.masks(Namespace::Test, record as u64, condition, None);
         let mut context = vec![0.0; 4 * 1024];
         gather_context(&pair, &masks, &mut context);

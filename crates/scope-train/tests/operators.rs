@@ -119,7 +119,7 @@ fn every_operator_learns() {
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2);
     let device = Device::cpu(2);
     let (mut fields, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for pair in (0..2).map(|record| data.pair(record)) {
+    for pair in (0..2).map(|record| data.pair(record).unwrap()) {
         for field in [pair.a(), pair.u()] {
             fields.extend_from_slice(field);
             contexts.extend_from_slice(field);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     dataset::{Dataset, Origin},
+    error::DataError,
     pair::Channel,
 };
 
@@ -41,26 +42,26 @@ impl Law {
 }
 
 /// The laws of a set's problem.
-pub(super) fn test(set: &Dataset) -> Vec<Law> {
+pub(super) fn test(set: &Dataset) -> Result<Vec<Law>, DataError> {
     let size = set.meta().resolution;
     match set.meta().pde {
         Pde::Poisson => {
-            let mut laws = elliptic(set, &Elliptic::poisson(size));
-            laws.push(edge_is_kept(set));
-            laws
+            let mut laws = elliptic(set, &Elliptic::poisson(size))?;
+            laws.push(edge_is_kept(set)?);
+            Ok(laws)
         }
         Pde::Helmholtz => {
-            let mut laws = elliptic(set, &Elliptic::helmholtz(size));
-            laws.push(edge_is_zero(set, Channel::A, "|a| on the edge, relative"));
-            laws
+            let mut laws = elliptic(set, &Elliptic::helmholtz(size))?;
+            laws.push(edge_is_zero(set, Channel::A, "|a| on the edge, relative")?);
+            Ok(laws)
         }
         Pde::Darcy => {
             let darcy = Darcy::new(size);
-            vec![two_values(set), solved_again(set, |a| darcy.solve(a))]
+            Ok(vec![two_values(set)?, solved_again(set, |a| darcy.solve(a))?])
         }
         Pde::NavierStokes => {
             let flow = NavierStokes::new(size);
-            vec![zero_mean(set), solved_again(set, |a| flow.solve(a))]
+            Ok(vec![zero_mean(set)?, solved_again(set, |a| flow.solve(a))?])
         }
         Pde::Cylinder => cylinder(set),
     }
@@ -68,16 +69,19 @@ pub(super) fn test(set: &Dataset) -> Vec<Law> {
 
 /// Things to know of a set. Darcy's spline makes some coefficients negative, and a few records come out nearly
 /// singular, in the released data as in ours (31 of 50,000).
-pub(super) fn notes(set: &Dataset) -> Vec<String> {
+pub(super) fn notes(set: &Dataset) -> Result<Vec<String>, DataError> {
     if set.meta().pde != Pde::Darcy {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let scaling = set.meta().u.scaling();
     let (least, greatest) = (scaling.store(ORDINARY_PRESSURE[0]), scaling.store(ORDINARY_PRESSURE[1]));
-    let outside = |index: &usize| set.pair(*index).u().iter().any(|u| *u < least || *u > greatest);
-    let count = (0..set.len()).into_par_iter().filter(outside).count();
-    let [least, greatest] = ORDINARY_PRESSURE;
-    vec![format!("{count} of {} records have pressures outside [{least}, {greatest}]", set.len())]
+    let outside = |index: usize| {
+        let pair = set.pair(index)?;
+        Ok(usize::from(pair.u().iter().any(|u| *u < least || *u > greatest)))
+    };
+    let counts = (0..set.len()).into_par_iter().map(outside).collect::<Result<Vec<usize>, DataError>>()?;
+    let (count, [least, greatest]) = (counts.iter().sum::<usize>(), ORDINARY_PRESSURE);
+    Ok(vec![format!("{count} of {} records have pressures outside [{least}, {greatest}]", set.len())])
 }
 
 /// Evenly spread indices.
@@ -91,48 +95,48 @@ fn worst(
     name: &'static str,
     indices: Vec<usize>,
     limit: f64,
-    figure: impl Fn(usize) -> f64 + Send + Sync,
-) -> Law {
+    figure: impl Fn(usize) -> Result<f64, DataError> + Send + Sync,
+) -> Result<Law, DataError> {
     let records = indices.len();
     // A figure that is no number must not pass for a small one.
     let reduce = |x: f64, y: f64| if x.is_nan() || y.is_nan() { f64::INFINITY } else { x.max(y) };
-    let worst = indices.into_par_iter().map(figure).reduce(|| 0.0, reduce);
-    Law { name, records, worst, limit }
+    let worst = indices.into_par_iter().map(figure).try_reduce(|| 0.0, |x, y| Ok(reduce(x, y)))?;
+    Ok(Law { name, records, worst, limit })
 }
 
 /// A field of a record in physical units.
-fn physical(set: &Dataset, index: usize, channel: Channel) -> Vec<f64> {
+fn physical(set: &Dataset, index: usize, channel: Channel) -> Result<Vec<f64>, DataError> {
     let scaling = set.meta().channel(channel).scaling();
-    set.pair(index).field(channel).iter().map(|x| scaling.physical(*x)).collect()
+    Ok(set.pair(index)?.field(channel).iter().map(|x| scaling.physical(*x)).collect())
 }
 
 /// Both fields of a record in physical units, a first.
-fn fields(set: &Dataset, index: usize) -> [Vec<f64>; 2] {
-    Channel::BOTH.map(|channel| physical(set, index, channel))
+fn fields(set: &Dataset, index: usize) -> Result<[Vec<f64>; 2], DataError> {
+    Ok([physical(set, index, Channel::A)?, physical(set, index, Channel::U)?])
 }
 
-fn elliptic(set: &Dataset, problem: &Elliptic) -> Vec<Law> {
+fn elliptic(set: &Dataset, problem: &Elliptic) -> Result<Vec<Law>, DataError> {
     let residual = |index| {
-        let [a, u] = fields(set, index);
-        problem.residual(&a, &u)
+        let [a, u] = fields(set, index)?;
+        Ok(problem.residual(&a, &u))
     };
-    vec![
-        worst("discrete residual / max |a|", sample(set, SAMPLED), RESIDUAL_LIMIT, residual),
-        edge_is_zero(set, Channel::U, "|u| on the edge, relative"),
-    ]
+    Ok(vec![
+        worst("discrete residual / max |a|", sample(set, SAMPLED), RESIDUAL_LIMIT, residual)?,
+        edge_is_zero(set, Channel::U, "|u| on the edge, relative")?,
+    ])
 }
 
-fn edge_is_zero(set: &Dataset, channel: Channel, name: &'static str) -> Law {
+fn edge_is_zero(set: &Dataset, channel: Channel, name: &'static str) -> Result<Law, DataError> {
     worst(name, sample(set, SAMPLED), 1e-5, |index| {
-        edge_share(&physical(set, index, channel), set.meta().resolution)
+        Ok(edge_share(&physical(set, index, channel)?, set.meta().resolution))
     })
 }
 
 /// Poisson's source keeps its edge: the figure is 1 for a record where all of it is zero, else 0.
-fn edge_is_kept(set: &Dataset) -> Law {
+fn edge_is_kept(set: &Dataset) -> Result<Law, DataError> {
     worst("a zeroed on the edge, 0 no or 1 yes", sample(set, SAMPLED), 0.0, |index| {
-        let a = physical(set, index, Channel::A);
-        f64::from(u8::from(edge_share(&a, set.meta().resolution) == 0.0))
+        let a = physical(set, index, Channel::A)?;
+        Ok(f64::from(u8::from(edge_share(&a, set.meta().resolution) == 0.0)))
     })
 }
 
@@ -145,55 +149,59 @@ fn edge_share(field: &[f64], size: usize) -> f64 {
 }
 
 /// Darcy's permeability is stored as exactly +1/2 and -1/2.
-fn two_values(set: &Dataset) -> Law {
+fn two_values(set: &Dataset) -> Result<Law, DataError> {
     let scaling = set.meta().a.scaling();
     let values = [scaling.store(darcy::LOW), scaling.store(darcy::HIGH)];
     worst("a other than 3 or 12, pixels", (0..set.len()).collect(), 0.0, |index| {
-        set.pair(index).a().iter().filter(|x| !values.contains(x)).count() as f64
+        Ok(set.pair(index)?.a().iter().filter(|x| !values.contains(x)).count() as f64)
     })
 }
 
 /// The stored response against a fresh solve from the stored input, relative L2.
-fn solved_again<E>(set: &Dataset, solve: impl Fn(&[f64]) -> Result<Vec<f64>, E> + Send + Sync) -> Law {
+fn solved_again<E>(
+    set: &Dataset,
+    solve: impl Fn(&[f64]) -> Result<Vec<f64>, E> + Send + Sync,
+) -> Result<Law, DataError> {
     worst("u against a fresh solve, relative L2", sample(set, SOLVED_AGAIN), RESIDUAL_LIMIT, |index| {
-        let [a, u] = fields(set, index);
-        solve(&a).map_or(f64::INFINITY, |fresh| {
+        let [a, u] = fields(set, index)?;
+        Ok(solve(&a).map_or(f64::INFINITY, |fresh| {
             let difference: f64 = fresh.iter().zip(&u).map(|(x, y)| (x - y).powi(2)).sum();
             (difference / fresh.iter().map(|x| x * x).sum::<f64>()).sqrt()
-        })
+        }))
     })
 }
 
 /// Vorticity has no mean, at either time.
-fn zero_mean(set: &Dataset) -> Law {
+fn zero_mean(set: &Dataset) -> Result<Law, DataError> {
     worst("|mean vorticity| / rms", (0..set.len()).collect(), 1e-4, |index| {
-        fields(set, index).iter().fold(0.0, |worst: f64, field| {
+        Ok(fields(set, index)?.iter().fold(0.0, |worst: f64, field| {
             let n = field.len() as f64;
             let rms = (field.iter().map(|x| x * x).sum::<f64>() / n).sqrt();
             worst.max((field.iter().sum::<f64>() / n).abs() / rms)
-        })
+        }))
     })
 }
 
 /// Speeds are not negative; our own flow is at rest inside the disk.
-fn cylinder(set: &Dataset) -> Vec<Law> {
+fn cylinder(set: &Dataset) -> Result<Vec<Law>, DataError> {
     let zero = Channel::BOTH.map(|channel| set.meta().channel(channel).scaling().stored_zero());
-    let fields = |index: usize| Channel::BOTH.map(|channel| set.pair(index).field(channel));
     let negative = |index| {
+        let pair = set.pair(index)?;
         let below = |(field, zero): (&[f32], f32)| field.iter().filter(|x| **x < zero).count() as f64;
-        fields(index).into_iter().zip(zero).map(below).sum()
+        Ok([pair.a(), pair.u()].into_iter().zip(zero).map(below).sum())
     };
-    let mut laws = vec![worst("negative speeds, pixels", (0..set.len()).collect(), 0.0, negative)];
+    let mut laws = vec![worst("negative speeds, pixels", (0..set.len()).collect(), 0.0, negative)?];
     if matches!(set.meta().origin, Origin::Generated { .. }) {
         let size = set.meta().resolution;
         let moving = |index: usize| {
+            let pair = set.pair(index)?;
             let inside: Vec<usize> = set.disk(index).iter().flat_map(|disk| disk.points(size)).collect();
             let count = |(field, zero): (&[f32], f32)| {
                 inside.iter().filter(|point| field[**point] != zero).count() as f64
             };
-            fields(index).into_iter().zip(zero).map(count).sum()
+            Ok([pair.a(), pair.u()].into_iter().zip(zero).map(count).sum())
         };
-        laws.push(worst("moving pixels inside the disk", (0..set.len()).collect(), 0.0, moving));
+        laws.push(worst("moving pixels inside the disk", (0..set.len()).collect(), 0.0, moving)?);
     }
-    laws
+    Ok(laws)
 }

@@ -44,19 +44,20 @@ pub struct CheckReport {
 /// that the set could not be checked.
 pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     if set.is_empty() {
-        return Err(DataError::malformed(set.folder(), "dataset", "it has no records to check"));
+        return Err(DataError::Empty(set.folder().to_owned()));
     }
     set.verify()?;
     let expected = reference::expected(set.meta());
     let measure = |(channel, expected)| statistics::measure(set, channel, expected);
-    let channels: Vec<ChannelReport> = Channel::BOTH.into_iter().zip(&expected).map(measure).collect();
-    let laws = laws::test(set);
+    let channels = Channel::BOTH.into_iter().zip(&expected).map(measure);
+    let channels = channels.collect::<Result<Vec<ChannelReport>, DataError>>()?;
+    let laws = laws::test(set)?;
     let z_limit = z_limit(set.len());
     let mut faults = z_limit.map_or(Vec::new(), |limit| far_off(&channels, limit));
     for law in laws.iter().filter(|law| !law.holds()) {
         faults.push(format!("{}: {:.2e} at worst, the limit is {:.0e}", law.name, law.worst, law.limit));
     }
-    let mut notes = laws::notes(set);
+    let mut notes = laws::notes(set)?;
     if z_limit.is_none() {
         notes.push(format!(
             "too few records for statistics: {}, at least {LEAST_RECORDS} are needed; only the laws were checked",

@@ -10,7 +10,7 @@ use super::{
     LEAST_RECORDS,
     reference::{ChannelReference, Reference},
 };
-use crate::{constants::Scaling, dataset::Dataset, pair::Channel};
+use crate::{constants::Scaling, dataset::Dataset, error::DataError, pair::Channel};
 
 /// A figure of the set beside what it should be.
 #[derive(Clone, Debug, Serialize)]
@@ -54,13 +54,17 @@ struct RecordFigures {
 }
 
 /// Measures a channel.
-pub(super) fn measure(set: &Dataset, channel: Channel, expected: &ChannelReference) -> ChannelReport {
+pub(super) fn measure(
+    set: &Dataset,
+    channel: Channel,
+    expected: &ChannelReference,
+) -> Result<ChannelReport, DataError> {
     let meta = set.meta().channel(channel);
     let scaling = meta.scaling();
-    let pixels = |index: usize| set.pair(index).field(channel);
     // Centring on the constants first keeps the sums free of cancellation.
-    let figures: Vec<RecordFigures> =
-        (0..set.len()).into_par_iter().map(|index| of_record(pixels(index), scaling)).collect();
+    let figures = |index: usize| Ok(of_record(set.pair(index)?.field(channel), scaling));
+    let figures =
+        (0..set.len()).into_par_iter().map(figures).collect::<Result<Vec<RecordFigures>, DataError>>()?;
     let means: Vec<f64> = figures.iter().map(|figure| figure.mean).collect();
     let mean = average(&means);
     let centre = expected.mean.map_or(mean, |reference| reference.value - scaling.mean);
@@ -70,7 +74,7 @@ pub(super) fn measure(set: &Dataset, channel: Channel, expected: &ChannelReferen
     let deviation = average(&squares).max(0.0).sqrt();
     let deviation_error =
         standard_error(&squares).map(|error| error / (2.0 * deviation.max(f64::MIN_POSITIVE)));
-    ChannelReport {
+    Ok(ChannelReport {
         channel: channel.name(),
         mean: compare(scaling.mean + mean, standard_error(&means), expected.mean, set.len(), scaling.sigma),
         deviation: compare(deviation, deviation_error, expected.deviation, set.len(), scaling.sigma),
@@ -78,7 +82,7 @@ pub(super) fn measure(set: &Dataset, channel: Channel, expected: &ChannelReferen
         greatest: figures.iter().fold(f64::NEG_INFINITY, |greatest, f| greatest.max(f.greatest)),
         released_extremes: expected.extremes,
         zero_records: meta.zero_records.len(),
-    }
+    })
 }
 
 /// Figures of x - mean, with extremes of x.

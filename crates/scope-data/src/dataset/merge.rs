@@ -42,7 +42,7 @@ pub fn merge(
     for (set, _) in &shards {
         set.verify()?;
         for index in 0..set.len() {
-            writer.push(set.pair(index).values(), set.disk(index))?;
+            writer.push(set.pair(index)?.values(), set.disk(index))?;
             done += 1;
             if !progress(done) {
                 return Err(DataError::Interrupted);
@@ -53,7 +53,7 @@ pub fn merge(
 }
 
 fn open_shard(folder: &Path) -> Result<(Dataset, Shard), DataError> {
-    let set = Dataset::open(folder)?;
+    let set = Dataset::inspect(folder)?;
     let shard = set.meta().shard.ok_or_else(|| DataError::Shard {
         path: folder.to_owned(),
         problem: "it is a whole set, not a shard made with --shard i/n".into(),

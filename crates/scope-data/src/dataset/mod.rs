@@ -1,8 +1,11 @@
 //! The dataset folder: `fields.npy`, `meta.json` and, for the cylinder, `geometry.npy`.
 
+mod fields_file;
 mod merge;
 mod meta;
 mod reader;
+mod stamp;
+mod verdicts;
 mod writer;
 
 pub use merge::merge;

@@ -1,15 +1,23 @@
-//! Reading a dataset folder in place.
+//! Reading a dataset folder.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
-use rayon::prelude::*;
 use scope_pde::{Pde, cylinder::Disk};
 
-use super::{FIELDS, GEOMETRY, META, meta::Meta};
+use super::{
+    FIELDS, GEOMETRY, META,
+    fields_file::FieldsFile,
+    meta::Meta,
+    verdicts::{Verdict, Verdicts},
+};
 use crate::{
+    bounded_read::read_bounded,
     error::DataError,
     geometry::read_disks,
-    npy::{Dtype, MappedArray},
+    npy::{Dtype, MAX_PREFIX, NpyArray},
     pair::Pair,
 };
 
@@ -18,35 +26,47 @@ use crate::{
 pub struct Dataset {
     folder: PathBuf,
     meta: Meta,
-    fields: MappedArray,
+    fields: FieldsFile,
+    geometry: Option<Geometry>,
+}
+
+/// The cylinder's obstacles, read when the folder was opened.
+#[derive(Debug)]
+struct Geometry {
+    path: PathBuf,
     disks: Vec<Disk>,
+    /// Of the bytes that the disks come from.
+    blake3: String,
 }
 
 impl Dataset {
-    /// Opens a folder and checks kinds, shapes and sizes. Contents are checked by [`Dataset::verify`].
+    /// Opens a folder to learn from it or to measure on it: it must have records, and every byte of its arrays must be what was
+    /// written, every value finite. What was verified before, and has not changed since, is not read again.
     pub fn open(folder: &Path) -> Result<Self, DataError> {
+        let set = Self::inspect(folder)?;
+        if set.is_empty() {
+            return Err(DataError::Empty(folder.to_owned()));
+        }
+        set.verify_once(&Verdicts::of_user(), SystemTime::now())?;
+        Ok(set)
+    }
+
+    /// Opens a folder to see what it holds, and checks kinds, shapes and sizes only. It may have no records, as a part of a set
+    /// may; contents are checked by [`Dataset::verify`].
+    pub fn inspect(folder: &Path) -> Result<Self, DataError> {
         if !folder.exists() {
             return Err(DataError::Missing(folder.to_owned()));
         }
-        if !folder.join(META).is_file() {
+        if !folder.join(META).exists() {
             return Err(DataError::malformed(folder, "dataset folder", format!("it holds no {META}")));
         }
         let meta = Meta::read(&folder.join(META))?;
-        let size = meta.resolution;
-        let fields = open_array(&folder.join(FIELDS), Dtype::F32, &[meta.count, 2, size, size])?;
-        if fields.as_f32().is_none() {
-            let problem = "its data do not begin at a multiple of 4 bytes; save it again with numpy";
-            return Err(DataError::malformed(&folder.join(FIELDS), "array of a dataset", problem));
-        }
-        let disks = match meta.pde {
-            Pde::Cylinder => {
-                let path = folder.join(GEOMETRY);
-                let array = open_array(&path, Dtype::F64, &[meta.count, 3])?;
-                read_disks(&path, meta.count, size, |n, k| array.value(3 * n + k))?
-            }
-            _ => Vec::new(),
+        let fields = FieldsFile::open(&folder.join(FIELDS), meta.count, meta.resolution)?;
+        let geometry = match meta.pde {
+            Pde::Cylinder => Some(Geometry::read(&folder.join(GEOMETRY), meta.count, meta.resolution)?),
+            _ => None,
         };
-        Ok(Self { folder: folder.to_owned(), meta, fields, disks })
+        Ok(Self { folder: folder.to_owned(), meta, fields, geometry })
     }
 
     /// What the folder holds.
@@ -70,52 +90,109 @@ impl Dataset {
     }
 
     /// A record. Panics when `index` is not below [`Dataset::len`], as slices do.
-    pub fn pair(&self, index: usize) -> Pair<'_> {
-        let size = self.meta.resolution;
-        let length = 2 * size * size;
-        Pair::new(&self.fields()[index * length..][..length], size)
+    pub fn pair(&self, index: usize) -> Result<Pair, DataError> {
+        let mut values = vec![0.0; self.fields.record_length()];
+        self.read(index, &mut values)?;
+        Ok(Pair::new(values, self.meta.resolution))
     }
 
-    /// All records one after the other, \[N, 2, S, S\].
-    pub fn fields(&self) -> &[f32] {
-        // Type and alignment were checked when the folder was opened.
-        self.fields.as_f32().unwrap_or_default()
+    /// Reads records into \[n, 2, S, S\] values, from number `first` on. Panics when there are not so many, as slices do. It is an
+    /// error if the file has changed since it was opened.
+    pub fn read(&self, first: usize, values: &mut [f32]) -> Result<(), DataError> {
+        let each = self.fields.record_length();
+        assert!(values.len().is_multiple_of(each), "whole records");
+        assert!(first + values.len() / each <= self.len(), "records of the set");
+        self.fields.read(first, values)
     }
 
     /// A record's obstacle; only the cylinder has one.
     pub fn disk(&self, index: usize) -> Option<Disk> {
-        self.disks.get(index).copied()
+        self.geometry.as_ref()?.disks.get(index).copied()
     }
 
     /// Checks every byte of the arrays against the hashes in `meta.json`, and that every value is finite,
     /// on all threads.
     pub fn verify(&self) -> Result<(), DataError> {
-        for (name, expected) in &self.meta.blake3 {
-            let path = self.folder.join(name);
-            let map = crate::npy::map_file(&path)?;
-            let mut hasher = blake3::Hasher::new();
-            hasher.update_rayon(&map);
-            let got = hasher.finalize().to_hex().to_string();
-            if got != *expected {
-                return Err(DataError::Changed { path, expected: expected.clone(), got });
-            }
+        self.verify_geometry()?;
+        self.verify_fields()
+    }
+
+    /// Verifies the set unless that was done before, and remembers it.
+    fn verify_once(&self, verdicts: &Verdicts, now: SystemTime) -> Result<(), DataError> {
+        self.verify_geometry()?;
+        let verdict = Verdict::of(self.fields.path(), self.fields.stamp(), self.meta.fields_hash());
+        if verdict.as_ref().is_some_and(|verdict| verdicts.holds(verdict)) {
+            return Ok(());
         }
-        (0..self.len()).into_par_iter().try_for_each(|index| self.pair(index).require_finite(index))
+        self.verify_fields()?;
+        if let Some(verdict) = verdict {
+            verdicts.add(verdict, now);
+        }
+        Ok(())
+    }
+
+    fn verify_geometry(&self) -> Result<(), DataError> {
+        let Some(Geometry { path, blake3, .. }) = &self.geometry else { return Ok(()) };
+        self.require_hash(path, GEOMETRY, blake3)
+    }
+
+    fn verify_fields(&self) -> Result<(), DataError> {
+        let content = self.fields.content()?;
+        self.require_hash(self.fields.path(), FIELDS, &content.blake3)?;
+        content.fault.map_or(Ok(()), Err)
+    }
+
+    fn require_hash(&self, path: &Path, array: &str, got: &str) -> Result<(), DataError> {
+        let expected = self.meta.hash_of(array);
+        if got == expected {
+            return Ok(());
+        }
+        Err(DataError::Changed { path: path.to_owned(), expected: expected.to_owned(), got: got.to_owned() })
     }
 }
 
-fn open_array(path: &Path, dtype: Dtype, shape: &[usize]) -> Result<MappedArray, DataError> {
-    let array = MappedArray::open(path)?;
-    let header = array.header();
-    if header.dtype != dtype || header.fortran_order || header.shape != shape {
-        let problem = format!(
-            "expected {} of shape {shape:?} in C order, got {} of shape {:?} in {} order",
-            dtype.name(),
-            header.dtype.name(),
-            header.shape,
-            if header.fortran_order { "Fortran" } else { "C" }
-        );
-        return Err(DataError::malformed(path, "array of a dataset", problem));
+impl Geometry {
+    fn read(path: &Path, count: usize, size: usize) -> Result<Self, DataError> {
+        let shape = [count, 3];
+        let bytes = read_bounded(path, (MAX_PREFIX + 3 * size_of::<f64>() * count) as u64)?;
+        let blake3 = blake3::hash(&bytes).to_hex().to_string();
+        let array = NpyArray::parse(bytes);
+        let array = array.map_err(|problem| DataError::malformed(path, ".npy file", problem))?;
+        array.header().require(path, Dtype::F64, &shape)?;
+        let disks = read_disks(path, count, size, |n, k| array.value(3 * n + k))?;
+        Ok(Self { path: path.to_owned(), disks, blake3 })
     }
-    Ok(array)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use scope_pde::{Identity, Split};
+
+    use super::*;
+    use crate::generate::{Request, generate};
+
+    /// A set that is damaged, and said to have been verified since: it is believed where verdicts are, and nowhere else.
+    #[test]
+    fn what_was_verified_is_not_read_again_when_it_is_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("set");
+        let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
+        generate(&Request { identity, count: 2, shard: None }, &out, |_| true).unwrap();
+        let verdicts = Verdicts::in_folder(root.path());
+        let later = SystemTime::now() + Duration::from_secs(60);
+        Dataset::inspect(&out).unwrap().verify_once(&verdicts, later).unwrap();
+        let mut bytes = fs::read(out.join(FIELDS)).unwrap();
+        bytes[5000] ^= 1;
+        // Another file in its place, which has another number.
+        fs::write(root.path().join("damaged"), bytes).unwrap();
+        fs::rename(root.path().join("damaged"), out.join(FIELDS)).unwrap();
+        let set = Dataset::inspect(&out).unwrap();
+        assert!(matches!(set.verify_once(&verdicts, later), Err(DataError::Changed { .. })));
+        let verdict = Verdict::of(set.fields.path(), set.fields.stamp(), set.meta.fields_hash());
+        verdicts.add(verdict.unwrap(), later);
+        set.verify_once(&verdicts, later).unwrap();
+        assert!(matches!(set.verify(), Err(DataError::Changed { .. })));
+    }
 }

@@ -52,7 +52,7 @@ impl ContextMasks {
 }
 
 /// Writes the context \[4, S, S\]: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
-pub fn gather_context(pair: &Pair, masks: &ContextMasks, context: &mut [f32]) {
+pub fn gather_context<V: AsRef<[f32]>>(pair: &Pair<V>, masks: &ContextMasks, context: &mut [f32]) {
     let pixels = pair.a().len();
     assert_eq!(context.len(), 4 * pixels, "four channels");
     assert!(

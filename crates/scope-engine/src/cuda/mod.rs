@@ -217,9 +217,20 @@ impl Cuda {
 
     /// Copies numbers over what memory holds. They are taken before this returns.
     pub(crate) fn write<T: Element>(&self, memory: &Memory, values: &[T]) -> Result<(), EngineError> {
+        self.write_at(memory, 0, values)
+    }
+
+    /// Copies numbers over a part of what memory holds, from byte `first` on. They are taken before this returns.
+    pub(crate) fn write_at<T: Element>(
+        &self,
+        memory: &Memory,
+        first: usize,
+        values: &[T],
+    ) -> Result<(), EngineError> {
+        assert!(first + size_of_val(values) <= memory.bytes(), "what is written lies inside the memory");
         self.bind()?;
         // SAFETY: the memory is at least this long; pageable memory is staged before the call returns.
-        unsafe { result::memcpy_htod_async(memory.address(), values, self.stream()) }
+        unsafe { result::memcpy_htod_async(memory.address() + first as u64, values, self.stream()) }
             .map_err(failed("copying to the card"))
     }
 

@@ -27,7 +27,11 @@ type Parts = Vec<(&'static str, Vec<f32>)>;
 
 fn gathered(device: &Device) -> Result<Parts, EngineError> {
     let (shape, batch) = ([7, 2, 16, 24], 5);
-    let table = Table::new(device, shape, &numbers(1, shape.iter().product()))?;
+    let images = numbers(1, shape.iter().product());
+    let table = Table::new(device, shape, |first, piece| {
+        piece.copy_from_slice(&images[first * 2 * 16 * 24..][..piece.len()]);
+        Ok::<(), EngineError>(())
+    })?;
     let mut selection = Selection::new(&table, batch)?;
     let masks: Vec<u64> = (1..=batch as u64 * 2 * 6).map(|k| k.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     selection.change(&[6, 0, 3, 3, 5], &numbers(2, 2 * batch), &masks)?;

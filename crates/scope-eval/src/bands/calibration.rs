@@ -199,7 +199,7 @@ impl Calibration<'_> {
             size: seen.masks.a.size(),
             distances: known_distances(&seen.masks, task),
             measured: Measured::all(&seen.masks, task),
-            errors: self.evaluation.errors(seen.record, &seen.fields),
+            errors: self.evaluation.errors(seen),
         }
     }
 }

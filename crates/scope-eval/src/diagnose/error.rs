@@ -1,5 +1,6 @@
 //! What can go wrong in a diagnosis.
 
+use scope_data::DataError;
 use scope_engine::EngineError;
 use scope_model::ModelError;
 use scope_pde::Pde;
@@ -43,6 +44,9 @@ pub enum DiagnoseError {
     /// A model whose numbers run over.
     #[error("the model's output for record {0} is not finite")]
     Overflow(usize),
+    /// A fault of the data.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// A fault of the model.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -31,7 +31,7 @@ pub use recovery::Recovery;
 pub use spread::{Quantiles, Spread};
 
 use session::Session;
-use views::{Latents, inputs};
+use views::{Inputs, Latents, inputs};
 
 /// What is diagnosed.
 #[derive(Clone, Copy, Debug)]
@@ -138,11 +138,11 @@ pub fn diagnose(
 ) -> Result<Diagnosis, DiagnoseError> {
     let count = settings.require_fit(about, data)?;
     subject.require_same_backbone()?;
-    let mut session = Session::new(subject, data);
+    let mut session = Session::new(subject, data.meta());
     for first in (0..count).step_by(settings.batch.max(1)) {
         let records = first..(first + settings.batch.max(1)).min(count);
-        let views = inputs(data, settings.condition, settings.seed, records.clone())?;
-        session.add(records.clone(), &Latents::of(subject, &views)?)?;
+        let Inputs { pairs, views } = inputs(data, settings.condition, settings.seed, records.clone())?;
+        session.add(records.start, &pairs, &Latents::of(subject, &views)?)?;
         progress(records.end);
     }
     session.finish(count)

@@ -1,9 +1,7 @@
 //! What has been seen of the records so far. Records are added one after the other, in their order, whatever batches
 //! they came in.
 
-use std::ops::Range;
-
-use scope_data::{Channel, Dataset, Scaling};
+use scope_data::{Channel, Meta, Pair, Scaling};
 use scope_engine::Tensor;
 use scope_model::Model;
 
@@ -20,7 +18,7 @@ use super::{
 /// Sums over the records so far.
 pub(super) struct Session<'a> {
     subject: &'a Subject<'a>,
-    data: &'a Dataset,
+    meta: &'a Meta,
     /// The model's decoder, and the base's.
     decoders: Vec<DecoderSums<'a>>,
     cohorts: [CohortSums; 2],
@@ -42,14 +40,14 @@ struct DecoderSums<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(subject: &'a Subject<'a>, data: &'a Dataset) -> Self {
+    pub(super) fn new(subject: &'a Subject<'a>, meta: &'a Meta) -> Self {
         let width = subject.model.config.latent;
         let decoders = [Some(subject.model), subject.base].into_iter().flatten();
         let empty =
             |model| DecoderSums { model, errors: Default::default(), steepest: [0.0; 2], before: None };
         Self {
             subject,
-            data,
+            meta,
             decoders: decoders.map(empty).collect(),
             cohorts: Default::default(),
             complete: SpreadSums::new(width),
@@ -60,8 +58,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds a batch of records, one after the other.
-    pub(super) fn add(&mut self, records: Range<usize>, latents: &Latents) -> Result<(), DiagnoseError> {
+    /// Adds a batch of records, one after the other, from number `first` on.
+    pub(super) fn add(
+        &mut self,
+        first: usize,
+        pairs: &[Pair],
+        latents: &Latents,
+    ) -> Result<(), DiagnoseError> {
         let each = self.subject.model.config.tokens() * self.subject.model.config.latent;
         let numbers = |tensor: &Tensor| tensor.to_vec::<f32>();
         let fields: Vec<[Vec<f32>; 2]> = self
@@ -71,22 +74,30 @@ impl<'a> Session<'a> {
             .collect::<Result<_, DiagnoseError>>()?;
         let [predicted, complete] = [numbers(&latents.predicted)?, numbers(&latents.complete)?];
         let target = latents.target.as_ref().map(numbers).transpose()?;
-        for (k, record) in records.enumerate() {
+        for (k, pair) in pairs.iter().enumerate() {
+            let record = first + k;
             let [z_m, z_f] = [&predicted, &complete].map(|z| &z[k * each..][..each]);
             let target = target.as_ref().map(|z| &z[k * each..][..each]);
-            let both = self.data.pair(record).values().len();
+            let both = pair.values().len();
             let decoded = fields.iter().map(|[m, f]| [m, f].map(|fields| &fields[k * both..][..both]));
             let decoded: Vec<[&[f32]; 2]> = decoded.collect();
             let mut all = [z_m, z_f].into_iter().chain(target).chain(decoded.iter().flatten().copied());
             if !all.all(|values| values.iter().all(|x| x.is_finite())) {
                 return Err(DiagnoseError::Overflow(record));
             }
-            self.add_record(record, [z_m, z_f], target, &decoded);
+            self.add_record(record, pair, [z_m, z_f], target, &decoded);
         }
         Ok(())
     }
 
-    fn add_record(&mut self, record: usize, z: [&[f32]; 2], target: Option<&[f32]>, decoded: &[[&[f32]; 2]]) {
+    fn add_record(
+        &mut self,
+        record: usize,
+        pair: &Pair,
+        z: [&[f32]; 2],
+        target: Option<&[f32]>,
+        decoded: &[[&[f32]; 2]],
+    ) {
         let [z_m, z_f] = z;
         self.predicted.add(z_m);
         self.complete.add(z_f);
@@ -97,14 +108,14 @@ impl<'a> Session<'a> {
             self.probes.push(Probe { at: z_m.to_vec(), towards: z_f.to_vec() });
         }
         let gaps = LatentGaps::of(z_m, z_f, target);
-        let norms = Channel::BOTH.map(|channel| self.norm(record, channel));
+        let norms = Channel::BOTH.map(|channel| self.norm(record, pair, channel));
         for (cohort, norm) in self.cohorts.iter_mut().zip(norms) {
             if let Some(norm) = norm {
                 cohort.add(norm, gaps);
             }
         }
         for (sums, fields) in self.decoders.iter_mut().zip(decoded) {
-            sums.add(self.data, record, *fields, norms);
+            sums.add(self.meta, pair, *fields, norms);
             sums.climb(z, *fields, self.before.as_ref());
             sums.before = Some(fields.map(<[f32]>::to_vec));
         }
@@ -112,15 +123,15 @@ impl<'a> Session<'a> {
     }
 
     /// The physical norm of a record's field; none for a zero target.
-    fn norm(&self, record: usize, channel: Channel) -> Option<f64> {
-        let meta = self.data.meta().channel(channel);
+    fn norm(&self, record: usize, pair: &Pair, channel: Channel) -> Option<f64> {
+        let meta = self.meta.channel(channel);
         let zero = meta.zero_records.contains(&record);
-        (!zero).then(|| physical_norm(self.data.pair(record).field(channel), meta.scaling()))
+        (!zero).then(|| physical_norm(pair.field(channel), meta.scaling()))
     }
 
     pub(super) fn finish(self, records: usize) -> Result<Diagnosis, DiagnoseError> {
         let config = &self.subject.model.config;
-        let constants = self.data.meta().constants();
+        let constants = self.meta.constants();
         let mut readouts = Vec::new();
         for sums in &self.decoders {
             readouts.push(sums.finish(&self.probes, Channel::BOTH.map(|channel| constants.of(channel)))?);
@@ -146,12 +157,11 @@ impl<'a> Session<'a> {
 
 impl DecoderSums<'_> {
     /// Adds the errors of a record's fields, decoded from z_M and z_F.
-    fn add(&mut self, data: &Dataset, record: usize, fields: [&[f32]; 2], norms: [Option<f64>; 2]) {
-        let pair = data.pair(record);
+    fn add(&mut self, meta: &Meta, pair: &Pair, fields: [&[f32]; 2], norms: [Option<f64>; 2]) {
         for (k, channel) in Channel::BOTH.into_iter().enumerate() {
             let [predicted, complete] = fields.map(|field| half(field, k));
             let decoded = Decoded { predicted, complete, truth: pair.field(channel) };
-            self.errors[k].add(&decoded, data.meta().channel(channel).scaling(), norms[k]);
+            self.errors[k].add(&decoded, meta.channel(channel).scaling(), norms[k]);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use scope_data::{
-    Dataset,
+    Dataset, Pair,
     observation::{Condition, MaskSampler, Namespace, gather_context},
 };
 use scope_engine::{Dtype, EngineError, Params, Tape, Tensor};
@@ -21,33 +21,42 @@ pub(super) struct Latents {
     pub(super) target: Option<Tensor>,
 }
 
-/// Contexts and complete views of some records: \[n, 4, S, S\] each.
+/// Some records, and what the networks are shown of them.
+pub(super) struct Inputs {
+    pub(super) pairs: Vec<Pair>,
+    /// Contexts and complete views: \[n, 4, S, S\] each.
+    pub(super) views: [Vec<f32>; 2],
+}
+
+/// Reads some records and makes their views.
 pub(super) fn inputs(
     data: &Dataset,
     condition: Condition,
     seed: u64,
     records: Range<usize>,
-) -> Result<[Vec<f32>; 2], DiagnoseError> {
+) -> Result<Inputs, DiagnoseError> {
     let (meta, size) = (data.meta(), data.meta().resolution);
     let (sampler, pixels) = (MaskSampler::new(meta.pde, seed, size), size * size);
     let mut contexts = vec![0.0; records.len() * 4 * pixels];
     let mut complete = Vec::with_capacity(contexts.len());
     let ones = vec![1.0_f32; pixels];
+    let mut pairs = Vec::with_capacity(records.len());
     for (record, context) in records.zip(contexts.chunks_mut(4 * pixels)) {
-        let pair = data.pair(record);
+        let pair = data.pair(record)?;
         if pair.values().iter().any(|x| !x.is_finite()) {
             return Err(DiagnoseError::NotFinite(record));
         }
         let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
         gather_context(&pair, &masks, context);
         complete.extend([pair.a(), &ones, pair.u(), &ones].concat());
+        pairs.push(pair);
     }
-    Ok([contexts, complete])
+    Ok(Inputs { pairs, views: [contexts, complete] })
 }
 
 impl Latents {
     /// Runs contexts and complete views through the networks.
-    pub(super) fn of(subject: &Subject<'_>, inputs: &[Vec<f32>; 2]) -> Result<Self, EngineError> {
+    pub(super) fn of(subject: &Subject<'_>, views: &[Vec<f32>; 2]) -> Result<Self, EngineError> {
         let Model { config, network, params } = subject.model;
         let (channels, size) = (config.context_channels, config.resolution);
         let tape = Tape::inference(params, Dtype::F32);
@@ -55,7 +64,7 @@ impl Latents {
             let count = values.len() / (channels * size * size);
             Tensor::from_slice(tape.device(), &[count, channels, size, size], values)
         };
-        let [contexts, views] = [on_device(&inputs[0])?, on_device(&inputs[1])?];
+        let [contexts, views] = [on_device(&views[0])?, on_device(&views[1])?];
         let predicted = network.predict(&tape, &tape.input(contexts))?.value().clone();
         let complete = encode(network, params, &views)?;
         let target = subject.teacher.map(|teacher| encode(network, teacher, &views)).transpose()?;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants, Dataset, Origin,
+    Channel, Constants, DataError, Dataset, Origin,
     observation::{Condition, Family, MaskSampler, Task, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule},
 };
@@ -46,7 +46,7 @@ struct Weights {
     /// The records whose channel is zero, for each channel.
     zero: [Vec<bool>; 2],
     scale: [f64; 2],
-    /// Of all records, where they are wanted often.
+    /// Of all records, where those are on the device.
     known: Vec<[f32; 2]>,
 }
 
@@ -70,6 +70,9 @@ impl<'a> Feed<'a> {
         threads: usize,
     ) -> Result<Self, TrainError> {
         let meta = data.meta();
+        if data.is_empty() {
+            return Err(DataError::Empty(data.folder().to_owned()).into());
+        }
         let schedule = Schedule::new(seed, data.len(), batch);
         let schedule = match conditions {
             Conditions::Mixed => schedule,
@@ -86,7 +89,8 @@ impl<'a> Feed<'a> {
         let mut weights = Weights::new(data);
         let table = table_on(device, data)?;
         if table.is_some() {
-            weights.known = (0..data.len()).into_par_iter().map(|record| weights.of(data, record)).collect();
+            let known = (0..data.len()).into_par_iter().map(|record| weights.read(data, record));
+            weights.known = known.collect::<Result<_, DataError>>()?;
         }
         let producer = Producer::start(maker, first, threads, AHEAD * threads);
         Ok(Self { data, producer, weights, table })
@@ -105,8 +109,7 @@ impl<'a> Feed<'a> {
 
     /// Makes a selection of the table name a batch.
     pub fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
-        let weights: Vec<f32> =
-            batch.records.iter().flat_map(|record| self.weights.of(self.data, *record)).collect();
+        let weights: Vec<f32> = batch.records.iter().flat_map(|record| self.weights.known[*record]).collect();
         Ok(selection.change(&batch.records, &weights, &batch.bits)?)
     }
 
@@ -117,38 +120,40 @@ impl<'a> Feed<'a> {
             self.select(batch, &mut selection)?;
             return Ok(Examples::from(table.gather(&selection)?));
         }
-        let Numbers { fields, contexts, weights } = self.numbers(batch);
+        let Numbers { fields, contexts, weights } = self.numbers(batch)?;
         Examples::new(device, self.data.meta().resolution, &fields, &contexts, &weights)
     }
 
     /// Puts a batch in the place of examples.
     pub fn overwrite(&self, batch: &Batch, examples: &mut Examples) -> Result<(), TrainError> {
-        let Numbers { fields, contexts, weights } = self.numbers(batch);
+        let Numbers { fields, contexts, weights } = self.numbers(batch)?;
         examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
     }
 
     /// What is seen of a batch's records, \[batch, 4, size, size\] in main memory.
-    pub(super) fn contexts(&self, batch: &Batch) -> Vec<f32> {
-        self.numbers(batch).contexts
+    pub(super) fn contexts(&self, batch: &Batch) -> Result<Vec<f32>, DataError> {
+        Ok(self.numbers(batch)?.contexts)
     }
 
-    fn numbers(&self, batch: &Batch) -> Numbers {
+    /// Reads the records of a batch, and makes its contexts and weights.
+    fn numbers(&self, batch: &Batch) -> Result<Numbers, DataError> {
         let size = self.data.meta().resolution;
         let (pixels, words, count) = (size * size, words_for(size), batch.records.len());
-        let (mut fields, mut contexts) =
-            (Vec::with_capacity(count * 2 * pixels), Vec::with_capacity(count * 4 * pixels));
+        let mut fields = vec![0.0; count * 2 * pixels];
+        let mut contexts = Vec::with_capacity(count * 4 * pixels);
         let mut weights = Vec::with_capacity(count * 2);
-        for (record, bits) in batch.records.iter().zip(batch.bits.chunks(2 * words)) {
-            let pair = self.data.pair(*record);
-            weights.extend(self.weights.of(self.data, *record));
-            for (field, bits) in [pair.a(), pair.u()].into_iter().zip(bits.chunks(words)) {
-                fields.extend_from_slice(field);
+        let places = fields.chunks_mut(2 * pixels).zip(batch.bits.chunks(2 * words));
+        for (record, (pair, bits)) in batch.records.iter().zip(places) {
+            self.data.read(*record, pair)?;
+            let (a, u) = pair.split_at(pixels);
+            weights.extend(self.weights.of(*record, [a, u]));
+            for (field, bits) in [a, u].into_iter().zip(bits.chunks(words)) {
                 let seen = |k: usize| (bits[k / 64] >> (k % 64)) & 1 == 1;
                 contexts.extend(field.iter().enumerate().map(|(k, x)| if seen(k) { *x } else { 0.0 }));
                 contexts.extend((0..pixels).map(|k| f32::from(u8::from(seen(k)))));
             }
         }
-        Numbers { fields, contexts, weights }
+        Ok(Numbers { fields, contexts, weights })
     }
 }
 
@@ -156,11 +161,12 @@ impl<'a> Feed<'a> {
 fn table_on(device: &Device, data: &Dataset) -> Result<Option<Table>, TrainError> {
     let Device::Cuda(cuda) = device else { return Ok(None) };
     let size = data.meta().resolution;
-    let bytes = size_of_val(data.fields());
+    let shape = [data.len(), 2, size, size];
+    let bytes = size_of::<f32>() * shape.iter().product::<usize>();
     let (free, _) = cuda.memory_left()?;
     let fits = (bytes as f64) < TABLE_SHARE * free as f64 && (size * size).is_multiple_of(64);
-    let table = fits.then(|| Table::new(device, [data.len(), 2, size, size], data.fields())).transpose();
-    Ok(table?)
+    let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
+    fits.then(|| Table::new(device, shape, read)).transpose()
 }
 
 impl Weights {
@@ -176,12 +182,15 @@ impl Weights {
         Self { constants: meta.constants(), zero, scale, known: Vec::new() }
     }
 
-    fn of(&self, data: &Dataset, record: usize) -> [f32; 2] {
-        if let Some(known) = self.known.get(record) {
-            return *known;
-        }
-        let pair = data.pair(record);
+    /// The weights of a record with these fields.
+    fn of(&self, record: usize, pair: [&[f32]; 2]) -> [f32; 2] {
         let zero = [self.zero[0][record], self.zero[1][record]];
-        loss_weights(&self.constants, [pair.a(), pair.u()], zero, self.scale)
+        loss_weights(&self.constants, pair, zero, self.scale)
+    }
+
+    /// The weights of a record that is not at hand.
+    fn read(&self, data: &Dataset, record: usize) -> Result<[f32; 2], DataError> {
+        let pair = data.pair(record)?;
+        Ok(self.of(record, [pair.a(), pair.u()]))
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn measure(
     let mut sizes: Vec<Vec<f32>> = Vec::new();
     for _ in 0..BATCHES {
         let batch = feed.next_batch()?;
-        let contexts = feed.contexts(&batch);
+        let contexts = feed.contexts(&batch)?;
         let contexts = tape.input(Tensor::from_slice(device, &[RECORDS, 4, size, size], &contexts)?);
         let fits = tape.local_fits(&contexts, fit, None)?;
         let channels = fits.shape()[1];

@@ -19,3 +19,4 @@ mod program;
 mod recover;
 mod sensor_files;
 mod train;
+mod verification;

@@ -30,7 +30,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let set = Dataset::open(&self.folder)?;
+        let set = Dataset::inspect(&self.folder)?;
         let report = check(&set)?;
         if self.json {
             print_json(&report)?;

@@ -28,7 +28,7 @@ pub(crate) struct Info {
 
 impl Info {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let set = Dataset::open(&self.folder)?;
+        let set = Dataset::inspect(&self.folder)?;
         let meta = set.meta();
         if self.json {
             print_json(meta)?;

@@ -31,7 +31,7 @@ pub(crate) struct Merge {
 impl Merge {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let opened: Vec<Dataset> =
-            self.shards.iter().map(|shard| Dataset::open(shard)).collect::<Result<_, _>>()?;
+            self.shards.iter().map(|shard| Dataset::inspect(shard)).collect::<Result<_, _>>()?;
         let progress = Progress::new("merge", opened.iter().map(Dataset::len).sum());
         let interrupt = Interrupt::listen()?;
         let meta = merge(&self.shards, &self.out, |done| {

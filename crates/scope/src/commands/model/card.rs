@@ -93,7 +93,7 @@ impl ModelCard {
                 records: data.len(),
                 blake3: config.data.blake3.clone(),
             },
-            range: ranges(&data),
+            range: ranges(&data)?,
             held_out,
             bands: None,
         })
@@ -194,16 +194,20 @@ fn size(about: &About) -> String {
 }
 
 /// The least and the largest value of each channel, in physical units.
-fn ranges(data: &Dataset) -> Ranges {
-    let range = |channel: Channel| {
-        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-        for record in 0..data.len() {
-            for value in data.pair(record).field(channel) {
-                (low, high) = (low.min(*value), high.max(*value));
+fn ranges(data: &Dataset) -> anyhow::Result<Ranges> {
+    let mut extremes = Channel::BOTH.map(|_| (f32::INFINITY, f32::NEG_INFINITY));
+    for record in 0..data.len() {
+        let pair = data.pair(record)?;
+        for (channel, (low, high)) in Channel::BOTH.into_iter().zip(&mut extremes) {
+            for value in pair.field(channel) {
+                (*low, *high) = (low.min(*value), high.max(*value));
             }
         }
-        let scaling = data.meta().constants().of(channel);
+    }
+    let constants = data.meta().constants();
+    let [a, u] = [0, 1].map(|k| {
+        let (scaling, (low, high)) = (constants.of(Channel::BOTH[k]), extremes[k]);
         [scaling.physical(low), scaling.physical(high)]
-    };
-    Ranges { a: range(Channel::A), u: range(Channel::U) }
+    });
+    Ok(Ranges { a, u })
 }

@@ -98,7 +98,7 @@ fn inputs_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Resul
     let progress = Progress::new("measuring", conditions.len());
     let mut contexts = vec![0.0; conditions.len() * each];
     for (k, (condition, context)) in conditions.into_iter().zip(contexts.chunks_mut(each)).enumerate() {
-        evaluation.observe(k % data.len(), condition, context);
+        evaluation.observe(k % data.len(), condition, context)?;
     }
     let inputs = LayerInputs::seen(model, &contexts, &mut |done| progress.at(done))?;
     progress.finish();

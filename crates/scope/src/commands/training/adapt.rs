@@ -75,6 +75,6 @@ impl AdaptCommand {
         let data = scope_data::Dataset::open(&self.run.data)?;
         base.require_same_problem(&data, &self.run.data)?;
         say(&format!("training a {} head on {}", self.head.name(), base.shown));
-        self.run.train(ask, Some(&base))
+        self.run.train(ask, &data, Some(&base))
     }
 }

@@ -100,17 +100,16 @@ impl RunArguments {
 
     /// Plans the run, or takes up the one in the folder, and trains. `weights` is what it begins with: the base of an
     /// adaptation, or what it goes on from.
-    fn train(&self, ask: Ask, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
-        let data = Dataset::open(&self.data)?;
+    fn train(&self, ask: Ask, data: &Dataset, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
         let device = self.device.open()?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let make = |config: &RunConfig| make_learner(config, &device, weights);
         let conduct = self.conduct(&device);
-        let config = self.config(&folder, ask, &data, &make, conduct.threads)?;
+        let config = self.config(&folder, ask, data, &make, conduct.threads)?;
         let mut learner = make(&config)?;
         let mut live = Live::new(&config)?;
-        let ending = scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut live);
+        let ending = scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
     }

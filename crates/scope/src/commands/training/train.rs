@@ -88,7 +88,7 @@ impl TrainCommand {
             self.pde.name(),
             ask.recipe.name
         ));
-        self.run.train(ask, start.as_ref())
+        self.run.train(ask, &data, start.as_ref())
     }
 
     /// The network that was named, or the paper's.

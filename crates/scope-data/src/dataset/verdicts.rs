@@ -1,0 +1,171 @@
+//! What was verified before, remembered in the user's cache folder, so that a set is hashed once and not whenever it is opened.
+//!
+//! A cache that cannot be read or written is no error: the set is verified again.
+
+use std::{
+    collections::VecDeque,
+    env, fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::stamp::Stamp;
+use crate::{bounded_read::read_bounded, whole::write_whole};
+
+/// The version of the file, and of what a verdict says.
+const FORMAT: u32 = 1;
+/// Verdicts that are remembered; the oldest is forgotten first.
+const MOST: usize = 256;
+/// No file of so many verdicts is longer.
+const LONGEST: u64 = 4 << 20;
+
+/// Every byte of a file was hashed to this, and every value was finite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Verdict {
+    /// Where the file is, without links.
+    path: PathBuf,
+    stamp: Stamp,
+    blake3: String,
+}
+
+impl Verdict {
+    /// None for a path that no longer leads to the file.
+    pub(super) fn of(path: &Path, stamp: &Stamp, blake3: &str) -> Option<Self> {
+        Some(Self { path: path.canonicalize().ok()?, stamp: stamp.clone(), blake3: blake3.to_owned() })
+    }
+}
+
+/// The file of verdicts.
+#[derive(Debug)]
+pub(super) struct Verdicts {
+    file: Option<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remembered {
+    format: u32,
+    verified: VecDeque<Verdict>,
+}
+
+impl Verdicts {
+    /// Those of the user: in `$XDG_CACHE_HOME`, `$LOCALAPPDATA` or `~/.cache`.
+    pub(super) fn of_user() -> Self {
+        let named = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let root = named("XDG_CACHE_HOME")
+            .or_else(|| named("LOCALAPPDATA"))
+            .or_else(|| named("HOME").map(|home| home.join(".cache")));
+        root.map_or(Self { file: None }, |root| Self::in_folder(&root.join("scope")))
+    }
+
+    /// Those of a folder, which is made when there is something to remember.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self { file: Some(folder.join("verified.json")) }
+    }
+
+    /// Whether a file was verified before and has not changed since.
+    pub(super) fn holds(&self, verdict: &Verdict) -> bool {
+        self.read().contains(verdict)
+    }
+
+    /// Remembers a verdict on a file that has been left alone for a while by `now`. If two processes do at once, one may be
+    /// forgotten.
+    pub(super) fn add(&self, verdict: Verdict, now: SystemTime) {
+        let Some(file) = self.file.as_ref().filter(|_| verdict.stamp.is_settled(now)) else { return };
+        let mut verified = self.read();
+        verified.retain(|known| known.path != verdict.path);
+        verified.push_back(verdict);
+        while verified.len() > MOST {
+            verified.pop_front();
+        }
+        let Ok(text) = serde_json::to_vec(&Remembered { format: FORMAT, verified }) else { return };
+        if file.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) {
+            let _ = write_whole(file, &text);
+        }
+    }
+
+    /// All verdicts, oldest first; none from a file that makes no sense.
+    fn read(&self) -> VecDeque<Verdict> {
+        let bytes = self.file.as_ref().and_then(|file| read_bounded(file, LONGEST).ok());
+        let remembered = bytes.and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
+        let ours = remembered.filter(|remembered| remembered.format == FORMAT);
+        ours.map(|remembered| remembered.verified).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, time::Duration};
+
+    use super::*;
+
+    fn verdict(path: &Path) -> Verdict {
+        Verdict::of(path, &Stamp::of(&File::open(path).unwrap()).unwrap(), "hash").unwrap()
+    }
+
+    fn later() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn a_verdict_holds_until_the_file_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let (verdicts, path) = (Verdicts::in_folder(&root.path().join("cache")), root.path().join("x"));
+        fs::write(&path, b"some").unwrap();
+        let before = verdict(&path);
+        assert!(!verdicts.holds(&before));
+        verdicts.add(before.clone(), SystemTime::now());
+        assert!(!verdicts.holds(&before), "just written: the next change may not show");
+        verdicts.add(before.clone(), later());
+        assert!(verdicts.holds(&before));
+        assert!(!verdicts.holds(&Verdict { blake3: "other".to_owned(), ..before.clone() }));
+    }
+
+    /// Other bytes of the same length, with the time of the old ones: the system's own time tells, as soon as its clock has ticked.
+    #[cfg(unix)]
+    #[test]
+    fn a_time_that_was_set_back_hides_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let (verdicts, path) = (Verdicts::in_folder(&root.path().join("cache")), root.path().join("x"));
+        fs::write(&path, b"some").unwrap();
+        let before = verdict(&path);
+        verdicts.add(before.clone(), later());
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        while verdict(&path) == before {
+            fs::write(&path, b"else").unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        }
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified);
+        assert!(!verdicts.holds(&verdict(&path)));
+    }
+
+    #[test]
+    fn the_oldest_verdicts_are_forgotten_and_a_file_has_one() {
+        let root = tempfile::tempdir().unwrap();
+        let (verdicts, path) = (Verdicts::in_folder(&root.path().join("cache")), root.path().join("x"));
+        fs::write(&path, b"some").unwrap();
+        let of = |k: usize| Verdict { path: PathBuf::from(format!("{k}")), ..verdict(&path) };
+        (0..MOST + 2).for_each(|k| verdicts.add(of(k), later()));
+        verdicts.add(of(5), later());
+        assert_eq!(verdicts.read().len(), MOST);
+        assert!(!verdicts.holds(&of(1)) && verdicts.holds(&of(2)) && verdicts.holds(&of(5)));
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_used_is_no_error() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("x");
+        fs::write(&path, b"{\"format\": 1").unwrap();
+        let damaged = Verdicts { file: Some(path.clone()) };
+        assert!(!damaged.holds(&verdict(&path)));
+        let nowhere = Verdicts { file: None };
+        nowhere.add(verdict(&path), later());
+        assert!(!nowhere.holds(&verdict(&path)));
+        let in_a_file = Verdicts::in_folder(&path);
+        in_a_file.add(verdict(&path), later());
+        assert!(!in_a_file.holds(&verdict(&path)));
+    }
+}
