@@ -80,6 +80,19 @@ pub enum TrainError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Records that could no longer be read in the middle of a run.
+    #[error(
+        "training stopped, and can be resumed from {}, the state after {draws} draws, once the data are as they were: {source}",
+        checkpoint.display()
+    )]
+    DataLost {
+        /// What is wrong with the data.
+        source: DataError,
+        /// Draws before the step that lacked its records.
+        draws: u64,
+        /// The folder of the state before that step.
+        checkpoint: PathBuf,
+    },
     /// A fault of the data.
     #[error(transparent)]
     Data(#[from] DataError),

@@ -5,10 +5,10 @@ mod small_set;
 
 use std::{fs, path::Path, time::Duration};
 
-use scope_data::{Dataset, schedule::Batch};
+use scope_data::{Dataset, Request, generate, schedule::Batch};
 use scope_engine::{Device, Tensor};
 use scope_model::{Architecture, Model, Operator, Preset};
-use scope_pde::{Pde, Split};
+use scope_pde::{Identity, Pde, Split};
 use scope_train::{
     Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
     Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
@@ -225,4 +225,58 @@ fn muon_is_refused_where_no_hidden_matrices_are_marked() {
     let config = scope_train::plan(ask, &data, &make_learner, 1).unwrap();
     let refused = make_learner(&config).err().unwrap().to_string();
     assert!(refused.contains("optimizer = \"adamw\""), "{refused}");
+}
+
+/// Damages the records once the run has taken so many draws.
+struct Damage<'a> {
+    after: u64,
+    damage: &'a dyn Fn(),
+}
+
+impl Observer for Damage<'_> {
+    fn step(&mut self, _: &Line, draws: u64, _: u64) {
+        if draws == self.after {
+            (self.damage)();
+        }
+    }
+    fn alarm(&mut self, _: &str) {}
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn records_that_are_cut_short_end_the_run_with_its_checkpoint_and_it_can_be_resumed() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let config = configuration(&data, 40);
+    let run = |name: &str, data: &Dataset, observer: &mut dyn Observer| {
+        let folder = RunFolder::open(&root.path().join(name), true).unwrap();
+        scope_train::run(&folder, &config, data, &mut trainer(&config), CONDUCT, observer)
+    };
+    run("whole", &data, &mut Quiet).unwrap();
+    let fields = root.path().join("data/fields.npy");
+    let right = fs::read(&fields).unwrap();
+    // The file itself is cut, as a full disk or a careless script does.
+    let cut = || fs::File::options().write(true).open(&fields).unwrap().set_len(10_000).unwrap();
+    let error = run("cut", &data, &mut Damage { after: 24, damage: &cut }).unwrap_err().to_string();
+    let checkpoint = root.path().join("cut/state/000000000000024");
+    assert!(error.contains("fields.npy has changed while it was being read: it had"), "{error}");
+    let kept = format!("can be resumed from {}, the state after 24 draws", checkpoint.display());
+    assert!(error.contains(&kept) && checkpoint.join("checkpoint.json").is_file(), "{error}");
+    fs::write(&fields, &right).unwrap();
+    let again = Dataset::open(&root.path().join("data")).unwrap();
+    assert_eq!(run("cut", &again, &mut Quiet).unwrap(), Ending::Finished);
+    assert!(newest_state(&root.path().join("cut")) == newest_state(&root.path().join("whole")));
+}
+
+#[test]
+fn nothing_is_learnt_from_no_records() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("data");
+    let identity = Identity { pde: Pde::Poisson, seed: 5, split: Split::Train, resolution: 32 };
+    generate(&Request { identity, count: 0, shard: None }, &out, |_| true).unwrap();
+    let data = Dataset::inspect(&out).unwrap();
+    let error = Feed::new(&data, &Device::cpu(1), Conditions::Mixed, 3, 4, 0, 1).err().unwrap().to_string();
+    assert!(error.contains("data holds 0 records"), "{error}");
 }

@@ -113,6 +113,11 @@ impl RunFolder {
         self.path.join("state")
     }
 
+    /// The checkpoint after so many draws of this run.
+    pub(super) fn checkpoint(&self, draws: u64) -> PathBuf {
+        self.state().join(numbered(draws))
+    }
+
     /// The models of milestones.
     pub fn milestones(&self) -> PathBuf {
         self.path.join("milestones")

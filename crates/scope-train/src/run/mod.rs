@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use scope_data::{Dataset, write_whole};
+use scope_data::{DataError, Dataset, write_whole};
 use scope_engine::Device;
 use scope_model::View;
 
@@ -242,7 +242,11 @@ impl Session<'_> {
         let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
         let batch = feed.next_batch()?;
         self.position.counters = learner.counters();
-        let measured = learner.learn(feed, &batch, rate, momentum)?.read()?;
+        let learnt = learner.learn(feed, &batch, rate, momentum);
+        if let Err(TrainError::Data(source)) = learnt {
+            return Err(self.without_data(learner, source, observer)?);
+        }
+        let measured = learnt?.read()?;
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = not_finite(&measured) {
             // The step left the learner's buffers alone; only its counter went on, and that is not saved.
@@ -260,6 +264,18 @@ impl Session<'_> {
         self.watch.see(stage.objective.spread, &measured).iter().for_each(|alarm| observer.alarm(alarm));
         observer.step(&line, self.position.draws, self.config.total());
         Ok(())
+    }
+
+    /// Keeps the state before a step whose records could not be read, and says where it is.
+    fn without_data(
+        &mut self,
+        learner: &dyn Learner,
+        source: DataError,
+        observer: &mut dyn Observer,
+    ) -> Result<TrainError, TrainError> {
+        self.put_away(learner, false, observer)?;
+        let draws = self.position.draws;
+        Ok(TrainError::DataLost { source, draws, checkpoint: self.folder.checkpoint(draws) })
     }
 
     /// Whether the draws so far have just completed one of the evenly spaced parts of the run.
