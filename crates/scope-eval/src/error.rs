@@ -20,6 +20,20 @@ pub enum EvalError {
     /// A method gave no fields.
     #[error("the method under test failed: {0}")]
     Recovery(RecoveryError),
+    /// A recovered value or a figure that is NaN or infinite.
+    #[error(
+        "{what} of record {record} under {condition} is {value}, and no figure can be told: is the model's training sound?"
+    )]
+    NotFinite {
+        /// What it is a value of.
+        what: String,
+        /// The record.
+        record: usize,
+        /// What was seen of it.
+        condition: String,
+        /// The value.
+        value: f64,
+    },
     /// Method and records do not belong together.
     #[error("{0}")]
     Mismatch(String),

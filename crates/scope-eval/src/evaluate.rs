@@ -57,6 +57,23 @@ pub(crate) struct Seen<'a> {
     pub(crate) fields: Fields,
 }
 
+impl Seen<'_> {
+    /// Refuses numbers that are NaN or infinite; each comes with what it is called.
+    fn require_finite<'n>(
+        &self,
+        condition: Condition,
+        mut numbers: impl Iterator<Item = (&'n str, f64)>,
+    ) -> Result<(), EvalError> {
+        match numbers.find(|(_, value)| !value.is_finite()) {
+            None => Ok(()),
+            Some((what, value)) => {
+                let (what, condition) = (what.to_owned(), condition.to_string());
+                Err(EvalError::NotFinite { what, record: self.record, condition, value })
+            }
+        }
+    }
+}
+
 impl Evaluation<'_> {
     /// Refuses a method that is made for other records.
     pub fn require_fit(&self, method: &dyn Recovery) -> Result<(), EvalError> {
@@ -105,7 +122,12 @@ impl Evaluation<'_> {
                 .collect();
             let bands = method.bands(&shown).map_err(EvalError::Recovery)?;
             let scores = batch.par_iter().zip(&bands).map(|(seen, bands)| self.score(seen, bands.as_ref()));
-            scored.extend(scores.collect::<Vec<_>>());
+            let scores: Vec<_> = scores.collect();
+            for (seen, scores) in batch.iter().zip(&scores) {
+                let figures = scores.iter().filter_map(|(name, value)| Some((name.as_str(), (*value)?)));
+                seen.require_finite(condition, figures)?;
+            }
+            scored.extend(scores);
             progress(scored.len());
             Ok(())
         })?;
@@ -141,6 +163,13 @@ impl Evaluation<'_> {
                     fields,
                 })
                 .collect();
+            for seen in &batch {
+                for (what, field) in
+                    [("the recovered a", &seen.fields.a), ("the recovered u", &seen.fields.u)]
+                {
+                    seen.require_finite(condition, field.iter().map(|value| (what, f64::from(*value))))?;
+                }
+            }
             take(&batch)?;
         }
         Ok(())
@@ -224,4 +253,51 @@ pub fn is_within(measure: &str) -> bool {
 /// The measure of a channel's share within bands of a level, as in `a/within68`.
 pub(crate) fn within_measure(channel: &str, level: f64) -> String {
     format!("{channel}/within{:.0}", 100.0 * level)
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_data::{Request, generate, observation::Family, observation::Task};
+    use scope_pde::{Identity, Split};
+
+    use super::*;
+    use crate::recovery::RecoveryError;
+
+    /// Recovers fields of one value.
+    struct Constant(f32);
+
+    impl Recovery for Constant {
+        fn pde(&self) -> Pde {
+            Pde::Poisson
+        }
+        fn constants(&self) -> Constants {
+            Constants::generated(Pde::Poisson)
+        }
+        fn resolution(&self) -> usize {
+            32
+        }
+        fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+            let field = |value: f32| vec![value; 1024];
+            let fields = |_: &[f32]| Fields { a: field(1.0), u: field(self.0) };
+            Ok(contexts.chunks(4 * 1024).map(fields).collect())
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_an_error_and_no_figure() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("set");
+        let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Test, resolution: 32 };
+        generate(&Request { identity, count: 3, shard: None }, &out, |_| true).unwrap();
+        let data = Dataset::open(&out).unwrap();
+        let evaluation = Evaluation { data: &data, mask_seed: 1, records: 3, batch: 2 };
+        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        let scores = |value| evaluation.condition(&Constant(value), condition, &mut |_| {});
+        assert!(scores(0.5).unwrap().measures["u"].iter().all(Option::is_some));
+        for (value, shown) in [(f32::NAN, "NaN"), (f32::NEG_INFINITY, "-inf")] {
+            let said = scores(value).unwrap_err().to_string();
+            let expected = format!("the recovered u of record 0 under forward/uniform/500 is {shown}");
+            assert!(said.starts_with(&expected), "{said}");
+        }
+    }
 }
