@@ -1,10 +1,10 @@
 //! The `.npy` format: headers, and arrays read in place through a memory map.
 
-use std::{fs::File, ops::Deref, path::Path};
+use std::{ops::Deref, path::Path};
 
 use memmap2::Mmap;
 
-use crate::error::DataError;
+use crate::{bounded_read::open_regular, error::DataError};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// No header that numpy writes for a plain array comes near this.
@@ -258,11 +258,7 @@ impl<B: Deref<Target = [u8]>> NpyArray<B> {
 /// Maps a file for reading.
 #[allow(unsafe_code)]
 pub(crate) fn map_file(path: &Path) -> Result<Mmap, DataError> {
-    let file = File::open(path).map_err(DataError::io("open", path))?;
-    let metadata = file.metadata().map_err(DataError::io("inspect", path))?;
-    if !metadata.is_file() {
-        return Err(DataError::malformed(path, "file", "it is a folder or a device"));
-    }
+    let (file, _) = open_regular(path)?;
     // SAFETY: the map is read-only and private to this process. A file that someone truncates while it is
     // mapped can still end the process with a bus error; there is no defence short of copying it.
     unsafe { Mmap::map(&file) }.map_err(DataError::io("map", path))

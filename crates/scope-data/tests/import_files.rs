@@ -148,3 +148,15 @@ fn a_value_that_is_not_finite_is_found() {
     let error = refusal(&ImportRequest { from: vec![path], ..request(Pde::Poisson, "") });
     assert!(error.contains("record 2, channel u, row 3, column 5"), "{error}");
 }
+
+/// A pipe that nobody writes to would be waited for.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_source() {
+    let root = tempfile::tempdir().unwrap();
+    let pipe = root.path().join("pairs.npy");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let from = vec![pipe];
+    let said = run(&ImportRequest { from, ..request(Pde::Poisson, "") }).unwrap_err().to_string();
+    assert!(said.contains("pairs.npy is a pipe"), "{said}");
+}

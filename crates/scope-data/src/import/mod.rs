@@ -14,7 +14,6 @@ mod numpy;
 mod source;
 
 use std::{
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -28,6 +27,7 @@ pub use source::Units;
 use source::{Conversion, Source};
 
 use crate::{
+    bounded_read::open_regular,
     constants::Constants,
     dataset::{DatasetWriter, Meta, Origin, Plan},
     error::DataError,
@@ -107,8 +107,8 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
         };
     }
     let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(10).read_to_end(&mut start));
-    read.map_err(DataError::io("read", path))?;
+    let (file, _) = open_regular(path)?;
+    file.take(10).read_to_end(&mut start).map_err(DataError::io("read", path))?;
     match start.as_slice() {
         start if start.starts_with(b"\x93NUMPY") => {
             part(Box::new(Arrays::open_file(path, pde)?), "numpy file", Units::Physical)
