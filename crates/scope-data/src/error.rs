@@ -172,3 +172,16 @@ impl DataError {
         Self::Malformed { path: path.to_owned(), kind, problem: problem.into() }
     }
 }
+
+/// As many names are said of what a file holds.
+const NAMES_SAID: usize = 10;
+
+/// The names of what a file holds, for a message: a hostile file may have thousands.
+pub(crate) fn some_of(names: &[String]) -> String {
+    let first = names.iter().take(NAMES_SAID).cloned().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => "nothing".to_owned(),
+        many if many > NAMES_SAID => format!("{first} and {} more", many - NAMES_SAID),
+        _ => first,
+    }
+}

@@ -9,6 +9,7 @@
 compile_error!("dataset files are little endian and read as they are");
 
 mod bounded_read;
+mod budget;
 mod check;
 mod constants;
 mod dataset;
@@ -32,7 +33,7 @@ pub use constants::{Constants, Scaling};
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;
 pub use generate::{Request, generate};
-pub use import::{GeometryFiles, ImportRequest, Units, import};
+pub use import::{ForeignRecords, GeometryFiles, ImportRequest, Units, import};
 pub use pair::{Channel, Pair};
 pub use whole::{Lock, NotLocked, StagedFolder, open_unlinked, scratch_of, write_whole};
 pub use writable::{require_writable, require_writable_folder};

@@ -160,3 +160,32 @@ fn a_pipe_is_no_source() {
     let said = run(&ImportRequest { from, ..request(Pde::Poisson, "") }).unwrap_err().to_string();
     assert!(said.contains("pairs.npy is a pipe"), "{said}");
 }
+
+/// A few bytes more in the list would otherwise be as many copies of a shard as one likes.
+#[test]
+fn a_shard_that_is_named_twice_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let shard = "data-00000-of-00001.arrow";
+    std::fs::copy(fixture("float32_hf").join(shard), folder.path().join(shard)).unwrap();
+    let import = |state: &str| {
+        std::fs::write(folder.path().join("state.json"), state).unwrap();
+        let from = vec![folder.path().to_owned()];
+        run(&ImportRequest { from, ..request(Pde::Poisson, "") }).map(|(_, set, _)| set.len())
+    };
+    let once = format!("{{\"filename\": \"{shard}\"}}");
+    assert_eq!(import(&format!("{{\"_data_files\": [{once}]}}")).unwrap(), 3);
+    let twice = import(&format!("{{\"_data_files\": [{once}, {once}]}}")).unwrap_err().to_string();
+    assert!(twice.contains("names 'data-00000-of-00001.arrow' twice"), "{twice}");
+    let long = format!("{{\"_data_files\": [{once}], \"more\": \"{}\"}}", "x".repeat(1 << 20));
+    let long = import(&long).unwrap_err().to_string();
+    assert!(long.contains("more than 1048576 bytes"), "{long}");
+}
+
+/// A pipe has no end that could be waited for.
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_source_of_data() {
+    let from = vec![PathBuf::from("/dev/null")];
+    let error = run(&ImportRequest { from, ..request(Pde::Poisson, "") }).unwrap_err().to_string();
+    assert!(error.contains("a pipe or a device"), "{error}");
+}

@@ -1,29 +1,13 @@
 //! Local fits of the sensors against golden values, and what must hold of them.
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+mod golden;
 
-use scope_data::npz::{Array, read_npz};
+use std::sync::Arc;
+
+use golden::Golden;
 
 use scope_engine::{Cpu, Device, Element, Isa, Layout, LocalFit, Params, Tape, Tensor};
-
-/// Fits of one field, computed elsewhere in double precision: the cases of the folder that SCOPE_RECIPE_GOLDEN names, or our own.
-fn golden() -> Vec<(String, Vec<Array>)> {
-    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let folder = env::var_os("SCOPE_RECIPE_GOLDEN").map_or_else(own, PathBuf::from);
-    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    let cases: Vec<_> = files
-        .filter(|path| name(path).starts_with("jets_") && name(path).ends_with(".npz"))
-        .map(|path| (name(&path), read_npz(&path).unwrap()))
-        .collect();
-    assert!(!cases.is_empty(), "{} has no jets_*.npz", folder.display());
-    cases
-}
 
 /// The coefficients \[6 scales fields, height, width\] of one context.
 fn fitted<T: Element>(device: &Device, context: &[T], shape: [usize; 4], fit: &LocalFit) -> Vec<T> {
@@ -39,8 +23,9 @@ fn fit(scale: f64, ridge: [f64; 2], periodic: bool) -> LocalFit {
 
 #[test]
 fn recipe_golden_local_fits_agree_with_numpy() {
-    for (name, arrays) in golden() {
-        let array = |name: &str| arrays.iter().find(|array| array.name == name).unwrap();
+    for case in Golden::all("jets_") {
+        let array = |name: &str| case.get(name);
+        let name = &case.name;
         let (shape, value) = (&array("value").shape, &array("value").values);
         let (mask, expected) = (&array("mask").values, &array("coefficients").values);
         let fit = fit(array("scale").values[0], [1e-4, 1e-6], false);

@@ -1,40 +1,21 @@
 //! Muon against golden values, and what must hold of its steps.
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+mod golden;
 
-use scope_data::npz::{Array, read_npz};
+use std::sync::Arc;
+
+use golden::Golden;
 use scope_engine::{
     AdamW, Device, Element, Gradients, Layout, Moments, Muon, Optimizer, Pace, Params, Tensor, Update,
 };
 
-/// Three steps of one weight, computed elsewhere in double precision.
-struct Golden {
-    name: String,
-    arrays: Vec<Array>,
-}
+/// Three steps of one weight.
+struct Steps(Golden);
 
-impl Golden {
-    /// The cases of a folder: the one that SCOPE_RECIPE_GOLDEN names, or our own.
+impl Steps {
     fn all() -> Vec<Self> {
-        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-        let folder = env::var_os("SCOPE_RECIPE_GOLDEN").map_or_else(own, PathBuf::from);
-        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        let cases: Vec<Self> = files
-            .filter(|path| name(path).starts_with("muon_") && name(path).ends_with(".npz"))
-            .map(|path| Self { name: name(&path), arrays: read_npz(&path).unwrap() })
-            .collect();
-        assert!(!cases.is_empty(), "{} has no muon_*.npz", folder.display());
-        cases
-    }
-
-    fn get(&self, name: &str) -> &Array {
-        self.arrays.iter().find(|array| array.name == name).unwrap()
+        Golden::all("muon_").into_iter().map(Self).collect()
     }
 
     /// The largest error over the weights after each step: |ours - golden| relative to |golden|, and to how far the golden ones
@@ -46,10 +27,10 @@ impl Golden {
         wide: impl Fn(&T) -> f64,
     ) -> [f64; 2] {
         let numbers = |values: &[f64]| -> Vec<T> { values.iter().map(|value| number(*value)).collect() };
-        let weight = self.get("weight");
+        let weight = self.0.get("weight");
         let mut layout = Layout::new();
         let id = layout.root().weight("weight", &weight.shape);
-        layout.root().hidden(id, self.get("parts").values[0] as usize);
+        layout.root().hidden(id, self.0.get("parts").values[0] as usize);
         let count = weight.values.len();
         let padded = |values: &[f64]| {
             let mut all = numbers(values);
@@ -58,13 +39,14 @@ impl Golden {
         };
         let mut params = Params::from_flat(device, Arc::new(layout), &padded(&weight.values)).unwrap();
         let mut moments = Moments::zeros(&params).unwrap();
-        let adamw = AdamW { decay: self.get("decay").values[0], ..AdamW::default() };
+        let adamw = AdamW { decay: self.0.get("decay").values[0], ..AdamW::default() };
         let optimizer = Optimizer { adamw, muon: Some(Muon::default()) };
-        let steps = self.get("gradients").values.chunks(count).zip(self.get("after").values.chunks(count));
+        let steps =
+            self.0.get("gradients").values.chunks(count).zip(self.0.get("after").values.chunks(count));
         let mut worst = [0.0_f64; 2];
         for (step, (gradient, after)) in (1..).zip(steps) {
             let gradients = Gradients::from_flat(&params, &padded(gradient)).unwrap();
-            let pace = Pace::new(device, &adamw, step, self.get("rate").values[0], 1.0).unwrap();
+            let pace = Pace::new(device, &adamw, step, self.0.get("rate").values[0], 1.0).unwrap();
             let update = Update { pace: &pace, longest: f64::INFINITY, paths: &[""] };
             optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
             let ours: Vec<f64> = params.flat().to_vec::<T>().unwrap().iter().map(&wide).collect();
@@ -86,20 +68,20 @@ fn distance(x: &[f64], y: &[f64]) -> f64 {
 #[test]
 fn recipe_golden_steps_of_muon_are_reached() {
     let device = Device::cpu(2);
-    for case in Golden::all() {
+    for case in Steps::all() {
         let [double, _] = case.errors(&device, |x| x, |x| *x);
         let [single, _] = case.errors(&device, |x| x as f32, |x| f64::from(*x));
-        assert!(double <= 1e-6 && single <= 1e-6, "{}: {double:e} in f64, {single:e} in f32", case.name);
+        assert!(double <= 1e-6 && single <= 1e-6, "{}: {double:e} in f64, {single:e} in f32", case.0.name);
     }
 }
 
 #[test]
 fn recipe_golden_steps_of_muon_are_reached_on_a_card_within_rounding() {
     let Ok(card) = Device::cuda(0) else { return };
-    for case in Golden::all() {
+    for case in Steps::all() {
         // Newton and Schulz in bf16 are off by 1.1e-2 to 1.5e-2 of a step.
         let [_, moved] = case.errors(&card, |x| x as f32, |x| f64::from(*x));
-        assert!(moved <= 3e-2, "{}: {moved:e}", case.name);
+        assert!(moved <= 3e-2, "{}: {moved:e}", case.0.name);
     }
 }
 

@@ -95,14 +95,14 @@ impl Record {
         let Written { values_blake3, results } = Written::read(json)?;
         let path = archive(json, values_blake3.as_deref());
         let mut values: BTreeMap<String, BTreeMap<String, PerRecord>> = BTreeMap::new();
-        for array in read_npz(&path)? {
-            // A condition's name has three parts; what follows is the measure.
-            let cut = array.name.match_indices('/').nth(2).map(|(at, _)| at);
-            let (condition, measure) = cut
-                .map(|at| (array.name[..at].to_owned(), array.name[at + 1..].to_owned()))
+        let wanted = |name: &str| {
+            condition_and_measure(name).is_none_or(|(known, _)| results.conditions.contains_key(known))
+        };
+        for array in read_npz(&path, wanted)? {
+            let (condition, measure) = condition_and_measure(&array.name)
                 .ok_or_else(|| EvalError::malformed(&path, format!("\"{}\" names no measure", array.name)))?;
             let defined = array.values.into_iter().map(|value| value.is_finite().then_some(value)).collect();
-            values.entry(condition).or_default().insert(measure, defined);
+            values.entry(condition.to_owned()).or_default().insert(measure.to_owned(), defined);
         }
         for (condition, summaries) in &results.conditions {
             if values.get(condition).map(summarise).as_ref() != Some(summaries) {
@@ -143,6 +143,12 @@ impl Written {
         }
         Ok(written)
     }
+}
+
+/// What an array is named after: a condition's name has three parts, and what follows is the measure.
+fn condition_and_measure(name: &str) -> Option<(&str, &str)> {
+    let (cut, _) = name.match_indices('/').nth(2)?;
+    Some((&name[..cut], &name[cut + 1..]))
 }
 
 /// The archive beside a file of summaries: the one that still waits for its name, if there is one with that hash.

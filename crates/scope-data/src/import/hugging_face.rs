@@ -1,6 +1,6 @@
 //! Folders that Hugging Face `datasets` wrote with `save_to_disk`.
 
-use std::path::Path;
+use std::{collections::HashSet, fs::File, io::Read, path::Path};
 
 use serde::Deserialize;
 
@@ -12,6 +12,8 @@ use super::{
 use crate::error::DataError;
 
 const STATE: &str = "state.json";
+/// The longest `state.json` that is read: it lists some files.
+const MOST_STATE: u64 = 1 << 20;
 
 /// The shards of a folder in the order of its `state.json`.
 pub(super) struct HuggingFace {
@@ -72,15 +74,23 @@ fn shard_names(state: &Path) -> Result<Vec<String>, DataError> {
     struct DataFile {
         filename: String,
     }
-    let text = std::fs::read_to_string(state).map_err(DataError::io("read", state))?;
     let malformed = |problem: String| DataError::malformed(state, "state.json of a saved dataset", problem);
-    let state: State = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+    let mut text = Vec::new();
+    let read = File::open(state).and_then(|file| file.take(MOST_STATE + 1).read_to_end(&mut text));
+    if read.map_err(DataError::io("read", state))? as u64 > MOST_STATE {
+        return Err(malformed(format!("it has more than {MOST_STATE} bytes, expected a list of files")));
+    }
+    let state: State = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
     let names: Vec<String> = state.data_files.into_iter().map(|file| file.filename).collect();
     if names.is_empty() {
         return Err(malformed("it names no data files".into()));
     }
-    match names.iter().find(|name| file_name(Path::new(name)) != **name) {
-        Some(name) => Err(malformed(format!("it names '{name}', expected a file of the same folder"))),
+    if let Some(name) = names.iter().find(|name| file_name(Path::new(name)) != **name) {
+        return Err(malformed(format!("it names '{name}', expected a file of the same folder")));
+    }
+    let mut seen = HashSet::new();
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(malformed(format!("it names '{name}' twice, expected each file once"))),
         None => Ok(names),
     }
 }

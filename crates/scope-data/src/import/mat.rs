@@ -1,6 +1,9 @@
 //! DiffusionPDE's MATLAB files: which variables they hold, and their records.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use memmap2::Mmap;
 use scope_pde::Pde;
@@ -11,11 +14,21 @@ use super::{
     mat73::Mat73,
     source::{Conversion, Source, Take},
 };
-use crate::{error::DataError, npy::map_file, pair::Channel};
+use crate::{
+    budget::Budget,
+    error::{DataError, some_of},
+    npy::map_file,
+    pair::Channel,
+};
 
 const KIND: &str = "MATLAB file";
 /// Records gathered at a time: the first axis is contiguous, so this many share each cache line.
 const BLOCK: usize = 16;
+
+/// The most variables that a file may hold.
+pub(super) const MOST_VARIABLES: usize = 4096;
+/// What to do about a file that takes too much memory when it is unpacked.
+const UNCOMPRESSED: &str = "save it without compression, in MATLAB with save(..., '-v7.3', '-nocompression')";
 
 /// A problem in words, to which the caller adds the path.
 pub(super) type Parsed<T> = Result<T, String>;
@@ -29,6 +42,10 @@ pub(super) struct Variable {
     pub(super) name: String,
     /// In MATLAB's order: the first is contiguous.
     pub(super) dimensions: Vec<usize>,
+    /// The bytes that are unpacked to read it; none where it is not compressed.
+    pub(super) unpacked: u64,
+    /// The bytes held beside its values while it is read, where they are many.
+    pub(super) buffers: u64,
 }
 
 impl Variable {
@@ -44,7 +61,7 @@ impl Variable {
 /// One file, its variables found and their shapes checked.
 pub(super) struct MatFile {
     path: PathBuf,
-    map: Mmap,
+    map: Arc<Mmap>,
     count: usize,
     resolution: usize,
     /// The variables of a and u.
@@ -59,8 +76,8 @@ enum Container<'a> {
 
 impl MatFile {
     pub(super) fn open(path: &Path, pde: Pde) -> Result<Self, DataError> {
-        let map = map_file(path)?;
-        let found = find_variables(path, &map, pde);
+        let map = Arc::new(map_file(path)?);
+        let found = find_variables(&map, pde);
         let (variables, count, resolution) =
             found.map_err(|problem| DataError::malformed(path, KIND, problem))?;
         Ok(Self { path: path.to_owned(), map, count, resolution, variables })
@@ -71,8 +88,7 @@ impl MatFile {
         let (variable, store) = (&self.variables[channel as usize], conversion.channel(channel));
         let wanted = self.count * self.resolution * self.resolution;
         let skip = variable.elements() - wanted;
-        // The vector grows with what is really there, not with what a header claims.
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(wanted);
         let mut take = |piece: &[f64]| values.extend(piece.iter().map(|x| store(*x)));
         match container {
             Container::V5(file) => file.read(&variable.name, skip, &mut take)?,
@@ -101,7 +117,7 @@ impl Source for MatFile {
     /// Holds the file's values in memory, in single precision: its records are interleaved.
     fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError> {
         let malformed = |problem| DataError::malformed(&self.path, KIND, problem);
-        let container = open_container(&self.path, &self.map).map_err(malformed)?;
+        let container = open_container(&self.map).map_err(malformed)?;
         let a = self.values(&container, Channel::A, conversion).map_err(malformed)?;
         let u = self.values(&container, Channel::U, conversion).map_err(malformed)?;
         let pixels = self.resolution * self.resolution;
@@ -139,10 +155,10 @@ fn gather(
     }
 }
 
-fn open_container<'a>(path: &Path, map: &'a Mmap) -> Parsed<Container<'a>> {
+fn open_container(map: &Arc<Mmap>) -> Parsed<Container<'_>> {
     let text = map.get(..116).ok_or("it is shorter than a header")?;
     if text.starts_with(b"MATLAB 7.3") || map.starts_with(b"\x89HDF\r\n\x1a\n") {
-        return Ok(Container::V73(Mat73::open(path, map.len() as u64)?));
+        return Ok(Container::V73(Mat73::open(Arc::clone(map))?));
     }
     match text.starts_with(b"MATLAB 5.0") {
         true => Ok(Container::V5(Mat5::open(map)?)),
@@ -151,25 +167,14 @@ fn open_container<'a>(path: &Path, map: &'a Mmap) -> Parsed<Container<'a>> {
 }
 
 /// The variables of a and u, the number of records and the resolution.
-fn find_variables(path: &Path, map: &Mmap, pde: Pde) -> Parsed<([Variable; 2], usize, usize)> {
-    let container = open_container(path, map)?;
+fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<([Variable; 2], usize, usize)> {
+    let container = open_container(map)?;
     let present: Vec<Variable> = match &container {
         Container::V5(file) => file.variables().cloned().collect(),
         Container::V73(file) => file.variables().cloned().collect(),
     };
-    let find = |name: &str| {
-        let names = || present.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ");
-        let found = present.iter().find(|variable| variable.name == name).cloned();
-        found.ok_or_else(|| format!("it has no variable '{name}' of {pde}; it has: {}", names()))
-    };
-    let [a, u] = match pde {
-        Pde::Darcy => ["thresh_a_data", "thresh_p_data"],
-        Pde::Poisson => ["f_data", "phi_data"],
-        Pde::Helmholtz => ["f_data", "psi_data"],
-        Pde::NavierStokes => ["a", "u"],
-        Pde::Cylinder => return Err("the cylinder's data are npy files, not MATLAB's".into()),
-    };
-    let (a, u) = (find(a)?, find(u)?);
+    let [a, u] = names(pde)?;
+    let (a, u) = (find(&present, a, pde)?, find(&present, u, pde)?);
     if let Some(absurd) = [&a, &u].into_iter().find(|variable| variable.checked_elements().is_none()) {
         return Err(format!(
             "'{}' claims {:?} values, more than any file holds",
@@ -191,8 +196,47 @@ fn find_variables(path: &Path, map: &Mmap, pde: Pde) -> Parsed<([Variable; 2], u
         }
         _ => false,
     };
-    match matches {
-        true => Ok(([a, u], count, size)),
-        false => Err(shape(&u, &format!("[{count}, {size}, {size}] as '{}' has", a.name))),
+    if !matches {
+        return Err(shape(&u, &format!("[{count}, {size}, {size}] as '{}' has", a.name)));
     }
+    let variables = [a, u];
+    require_memory(map.len() as u64, &variables, count, size)?;
+    Ok((variables, count, size))
+}
+
+/// The names of a and u in DiffusionPDE's files.
+fn names(pde: Pde) -> Parsed<[&'static str; 2]> {
+    match pde {
+        Pde::Darcy => Ok(["thresh_a_data", "thresh_p_data"]),
+        Pde::Poisson => Ok(["f_data", "phi_data"]),
+        Pde::Helmholtz => Ok(["f_data", "psi_data"]),
+        Pde::NavierStokes => Ok(["a", "u"]),
+        Pde::Cylinder => Err("the cylinder's data are npy files, not MATLAB's".into()),
+    }
+}
+
+/// The one variable of a name.
+fn find(present: &[Variable], name: &str, pde: Pde) -> Parsed<Variable> {
+    let mut found = present.iter().filter(|variable| variable.name == name);
+    match (found.next(), found.next()) {
+        (Some(variable), None) => Ok(variable.clone()),
+        (Some(_), Some(_)) => Err(format!("it has two variables '{name}': save it again, with one of them")),
+        (None, _) => {
+            let names: Vec<String> = present.iter().map(|variable| variable.name.clone()).collect();
+            Err(format!("it has no variable '{name}' of {pde}; it has: {}", some_of(&names)))
+        }
+    }
+}
+
+/// Refuses a file that takes more than one of its length may, before anything is unpacked. Held are both fields of all records in
+/// single precision, a block of records and the buffers of the variable at hand; and what is unpacked on the way is bounded as well.
+fn require_memory(length: u64, variables: &[Variable; 2], count: usize, size: usize) -> Parsed<()> {
+    let [a, u] = variables;
+    let mut held = Budget::of_file(length);
+    let records = count.saturating_add(BLOCK.min(count));
+    let values = records.saturating_mul(size).saturating_mul(size);
+    held.spend_elements(values, 2 * size_of::<f32>())
+        .and_then(|()| held.spend(a.buffers.max(u.buffers)))
+        .and_then(|()| Budget::of_file(length).spend(a.unpacked.saturating_add(u.unpacked)))
+        .map_err(|over| format!("{over}: {UNCOMPRESSED}"))
 }

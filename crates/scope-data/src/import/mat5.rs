@@ -8,7 +8,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::mat::{Parsed, TakeValues, Variable};
+use super::mat::{MOST_VARIABLES, Parsed, TakeValues, Variable};
 
 const HEADER: usize = 128;
 const MATRIX: u32 = 14;
@@ -47,6 +47,9 @@ impl<'a> Mat5<'a> {
                 MATRIX => false,
                 _ => return Err(format!("it has an element of type {kind} where a variable should be")),
             };
+            if entries.len() == MOST_VARIABLES {
+                return Err(format!("it holds more than {MOST_VARIABLES} variables"));
+            }
             let element = Element { compressed, data };
             if let Some(variable) = Matrix::open(element)?.header()? {
                 entries.push((variable, element));
@@ -81,16 +84,21 @@ fn split(tag: [u8; 8]) -> (u32, usize) {
 /// A variable being read from front to back.
 struct Matrix<'a> {
     reader: Box<dyn Read + 'a>,
+    /// The bytes that it says it unpacks to, and that are read of it at most; none where it is not compressed.
+    unpacked: u64,
 }
 
 impl<'a> Matrix<'a> {
     fn open(element: Element<'a>) -> Parsed<Self> {
         if !element.compressed {
-            return Ok(Self { reader: Box::new(element.data) });
+            return Ok(Self { reader: Box::new(element.data), unpacked: 0 });
         }
-        let mut matrix = Self { reader: Box::new(ZlibDecoder::new(element.data)) };
-        match split(matrix.bytes()?) {
-            (MATRIX, _) => Ok(matrix),
+        let mut decoder = ZlibDecoder::new(element.data);
+        match split(read_bytes(&mut decoder)?) {
+            (MATRIX, length) => {
+                let unpacked = length as u64;
+                Ok(Self { reader: Box::new(decoder.take(unpacked)), unpacked })
+            }
             (kind, _) => Err(format!("a compressed element is of type {kind}, expected a variable")),
         }
     }
@@ -111,6 +119,8 @@ impl<'a> Matrix<'a> {
         Ok(Some(Variable {
             name: String::from_utf8_lossy(&name).into_owned(),
             dimensions: dimensions.map_err(|_| "a variable has a negative dimension")?,
+            unpacked: self.unpacked,
+            buffers: 0,
         }))
     }
 
@@ -126,14 +136,14 @@ impl<'a> Matrix<'a> {
             ));
         }
         let mut bytes = vec![0; length.next_multiple_of(8)];
-        self.fill(&mut bytes)?;
+        fill(&mut self.reader, &mut bytes)?;
         bytes.truncate(length);
         Ok(bytes)
     }
 
     /// Type and length; elements of up to four bytes carry them in the tag itself.
     fn tag(&mut self) -> Parsed<(u32, usize, Option<[u8; 4]>)> {
-        let tag: [u8; 8] = self.bytes()?;
+        let tag: [u8; 8] = read_bytes(&mut self.reader)?;
         let (kind, length) = split(tag);
         match kind >> 16 {
             0 => Ok((kind, length, None)),
@@ -155,7 +165,7 @@ impl<'a> Matrix<'a> {
         let mut done = 0;
         while done < count {
             let piece = (count - done).min(PIECE);
-            self.fill(&mut bytes[..piece * width])?;
+            fill(&mut self.reader, &mut bytes[..piece * width])?;
             let skipped = skip.saturating_sub(done).min(piece);
             numbers.clear();
             numbers.extend(bytes[skipped * width..piece * width].chunks_exact(width).map(|b| number.read(b)));
@@ -164,16 +174,16 @@ impl<'a> Matrix<'a> {
         }
         Ok(())
     }
+}
 
-    fn bytes<const N: usize>(&mut self) -> Parsed<[u8; N]> {
-        let mut bytes = [0; N];
-        self.fill(&mut bytes)?;
-        Ok(bytes)
-    }
+fn read_bytes<const N: usize>(reader: &mut impl Read) -> Parsed<[u8; N]> {
+    let mut bytes = [0; N];
+    fill(reader, &mut bytes)?;
+    Ok(bytes)
+}
 
-    fn fill(&mut self, bytes: &mut [u8]) -> Parsed<()> {
-        self.reader.read_exact(bytes).map_err(|error| format!("a variable is cut short or damaged: {error}"))
-    }
+fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> Parsed<()> {
+    reader.read_exact(bytes).map_err(|error| format!("a variable is cut short or damaged: {error}"))
 }
 
 /// The types that values are stored in, by their number in the format.

@@ -3,37 +3,47 @@
 //! MATLAB writes the dimensions in reverse: an array of N x S x S is an HDF5 dataset of S x S x N, whose
 //! order in memory is MATLAB's own column-major order.
 
-use std::path::Path;
+use std::sync::Arc;
 
-use hdf5_pure::{DType, Dataset, File};
+use hdf5_pure::{Chunk, DType, Dataset, File};
+use memmap2::Mmap;
 
-use super::mat::{Parsed, TakeValues, Variable};
+use super::{
+    mat::{MOST_VARIABLES, Parsed, TakeValues, Variable},
+    metered::{Meter, Metered},
+};
 
-/// Every stored byte can expand to this many at most: deflate's own limit, with room to spare.
-const MAX_EXPANSION: u64 = 1100;
+/// Bytes of a value as it comes out of a dataset.
+const VALUE: u64 = size_of::<f64>() as u64;
+/// The most memory for rows that are read together.
+const MOST_ROWS_BYTES: u64 = 32 << 20;
 
 /// An open file.
 pub(super) struct Mat73 {
     file: File,
+    meter: Arc<Meter>,
     variables: Vec<Variable>,
 }
 
 impl Mat73 {
-    pub(super) fn open(path: &Path, bytes: u64) -> Parsed<Self> {
-        let file = File::open_streaming(path).map_err(say)?;
+    pub(super) fn open(map: Arc<Mmap>) -> Parsed<Self> {
+        let bytes = map.len() as u64;
+        let meter = Arc::new(Meter::of_file(bytes));
+        let file = File::from_source(Metered::new(map, Arc::clone(&meter))).map_err(say)?;
+        let names = file.root().datasets().map_err(say)?;
+        if names.len() > MOST_VARIABLES {
+            return Err(format!("it holds more than {MOST_VARIABLES} variables"));
+        }
         let mut variables = Vec::new();
-        for name in file.root().datasets().map_err(say)? {
+        for name in names {
             let dataset = file.dataset(&name).map_err(say)?;
             // Strings, structures and references are not for us.
-            if !matches!(dataset.dtype(), Ok(DType::F64 | DType::F32)) {
-                continue;
+            if matches!(dataset.dtype(), Ok(DType::F64 | DType::F32)) {
+                let variable = describe(&dataset, name.clone(), bytes);
+                variables.push(variable.map_err(|problem| format!("its dataset '{name}' {problem}"))?);
             }
-            check_claims(&dataset, bytes).map_err(|problem| format!("its dataset '{name}' {problem}"))?;
-            let shape = dataset.shape().map_err(say)?;
-            let dimensions = shape.iter().rev().map(|d| *d as usize).collect();
-            variables.push(Variable { name, dimensions });
         }
-        Ok(Self { file, variables })
+        Ok(Self { file, meter, variables })
     }
 
     pub(super) fn variables(&self) -> impl Iterator<Item = &Variable> {
@@ -44,34 +54,72 @@ impl Mat73 {
     /// row of the HDF5 dataset.
     pub(super) fn read(&self, name: &str, skip: usize, take: TakeValues) -> Parsed<()> {
         let dataset = self.file.dataset(name).map_err(say)?;
-        let shape = dataset.shape().map_err(say)?;
-        let rows = shape.first().copied().unwrap_or(0);
-        let row_length: u64 = shape.iter().skip(1).product();
-        for row in skip as u64 / row_length.max(1)..rows {
-            take(&dataset.read_f64_rows(row, 1).map_err(say)?);
+        let rows = Rows::of(&dataset.shape().map_err(say)?, dataset.chunk_shape().map_err(say)?.as_deref());
+        let mut row = skip as u64 / rows.length.max(1);
+        while row < rows.count {
+            // As many as end with a chunk, so that no chunk is unpacked twice where memory allows.
+            let together = rows.together - row % rows.together;
+            self.meter.restart();
+            take(&dataset.read_f64_rows(row, together).map_err(say)?);
+            row += together;
         }
         Ok(())
     }
 }
 
-/// Refuses a dataset that claims more than the file can hold, before anything is allocated for it.
-fn check_claims(dataset: &Dataset, bytes: u64) -> Parsed<()> {
-    let limit = bytes.saturating_mul(MAX_EXPANSION);
-    let fits = |shape: &[u64]| {
-        let values = shape.iter().try_fold(8u64, |product, d| product.checked_mul(*d));
-        values.is_some_and(|size| size <= limit)
-    };
+/// The rows of a dataset, along its first axis.
+struct Rows {
+    count: u64,
+    /// The values of a row.
+    length: u64,
+    /// How many are read together: those of a chunk, as far as memory allows.
+    together: u64,
+}
+
+impl Rows {
+    fn of(shape: &[u64], chunk: Option<&[u64]>) -> Self {
+        let count = shape.first().copied().unwrap_or(0);
+        let length = product(shape.get(1..).unwrap_or_default());
+        let most = MOST_ROWS_BYTES / (2 * VALUE).saturating_mul(length).max(1);
+        let in_chunk = chunk.and_then(|chunk| chunk.first().copied()).unwrap_or(1);
+        Self { count, length, together: in_chunk.min(most).max(1) }
+    }
+
+    /// The memory of rows as they are stored and as they are handed on.
+    fn bytes(&self) -> u64 {
+        self.together.min(self.count).saturating_mul(self.length).saturating_mul(2 * VALUE)
+    }
+}
+
+/// What a dataset is, and what reading it takes. Chunks lie inside the file, none in the place of another.
+fn describe(dataset: &Dataset, name: String, bytes: u64) -> Parsed<Variable> {
     let shape = dataset.shape().map_err(say)?;
-    if !fits(&shape) {
-        return Err(format!("claims {shape:?} values in a file of {bytes} bytes"));
+    let dimensions = shape.iter().rev().map(|d| *d as usize).collect();
+    let chunk = dataset.chunk_shape().map_err(say)?;
+    let rows = Rows::of(&shape, chunk.as_deref());
+    let Some(chunk) = chunk else {
+        return Ok(Variable { name, dimensions, unpacked: 0, buffers: rows.bytes() });
+    };
+    require_apart(dataset.chunks().map_err(say)?, bytes)?;
+    let buffers = product(&chunk).saturating_mul(VALUE).saturating_add(rows.bytes());
+    Ok(Variable { name, dimensions, unpacked: product(&shape).saturating_mul(VALUE), buffers })
+}
+
+/// Refuses chunks that overlap or end beyond the file.
+fn require_apart(mut chunks: Vec<Chunk>, bytes: u64) -> Parsed<()> {
+    chunks.sort_unstable_by_key(|chunk| chunk.address);
+    let end = |chunk: &Chunk| chunk.address.saturating_add(chunk.storage_size);
+    if chunks.iter().any(|chunk| end(chunk) > bytes) {
+        return Err(format!("claims chunks that do not fit in a file of {bytes} bytes"));
     }
-    if let Some(chunk) = dataset.chunk_shape().map_err(say)? {
-        let broken = dataset.chunks().map_err(say)?.iter().any(|chunk| chunk.storage_size > bytes);
-        if broken || !fits(&chunk) {
-            return Err(format!("claims chunks that do not fit in a file of {bytes} bytes"));
-        }
+    match chunks.windows(2).any(|pair| end(&pair[0]) > pair[1].address) {
+        true => Err("has chunks that overlap, which no program writes in earnest: save it again".into()),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+fn product(lengths: &[u64]) -> u64 {
+    lengths.iter().fold(1, |product, length| product.saturating_mul(*length))
 }
 
 fn say(error: hdf5_pure::Error) -> String {

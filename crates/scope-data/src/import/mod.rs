@@ -10,6 +10,7 @@ mod hugging_face;
 mod mat;
 mod mat5;
 mod mat73;
+mod metered;
 mod numpy;
 mod source;
 
@@ -56,30 +57,72 @@ pub fn import(
     out: &Path,
     mut progress: impl FnMut(usize, usize) -> bool,
 ) -> Result<Meta, DataError> {
-    let parts = request.from.iter().map(|path| open(path, request.pde)).collect::<Result<Vec<_>, _>>()?;
-    let resolution = common_resolution(&request.from, &parts)?;
-    let count = parts.iter().map(|part| part.source.count()).sum();
-    let disks = read_disks(request, &parts, resolution)?;
-    let constants = Constants::released(request.pde);
-    let mut kinds: Vec<&str> = parts.iter().map(|part| part.kind).collect();
-    kinds.dedup();
-    let origin = Origin::Imported {
-        source: kinds.join(", "),
-        files: parts.iter().flat_map(|part| part.source.files()).collect(),
-    };
-    let plan =
-        Plan { pde: request.pde, split: request.split, resolution, count, constants, origin, shard: None };
-    let mut writer = DatasetWriter::create(out, plan)?;
+    let records = ForeignRecords::open(request)?;
+    let mut writer = DatasetWriter::create(out, records.plan(request))?;
     let mut done = 0;
-    for part in &parts {
-        let conversion = Conversion::new(constants, request.units.unwrap_or(part.units));
-        part.source.read(conversion, &mut |pair| {
-            writer.push(pair, disks.get(done).copied())?;
-            done += 1;
-            if progress(done, count) { Ok(()) } else { Err(DataError::Interrupted) }
-        })?;
-    }
+    records.read(|pair, disk| {
+        writer.push(pair, disk)?;
+        done += 1;
+        if progress(done, records.count) { Ok(()) } else { Err(DataError::Interrupted) }
+    })?;
     writer.finish()
+}
+
+/// The records of foreign files, checked as far as headers go.
+pub struct ForeignRecords {
+    parts: Vec<Part>,
+    constants: Constants,
+    /// What the numbers of all files mean, where it was said.
+    units: Option<Units>,
+    /// One a record for the cylinder, none for others.
+    disks: Vec<Disk>,
+    resolution: usize,
+    count: usize,
+}
+
+impl ForeignRecords {
+    /// Opens the files of a request; the records must have one resolution.
+    pub fn open(request: &ImportRequest) -> Result<Self, DataError> {
+        let parts = request.from.iter().map(|path| open(path, request.pde)).collect::<Result<Vec<_>, _>>()?;
+        let resolution = common_resolution(&request.from, &parts)?;
+        let count = parts.iter().map(|part| part.source.count()).sum();
+        let disks = read_disks(request, &parts, resolution)?;
+        let constants = Constants::released(request.pde);
+        Ok(Self { parts, constants, units: request.units, disks, resolution, count })
+    }
+
+    /// Hands out every record \[2, S, S\] in stored coordinates, with its disk if it is a cylinder's.
+    pub fn read(
+        &self,
+        mut take: impl FnMut(&[f32], Option<Disk>) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        let mut done = 0;
+        for part in &self.parts {
+            let conversion = Conversion::new(self.constants, self.units.unwrap_or(part.units));
+            part.source.read(conversion, &mut |pair| {
+                take(pair, self.disks.get(done).copied())?;
+                done += 1;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the set of these records will be.
+    fn plan(&self, request: &ImportRequest) -> Plan {
+        let mut kinds: Vec<&str> = self.parts.iter().map(|part| part.kind).collect();
+        kinds.dedup();
+        let files = self.parts.iter().flat_map(|part| part.source.files()).collect();
+        Plan {
+            pde: request.pde,
+            split: request.split,
+            resolution: self.resolution,
+            count: self.count,
+            constants: self.constants,
+            origin: Origin::Imported { source: kinds.join(", "), files },
+            shard: None,
+        }
+    }
 }
 
 /// One of the files or folders named.
@@ -105,6 +148,10 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
                 unknown("the folder holds none of: state.json with .arrow shards, a.npy with u.npy, or v.npy")
             }
         };
+    }
+    let kind = std::fs::metadata(path).map_err(DataError::io("read", path))?;
+    if !kind.is_file() {
+        return unknown("it is a pipe or a device, expected a file or a folder");
     }
     let mut start = Vec::new();
     let (file, _) = open_regular(path)?;

@@ -18,8 +18,9 @@ use super::{
     set::{Labels, SensorSet},
 };
 use crate::{
+    error::some_of,
     npy::NpyArray,
-    npz,
+    npz::{Archive, NpzError},
     observation::{Place, Sensor},
     pair::Channel,
 };
@@ -52,23 +53,22 @@ impl Stack {
         }
     }
 
-    fn from_archive(archive: Vec<u8>) -> Result<Self, Fault> {
-        let mut files = npz::unpack(Cursor::new(archive)).map_err(|problem| {
-            Fault::Array(format!("{problem}: the archive is damaged; write it again with numpy.savez"))
-        })?;
-        let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    fn from_archive(bytes: Vec<u8>) -> Result<Self, Fault> {
+        let length = bytes.len() as u64;
+        let refused = |error: NpzError| Fault::Array(error.to_string());
+        let mut archive = Archive::open(Cursor::new(bytes), length).map_err(refused)?;
+        let names = archive.names().map_err(refused)?;
         if names.iter().any(|name| name == "[Content_Types].xml") {
             return Err(Fault::Array("this is an Excel workbook: save the sheet as CSV".to_owned()));
         }
         let mut take = |name: &str| {
-            let found = files.iter().position(|(file, _)| file.strip_suffix(".npy") == Some(name));
-            let array = found.map(|index| NpyArray::parse(files.swap_remove(index).1));
+            let array = archive.unpack(&format!("{name}.npy")).map_err(refused)?.map(NpyArray::parse);
             array.transpose().map_err(|problem| Fault::Array(format!("{name}: {problem}")))
         };
         let values = take("values")?.ok_or_else(|| {
-            let held = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
             Fault::Array(format!(
-                "the archive holds {held}, expected an array called values, and one called mask where values are not NaN"
+                "the archive holds {}, expected an array called values, and one called mask where values are not NaN",
+                some_of(&names)
             ))
         })?;
         Self::new(values, take("mask")?, take("geometry")?)
