@@ -96,6 +96,15 @@ fn run(program: Program) -> u8 {
 
 /// Prints help, the version, or what is wrong with the arguments; returns the exit code.
 fn show(answer: &clap::Error) -> u8 {
+    // Help has colours of its own; an argument that a terminal would obey is shown without any.
+    let harmless = |argument: OsString| {
+        let argument = argument.to_string_lossy();
+        terminal::visible(&argument) == argument && !argument.contains('\n')
+    };
+    if answer.use_stderr() && !std::env::args_os().all(harmless) {
+        terminal::tell(answer.render().to_string().trim_end());
+        return u8::try_from(answer.exit_code()).unwrap_or(FAILURE);
+    }
     let printed = answer.print();
     if !answer.use_stderr() {
         terminal::heed(printed);

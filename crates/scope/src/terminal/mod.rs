@@ -1,5 +1,6 @@
 //! How the program speaks: results to standard output, everything else to standard error.
 
+mod escape;
 mod help;
 mod interrupt;
 mod progress;
@@ -12,6 +13,7 @@ use std::{
     sync::OnceLock,
 };
 
+pub(crate) use escape::visible;
 pub(crate) use help::with_unbroken_examples;
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
@@ -24,10 +26,10 @@ static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line of results.
 pub(crate) fn say(line: &str) {
-    heed(writeln!(io::stdout(), "{line}"));
+    heed(writeln!(io::stdout(), "{}", visible(line)));
 }
 
-/// Prints a text as it is.
+/// Prints a text of our own as it is; nothing foreign may be in it.
 pub(crate) fn say_exactly(text: &[u8]) {
     heed(io::stdout().write_all(text));
 }
@@ -55,13 +57,19 @@ pub(crate) fn require_all_said() -> anyhow::Result<()> {
 
 /// Prints a value as JSON.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    say(&serde_json::to_string_pretty(value)?);
+    let text = serde_json::to_string_pretty(value)?;
+    heed(writeln!(io::stdout(), "{}", escape::visible_json(&text)));
     Ok(())
+}
+
+/// Prints a line that is no result.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 
 /// Tells of an error, what caused it, and what to do where a path was refused.
 pub(crate) fn complain(error: &anyhow::Error) {
-    let _ = writeln!(io::stderr(), "error: {}", sentence(error));
+    tell(&format!("error: {}", sentence(error)));
 }
 
 fn sentence(error: &anyhow::Error) -> String {
@@ -85,7 +93,7 @@ fn sentence(error: &anyhow::Error) -> String {
 
 /// Tells of something wrong with what was given.
 pub(crate) fn complain_of(fault: &str) {
-    let _ = writeln!(io::stderr(), "fault: {fault}");
+    tell(&format!("fault: {fault}"));
 }
 
 /// Tells someone who is watching of a choice that was made.
@@ -97,12 +105,12 @@ pub(crate) fn note(line: &str) {
 
 /// Tells of a choice that decides what comes out, whether anyone is watching or not.
 pub(crate) fn notice(line: &str) {
-    let _ = writeln!(io::stderr(), "note: {line}");
+    tell(&format!("note: {line}"));
 }
 
 /// Tells of something that may be wrong.
 pub(crate) fn warn(line: &str) {
-    let _ = writeln!(io::stderr(), "warning: {line}");
+    tell(&format!("warning: {line}"));
 }
 
 /// A number with the given significant digits, in the notation that reads best.

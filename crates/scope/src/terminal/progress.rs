@@ -1,14 +1,14 @@
 //! Progress with rate and remaining time: a bar on a terminal, a line now and then elsewhere.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     sync::Mutex,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::grouped;
+use super::{grouped, tell};
 
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ impl Progress {
                 let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 if last.elapsed() >= LINE_EVERY {
                     *last = Instant::now();
-                    let _ = writeln!(io::stderr(), "{}", self.line(done));
+                    tell(&self.line(done));
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::escape::visible_in_one_line;
+
 /// Columns as wide as their widest entry; the first is aligned left, the others right unless they hold
 /// words.
 pub(crate) struct Table {
@@ -14,7 +16,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| visible_in_one_line(&cell).into_owned()).collect());
     }
 }
 
@@ -50,5 +52,12 @@ mod tests {
         table.row(["long name".into(), "1,200".into(), "2nd one".into()]);
         let expected = "name           n  what\nx              5  first\nlong name  1,200  2nd one\n";
         assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn a_cell_cannot_leave_its_column() {
+        let mut table = Table::new(&["name", "n"]);
+        table.row(["a\u{1b}[2Jb\nc".into(), "5".into()]);
+        assert_eq!(table.to_string(), "name               n\na\\u{1b}[2Jb\\u{a}c  5\n");
     }
 }

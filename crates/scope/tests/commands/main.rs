@@ -6,6 +6,7 @@ mod card;
 mod data;
 mod demo;
 mod diagnose;
+mod escapes;
 mod evaluate;
 mod exact;
 mod exit_codes;

@@ -1,14 +1,14 @@
 //! The live line of a training run.
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 use scope_train::{Line, Observer, RunConfig};
 
-use crate::terminal::{Interrupt, grouped, warn};
+use crate::terminal::{Interrupt, grouped, tell, warn};
 
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ impl Observer for Live {
             self.last_line = Instant::now();
             let done = grouped(draws as usize);
             let text = self.describe(line, draws, total);
-            let _ = writeln!(io::stderr(), "{done} of {} draws, {text}", grouped(total as usize));
+            tell(&format!("{done} of {} draws, {text}", grouped(total as usize)));
         }
     }
 
