@@ -20,7 +20,7 @@ pub(crate) struct Budget {
 /// A file that would take more memory than it may.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "unpacked it takes more than {} bytes of memory, the most for a file of {length} bytes (ten times its length and 64 MB)",
+    "it takes more than {} bytes of memory, the most for a file of {length} bytes (ten times its length and 64 MB)",
     limit(*length)
 )]
 pub(crate) struct OverBudget {

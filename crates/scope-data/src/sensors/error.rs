@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::budget::OverBudget;
+
 /// Why a file of measurements cannot be used.
 #[derive(Debug, Error)]
 pub enum SensorFileError {
@@ -196,9 +198,18 @@ pub enum Fault {
     /// A sensor of a JSON file without a place, or with two.
     #[error(": expected either x and y, or i and j")]
     Place,
+    /// A text that takes more memory than one of its length may.
+    #[error(": {0}: split it into several files")]
+    TooMuch(String),
     /// An array file that cannot be used.
     #[error(": {0}")]
     Array(String),
+}
+
+impl From<OverBudget> for Fault {
+    fn from(over: OverBudget) -> Self {
+        Self::TooMuch(over.to_string())
+    }
 }
 
 impl Fault {

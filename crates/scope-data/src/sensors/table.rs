@@ -10,6 +10,7 @@ use super::{
     set::{Labels, SensorSet},
 };
 use crate::{
+    budget::Budget,
     observation::{Place, Sensor},
     pair::Channel,
 };
@@ -18,6 +19,10 @@ use crate::{
 const REMOVE_ROW: &str = "remove the row of a sensor that gave no value";
 /// The same where the row may hold a value of the other field.
 const LEAVE_EMPTY: &str = "leave the cell empty where nothing was measured";
+
+/// The memory of a sensor and of a problem while a table is read, room to grow included.
+const A_SENSOR: u64 = 112;
+const A_PROBLEM: u64 = 700;
 
 /// Reads a table: its problems in the order of their first rows, and notes.
 pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
@@ -53,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> 
             .map_or_else(|| Columns::of_bare_rows(&cells), Ok),
     };
     let columns = columns.map_err(|fault| fault.on_line(number))?;
-    let mut reader = Reader::new(columns, separator);
+    let mut reader = Reader::new(columns, separator, Budget::of_file(text.len() as u64));
     for (number, line) in lines.filter(|(_, line)| !holds_nothing(line)) {
         separator.split(line, &mut cells);
         reader.row(number, &cells).map_err(|fault| fault.on_line(number))?;
@@ -105,6 +110,7 @@ struct Reader {
     by_name: HashMap<String, usize>,
     /// The problem of the row before: rows of one problem mostly follow each other.
     last: usize,
+    budget: Budget,
 }
 
 /// The measurements of a problem as they are read.
@@ -117,8 +123,8 @@ struct Rows {
 }
 
 impl Reader {
-    fn new(columns: Columns, separator: Separator) -> Self {
-        Self { columns, separator, sets: Vec::new(), by_name: HashMap::new(), last: 0 }
+    fn new(columns: Columns, separator: Separator, budget: Budget) -> Self {
+        Self { columns, separator, sets: Vec::new(), by_name: HashMap::new(), last: 0, budget }
     }
 
     fn row(&mut self, line: usize, cells: &[&str]) -> Result<(), Fault> {
@@ -184,25 +190,27 @@ impl Reader {
             self.require_pixel(place)?;
         }
         let name = self.columns.problem.map_or("1", |column| cells[column]);
-        let rows = self.rows_of(name);
+        self.budget.spend(A_SENSOR)?;
+        let rows = self.rows_of(name)?;
         rows.places.push(place);
         rows.values.push((channel, value));
         rows.lines.push(u32::try_from(line).unwrap_or(u32::MAX));
         Ok(())
     }
 
-    fn rows_of(&mut self, name: &str) -> &mut Rows {
+    fn rows_of(&mut self, name: &str) -> Result<&mut Rows, Fault> {
         if self.sets.get(self.last).is_none_or(|rows| rows.name != name) {
             self.last = match self.by_name.get(name) {
                 Some(index) => *index,
                 None => {
+                    self.budget.spend(A_PROBLEM + 2 * name.len() as u64)?;
                     self.by_name.insert(name.to_owned(), self.sets.len());
                     self.sets.push(Rows { name: name.to_owned(), ..Rows::default() });
                     self.sets.len() - 1
                 }
             };
         }
-        &mut self.sets[self.last]
+        Ok(&mut self.sets[self.last])
     }
 
     fn require_pixel(&self, place: [f64; 2]) -> Result<(), Fault> {
