@@ -1,62 +1,22 @@
 //! Damaged files: whatever the bytes, an import ends with a set or an error; it never panics, and never
 //! asks for much more memory than the file is long.
 //!
-//! `PROPTEST_CASES=20000 cargo test --release -p scope-data --test hostile_files` looks further.
+//! `PROPTEST_CASES=20000 cargo test --release -p scope-fuzz --test hostile_files` looks further.
 
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use scope_data::{DataError, Dataset, ImportRequest, import};
+use scope_fuzz::{Counting, within_memory};
 use scope_pde::{Pde, Split};
-
-/// Counts the bytes in use and remembers the most.
-struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// Tests that measure memory take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-// SAFETY: every call goes to the system allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most that an import may hold: ten times the file and 64 MB.
-fn within_memory<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let before = IN_USE.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let result = work();
-    let grown = PEAK.load(Ordering::Relaxed).saturating_sub(before);
-    assert!(grown <= 10 * bytes + (64 << 20), "{grown} bytes of memory for a file of {bytes}");
-    result
-}
-
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scope-data/tests/fixtures").join(name)
 }
 
 /// Files that are damaged on their own, and the shard that is damaged in its folder.
@@ -139,7 +99,7 @@ fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
 }
 
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
 
 proptest! {
