@@ -41,7 +41,7 @@ const TOO_MUCH: &str = "ten times its length and 64 MB";
 pub fn all() -> Vec<Bomb> {
     let sensors = |name, bytes, answer| Bomb { name, reader: Reader::Sensors, bytes, answer };
     let import = |name, pde, bytes, answer| Bomb { name, reader: Reader::Import(pde), bytes, answer };
-    let zeros = zeros_npz();
+    let zeros = zeros_npz(true);
     vec![
         sensors("zeros.npz", zeros.clone(), "numpy.savez instead of savez_compressed"),
         sensors("unwanted.npz", unwanted_npz(&zeros), "expected an array called values"),
@@ -64,12 +64,12 @@ pub fn all() -> Vec<Bomb> {
     ]
 }
 
-/// An array of zeros, 120 MB, in an archive of 120 kB.
-fn zeros_npz() -> Vec<u8> {
+/// An array of zeros, 120 MB, in an archive of 570 kB; or in one of 120 MB, as it should be.
+pub fn zeros_npz(compressed: bool) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    let quick = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .compression_level(Some(1));
+    let method = if compressed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+    let level = compressed.then_some(1);
+    let quick = SimpleFileOptions::default().compression_method(method).compression_level(level);
     zip.start_file("values.npy", quick).unwrap();
     let zeros = vec![0; 1 << 20];
     zip.write_all(&Header::new(Dtype::U8, &[120 * 32, 2, 128, 128]).to_bytes()).unwrap();

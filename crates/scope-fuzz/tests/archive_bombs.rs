@@ -36,6 +36,14 @@ fn every_bomb_is_refused_within_memory() {
     }
 }
 
+/// Zeros may be measured in earnest: without compression, as the refusal says, they are read.
+#[test]
+fn the_remedy_works() {
+    let plain = bombs::zeros_npz(false);
+    let read = within_memory(plain.len(), || SensorFile::parse("zeros.npz".to_owned(), plain).unwrap());
+    assert_eq!((read.len(), read.resolution()), (120 * 32, Some(128)));
+}
+
 /// The archive of an evaluation is read by another function.
 #[test]
 fn arrays_that_are_not_wanted_are_not_unpacked() {
