@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What is too slow for every change: the dependencies' licences, sources and advisories, and fuzzing under libFuzzer.
+#
+#     scripts/nightly.sh [SECONDS-A-TARGET]
+#
+# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz) and a nightly Rust. The advisory database is
+# fetched from the network; where it cannot be had, that step says so and the rest goes on. docs/nightly-checks.md says more.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-600}
+
+echo "== licences, sources and bans of the dependencies"
+cargo deny --locked check bans licenses sources
+
+echo "== known vulnerabilities"
+cargo deny --locked check advisories || echo "NOT CHECKED OR FAILED: see above"
+
+echo "== damaged seeds, fifty times as many as in CI"
+SCOPE_FUZZ_INPUTS=100000 cargo test --release --locked -p scope-fuzz --test fuzz
+PROPTEST_CASES=20000 cargo test --release --locked -p scope-fuzz --test hostile_files
+
+echo "== libFuzzer, $seconds s a target"
+cargo run --locked -p scope-fuzz --example write -- seeds fuzz/corpus
+for target in $(cargo +nightly fuzz list); do
+    cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -rss_limit_mb=1024 -timeout=10 -max_len=65536
+done
