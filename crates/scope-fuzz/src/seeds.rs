@@ -93,7 +93,7 @@ pub(crate) fn mat73() -> Vec<Vec<u8>> {
         }
         builder.finish().unwrap()
     };
-    vec![with(false), with(true), fixture("darcy_v73.mat"), fixture("darcy_latest.mat")]
+    vec![with(false), with(true), fixture("darcy_v73.mat")]
 }
 
 pub(crate) fn arrow() -> Vec<Vec<u8>> {
@@ -114,7 +114,7 @@ pub(crate) fn flatbuffer() -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn state_json() -> Vec<Vec<u8>> {
-    vec![fixture("float32_hf/state.json"), fixture("poisson_hf/state.json")]
+    vec![fixture("float32_hf/state.json")]
 }
 
 fn texts<const N: usize>(texts: [&str; N]) -> Vec<Vec<u8>> {

@@ -23,8 +23,8 @@ use crate::{
 pub struct Target {
     /// Its name, here and under libFuzzer.
     pub name: &'static str,
-    /// Reads any bytes, and must return.
-    pub read: fn(&[u8]),
+    /// Reads any bytes, and must return: whether they were accepted.
+    pub read: fn(&[u8]) -> bool,
     /// Files that it reads without a complaint.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
@@ -52,13 +52,14 @@ pub fn target(name: &str) -> Target {
 }
 
 /// A file of measurements of any kind.
-fn sensors(bytes: &[u8]) {
-    let Ok(file) = SensorFile::parse("fuzzed".to_owned(), bytes.to_vec()) else { return };
+fn sensors(bytes: &[u8]) -> bool {
+    let Ok(file) = SensorFile::parse("fuzzed".to_owned(), bytes.to_vec()) else { return false };
     for problem in 0..file.len().min(3) {
         if let Ok(set) = file.set(problem) {
             let _ = set.sensors.first().map(|_| set.label(0));
         }
     }
+    true
 }
 
 /// Records of a file that is imported.
@@ -71,26 +72,26 @@ fn records(from: &Path, pde: Pde) -> Result<(), DataError> {
     })
 }
 
-fn npy(bytes: &[u8]) {
+fn npy(bytes: &[u8]) -> bool {
     if let Ok((header, _)) = Header::parse(bytes) {
         let _ = header.elements();
         let _ = NpyArray::parse(bytes).map(|array| array.as_f32().map(<[f32]>::len));
     }
-    sensors(bytes);
-    let _ = records(file(bytes).path(), Pde::Helmholtz);
+    let accepted = sensors(bytes);
+    records(file(bytes).path(), Pde::Helmholtz).is_ok() || accepted
 }
 
-fn npz(bytes: &[u8]) {
-    sensors(bytes);
-    let _ = read_npz(file(bytes).path(), |_| true);
+fn npz(bytes: &[u8]) -> bool {
+    let accepted = sensors(bytes);
+    read_npz(file(bytes).path(), |_| true).is_ok() && accepted
 }
 
-fn mat5(bytes: &[u8]) {
-    let _ = records(file(bytes).path(), Pde::Poisson);
+fn mat5(bytes: &[u8]) -> bool {
+    records(file(bytes).path(), Pde::Poisson).is_ok()
 }
 
-fn mat73(bytes: &[u8]) {
-    let _ = records(file(bytes).path(), Pde::Darcy);
+fn mat73(bytes: &[u8]) -> bool {
+    records(file(bytes).path(), Pde::Darcy).is_ok()
 }
 
 /// The name of a shard in a folder of Hugging Face's.
@@ -103,53 +104,55 @@ fn folder_of_shard(state: &[u8], shard: &[u8]) -> TempDir {
     folder
 }
 
-fn arrow(bytes: &[u8]) {
+fn arrow(bytes: &[u8]) -> bool {
     let state = format!("{{\"_data_files\": [{{\"filename\": \"{SHARD}\"}}]}}");
-    let _ = records(folder_of_shard(state.as_bytes(), bytes).path(), Pde::Poisson);
+    records(folder_of_shard(state.as_bytes(), bytes).path(), Pde::Poisson).is_ok()
 }
 
-fn state_json(bytes: &[u8]) {
+fn state_json(bytes: &[u8]) -> bool {
     let shard = seeds::arrow().swap_remove(0);
-    let _ = records(folder_of_shard(bytes, &shard).path(), Pde::Poisson);
+    records(folder_of_shard(bytes, &shard).path(), Pde::Poisson).is_ok()
 }
 
 /// Metadata of a message in a stream whose framing is right.
-fn flatbuffer(bytes: &[u8]) {
+fn flatbuffer(bytes: &[u8]) -> bool {
     let shard = seeds::arrow().swap_remove(0);
     let (schema, rest) = seeds::first_message(&shard);
     let length = (bytes.len() as u32).to_le_bytes();
     let message = [&[0xff; 4][..], &length, bytes].concat();
-    // As the schema, and as the first batch.
-    arrow(&[&message[..], rest].concat());
-    arrow(&[schema, &message, rest].concat());
+    let after = &rest[seeds::first_message(rest).0.len()..];
+    // In the place of the schema, and in that of the metadata of the first batch.
+    let accepted = arrow(&[&message[..], rest].concat());
+    arrow(&[schema, &message, after].concat()) || accepted
 }
 
-fn weights(bytes: &[u8]) {
-    let Ok(file) = WeightFile::parse(Path::new("fuzzed"), bytes.to_vec()) else { return };
+fn weights(bytes: &[u8]) -> bool {
+    let Ok(file) = WeightFile::parse(Path::new("fuzzed"), bytes.to_vec()) else { return false };
     let _ = (file.kind(), file.hash());
     let mut model = seeds::small_model();
-    let _ = file.fill(&mut model.params);
+    file.fill(&mut model.params).is_ok()
 }
 
-fn meta_json(bytes: &[u8]) {
+fn meta_json(bytes: &[u8]) -> bool {
     let folder = seeds::data_set();
     scratch::write(&folder.path().join("meta.json"), bytes);
-    let Ok(set) = Dataset::open(folder.path()) else { return };
+    let Ok(set) = Dataset::open(folder.path()) else { return false };
     let meta = set.meta();
     let _ = (meta.origin.describe(meta.pde), meta.constants(), meta.shard.map(|shard| shard.records()));
     for record in 0..set.len().min(2) {
         let _ = (set.pair(record).map(|pair| pair.a().len()), set.disk(record));
     }
-    let _ = set.verify();
+    set.verify().is_ok()
 }
 
-fn recipe(bytes: &[u8]) {
+fn recipe(bytes: &[u8]) -> bool {
     let file = file(bytes);
-    let Ok(recipe) = Recipe::resolve(&file.path().display().to_string(), &[]) else { return };
-    let _ = (recipe.stages(), recipe.for_head(), recipe.with_settings(&["batch=8".to_owned()]));
+    let Ok(recipe) = Recipe::resolve(&file.path().display().to_string(), &[]) else { return false };
+    let _ = (recipe.stages(), recipe.for_head());
+    recipe.with_settings(&["batch=8".to_owned()]).is_ok()
 }
 
-fn card(bytes: &[u8]) {
+fn card(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let _ = Card::parse(Path::new("fuzzed"), &text);
+    Card::parse(Path::new("fuzzed"), &text).is_ok()
 }

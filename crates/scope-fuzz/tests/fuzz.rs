@@ -21,8 +21,8 @@ fn fuzz(name: &str) {
     let target = target(name);
     let seeds = (target.seeds)();
     let salt = name.bytes().fold(0, |salt: u64, byte| salt.wrapping_mul(31) + u64::from(byte));
-    for seed in &seeds {
-        within_memory(seed.len(), || (target.read)(seed));
+    for (number, seed) in seeds.iter().enumerate() {
+        assert!(within_memory(seed.len(), || (target.read)(seed)), "{name}: seed {number} is a true file");
     }
     for number in 0..inputs() {
         let bytes = damaged(&seeds, salt, number);
