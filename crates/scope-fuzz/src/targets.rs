@@ -8,7 +8,8 @@ use scope_data::{
     npz::read_npz,
     sensors::SensorFile,
 };
-use scope_model::{Card, WeightFile};
+use scope_engine::Device;
+use scope_model::{Card, Model, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::Recipe;
 use tempfile::TempDir;
@@ -129,8 +130,7 @@ fn flatbuffer(bytes: &[u8]) -> bool {
 fn weights(bytes: &[u8]) -> bool {
     let Ok(file) = WeightFile::parse(Path::new("fuzzed"), bytes.to_vec()) else { return false };
     let _ = (file.kind(), file.hash());
-    let mut model = seeds::small_model();
-    file.fill(&mut model.params).is_ok()
+    Model::from_file(file, &Device::cpu(1)).is_ok()
 }
 
 fn meta_json(bytes: &[u8]) -> bool {
