@@ -180,12 +180,3 @@ fn a_shard_that_is_named_twice_is_refused() {
     let long = import(&long).unwrap_err().to_string();
     assert!(long.contains("more than 1048576 bytes"), "{long}");
 }
-
-/// A pipe has no end that could be waited for.
-#[cfg(unix)]
-#[test]
-fn a_device_is_no_source_of_data() {
-    let from = vec![PathBuf::from("/dev/null")];
-    let error = run(&ImportRequest { from, ..request(Pde::Poisson, "") }).unwrap_err().to_string();
-    assert!(error.contains("a pipe or a device"), "{error}");
-}

@@ -149,10 +149,6 @@ fn open(path: &Path, pde: Pde) -> Result<Part, DataError> {
             }
         };
     }
-    let kind = std::fs::metadata(path).map_err(DataError::io("read", path))?;
-    if !kind.is_file() {
-        return unknown("it is a pipe or a device, expected a file or a folder");
-    }
     let mut start = Vec::new();
     let (file, _) = open_regular(path)?;
     file.take(10).read_to_end(&mut start).map_err(DataError::io("read", path))?;
