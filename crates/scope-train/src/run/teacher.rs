@@ -17,11 +17,12 @@ pub enum Teacher {
     Missing(String),
 }
 
-/// Reads the teacher of a run folder's model from its newest checkpoint. A checkpoint whose parameters are not the
+/// Reads the teacher of a run folder's model from its newest checkpoint; a weight file has none. A checkpoint whose parameters are not the
 /// model's has a teacher, but not of this model.
 pub fn saved_teacher(run: &Path, model: &Model) -> Result<Teacher, TrainError> {
     let missing = |why: &str| Ok(Teacher::Missing(why.to_owned()));
-    let Some(checkpoint) = checkpoint::newest(&run.join("state"))? else {
+    let newest = if run.is_dir() { checkpoint::newest(&run.join("state"))? } else { None };
+    let Some(checkpoint) = newest else {
         return missing("a weight file alone has none: it is kept in the checkpoints of a run folder");
     };
     let [params, teacher] = checkpoint.pair(["params", "teacher"])?;
