@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use scope_data::{ImportRequest, import, npz, sensors::SensorFile};
 use scope_fuzz::{
     Counting,
@@ -12,6 +14,12 @@ use scope_pde::Split;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Memory is counted for the whole program: while one test makes its large files, none may measure.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What the reader answers.
 fn answer(bomb: &Bomb) -> String {
@@ -30,6 +38,7 @@ fn answer(bomb: &Bomb) -> String {
 
 #[test]
 fn every_bomb_is_refused_within_memory() {
+    let _turn = alone();
     for bomb in bombs::all() {
         let answer = answer(&bomb);
         assert!(answer.contains(bomb.answer), "{}: {answer}", bomb.name);
@@ -39,6 +48,7 @@ fn every_bomb_is_refused_within_memory() {
 /// Zeros may be measured in earnest: without compression, as the refusal says, they are read.
 #[test]
 fn the_remedy_works() {
+    let _turn = alone();
     let plain = bombs::zeros_npz(false);
     let read = within_memory(plain.len(), || SensorFile::parse("zeros.npz".to_owned(), plain).unwrap());
     assert_eq!((read.len(), read.resolution()), (120 * 32, Some(128)));
@@ -47,6 +57,7 @@ fn the_remedy_works() {
 /// The archive of an evaluation is read by another function.
 #[test]
 fn arrays_that_are_not_wanted_are_not_unpacked() {
+    let _turn = alone();
     let bomb = bombs::all().into_iter().find(|bomb| bomb.name == "unwanted.npz").unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &bomb.bytes).unwrap();
