@@ -65,7 +65,10 @@ fn misuse_ends_with_2() {
             ("report data --tables nonsense", "possible values"),
             ("model info --model fno --head 10m", "leave it out"),
             ("model pack --run poisson --kind f32 --data data --out x", "int8 and int16"),
-            ("bench train --model fno --objective full --device cpu", "leave --objective out"),
+            (
+                "bench train --model fno --objective full --device cpu",
+                "leave --objective, --optimizer and --fits out",
+            ),
             ("doctor --only attention", "--selftest"),
         ],
     );

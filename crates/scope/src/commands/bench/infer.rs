@@ -13,7 +13,8 @@ use crate::terminal::{Table, print_json, say};
 const EXAMPLES: &str = "\
 Examples:
   scope bench infer --model base --batch 1,8 --precision f32,bf16 --device cpu --threads 2
-  scope bench infer --model base --batch 1,32,256 --precision bf16 --device cuda";
+  scope bench infer --model base --batch 1,32,256 --precision bf16 --device cuda
+  scope bench infer --model small --batch 1 --precision f32 --fits 3,6";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,7 +48,7 @@ struct Row {
 impl BenchInfer {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
-        let model = Model::initial(self.model.config(128), 1, &device)?;
+        let model = Model::initial(self.measuring.network(self.model)?, 1, &device)?;
         let ceiling = ceiling(&device)?;
         let mut rows = Vec::new();
         for precision in &self.precision {

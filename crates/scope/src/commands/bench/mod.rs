@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use scope_engine::Device;
+use scope_model::{FitConfig, ModelConfig, Preset};
 use serde::Serialize;
 
-use super::{Outcome, device::DeviceArguments};
+use super::{Misuse, Outcome, device::DeviceArguments};
 
 /// The largest batch: far more than fills any device.
 const MOST_AT_ONCE: u16 = 4096;
@@ -43,9 +44,25 @@ struct Measuring {
     /// How long to measure each row
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     seconds: f64,
+    /// Give a SCOPE network local fits of the sensors at these scales, in pixels
+    #[arg(long, value_name = "SCALE,...", value_delimiter = ',')]
+    fits: Vec<f64>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The ridge of the fits that are measured: that of the recipe `muon-fits`.
+const RIDGE: [f64; 2] = [1e-4, 1e-6];
+
+impl Measuring {
+    /// The network of a size on 128 x 128, with the fits that were asked for.
+    fn network(&self, preset: Preset) -> anyhow::Result<ModelConfig> {
+        let fits = || FitConfig { scales: self.fits.clone(), ridge: RIDGE, periodic: [false; 2] };
+        let config = ModelConfig { fits: (!self.fits.is_empty()).then(fits), ..preset.config(128) };
+        config.validate().map_err(Misuse::of)?;
+        Ok(config)
+    }
 }
 
 /// How much arithmetic was done a second, beside the most that the device was seen to do.

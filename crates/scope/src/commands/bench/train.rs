@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use scope_engine::Device;
+use scope_engine::{Device, Muon};
 use scope_model::{Arithmetic, FieldModel, Head, Model, Operator, Preset, View, decoder_arithmetic};
 use scope_train::{
     Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, Replayed, TrainError, Trainer,
@@ -18,7 +18,8 @@ use crate::terminal::{Table, print_json, say};
 const EXAMPLES: &str = "\
 Examples:
   scope bench train --model base --objective fo --batch 8 --device cpu --threads 2
-  scope bench train --model base --objective full --batch 32 --device cuda";
+  scope bench train --model base --objective full --batch 32 --device cuda
+  scope bench train --model small --batch 32 --optimizer muon --fits 3,6 --device cuda";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -29,6 +30,9 @@ pub(crate) struct BenchTrain {
     /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement decoder
     #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
     objective: String,
+    /// What follows the gradients
+    #[arg(long, default_value = "adamw", value_parser = ["adamw", "muon"])]
+    optimizer: String,
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = up_to(MOST_AT_ONCE))]
     batch: usize,
@@ -84,7 +88,7 @@ impl BenchTrain {
             NetworkChoice::Operator(operator) => self.measure_operator(operator, &device, &examples)?,
         };
         let operations = match self.model {
-            NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)),
+            NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)?),
             NetworkChoice::Operator(_) => None,
         };
         let ceiling = ceiling(&device)?;
@@ -107,21 +111,21 @@ impl BenchTrain {
     }
 
     /// Operations of a step on one example: what goes forward once, and twice as many for each way back.
-    fn operations(&self, preset: Preset) -> f64 {
-        let config = preset.config(128);
+    fn operations(&self, preset: Preset) -> anyhow::Result<f64> {
+        let config = self.measuring.network(preset)?;
         let Arithmetic { encoder, predictor, decoder } = Arithmetic::of(&config);
         let (predicted, grounded) = (encoder + predictor, encoder + decoder);
         let field = 3.0 * (predicted + decoder);
         // The latent loss has the teacher's pass too; grounding comes with the complete view's.
         let full = field + 2.0 * predicted + encoder + 3.0 * grounded;
-        match self.objective.as_str() {
+        Ok(match self.objective.as_str() {
             "sp-10m" => predicted + 3.0 * decoder_arithmetic(&config, &Head::M10.config()),
             "full-idle" => full,
             "full" => full + 2.0 * encoder,
             // Without grounding.
             "fjv" => full - 3.0 * grounded + 3.0 * encoder,
             _ => field,
-        }
+        })
     }
 
     /// A step of an operator, which has the field loss only.
@@ -131,8 +135,14 @@ impl BenchTrain {
         device: &Device,
         examples: &Examples,
     ) -> anyhow::Result<(Duration, Option<f64>)> {
-        let without = || format!("{} has the field loss only: leave --objective out", operator.name());
-        anyhow::ensure!(self.objective == "fo", Misuse::of(without()));
+        let without = || {
+            let name = operator.name();
+            format!(
+                "{name} has the field loss, AdamW and no fits only: leave --objective, --optimizer and --fits out"
+            )
+        };
+        let plain = self.objective == "fo" && self.optimizer == "adamw" && self.measuring.fits.is_empty();
+        anyhow::ensure!(plain, Misuse::of(without()));
         let mut trainer = FieldTrainer::new(FieldModel::initial(operator.architecture(128), 1, device)?)?;
         match device {
             Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6).map(drop)),
@@ -150,9 +160,11 @@ impl BenchTrain {
         device: &Device,
         examples: &Examples,
     ) -> anyhow::Result<(Duration, Option<f64>)> {
-        let model = Model::initial(preset.config(128), 1, device)?;
+        let model = Model::initial(self.measuring.network(preset)?, 1, device)?;
         let objective = match self.objective.as_str() {
             "sp-10m" => {
+                let alone = "a replacement decoder is trained with AdamW: leave --optimizer out";
+                anyhow::ensure!(self.optimizer == "adamw", Misuse::of(alone));
                 let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
                 let Device::Cuda(cuda) = device else {
                     return self.measure(device, || adaptation.step(examples, 1e-6).map(drop));
@@ -166,6 +178,7 @@ impl BenchTrain {
             _ => Objective::FO,
         };
         let mut trainer = Trainer::new(model, objective)?;
+        trainer.optimizer.muon = (self.optimizer == "muon").then(Muon::default);
         match device {
             Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6, 0.996).map(drop)),
             Device::Cuda(cuda) => {
