@@ -92,7 +92,7 @@ fn everything(device: &Device) -> Vec<u32> {
     let mut teacher = set.params.prefix("patch").unwrap();
     let (settings, paths) = (AdamW::default(), &[""][..]);
     let pace = Pace::new(device, &settings, 1, 1e-3, 0.9).unwrap();
-    let update = Update { pace: &pace, longest: 0.1, paths };
+    let update = Update { pace: &pace, max_norm: 0.1, paths };
     let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
     teacher.follow(&set.params, &pace, &norm).unwrap();
     for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
@@ -215,7 +215,7 @@ fn a_step_with_an_infinite_gradient_changes_nothing() {
     let before = [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())];
     let settings = AdamW::default();
     let pace = Pace::new(&device, &settings, 1, 1e-3, 0.9).unwrap();
-    let update = Update { pace: &pace, longest: 1.0, paths: &[""] };
+    let update = Update { pace: &pace, max_norm: 1.0, paths: &[""] };
     let norm = settings.step(&mut set.params, &gradients, &mut moments, update).unwrap();
     teacher.follow(&set.params, &pace, &norm).unwrap();
     assert!(!norm.to_vec::<f32>().unwrap()[0].is_finite());

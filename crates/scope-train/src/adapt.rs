@@ -15,7 +15,7 @@ use crate::{
     examples::Examples,
     objective::{Component, Objective},
     run::{Counters, Deployable, Feed, Learner},
-    step::{LONGEST, StepReport},
+    step::{MAX_NORM, StepReport},
 };
 
 /// A replacement decoder in training. Its layout is its own: the backbone is not even in reach.
@@ -178,7 +178,7 @@ impl HeadTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let loss = loss.value().clone();
         drop(tape);
-        let update = Update { pace, longest: LONGEST, paths: &[""] };
+        let update = Update { pace, max_norm: MAX_NORM, paths: &[""] };
         let norm = self.optimizer.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }

@@ -11,7 +11,7 @@ use crate::{
     examples::Examples,
     objective::{Component, Objective},
     run::{Counters, Deployable, Feed, Learner},
-    step::{LONGEST, StepReport},
+    step::{MAX_NORM, StepReport},
 };
 
 /// A network of any architecture in training: it minimises L_F, and nothing else.
@@ -55,7 +55,7 @@ impl FieldTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let (loss, observed) = (loss.value().clone(), tape.observed());
         drop(tape);
-        let update = Update { pace, longest: LONGEST, paths: &[""] };
+        let update = Update { pace, max_norm: MAX_NORM, paths: &[""] };
         let norm = self.optimizer.step(params, &self.gradients, &mut self.moments, update)?;
         params.absorb(&observed, &norm)?;
         Ok(StepReport::plain(Component::Field, loss, norm))

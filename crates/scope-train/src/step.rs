@@ -12,8 +12,8 @@ use crate::{
     run::{Counters, Deployable, Feed, Learner},
 };
 
-/// Combined gradients are shortened to this norm.
-pub(crate) const LONGEST: f64 = 1.0;
+/// Combined gradients are clipped to this norm.
+pub(crate) const MAX_NORM: f64 = 1.0;
 /// The parameter sets on which the cap holds: all, and the encoder's.
 const CAP_SETS: [&str; 2] = ["", "encoder"];
 
@@ -137,7 +137,7 @@ impl Trainer {
 
     /// Applies the combined gradient; gives back its norm.
     fn update(&mut self, pace: &Pace) -> Result<Tensor, TrainError> {
-        let update = Update { pace, longest: LONGEST, paths: self.objective.paths() };
+        let update = Update { pace, max_norm: MAX_NORM, paths: self.objective.paths() };
         let norm = self.optimizer.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
             teacher.follow(&self.params, pace, &norm)?;

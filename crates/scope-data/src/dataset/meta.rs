@@ -22,7 +22,7 @@ pub const FORMAT_VERSION: u32 = 1;
 const FORMAT: &str = "scope-dataset";
 const KIND: &str = "meta.json of a dataset";
 /// The most bytes of the file: every record of a large set may be listed as zero.
-const LONGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// Letters of a BLAKE3 as `b3sum` prints it.
 const HASH_LETTERS: usize = 64;
 
@@ -159,7 +159,7 @@ impl Meta {
 
     /// Reads and checks the file.
     pub(crate) fn read(path: &Path) -> Result<Self, DataError> {
-        let bytes = read_bounded(path, LONGEST)?;
+        let bytes = read_bounded(path, MAX_BYTES)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| "it is not text in UTF-8".to_owned());
         text.and_then(Self::parse).map_err(|problem| DataError::malformed(path, KIND, problem))
     }

@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 /// Verdicts that are remembered; the oldest is forgotten first.
 const MOST: usize = 256;
 /// No file of so many verdicts is longer.
-const LONGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// Every byte of a file was hashed to this, and every value was finite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Verdicts {
 
     /// All verdicts, oldest first; none from a file that makes no sense.
     fn read(&self) -> VecDeque<Verdict> {
-        let bytes = self.file.as_ref().and_then(|file| read_bounded(file, LONGEST).ok());
+        let bytes = self.file.as_ref().and_then(|file| read_bounded(file, MAX_BYTES).ok());
         let remembered = bytes.and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
         let ours = remembered.filter(|remembered| remembered.format == FORMAT);
         ours.map(|remembered| remembered.verified).unwrap_or_default()

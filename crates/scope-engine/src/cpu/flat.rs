@@ -141,7 +141,7 @@ pub(crate) fn step(
     if !length.is_finite() {
         return Ok(measured);
     }
-    let factor = (update.longest / (length + 1e-6)).min(1.0);
+    let factor = (update.max_norm / (length + 1e-6)).min(1.0);
     match params.dtype() {
         Dtype::F64 => step_in::<f64>(cpu, optimizer, params, gradients, moments, update, factor)?,
         _ => step_in::<f32>(cpu, optimizer, params, gradients, moments, update, factor)?,

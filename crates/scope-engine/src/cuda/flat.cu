@@ -78,9 +78,9 @@ extern "C" __global__ void void_unless_zero(float* gradient, const float* loss) 
 extern "C" __global__ void __launch_bounds__(256) adamw(float* p, uint2* copy, float* first, float* second,
                                                         const float* gradient, const unsigned char* marks,
                                                         const float* pace, const float* norm, long long n, float beta1,
-                                                        float beta2, float epsilon, float decay, float longest) {
+                                                        float beta2, float epsilon, float decay, float max_norm) {
     float rate = pace[0], speed = rate / pace[1], root = rsqrtf(pace[2]);
-    float factor = fminf(1.f, longest / (*norm + 1e-6f));
+    float factor = fminf(1.f, max_norm / (*norm + 1e-6f));
     if (!finite(*norm)) return;
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i * 4 < n; i += gridDim.x * 256ll) {
         int mark = marks[i / 16];

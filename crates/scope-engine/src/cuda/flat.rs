@@ -128,7 +128,7 @@ pub(crate) fn step(
         (settings.betas[1] as f32).into(),
         (settings.epsilon as f32).into(),
         (settings.decay as f32).into(),
-        (update.longest as f32).into(),
+        (update.max_norm as f32).into(),
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {

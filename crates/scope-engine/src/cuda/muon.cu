@@ -11,7 +11,7 @@ struct Matrix {
 #define CHUNK 4096
 #define TILE 64
 
-__device__ __forceinline__ float shortening(float norm, float longest) { return fminf(1.f, longest / (norm + 1e-6f)); }
+__device__ __forceinline__ float shortening(float norm, float max_norm) { return fminf(1.f, max_norm / (norm + 1e-6f)); }
 
 // d = (1 - beta) g + beta b, with b after its step.
 __device__ __forceinline__ float nesterov(float g, float b, float beta) { return (1.f - beta) * g + beta * b; }
@@ -20,10 +20,10 @@ __device__ __forceinline__ float nesterov(float g, float b, float beta) { return
 // finite.
 extern "C" __global__ void __launch_bounds__(256) muon_momentum(float* first, const float* gradient,
                                                                 const Matrix* matrices, double* partial,
-                                                                const float* norm, float beta, float longest) {
+                                                                const float* norm, float beta, float max_norm) {
     if (!finite(*norm)) return;
     Matrix matrix = matrices[blockIdx.y];
-    float factor = shortening(*norm, longest);
+    float factor = shortening(*norm, max_norm);
     long long count = (long long)matrix.rows * matrix.columns, from = (long long)blockIdx.x * CHUNK;
     float sum = 0.f;
 #pragma unroll 4
@@ -56,13 +56,13 @@ struct Place {
 extern "C" __global__ void __launch_bounds__(256) muon_direction(u16* x, const float* first, const float* gradient,
                                                                  const Matrix* matrices, const double* partial,
                                                                  const float* norm, int chunks, int m, int n, float beta,
-                                                                 float longest, float epsilon) {
+                                                                 float max_norm, float epsilon) {
     __shared__ float tile[TILE][TILE + 1];
     __shared__ float inverse;
     if (!finite(*norm)) return;
     Matrix matrix = matrices[blockIdx.y];
     Place place(matrix, n);
-    float factor = shortening(*norm, longest);
+    float factor = shortening(*norm, max_norm);
     double sum = 0.;
     for (int k = threadIdx.x; k < chunks; k += 256) sum += partial[(long long)blockIdx.y * chunks + k];
     sum = block_sum(sum);

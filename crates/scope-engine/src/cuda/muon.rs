@@ -112,10 +112,10 @@ fn direction(
 ) -> Result<Tensor, EngineError> {
     let chunks = (group.m * group.n).div_ceil(CHUNK);
     let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
-    let (beta, longest) = (Arg::from(settings.momentum as f32), Arg::from(update.longest as f32));
+    let (beta, max_norm) = (Arg::from(settings.momentum as f32), Arg::from(update.max_norm as f32));
     let (first, gradient, table) = ((&moments.first).into(), gradients.flat().into(), (&group.table).into());
     let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
-    let arguments = [first, gradient, table, (&partial).into(), norm.into(), beta, longest];
+    let arguments = [first, gradient, table, (&partial).into(), norm.into(), beta, max_norm];
     cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
     let x = group.room(cuda, group.n)?;
     let arguments = [
@@ -129,7 +129,7 @@ fn direction(
         group.m.into(),
         group.n.into(),
         beta,
-        longest,
+        max_norm,
         (EPSILON as f32).into(),
     ];
     cuda.launch(MUON, "muon_direction", group.tiles(), &arguments)?;

@@ -100,7 +100,7 @@ pub struct Update<'a> {
     /// The step's learning rate and corrections.
     pub pace: &'a Pace,
     /// The largest norm of all gradients: longer ones are shortened to it.
-    pub longest: f64,
+    pub max_norm: f64,
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
     pub paths: &'a [&'a str],
 }

@@ -27,7 +27,7 @@ impl From<AdamW> for Optimizer {
 }
 
 impl Optimizer {
-    /// One step, with t its number and c = min(1, longest / (|g| + 1e-6)): g *= c, then hidden matrices go as [`Muon`]
+    /// One step, with t its number and c = min(1, max_norm / (|g| + 1e-6)): g *= c, then hidden matrices go as [`Muon`]
     /// says, if there is one, and everything else by
     ///
     /// p *= 1 - rate decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;

@@ -84,7 +84,7 @@ fn two_steps(device: &Device, optimizer: &Optimizer) -> Result<Parts, EngineErro
         let capped = main.add_capped(&[&auxiliary[0], &auxiliary[1]], &["", "encoder"])?;
         let pace = Pace::new(device, &optimizer.adamw, u64::from(number), 1e-2, 0.9)?;
         let paths = if number == 1 { &["encoder", "decoder"][..] } else { &[""][..] };
-        let update = Update { pace: &pace, longest: 1.0, paths };
+        let update = Update { pace: &pace, max_norm: 1.0, paths };
         let read = |tensor: &Tensor| tensor.to_vec::<f32>();
         let before = read(params.flat())?;
         let norm = optimizer.step(&mut params, &main, &mut moments, update)?;

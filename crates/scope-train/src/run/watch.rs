@@ -1,6 +1,6 @@
 //! Signs that a run goes wrong while every number is still finite.
 
-use crate::step::{LONGEST, Measured};
+use crate::step::{MAX_NORM, Measured};
 
 /// Latents are all but the same when their spread is below this share of the objective's floor.
 const NARROW: f64 = 0.1;
@@ -27,7 +27,7 @@ impl Watch {
                  the representation may have collapsed"
             ));
         }
-        if lasts(&mut self.long, measured.norm > RUNAWAY * LONGEST) {
+        if lasts(&mut self.long, measured.norm > RUNAWAY * MAX_NORM) {
             alarms.push(format!(
                 "gradients have been more than {RUNAWAY} times longer than steps take them (now {:.1e}) for {PATIENCE} steps: training \
                  runs away, and a lower peak_rate may keep it",
