@@ -51,6 +51,7 @@ pub(crate) fn fits(
             usize::from(fit.periodic[0]),
             usize::from(fit.periodic[1]),
             block.columns,
+            usize::from(block.wraps),
             block.stride,
             place * sizes.fields * COEFFICIENTS,
             channels,
@@ -69,6 +70,8 @@ pub(crate) fn fits(
 struct Block {
     /// Columns of pixels.
     columns: usize,
+    /// Whether it has all columns of a periodic axis: those beyond its ends are then at its other end, not stored again.
+    wraps: bool,
     /// Numbers from one row of sums to the next.
     stride: usize,
     /// Bytes of shared memory.
@@ -79,14 +82,16 @@ impl Block {
     /// As many columns as fit: all of them, if the grid is not wide.
     fn new(cuda: &Cuda, sizes: FitSizes, reach: [usize; 2], periodic: bool) -> Result<Self, EngineError> {
         let width = sizes.width.next_multiple_of(8);
-        let tables = reach.map(|reach| POWERS * (2 * (reach + PAD) + 1)).iter().sum::<usize>();
+        let table = |reach: usize| POWERS * (2 * (reach + PAD) + 1);
+        // Axes that reach equally far have one table.
+        let tables = if reach[0] == reach[1] { table(reach[0]) } else { table(reach[0]) + table(reach[1]) };
         let of = |columns: usize| {
-            let halo = reach[1].next_multiple_of(4);
-            let kept = columns + 2 * halo;
-            let kept = if periodic { kept } else { kept.min(width) };
+            let wraps = periodic && columns == sizes.width;
+            let kept = columns + 2 * reach[1].next_multiple_of(4);
+            let kept = if periodic && !wraps { kept } else { kept.min(width) };
             // Four lanes of eight rows read without conflicts where rows are 4 beyond a multiple of 16 apart.
             let stride = kept.next_multiple_of(16) + 4;
-            Self { columns, stride, shared: size_of::<f64>() * (SUMS * ROWS * stride + tables) }
+            Self { columns, wraps, stride, shared: size_of::<f64>() * (SUMS * ROWS * stride + tables) }
         };
         let widths = [128, 64, 32, 16, 8].into_iter().map(|columns: usize| of(columns.min(width)));
         widths.into_iter().find(|block| block.shared <= cuda.shared_memory()).ok_or_else(|| {
