@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# All five models from nothing, one after the other: what models/ holds, and the evaluations behind docs/RESULTS.md. Needs a card.
+# The queue of shipped models: trains those that are named, one after the other, from nothing or on from what an earlier call has kept. Needs a GPU.
 #
 #   scripts/campaign.sh [MINUTES] [PDE...]
-#   MODEL=base RECIPE=full SETTINGS="" scripts/campaign.sh 20
 #   scripts/campaign.sh 20 darcy ns
+#   MODEL=base RECIPE=full SETTINGS="" scripts/campaign.sh 20
 #
-# MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, seven for the cylinder's data. Whatever
-# scripts/train-on-card.sh takes from the environment can be set here too.
+# MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, seven for the cylinder's data. Where
+# $KEPT/PDE-int16.safetensors is (default of KEPT: results/kept), training goes on from there: a constant rate from stretch to stretch, and at the
+# end of each it comes down for a model to ship. Whatever scripts/train-on-card.sh takes from the environment can be set here too.
 #
-# Models with their cards, kept weights and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is missing, and
-# the failure of one model does not stop the others. For machines that give back few files, $OUT, if it is set, gets the kept weights
-# PDE-int16.safetensors of every model that is done, and all models, cards and logs as an archive in pieces of at most 15 MB (`cat campaign.tar.gz.* |
-# tar -xz`): nine files or so, none above 15 MB for models of size small.
+# Models with their cards, weights to keep and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is missing, and
+# the failure of one model does not stop the others. scripts/replace-model.py then puts a model into models/ if no condition of its card is worse. For machines that
+# give back few files, $OUT, if it is set, gets PDE-int16.safetensors of every model that is done, and all models, cards and logs as an archive in
+# pieces of at most 15 MB (`cat campaign.tar.gz.* | tar -xz`).
 set -uo pipefail
 minutes=${1:-20}; shift $(( $# < 1 ? $# : 1 ))
 pdes=("$@"); [ $# -gt 0 ] || pdes=(poisson darcy ns helmholtz cylinder)
 cd "$(dirname "$0")/.."
-work=${WORK:-results}; recipe=${RECIPE:-fo}; model=${MODEL:-small}
-read -ra settings <<<"${SETTINGS-peak_rate=6e-4}"
+work=${WORK:-results}; recipe=${RECIPE:-muon-fits}; model=${MODEL:-small}; keep=${KEPT:-results/kept}
+read -ra settings <<<"${SETTINGS-schedule=constant_then_decay decay_share=0.25}"
 mkdir -p "$work" || exit 1
 
 # Copies what is done to $OUT, after every model: a campaign that is cut short leaves what it has finished.
@@ -38,9 +39,10 @@ hand_out() {
 
 failed=()
 for pde in "${pdes[@]}"; do
-    echo "== $pde"
     mkdir -p "$work/$pde"
-    if ! OUT=$work/$pde scripts/train-on-card.sh "$pde" "$minutes" "$recipe" "$model" "${settings[@]}" \
+    from=$keep/$pde-int16.safetensors; [ -f "$from" ] || from=${FROM:-}
+    echo "== $pde${from:+, on from $from}"
+    if ! FROM=$from OUT=$work/$pde scripts/train-on-card.sh "$pde" "$minutes" "$recipe" "$model" "${settings[@]}" \
         2>&1 | tee -a "$work/$pde/$pde.log"; then
         failed+=("$pde")
     fi
