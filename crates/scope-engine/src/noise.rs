@@ -74,7 +74,8 @@ mod tests {
         assert!(mean_of(&|x| x.powi(3)).abs() < off * 15_f64.sqrt());
         assert!((mean_of(&|x| x.powi(4)) - 3.0).abs() < off * 96_f64.sqrt());
         let next: f64 = all.iter().flat_map(|row| row.windows(2).map(|pair| pair[0] * pair[1])).sum();
-        let other: f64 = all.windows(2).flat_map(|rows| rows[0].iter().zip(&rows[1]).map(|(x, y)| x * y)).sum();
+        let other: f64 =
+            all.windows(2).flat_map(|rows| rows[0].iter().zip(&rows[1]).map(|(x, y)| x * y)).sum();
         assert!((next / n).abs() < off && (other / n).abs() < off, "{next} {other}");
     }
 
@@ -98,6 +99,9 @@ mod tests {
     /// Golden values, which a few lines of Python repeat: a change here changes every noisy training.
     #[test]
     fn the_recipe_is_frozen() {
-        assert_eq!([normal(0, 0), normal(1, 0), normal(0, 16_383)], [-0.494_578_78, -1.040_037_8, -0.548_589_65]);
+        assert_eq!(
+            [normal(0, 0), normal(1, 0), normal(0, 16_383)],
+            [-0.494_578_78, -1.040_037_8, -0.548_589_65]
+        );
     }
 }

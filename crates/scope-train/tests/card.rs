@@ -17,10 +17,13 @@ use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe, RunConfig,
-    RunFolder, Trainer,
+    Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Order, Recipe,
+    RunConfig, RunFolder, Trainer,
 };
 use small_set::make;
+
+/// The batches that steps are compared on.
+const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 32, first: 0 };
 
 fn card() -> Device {
     Device::cuda(0).unwrap()
@@ -57,7 +60,7 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
     let model = Model::initial(Preset::Tiny.config(32), 1, device).unwrap();
     let mut trainer = Trainer::new(model, Objective::FULL).unwrap();
     trainer.precision = precision;
-    let mut feed = Feed::new(data, device, Conditions::Mixed, 3, 32, 0, 2).unwrap();
+    let mut feed = Feed::new(data, device, ORDER, 2).unwrap();
     let step = |_| {
         let batch = feed.next_batch().unwrap();
         trainer.learn(&feed, &batch, 1e-4, 0.996).unwrap().read().unwrap().losses[0].1
