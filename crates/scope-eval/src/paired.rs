@@ -99,7 +99,11 @@ pub fn matching<'a>(
     let covering = |records: &'a [Record]| {
         let has = |record: &&Record| record.results.conditions.contains_key(condition);
         let mut found: Vec<&Record> = records.iter().filter(has).collect();
-        found.sort_by_key(|record| Reverse(record.results.identity.records));
+        // Noisy readings are compared where there are no exact ones.
+        found.sort_by_key(|record| {
+            let identity = &record.results.identity;
+            (identity.masks.noise.is_some(), Reverse(identity.records))
+        });
         found
     };
     let (first, second) = (covering(first), covering(second));
