@@ -2,7 +2,7 @@
 //!
 //! A stream is a row of 32-bit words (ChaCha8, see [`Coordinates`](scope_pde::random::Coordinates)).
 //! Nothing here uses functions that differ between machines: additions, products, quotients and square
-//! roots are exact everywhere.
+//! roots are exact everywhere, and logarithms and exponentials are those of the crate libm.
 
 use rand_chacha::rand_core::Rng;
 use scope_pde::random::Stream;
@@ -36,6 +36,11 @@ pub(crate) trait Draw {
     /// Uniform between two numbers.
     fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
+    }
+
+    /// Between two positive numbers, uniform in the logarithm.
+    fn log_between(&mut self, low: f64, high: f64) -> f64 {
+        libm::exp(self.between(libm::log(low), libm::log(high)))
     }
 
     /// A fair coin: the lowest bit of a word.

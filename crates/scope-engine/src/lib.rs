@@ -15,6 +15,7 @@ mod device;
 mod dtype;
 mod error;
 mod flat;
+mod noise;
 mod ops;
 mod params;
 #[cfg(not(target_arch = "wasm32"))]
@@ -31,8 +32,9 @@ pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, Pace, Update};
+pub use noise::{RowNoise, normal};
 pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, LocalFit, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
-pub use table::{Gathered, Selection, Table};
+pub use table::{Choice, Gathered, Noisy, Selection, Table};
 pub use tape::{Tape, Var, Watch};
 pub use tensor::Tensor;

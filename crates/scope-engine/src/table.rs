@@ -4,6 +4,7 @@ use crate::{
     cpu,
     device::Device,
     error::{EngineError, require_shape},
+    noise::RowNoise,
     tensor::Tensor,
 };
 #[cfg(not(target_arch = "wasm32"))]
@@ -18,8 +19,8 @@ pub struct Table {
 /// Which records a batch has, what is seen of them, and a weight for each of their channels; one tensor, so that one
 /// small copy brings a device its next batch.
 ///
-/// Words: \[batch\] record numbers, \[batch, channels\] weights, \[batch, channels, pixels / 32\] masks, a bit a
-/// pixel, lowest first.
+/// Words: \[batch\] record numbers, \[batch, channels\] weights, \[batch, channels, 4\] noise, \[batch, channels, pixels / 32\]
+/// masks, a bit a pixel, lowest first, and \[batch, pixels / 32\] the pixels that are exact in noisy rows too.
 #[derive(Clone, Debug)]
 pub struct Selection {
     pub(crate) words: Tensor,
@@ -28,12 +29,35 @@ pub struct Selection {
     pub(crate) pixels: usize,
 }
 
+/// What a selection is changed to.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// \[batch\]: the records.
+    pub records: &'a [usize],
+    /// \[batch, channels\]: a weight for each of their channels.
+    pub weights: &'a [f32],
+    /// \[batch, channels, pixels / 64\]: what is seen of them.
+    pub masks: &'a [u64],
+    /// How readings are off; none are without it.
+    pub noise: Option<Noisy<'a>>,
+}
+
+/// The noise of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Noisy<'a> {
+    /// \[batch, channels\]: of each row.
+    pub rows: &'a [RowNoise],
+    /// \[batch, pixels / 64\]: the pixels that are exact all the same.
+    pub exact: &'a [u64],
+}
+
 /// A batch.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     /// \[batch, channels, height, width\].
     pub images: Tensor,
-    /// \[batch, 2 channels, height, width\]: what is seen of each channel, zero elsewhere, and its mask.
+    /// \[batch, 2 channels, height, width\]: what is seen of each channel, zero elsewhere, and its mask; of noisy readings both are
+    /// times the row's weight, as in [`RowNoise::reading`].
     pub seen: Tensor,
     /// The same with everything seen.
     pub complete: Tensor,
@@ -45,27 +69,38 @@ impl Selection {
     /// Room for batches of a table, the first record of nothing seen in every place.
     pub fn new(table: &Table, batch: usize) -> Result<Self, EngineError> {
         let (channels, pixels) = (table.images.shape()[1], table.pixels());
-        let count = batch * (1 + channels + channels * pixels / 32);
+        let count = batch * (1 + channels * (1 + NOISE_WORDS) + (channels + 1) * pixels / 32);
         let words = Tensor::from_slice(table.images.device(), &[count], &vec![0.0_f32; count])?;
         Ok(Self { words, batch, channels, pixels })
     }
 
-    /// Another batch: records, weights \[batch, channels\] and masks \[batch, channels, pixels / 64\].
-    pub fn change(&mut self, records: &[usize], weights: &[f32], masks: &[u64]) -> Result<(), EngineError> {
+    /// Another batch.
+    pub fn change(&mut self, choice: &Choice) -> Result<(), EngineError> {
+        let Choice { records, weights, masks, noise } = *choice;
+        let (columns, pixels) = (self.batch * self.channels, self.pixels / 64);
         let got = [records.len(), weights.len(), masks.len()];
-        let columns = self.batch * self.channels;
-        require_shape("a selection", "its batch", &got, &[self.batch, columns, columns * self.pixels / 64])?;
+        require_shape("a selection", "its batch", &got, &[self.batch, columns, columns * pixels])?;
+        let (mut rows, mut exact) = (vec![RowNoise::NONE; columns], vec![0; self.batch * pixels]);
+        if let Some(noise) = noise {
+            let got = [noise.rows.len(), noise.exact.len()];
+            require_shape("a selection", "its noise", &got, &[rows.len(), exact.len()])?;
+            rows.copy_from_slice(noise.rows);
+            exact.copy_from_slice(noise.exact);
+        }
         let numbers = records.iter().map(|record| *record as u32);
-        let bits = masks.iter().flat_map(|word| [*word as u32, (*word >> 32) as u32]);
+        let bits = masks.iter().chain(&exact).flat_map(|word| [*word as u32, (*word >> 32) as u32]);
         let words: Vec<f32> = numbers
             .map(f32::from_bits)
             .chain(weights.iter().copied())
+            .chain(rows.iter().flat_map(RowNoise::words))
             .chain(bits.map(f32::from_bits))
             .collect();
         self.words.overwrite(&words)
     }
 }
 
+/// Words of a row's noise.
+pub(crate) const NOISE_WORDS: usize = 4;
 /// About so many numbers are brought to a card together.
 const PIECE: usize = 8 << 20;
 

@@ -125,3 +125,29 @@ fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
     assert!(together.iter().all(|x| x.is_finite()));
     assert!(together[..12 * side * side].iter().all(|x| *x == 0.0), "nothing measured, nothing fitted");
 }
+
+/// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in every coefficient.
+#[test]
+fn weighted_readings_are_fitted_by_weighted_least_squares() {
+    let (side, scale, ridge) = (20_usize, 2.0, [1e-3, 1e-4]);
+    let pixels = side * side;
+    let plain: Vec<f64> = scattered(side, 120).into_iter().map(f64::from).collect();
+    let weight = |q: usize| [1.0, 0.4, 0.05, 0.002][q * 7 % 4];
+    let context: Vec<f64> = plain.iter().enumerate().map(|(k, x)| x * weight(k % pixels)).collect();
+    let device = Device::Cpu(Cpu::new(1));
+    let got = fitted(&device, &context, [1, 2, side, side], &fit(scale, ridge, false));
+    let basis = |q: usize, p: usize| {
+        let apart = |q: usize, p: usize| (q as f64 - p as f64) / scale;
+        let (x, y) = (apart(q / side, p / side), apart(q % side, p % side));
+        ([1.0, x, y, x * x / 2.0, x * y, y * y / 2.0], (-(x * x + y * y) / 2.0).exp())
+    };
+    for p in (0..pixels).step_by(13) {
+        let mut slope: Vec<f64> = (0..6).map(|k| ridge[k / 3] * got[k * pixels + p]).collect();
+        for q in (0..pixels).filter(|q| plain[pixels + q] == 1.0) {
+            let (b, near) = basis(q, p);
+            let off = plain[q] - (0..6).map(|k| got[k * pixels + p] * b[k]).sum::<f64>();
+            (0..6).for_each(|k| slope[k] -= weight(q) * near * off * b[k]);
+        }
+        assert!(slope.iter().all(|slope| slope.abs() < 1e-9), "pixel {p}: {slope:?}");
+    }
+}

@@ -16,6 +16,7 @@ use scope_pde::Pde;
 use crate::{
     error::EvalError,
     metrics::Recovered,
+    noise::TestNoise,
     recovery::{Recovery, Shown, StatedBands},
     regions::Regions,
 };
@@ -41,6 +42,8 @@ pub struct Evaluation<'a> {
     pub data: &'a Dataset,
     /// Of the test masks.
     pub mask_seed: u64,
+    /// Of the readings, if they are not exact.
+    pub noise: Option<TestNoise>,
     /// The first so many records.
     pub records: usize,
     /// Contexts recovered together; it changes speed and memory, never a result.
@@ -188,6 +191,9 @@ impl Evaluation<'_> {
         let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
         let pair = self.data.pair(record)?;
         gather_context(&pair, &masks, context);
+        if let Some(noise) = &self.noise {
+            noise.spoil(&sampler, (record as u64, condition), &pair, &masks, context);
+        }
         Ok((pair, masks))
     }
 
@@ -290,7 +296,7 @@ mod tests {
         let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Test, resolution: 32 };
         generate(&Request { identity, count: 3, shard: None }, &out, |_| true).unwrap();
         let data = Dataset::open(&out).unwrap();
-        let evaluation = Evaluation { data: &data, mask_seed: 1, records: 3, batch: 2 };
+        let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 3, batch: 2 };
         let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
         let scores = |value| evaluation.condition(&Constant(value), condition, &mut |_| {});
         assert!(scores(0.5).unwrap().measures["u"].iter().all(Option::is_some));

@@ -17,10 +17,11 @@ use crate::{
     recovery::{Recovery, RecoveryError, Shown, StatedBands},
 };
 
-/// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32.
+/// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is told of another.
 pub struct ExactRecovery {
     prior: Prior,
     constants: Constants,
+    noise: Noise,
     with_bands: bool,
     approximate: AtomicUsize,
 }
@@ -36,6 +37,7 @@ impl ExactRecovery {
     pub fn new(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
         Ok(Self {
             prior: Prior::new(pde, size)?,
+            noise: Noise::rounding(&constants),
             constants,
             with_bands: false,
             approximate: AtomicUsize::new(0),
@@ -45,6 +47,12 @@ impl ExactRecovery {
     /// Also states bands, from the standard deviation of every pixel, which takes longer than the mean.
     pub fn with_bands(mut self) -> Self {
         self.with_bands = true;
+        self
+    }
+
+    /// Takes readings to be off by at least these standard deviations for a and u, in physical units.
+    pub fn with_noise(mut self, [a, u]: [f64; 2]) -> Self {
+        self.noise = Noise { a: a.max(self.noise.a), u: u.max(self.noise.u) };
         self
     }
 
@@ -73,7 +81,7 @@ impl ExactRecovery {
 
     fn mean(&self, context: &[f32]) -> Result<Fields, ExactError> {
         let readings = readings(context, &self.constants);
-        let posterior = self.prior.given(&readings, Noise::rounding(&self.constants))?;
+        let posterior = self.prior.given(&readings, self.noise)?;
         if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
         }
@@ -82,7 +90,7 @@ impl ExactRecovery {
 
     fn stated(&self, context: &[f32]) -> Result<StatedBands, ExactError> {
         let readings = readings(context, &self.constants);
-        let posterior = self.prior.given(&readings, Noise::rounding(&self.constants))?;
+        let posterior = self.prior.given(&readings, self.noise)?;
         let deviations = single(posterior.deviations(SEED)?.fields);
         let times = |field: &[f32], factor: f32| field.iter().map(|sd| factor * sd).collect();
         let half_widths = DEVIATIONS

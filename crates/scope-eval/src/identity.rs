@@ -7,6 +7,8 @@ use scope_model::{About, Head, Operator, Preset, Training};
 use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
+use crate::noise::TestNoise;
+
 /// The whole identity of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
@@ -110,6 +112,9 @@ pub struct MaskIdentity {
     pub seed: u64,
     /// BLAKE3 of all masks of a condition, by its name.
     pub blake3: BTreeMap<String, String>,
+    /// How readings at their points were off, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<TestNoise>,
 }
 
 impl Budget {

@@ -99,7 +99,11 @@ pub fn matching<'a>(
     let covering = |records: &'a [Record]| {
         let has = |record: &&Record| record.results.conditions.contains_key(condition);
         let mut found: Vec<&Record> = records.iter().filter(has).collect();
-        found.sort_by_key(|record| Reverse(record.results.identity.records));
+        // Noisy readings are compared where there are no exact ones.
+        found.sort_by_key(|record| {
+            let identity = &record.results.identity;
+            (identity.masks.noise.is_some(), Reverse(identity.records))
+        });
         found
     };
     let (first, second) = (covering(first), covering(second));
@@ -119,7 +123,7 @@ fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalErro
     let refuse = |what: &str, a: &str, b: &str| {
         Err(EvalError::Mismatch(format!(
             "the two evaluations differ in their {what} ({a} and {b}): only the same records under the same masks can be \
-             compared; evaluate both on one data set with one --seed and one --limit"
+             compared; evaluate both on one data set with one --seed, one --limit and one --noise"
         )))
     };
     let [first, second] = [a, b].map(|record| &record.results.identity);
@@ -135,6 +139,10 @@ fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalErro
     }
     if first.records != second.records {
         return refuse("number of records", &first.records.to_string(), &second.records.to_string());
+    }
+    let noise = [first, second].map(|identity| identity.masks.noise.map_or([0.0; 2], |noise| noise.levels));
+    if noise[0] != noise[1] {
+        return refuse("noise", &format!("{:?}", noise[0]), &format!("{:?}", noise[1]));
     }
     let masks = [first, second].map(|identity| identity.masks.blake3.get(condition));
     match masks {

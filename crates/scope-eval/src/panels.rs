@@ -63,6 +63,7 @@ impl Evaluation<'_> {
                 ],
             }
         });
-        Ok(field_panels(&format!("{}, {condition}, record {record}", meta.pde.name()), &rows))
+        let noise = self.noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
+        Ok(field_panels(&format!("{}, {condition}, record {record}{noise}", meta.pde.name()), &rows))
     }
 }

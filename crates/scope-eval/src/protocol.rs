@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use scope_data::observation::{Condition, Layout, Task};
+use scope_data::observation::{Condition, Family, Layout, Task};
 use scope_pde::Pde;
 
 /// A named set of conditions.
@@ -14,14 +14,19 @@ pub enum Protocol {
     Benchmark,
     /// All 75 conditions, 77 for the cylinder.
     All,
+    /// All tasks from 5 to 100 uniform points.
+    Few,
     /// Both fields wholly seen, through the context path.
     FullObservation,
 }
 
+/// The budgets of few sensors.
+const FEW: [usize; 5] = [5, 10, 20, 50, 100];
+
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Self; 4] =
-        [Protocol::Uniform500, Protocol::Benchmark, Protocol::All, Protocol::FullObservation];
+    pub const ALL: [Self; 5] =
+        [Protocol::Uniform500, Protocol::Benchmark, Protocol::All, Protocol::Few, Protocol::FullObservation];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -29,6 +34,7 @@ impl Protocol {
             Protocol::Uniform500 => "uniform500",
             Protocol::Benchmark => "benchmark",
             Protocol::All => "all",
+            Protocol::Few => "few",
             Protocol::FullObservation => "full-observation",
         }
     }
@@ -41,10 +47,12 @@ impl Protocol {
                 && condition.task() != Task::Joint
         };
         let benchmark = |condition: &Condition| matches!(condition.layout(), Layout::BenchmarkUniform);
+        let few = |task| FEW.into_iter().filter_map(move |k| Condition::new(task, Family::Uniform, k).ok());
         match self {
             Protocol::Uniform500 => Condition::all(pde).into_iter().filter(primary).collect(),
             Protocol::Benchmark => Condition::all(pde).into_iter().filter(benchmark).collect(),
             Protocol::All => Condition::all(pde),
+            Protocol::Few => Task::ALL.into_iter().flat_map(few).collect(),
             Protocol::FullObservation => vec![Condition::full_observation()],
         }
     }
@@ -75,6 +83,11 @@ mod tests {
         assert_eq!(
             names(Protocol::Benchmark, Pde::Cylinder),
             ["forward/benchmark_uniform/100", "inverse/benchmark_uniform/100"]
+        );
+        let few = names(Protocol::Few, Pde::Darcy);
+        assert_eq!(
+            (few.len(), few[0].as_str(), few[14].as_str()),
+            (15, "forward/uniform/5", "joint/uniform/100")
         );
         assert!(names(Protocol::Benchmark, Pde::Poisson).is_empty());
         assert_eq!(names(Protocol::FullObservation, Pde::Poisson), ["joint/full/16384"]);

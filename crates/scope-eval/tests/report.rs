@@ -36,7 +36,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
         resolution: 128,
         trained_on: false,
     };
-    let masks = MaskIdentity { seed: 20_261_013, blake3: BTreeMap::new() };
+    let masks = MaskIdentity { seed: 20_261_013, ..MaskIdentity::default() };
     let mut record = Record::new(Identity {
         pde: pde.to_owned(),
         protocol: "uniform500".to_owned(),

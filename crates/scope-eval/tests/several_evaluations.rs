@@ -33,7 +33,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         records,
         method,
         data,
-        masks: MaskIdentity { seed, blake3: BTreeMap::new() },
+        masks: MaskIdentity { seed, ..MaskIdentity::default() },
         computed: "cpu f32".to_owned(),
         version: "0.1.0".to_owned(),
     });

@@ -21,6 +21,7 @@ impl Reading {
 }
 
 /// The readings of a context \[4, S, S\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
+/// Noisy readings are there times the weight that their mask holds.
 pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
     let pixels = context.len() / 4;
     let size = pixels.isqrt();
@@ -29,9 +30,9 @@ pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
         let (values, mask) = seen.split_at(pixels);
         let scaling = constants.of(channel);
         let points = (0..pixels).filter(|point| mask[*point] != 0.0);
-        all.extend(
-            points.map(|point| Reading::of_pixel(channel, point, size, scaling.physical(values[point]))),
-        );
+        all.extend(points.map(|point| {
+            Reading::of_pixel(channel, point, size, scaling.physical(values[point] / mask[point]))
+        }));
     }
     all
 }

@@ -27,14 +27,14 @@ pub use field::FieldTrainer;
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use pace::{Schedule, ScheduleKind, StagePace};
-pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
+pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, SensorRecipe, StageRecipe};
 #[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
 #[cfg(not(target_arch = "wasm32"))]
 pub use replayed::{OneLoss, Replayed};
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Earlier, Ending, Feed,
-    Learner, Length, Line, MakeLearner, Observer, Position, RunConfig, RunFolder, Stage, Teacher, learner,
-    plan, run, saved_teacher, stages,
+    Learner, Length, Line, MakeLearner, Observer, Order, Position, RunConfig, RunFolder, Stage, Teacher,
+    learner, plan, run, saved_teacher, stages,
 };
 pub use step::{Measured, StepReport, Trainer};

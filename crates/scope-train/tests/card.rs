@@ -12,15 +12,18 @@ use std::{
 };
 
 use parity::{Setting, cases};
-use scope_data::{Constants, Dataset, Scaling};
+use scope_data::{Constants, Dataset, Scaling, schedule::SensorMix};
 use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Recipe, RunConfig,
-    RunFolder, Trainer,
+    Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Order, Recipe,
+    RunConfig, RunFolder, Trainer,
 };
 use small_set::make;
+
+/// The batches that steps are compared on.
+const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 32, first: 0 };
 
 fn card() -> Device {
     Device::cuda(0).unwrap()
@@ -57,12 +60,37 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
     let model = Model::initial(Preset::Tiny.config(32), 1, device).unwrap();
     let mut trainer = Trainer::new(model, Objective::FULL).unwrap();
     trainer.precision = precision;
-    let mut feed = Feed::new(data, device, Conditions::Mixed, 3, 32, 0, 2).unwrap();
+    let mut feed = Feed::new(data, device, ORDER, 2).unwrap();
     let step = |_| {
         let batch = feed.next_batch().unwrap();
         trainer.learn(&feed, &batch, 1e-4, 0.996).unwrap().read().unwrap().losses[0].1
     };
     (0..steps).map(step).collect()
+}
+
+/// What networks are shown of batches with few and noisy sensors.
+fn contexts(device: &Device, data: &Dataset) -> Vec<Vec<f32>> {
+    let sensors = SensorMix { noise_share: 0.5, noise: [0.001, 0.2], few_share: 0.5, few: [5, 100] };
+    let mut feed = Feed::new(data, device, Order { sensors: Some(sensors), ..ORDER }, 2).unwrap();
+    let mut shown = || {
+        let batch = feed.next_batch().unwrap();
+        feed.examples(&batch, device).unwrap().contexts.to_vec::<f32>().unwrap()
+    };
+    (0..20).map(|_| shown()).collect()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA card"]
+fn noisy_readings_are_those_of_a_processor() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    for pde in [Pde::Poisson, Pde::Cylinder] {
+        let data = make(root.path(), pde.name(), pde, Split::Train, 100);
+        let [exact, ours] = [Device::cpu(1), card()].map(|device| contexts(&device, &data));
+        let off = exact.iter().flatten().zip(ours.iter().flatten()).map(|(exact, ours)| (exact - ours).abs());
+        let worst = off.fold(0.0, f32::max);
+        assert!(worst < 1e-5, "{pde}: {worst}");
+    }
 }
 
 #[test]

@@ -11,11 +11,14 @@ use scope_model::{Architecture, Model, Operator, Preset};
 use scope_pde::{Identity, Pde, Split};
 use scope_train::{
     Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
-    Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
+    Order, Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 
 const CONDUCT: Conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+
+/// The batches that steps are compared on.
+const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 4, first: 0 };
 
 /// A trainer that meets a number that is not finite at one of its steps.
 struct Poisoned(Trainer, u64);
@@ -93,7 +96,7 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     // The state that was kept is the one after six steps.
     let mut plain = trainer(&config);
     let pace = config.pace(&config.stages[0]);
-    let mut feed = Feed::new(&data, &Device::cpu(1), Conditions::Mixed, 3, 4, 0, 1).unwrap();
+    let mut feed = Feed::new(&data, &Device::cpu(1), ORDER, 1).unwrap();
     for step in 0..6 {
         let batch = feed.next_batch().unwrap();
         plain.learn(&feed, &batch, pace.rate(4 * step), pace.momentum(4 * step)).unwrap();
@@ -277,6 +280,6 @@ fn nothing_is_learnt_from_no_records() {
     let identity = Identity { pde: Pde::Poisson, seed: 5, split: Split::Train, resolution: 32 };
     generate(&Request { identity, count: 0, shard: None }, &out, |_| true).unwrap();
     let data = Dataset::inspect(&out).unwrap();
-    let error = Feed::new(&data, &Device::cpu(1), Conditions::Mixed, 3, 4, 0, 1).err().unwrap().to_string();
+    let error = Feed::new(&data, &Device::cpu(1), ORDER, 1).err().unwrap().to_string();
     assert!(error.contains("data holds 0 records"), "{error}");
 }

@@ -34,6 +34,9 @@ impl Observer for StopAfter {
 
 const CONDUCT: Conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
 
+/// Few and noisy sensors, often.
+const SENSORS: [&str; 3] = ["fits.scales=[1.5]", "sensors.noise_share=0.5", "sensors.few_share=0.5"];
+
 /// The draws of the milestones before the end, of 160 draws.
 const MILESTONES: [u64; 3] = [40, 80, 120];
 
@@ -114,6 +117,7 @@ fn stopping_and_resuming_changes_no_bit() {
         ("field", ask("fo", &[], None)),
         ("muon", ask("full", &[&half[..], &["optimizer=muon"]].concat(), None)),
         ("fits", ask("muon-fits", &["fits.scales=[1.5]"], None)),
+        ("sensors", ask("muon-fits", &SENSORS, None)),
         (
             "going on",
             Ask {
@@ -134,6 +138,26 @@ fn stopping_and_resuming_changes_no_bit() {
         assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
         assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::WasFinished);
     }
+}
+
+#[test]
+fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let folder = root.path().join("run");
+    session(&folder, &data, &ask("muon-fits", &SENSORS, None), 1, 2);
+    let begun = RunConfig::read(&folder.join("config.toml")).unwrap();
+    let device = Device::cpu(1);
+    let make = |config: &RunConfig| scope_train::learner(config, &device, None);
+    let refused = |settings: &[&str]| {
+        let now = scope_train::plan(ask("muon-fits", settings, None), &data, &make, 1).unwrap();
+        begun.require_same(&now, &folder).map_err(|error| error.to_string())
+    };
+    assert_eq!(refused(&SENSORS), Ok(()));
+    let without = refused(&SENSORS[..1]).unwrap_err();
+    assert!(without.contains("was begun with recipe.sensors"), "{without}");
+    let other = refused(&[&SENSORS[..2], &["sensors.few_share=0.25"]].concat()).unwrap_err();
+    assert!(other.contains("was begun with recipe.sensors.few_share = 0.5"), "{other}");
 }
 
 #[test]

@@ -61,6 +61,12 @@ impl Family {
         }
     }
 
+    /// Whether a handful of points is a layout of this family as any other number is: scattered sensors. Grids exist for
+    /// some numbers only, and a few points of a line or a block would lie side by side, which nobody's sensors do.
+    pub fn takes_few(self) -> bool {
+        matches!(self, Family::Uniform | Family::Cluster)
+    }
+
     /// Refuses a budget that the family cannot have.
     pub(super) fn require_budget(self, budget: usize) -> Result<(), String> {
         match self {

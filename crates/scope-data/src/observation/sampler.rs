@@ -13,7 +13,7 @@ use super::{
     family::{Family, grid_shape},
     mask::Mask,
 };
-use crate::pair::Channel;
+use crate::{draw::Draw, pair::Channel};
 
 /// The seed of training masks.
 pub const TRAIN_MASK_SEED: u64 = 20260913;
@@ -65,7 +65,7 @@ impl MaskSampler {
         let observed = condition.task().observes();
         for (channel, mask) in [(Channel::A, &mut masks.a), (Channel::U, &mut masks.u)] {
             if observed[channel as usize] {
-                let mut stream = self.stream(namespace, record, condition, channel);
+                let mut stream = self.stream("mask", namespace, record, condition, channel.name());
                 sample(condition.layout(), mask, &mut stream);
             }
         }
@@ -75,12 +75,33 @@ impl MaskSampler {
         masks
     }
 
-    fn stream(&self, namespace: Namespace, record: u64, condition: Condition, channel: Channel) -> Stream {
+    /// What the errors of a's and u's readings follow from, in the same coordinates as the masks under the name `"noise"`.
+    pub fn noise_keys(&self, namespace: Namespace, record: u64, condition: Condition) -> [u64; 2] {
+        Channel::BOTH.map(|channel| {
+            let mut stream = self.stream("noise", namespace, record, condition, channel.name());
+            let [low, high] = [stream.word(), stream.word()].map(u64::from);
+            high << 32 | low
+        })
+    }
+
+    /// Where the levels of a draw's noise come from: `"noise"` without a channel.
+    pub(crate) fn noise_stream(&self, namespace: Namespace, record: u64, condition: Condition) -> Stream {
+        self.stream("noise", namespace, record, condition, "")
+    }
+
+    fn stream(
+        &self,
+        purpose: &str,
+        namespace: Namespace,
+        record: u64,
+        condition: Condition,
+        channel: &str,
+    ) -> Stream {
         let (name, draw) = match namespace {
             Namespace::Train { draw } => ("train", Some(draw)),
             Namespace::Test => ("test", None),
         };
-        let coordinates = Coordinates::new("mask")
+        let coordinates = Coordinates::new(purpose)
             .text(name)
             .number(self.seed)
             .text(self.pde.name())
@@ -88,7 +109,7 @@ impl MaskSampler {
             .text(condition.task().name())
             .text(condition.layout_name())
             .number(condition.budget() as u64)
-            .text(channel.name());
+            .text(channel);
         draw.map_or(coordinates.clone(), |draw| coordinates.number(draw)).stream()
     }
 }

@@ -7,11 +7,14 @@
 //! occurrences of a family two are forward, two inverse and one joint, shuffled; its budget slots (eight,
 //! or two) are visited in shuffled cycles. Each shuffle has a stream of its own, so batch 1,000,000 costs
 //! what batch 0 costs.
+//!
+//! A [`SensorMix`] gives some batches a small budget in the place of theirs, and some draws noise; everything else stays.
 
 use std::sync::{Arc, Mutex};
 
 use scope_pde::random::{Coordinates, Stream};
 
+use super::sensor_mix::SensorMix;
 use crate::{
     draw::Draw,
     observation::{Condition, Family, Task},
@@ -39,6 +42,8 @@ pub struct Schedule {
     batch: usize,
     /// Conditions that batches take in turn; the protocol's mixture where there are none.
     in_turn: Vec<Condition>,
+    /// Few and noisy sensors, if there are any.
+    mix: Option<SensorMix>,
     /// Permutations of recent epochs.
     permutations: Mutex<Vec<(u64, Arc<[u32]>)>>,
 }
@@ -50,13 +55,24 @@ impl Schedule {
             (1..=u32::MAX as usize).contains(&records) && batch > 0,
             "records to draw, and room for them"
         );
-        Self { seed, records, batch, in_turn: Vec::new(), permutations: Mutex::new(Vec::new()) }
+        Self { seed, records, batch, in_turn: Vec::new(), mix: None, permutations: Mutex::new(Vec::new()) }
     }
 
     /// The same records under other conditions: batches take these in turn.
     #[must_use]
     pub fn taking_in_turn(self, conditions: Vec<Condition>) -> Self {
         Self { in_turn: conditions, ..self }
+    }
+
+    /// The same with few and noisy sensors among the others.
+    #[must_use]
+    pub fn mixing(self, mix: Option<SensorMix>) -> Self {
+        Self { mix, ..self }
+    }
+
+    /// Few and noisy sensors, if there are any.
+    pub fn mix(&self) -> Option<&SensorMix> {
+        self.mix.as_ref()
     }
 
     /// Records in a batch.
@@ -83,6 +99,12 @@ impl Schedule {
 
     /// The condition of a batch.
     pub fn condition(&self, number: u64) -> Condition {
+        let condition = self.usual_condition(number);
+        self.mix.map_or(condition, |mix| mix.thin_out(condition, self.seed, number))
+    }
+
+    /// The condition that a batch has unless it is one of few sensors.
+    fn usual_condition(&self, number: u64) -> Condition {
         if !self.in_turn.is_empty() {
             return self.in_turn[(number % self.in_turn.len() as u64) as usize];
         }

@@ -2,6 +2,8 @@
 
 mod batches;
 mod producer;
+mod sensor_mix;
 
 pub use batches::{BatchPlan, Schedule};
-pub use producer::{Batch, BatchMaker, Producer};
+pub use producer::{Batch, BatchMaker, BatchNoise, Producer};
+pub use sensor_mix::SensorMix;

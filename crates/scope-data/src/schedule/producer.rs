@@ -10,10 +10,10 @@ use std::{
 use scope_pde::cylinder::Disk;
 
 use super::batches::Schedule;
-use crate::observation::{Condition, MaskSampler, Namespace, words_for};
+use crate::observation::{Condition, MaskSampler, Namespace, ReadingNoise, words_for};
 
 /// A batch without its floats, which are gathered where they are used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// Its number.
     pub number: u64,
@@ -24,6 +24,17 @@ pub struct Batch {
     /// \[B, 2, words\]: the masks of a and u of each record, as in
     /// [`Mask::words`](crate::observation::Mask::words).
     pub bits: Vec<u64>,
+    /// How readings are off; none where no draw ever has noise.
+    pub noise: Option<BatchNoise>,
+}
+
+/// The noise of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchNoise {
+    /// \[B, 2\]: of a and u of each record.
+    pub rows: Vec<ReadingNoise>,
+    /// \[B, words\]: points that come with the problem and are exact: a known disk.
+    pub exact: Vec<u64>,
 }
 
 /// Makes the batches of training: a schedule, a sampler of masks, and the disks of the cylinder.
@@ -44,14 +55,20 @@ impl BatchMaker {
     pub fn batch(&self, number: u64) -> Batch {
         let plan = self.schedule.plan(number);
         let mut bits = Vec::with_capacity(plan.draws.len() * 2 * words_for(self.size));
+        let mix = self.schedule.mix().filter(|mix| mix.is_noisy());
+        let mut noise = mix.map(|_| BatchNoise::default());
         for &(record, draw) in &plan.draws {
-            let namespace = Namespace::Train { draw };
-            let masks = self.sampler.masks(namespace, record as u64, plan.condition, self.disks.get(record));
+            let (namespace, number) = (Namespace::Train { draw }, record as u64);
+            let masks = self.sampler.masks(namespace, number, plan.condition, self.disks.get(record));
             bits.extend_from_slice(masks.a.words());
             bits.extend_from_slice(masks.u.words());
+            if let Some((mix, noise)) = mix.zip(noise.as_mut()) {
+                noise.rows.extend(mix.noise_of(&self.sampler, namespace, number, plan.condition));
+                noise.exact.extend_from_slice(masks.given.words());
+            }
         }
         let records = plan.draws.into_iter().map(|(record, _)| record).collect();
-        Batch { number, condition: plan.condition, records, bits }
+        Batch { number, condition: plan.condition, records, bits, noise }
     }
 }
 
@@ -217,7 +234,7 @@ mod tests {
     /// A batch that holds its own number.
     fn numbered(number: u64) -> Batch {
         let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
-        Batch { number, condition, records: Vec::new(), bits: vec![number] }
+        Batch { number, condition, records: Vec::new(), bits: vec![number], noise: None }
     }
 
     fn started(work: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {

@@ -2,7 +2,8 @@
 
 use super::Cpu;
 use crate::{
-    table::{Gathered, Selection},
+    noise::RowNoise,
+    table::{Gathered, NOISE_WORDS, Selection},
     tensor::Tensor,
 };
 
@@ -11,15 +12,16 @@ pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathe
     let Selection { batch, channels, pixels, .. } = *selection;
     let words = selection.words.cpu::<f32>();
     let (records, rest) = words.split_at(batch);
-    let (weights, bits) = rest.split_at(batch * channels);
+    let (weights, rest) = rest.split_at(batch * channels);
+    let (noise, rest) = rest.split_at(batch * channels * NOISE_WORDS);
+    let (bits, exact) = rest.split_at(batch * channels * pixels / 32);
     let table = images.cpu::<f32>();
     let image = |row: usize| {
         let record = records[row / channels].to_bits() as usize;
         &table[(record * channels + row % channels) * pixels..][..pixels]
     };
-    let seen = |row: usize, pixel: usize| {
-        let word = bits[row * pixels / 32 + pixel / 32].to_bits();
-        f32::from(u8::from(word >> (pixel % 32) & 1 == 1))
+    let is_set = |bits: &[f32], row: usize, pixel: usize| {
+        bits[row * pixels / 32 + pixel / 32].to_bits() >> (pixel % 32) & 1 == 1
     };
     let shape = |channels: usize| [batch, channels, images.shape()[2], images.shape()[3]];
     let rows = |channels, fill: &(dyn Fn(usize, &mut [f32]) + Sync), each: usize| {
@@ -30,10 +32,16 @@ pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathe
         seen: rows(
             2 * channels,
             &|row, out| {
+                let noise = RowNoise::from_words(&noise[row * NOISE_WORDS..][..NOISE_WORDS]);
                 let (values, mask) = out.split_at_mut(pixels);
                 for (pixel, (value, mask)) in values.iter_mut().zip(mask).enumerate() {
-                    *mask = seen(row, pixel);
-                    *value = *mask * image(row)[pixel];
+                    let noise = if is_set(exact, row / channels, pixel) { RowNoise::NONE } else { noise };
+                    let whole = image(row)[pixel];
+                    [*value, *mask] = match is_set(bits, row, pixel) {
+                        true => noise.reading(pixel, whole),
+                        // The sign of a zero is a card's too.
+                        false => [0.0 * whole, 0.0],
+                    };
                 }
             },
             2 * pixels,

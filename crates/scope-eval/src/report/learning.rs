@@ -103,7 +103,7 @@ fn gather<'a: 'b, 'b>(
 ) -> Vec<Vec<Point<'a>>> {
     let tested = |point: &Point<'a>| {
         let Identity { data, masks, .. } = point.run.identity();
-        (data.blake3.clone(), masks.seed)
+        (data.blake3.clone(), masks.seed, masks.noise)
     };
     let mut strands: Vec<Vec<Point<'a>>> = Vec::new();
     for point in points {

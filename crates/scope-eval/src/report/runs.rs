@@ -8,6 +8,7 @@ use super::published::Channels;
 use crate::{
     evaluate::PerRecord,
     identity::{Budget, Identity},
+    noise::TestNoise,
     results::Record,
     summary::Summary,
 };
@@ -77,15 +78,15 @@ impl Run {
         of(self.identity()) == of(other)
     }
 
-    fn how(&self) -> (u64, &str) {
+    fn how(&self) -> (u64, &str, Option<TestNoise>) {
         how(self.identity())
     }
 
     /// What a label must add, as the same model has other runs among these.
     fn told_apart(&self, runs: &[Self]) -> String {
         let others = || runs.iter().filter(|run| run.tests_as(self.identity()));
-        let (seed, computed) = self.how();
-        let mut apart = String::new();
+        let (seed, computed, noise) = self.how();
+        let mut apart = noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
         if others().any(|run| run.how().0 != seed) {
             apart.push_str(&format!(", mask seed {seed}"));
         }
@@ -98,7 +99,9 @@ impl Run {
     /// Whether another is a later moment of the same training, evaluated on the same records.
     fn precedes(&self, other: &Self) -> bool {
         let (own, other) = (self.identity(), other.identity());
-        own.pde == other.pde && own.data.blake3 == other.data.blake3 && own.method.precedes(&other.method)
+        let on_the_same =
+            |identity: &Identity| (identity.pde.clone(), identity.data.blake3.clone(), identity.masks.noise);
+        on_the_same(own) == on_the_same(other) && own.method.precedes(&other.method)
     }
 
     /// What all its evaluations have in common: problem, method, data, mask seed and computation. Numbers of records are each
@@ -180,11 +183,11 @@ impl Run {
         }
     }
 
-    /// Whether a row ranks beside others: ablations of the backbone and the exact posterior do not.
+    /// Whether a row ranks beside others: ablations of the backbone, the exact posterior and noisy readings do not.
     pub(super) fn ranked(&self) -> bool {
         let method = &self.identity().method;
         let ablation = method.name == "scope" && method.recipe.as_deref() != Some("full");
-        !ablation && method.name != "exact"
+        !ablation && method.name != "exact" && self.identity().masks.noise.is_none()
     }
 
     /// What its training cost.
@@ -193,9 +196,9 @@ impl Run {
     }
 }
 
-/// How a model was tested: the seed of the masks, and where and in which precision it was computed.
-fn how(identity: &Identity) -> (u64, &str) {
-    (identity.masks.seed, &identity.computed)
+/// How a model was tested: the seed of the masks, where and in which precision it was computed, and the noise of the readings.
+fn how(identity: &Identity) -> (u64, &str, Option<TestNoise>) {
+    (identity.masks.seed, &identity.computed, identity.masks.noise)
 }
 
 /// Runs of one label on different problems together; a second run on a problem begins another group.

@@ -50,6 +50,13 @@ struct Identity {
     records: usize,
     method: Method,
     data: Data,
+    #[serde(default)]
+    masks: Masks,
+}
+
+#[derive(Default, Deserialize)]
+struct Masks {
+    noise: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +103,7 @@ impl HeldOut {
         let bytes = read_bounded(path, MOST_BYTES)?;
         let evaluation: Evaluation =
             serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
-        let Identity { records, method, data } = evaluation.identity;
+        let Identity { records, method, data, masks } = evaluation.identity;
         let evaluated = method.blake3.unwrap_or_else(|| "none".to_owned());
         if evaluated != model {
             return Err(refuse(format!(
@@ -106,6 +113,11 @@ impl HeldOut {
         if data.split == Split::Train.name() || data.trained_on {
             return Err(refuse(
                 "it is on records of a training set: evaluate on others, made with --split test".to_owned(),
+            ));
+        }
+        if masks.noise.is_some() {
+            return Err(refuse(
+                "its readings are noisy, and held-out errors are those of exact readings: evaluate without noise".to_owned(),
             ));
         }
         if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data.origin) {

@@ -2,6 +2,7 @@
 
 mod fits;
 mod optimizer;
+mod sensors;
 mod settings;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use fits::FitRecipe;
 pub use optimizer::{MuonRecipe, OptimizerKind};
+pub use sensors::SensorRecipe;
 
 use settings::apply_settings;
 
@@ -76,6 +78,9 @@ pub struct Recipe {
     /// Local fits of the sensors that the network sees beside the context, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fits: Option<FitRecipe>,
+    /// Few and noisy sensors among those of the protocol, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensors: Option<SensorRecipe>,
     /// The complete-view stage before the main one, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretrain: Option<StageRecipe>,
@@ -168,7 +173,7 @@ impl Recipe {
         for (name, stage) in self.stages() {
             stage.validate(name)?;
         }
-        Ok(())
+        self.sensors.map_or(Ok(()), |sensors| sensors.validate())
     }
 
     /// What updates parameters, with its settings.

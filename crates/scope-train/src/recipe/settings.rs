@@ -2,14 +2,18 @@
 
 use toml::{Table, Value};
 
-use super::Recipe;
+use super::{Recipe, SensorRecipe};
 use crate::error::TrainError;
 
 /// A recipe with some of its values replaced. A key must be one that the recipe has, written with dots:
-/// `main.objective.grounding`.
+/// `main.objective.grounding`; every recipe can be given `sensors`, whose other values are then the usual ones.
 pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Recipe, TrainError> {
     let unusable = |error: &dyn std::fmt::Display| TrainError::Recipe(format!("the recipe: {error}"));
     let mut table = Table::try_from(recipe).map_err(|error| unusable(&error))?;
+    if settings.iter().any(|setting| setting.trim_start().starts_with("sensors.")) {
+        let usual = Value::try_from(SensorRecipe::default()).map_err(|error| unusable(&error))?;
+        table.entry("sensors").or_insert(usual);
+    }
     for setting in settings {
         let (key, value) = setting
             .split_once('=')

@@ -7,7 +7,10 @@ use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, Vi
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::checkpoint::Position;
+use super::{
+    checkpoint::Position,
+    feed::{Conditions, Order},
+};
 use crate::{error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
 
 /// The longest file that is read as a configuration.
@@ -129,6 +132,17 @@ impl RunConfig {
     pub fn first_batch(&self) -> u64 {
         let earlier = self.from.as_ref().and_then(|from| from.trained.as_ref());
         earlier.map_or(0, |trained| trained.taken().div_ceil(self.recipe.batch as u64))
+    }
+
+    /// The batches of the run from its first one on.
+    pub fn order(&self, conditions: Conditions) -> Order {
+        Order {
+            conditions,
+            sensors: self.recipe.sensors.map(|sensors| sensors.mix()),
+            seed: self.seed,
+            batch: self.recipe.batch,
+            first: self.first_batch(),
+        }
     }
 
     /// How a model came to be that has taken so many draws.

@@ -4,11 +4,12 @@ use rayon::prelude::*;
 use scope_data::{
     Channel, Constants, DataError, Dataset, Origin,
     observation::{Condition, Family, MaskSampler, Task, words_for},
-    schedule::{Batch, BatchMaker, Producer, Schedule},
+    schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
-use scope_engine::{Device, Selection, Table};
+use scope_engine::{Choice, Device, Noisy, RowNoise, Selection, Table};
 use scope_pde::Pde;
 
+use super::shown::{row_noise, show};
 use crate::{
     error::TrainError,
     examples::{Examples, loss_weights},
@@ -26,6 +27,21 @@ pub enum Conditions {
     Mixed,
     /// Forward and inverse in turn, uniform/500: what replacement heads are trained on.
     Alternating,
+}
+
+/// Which batches a feed hands out.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// Few and noisy sensors among the others, if there are any.
+    pub sensors: Option<SensorMix>,
+    /// Of the schedule and the masks.
+    pub seed: u64,
+    /// Records in a batch.
+    pub batch: usize,
+    /// The number of the first batch.
+    pub first: u64,
 }
 
 /// The share of a card's free memory that the records may take.
@@ -58,22 +74,14 @@ struct Numbers {
 }
 
 impl<'a> Feed<'a> {
-    /// Batches from number `first` on, made by `threads` threads ahead of their use. On a card the records are kept
-    /// there if they fit.
-    pub fn new(
-        data: &'a Dataset,
-        device: &Device,
-        conditions: Conditions,
-        seed: u64,
-        batch: usize,
-        first: u64,
-        threads: usize,
-    ) -> Result<Self, TrainError> {
+    /// Batches made by `threads` threads ahead of their use. On a card the records are kept there if they fit.
+    pub fn new(data: &'a Dataset, device: &Device, order: Order, threads: usize) -> Result<Self, TrainError> {
+        let Order { conditions, sensors, seed, batch, first } = order;
         let meta = data.meta();
         if data.is_empty() {
             return Err(DataError::Empty(data.folder().to_owned()).into());
         }
-        let schedule = Schedule::new(seed, data.len(), batch);
+        let schedule = Schedule::new(seed, data.len(), batch).mixing(sensors);
         let schedule = match conditions {
             Conditions::Mixed => schedule,
             Conditions::Alternating => {
@@ -110,7 +118,15 @@ impl<'a> Feed<'a> {
     /// Makes a selection of the table name a batch.
     pub fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
         let weights: Vec<f32> = batch.records.iter().flat_map(|record| self.weights.known[*record]).collect();
-        Ok(selection.change(&batch.records, &weights, &batch.bits)?)
+        let rows = batch.noise.as_ref().map(row_noise);
+        let noise = batch.noise.as_ref().zip(rows.as_ref());
+        let noise = noise.map(|(noise, rows)| Noisy { rows, exact: &noise.exact });
+        Ok(selection.change(&Choice {
+            records: &batch.records,
+            weights: &weights,
+            masks: &batch.bits,
+            noise,
+        })?)
     }
 
     /// A batch on a device.
@@ -142,15 +158,17 @@ impl<'a> Feed<'a> {
         let mut fields = vec![0.0; count * 2 * pixels];
         let mut contexts = Vec::with_capacity(count * 4 * pixels);
         let mut weights = Vec::with_capacity(count * 2);
-        let places = fields.chunks_mut(2 * pixels).zip(batch.bits.chunks(2 * words));
-        for (record, (pair, bits)) in batch.records.iter().zip(places) {
+        let rows = batch.noise.as_ref().map_or_else(|| vec![RowNoise::NONE; 2 * count], row_noise);
+        let none = vec![0; words];
+        for (k, (record, pair)) in batch.records.iter().zip(fields.chunks_mut(2 * pixels)).enumerate() {
             self.data.read(*record, pair)?;
             let (a, u) = pair.split_at(pixels);
             weights.extend(self.weights.of(*record, [a, u]));
-            for (field, bits) in [a, u].into_iter().zip(bits.chunks(words)) {
-                let seen = |k: usize| (bits[k / 64] >> (k % 64)) & 1 == 1;
-                contexts.extend(field.iter().enumerate().map(|(k, x)| if seen(k) { *x } else { 0.0 }));
-                contexts.extend((0..pixels).map(|k| f32::from(u8::from(seen(k)))));
+            let exact = batch.noise.as_ref().map_or(&none[..], |noise| &noise.exact[k * words..][..words]);
+            for (channel, field) in [a, u].into_iter().enumerate() {
+                let row = 2 * k + channel;
+                let seen = &batch.bits[row * words..][..words];
+                show(field, seen, exact, &rows[row], &mut contexts);
             }
         }
         Ok(Numbers { fields, contexts, weights })
@@ -192,5 +210,71 @@ impl Weights {
     fn read(&self, data: &Dataset, record: usize) -> Result<[f32; 2], DataError> {
         let pair = data.pair(record)?;
         Ok(self.of(record, [pair.a(), pair.u()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_data::{Request, generate};
+    use scope_pde::{Identity, Split};
+
+    use super::*;
+
+    const MIX: SensorMix = SensorMix { noise_share: 0.5, noise: [0.01, 0.2], few_share: 0.3, few: [20, 400] };
+
+    fn with_feed(pde: Pde, sensors: Option<SensorMix>, check: impl FnOnce(Feed<'_>)) {
+        let root = tempfile::tempdir().unwrap();
+        let identity = Identity { pde, seed: 5, split: Split::Train, resolution: 32 };
+        generate(&Request { identity, count: 6, shard: None }, &root.path().join("set"), |_| true).unwrap();
+        let data = Dataset::open(&root.path().join("set")).unwrap();
+        let order = Order { conditions: Conditions::Mixed, sensors, seed: 3, batch: 8, first: 0 };
+        check(Feed::new(&data, &Device::cpu(1), order, 1).unwrap());
+    }
+
+    /// What a table on a device gives for a batch.
+    fn gathered(feed: &mut Feed<'_>, batch: &Batch) -> Vec<f32> {
+        let data = feed.data;
+        let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
+        let table = Table::new(&Device::cpu(1), [data.len(), 2, 32, 32], read).unwrap();
+        feed.weights.known = vec![[1.0; 2]; data.len()];
+        let mut selection = Selection::new(&table, batch.records.len()).unwrap();
+        feed.select(batch, &mut selection).unwrap();
+        table.gather(&selection).unwrap().seen.to_vec::<f32>().unwrap()
+    }
+
+    #[test]
+    fn main_memory_and_tables_show_the_same() {
+        for (pde, sensors) in [(Pde::Poisson, None), (Pde::Poisson, Some(MIX)), (Pde::Cylinder, Some(MIX))] {
+            with_feed(pde, sensors, |mut feed| {
+                for _ in 0..12 {
+                    let batch = feed.next_batch().unwrap();
+                    assert!(feed.contexts(&batch).unwrap() == gathered(&mut feed, &batch), "{pde}");
+                }
+            });
+        }
+    }
+
+    /// Exact draws of a mixed batch are those of a plain one, and a disk is exact in all of them.
+    #[test]
+    fn noise_changes_noisy_draws_only_and_leaves_disks_alone() {
+        let noise_alone = SensorMix { few_share: 0.0, ..MIX };
+        with_feed(Pde::Cylinder, Some(noise_alone), |mut feed| {
+            for _ in 0..12 {
+                let noisy = feed.next_batch().unwrap();
+                let plain = Batch { noise: None, ..noisy.clone() };
+                let [got, whole] = [&noisy, &plain].map(|batch| feed.contexts(batch).unwrap());
+                let noise = noisy.noise.unwrap();
+                for (row, (got, whole)) in got.chunks(2048).zip(whole.chunks(2048)).enumerate() {
+                    let exact = &noise.exact[row / 2 * 16..][..16];
+                    let (level, trust) = (noise.rows[row].level, noise.rows[row].trust());
+                    for k in 0..1024 {
+                        let (seen, given) = (whole[1024 + k] == 1.0, exact[k / 64] >> (k % 64) & 1 == 1);
+                        let same = [k, 1024 + k].iter().all(|k| got[*k].to_bits() == whole[*k].to_bits());
+                        assert_eq!(same, level == 0.0 || given || !seen);
+                        assert!(same || got[1024 + k] == trust);
+                    }
+                }
+            }
+        });
     }
 }

@@ -3,7 +3,7 @@
 use scope_data::Dataset;
 use scope_engine::{Device, Layout, LocalFit, Params, Tape, Tensor};
 
-use super::feed::{Conditions, Feed};
+use super::feed::{Feed, Order};
 use crate::error::TrainError;
 
 /// Batches that are looked at, and records in each.
@@ -17,17 +17,17 @@ const SHARE: f64 = 0.8;
 const NOTHING: f32 = 1e-9;
 
 /// For each coefficient, the 80th percentile of its absolute values over the first batches of the schedule, where any sensor is
-/// near; 1 where none ever is. A pure function of the data, the seed and the fits (on one kind of device).
+/// near; 1 where none ever is. A pure function of the data, the order of batches and the fits (on one kind of device).
 pub(super) fn measure(
     data: &Dataset,
     device: &Device,
     fit: &LocalFit,
-    seed: u64,
+    order: Order,
     threads: usize,
 ) -> Result<Vec<f32>, TrainError> {
     let params = Params::zeros(device, Layout::new().into())?;
     let tape = Tape::inference(&params, params.dtype());
-    let mut feed = Feed::new(data, &Device::cpu(1), Conditions::Mixed, seed, RECORDS, 0, threads)?;
+    let mut feed = Feed::new(data, &Device::cpu(1), Order { batch: RECORDS, first: 0, ..order }, threads)?;
     let size = data.meta().resolution;
     let mut sizes: Vec<Vec<f32>> = Vec::new();
     for _ in 0..BATCHES {

@@ -10,6 +10,7 @@ mod learner;
 mod length;
 mod metrics;
 mod plan;
+mod shown;
 mod teacher;
 mod tensorboard;
 mod watch;
@@ -26,7 +27,7 @@ use scope_model::View;
 
 pub use checkpoint::Position;
 pub use config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig, Stage};
-pub use feed::{Conditions, Feed};
+pub use feed::{Conditions, Feed, Order};
 pub use folder::RunFolder;
 pub use learner::{Counters, Deployable, Learner};
 pub use length::stages;
@@ -178,13 +179,12 @@ impl Session<'_> {
             Some(adapt) if adapt.view == View::Sparse => Conditions::Alternating,
             _ => Conditions::Mixed,
         };
-        let (seed, size) = (self.config.seed, self.config.recipe.batch);
         let first = self.config.first_batch() + self.position.draws / batch;
+        let order = Order { first, ..self.config.order(conditions) };
         if self.position.draws == 0 {
             self.measure_fits(learner)?;
         }
-        let mut feed =
-            Feed::new(self.data, learner.device(), conditions, seed, size, first, self.conduct.threads)?;
+        let mut feed = Feed::new(self.data, learner.device(), order, self.conduct.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
             // The checkpoint that the run goes on from was none when it was written: nobody had asked for milestones.
             self.save(learner, true, observer)?;
@@ -210,9 +210,9 @@ impl Session<'_> {
         let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
         match fits {
             Some(fits) if self.config.from.is_none() && self.config.adapt.is_none() => {
-                let (seed, threads) = (self.config.seed, self.conduct.threads);
+                let (order, threads) = (self.config.order(Conditions::Mixed), self.conduct.threads);
                 let fit = fits.local_fit();
-                let divisors = fit_normaliser::measure(self.data, learner.device(), &fit, seed, threads)?;
+                let divisors = fit_normaliser::measure(self.data, learner.device(), &fit, order, threads)?;
                 learner.set_fit_normaliser(&divisors)
             }
             _ => Ok(()),

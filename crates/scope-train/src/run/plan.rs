@@ -8,7 +8,7 @@ use scope_model::{Architecture, FieldModel, Model};
 
 use super::{
     config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig},
-    feed::{Conditions, Feed},
+    feed::{Conditions, Feed, Order},
     learner::Learner,
     length::stages,
 };
@@ -122,7 +122,8 @@ fn time_stages(
 ) -> Result<Vec<f64>, TrainError> {
     let mut learner = make(config)?;
     let batch = config.recipe.batch;
-    let mut feed = Feed::new(data, learner.device(), Conditions::Mixed, config.seed, batch, 0, threads)?;
+    let order = Order { first: 0, ..config.order(Conditions::Mixed) };
+    let mut feed = Feed::new(data, learner.device(), order, threads)?;
     let mut seconds = Vec::new();
     for (k, stage) in config.stages.iter().enumerate() {
         if k > 0 {

@@ -13,6 +13,7 @@ mod mask;
 mod misuse;
 mod model;
 mod models;
+mod noise;
 mod recover;
 mod training;
 

@@ -59,6 +59,34 @@ fn results_go_beside_the_run_and_darcy_has_bit_errors() {
 }
 
 #[test]
+fn few_and_noisy_sensors_have_results_of_their_own() {
+    let root = trained("poisson");
+    let few = |more: &[&str]| evaluated(root.path(), &[&["--protocol", "few"], more].concat());
+    let mean = |results: &serde_json::Value| {
+        assert_eq!(results["conditions"].as_object().unwrap().len(), 15);
+        results["conditions"]["joint/uniform/100"]["u"]["mean"].as_f64().unwrap()
+    };
+    let (exact, nothing) = (few(&[]), few(&["--noise", "0"]));
+    assert_eq!((&exact, exact["identity"]["masks"].get("noise")), (&nothing, None));
+    let noisy = few(&["--noise", "20%,0.00417478", "--batch", "3"]);
+    assert_eq!(noisy["identity"]["masks"]["noise"], serde_json::json!({ "levels": [0.2, 1.0] }));
+    let untold = few(&["--noise", "20%,100%", "--untold"]);
+    assert_eq!(untold["identity"]["masks"]["noise"]["untold"], true);
+    assert!(mean(&exact) != mean(&noisy) && mean(&noisy) != mean(&untold));
+    for name in ["few", "few-noise-0.2-1", "few-noise-0.2-1-untold"] {
+        for kind in ["json", "npz"] {
+            assert!(root.path().join(format!("run/eval/{name}.{kind}")).is_file(), "{name}.{kind}");
+        }
+    }
+    // Readings with noise are no held-out errors of a model.
+    let card = ["model", "card", "--model", "run/model.safetensors", "--eval"];
+    let said = refused(root.path(), &[&card[..], &["run/eval/few-noise-0.2-1.json"]].concat(), 1);
+    assert!(said.contains("its readings are noisy"), "{said}");
+    let alone = ["evaluate", "--run", "run", "--data", "test", "--untold"];
+    assert!(refused(root.path(), &alone, 2).contains("--noise"));
+}
+
+#[test]
 fn destinations_are_checked_before_anything_is_measured() {
     let root = trained("poisson");
     let plain = ["evaluate", "--data", "test", "--device", "cpu", "--run"];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
-use scope_eval::{Evaluation, Identity, Protocol, Record, Recovery, Results};
+use scope_eval::{Evaluation, Identity, Record, Recovery, Results};
 
 use super::claim::Claim;
 use crate::{
@@ -19,7 +19,8 @@ pub(super) struct Destination {
     pub(super) folder: Option<PathBuf>,
     /// Of the summaries alone: a file, or "-" for standard output.
     pub(super) json: Option<PathBuf>,
-    pub(super) protocol: Protocol,
+    /// What results are called there: the protocol, and the noise of the readings if they have any.
+    pub(super) name: String,
     /// Records to draw under each condition.
     pub(super) figures: usize,
 }
@@ -32,7 +33,7 @@ impl Destination {
 
     /// The file of summaries beside which the values are.
     fn results(&self) -> Option<PathBuf> {
-        self.folder.as_ref().map(|folder| folder.join(format!("{}.json", self.protocol.name())))
+        self.folder.as_ref().map(|folder| folder.join(format!("{}.json", self.name)))
     }
 
     fn json_file(&self) -> Option<PathBuf> {
@@ -127,7 +128,8 @@ impl Destination {
         for condition in conditions {
             for record in 0..self.figures.min(evaluation.records) {
                 let drawing = evaluation.draw(method, *condition, record)?;
-                let name = format!("{}-record-{record}", condition.to_string().replace('/', "-"));
+                let noise = evaluation.noise.map_or_else(String::new, |noise| format!("-{}", noise.label()));
+                let name = format!("{}{noise}-record-{record}", condition.to_string().replace('/', "-"));
                 write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
                 write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
             }

@@ -16,14 +16,20 @@ use scope_data::{
 use scope_engine::Device;
 use scope_eval::{
     Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery,
-    Results,
+    Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS, Reconstructor};
 use scope_pde::Pde;
 
 use super::{destination::Destination, exact, seen};
 use crate::{
-    commands::{Outcome, device::DeviceArguments, models, pde_names},
+    commands::{
+        Outcome,
+        device::DeviceArguments,
+        models,
+        noise::{StatedNoise, stated_noise},
+        pde_names,
+    },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };
 
@@ -32,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
+  scope evaluate --run runs/poisson --data data/poisson-test --protocol few --noise 5%
   scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run runs/poisson/milestones/000000000200000.safetensors --data data/poisson-test --out early
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
@@ -65,13 +72,20 @@ pub(crate) struct EvaluateCommand {
     /// Of the test masks
     #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
     seed: u64,
+    /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of the field's own,
+    /// one for both channels or one each for a and u; networks see how far each can be trusted
+    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    noise: Option<StatedNoise>,
+    /// With --noise: a network is not told, and takes readings for exact, as one trained on exact readings must
+    #[arg(long, requires = "noise", conflicts_with = "method")]
+    untold: bool,
     /// Contexts recovered together; results do not depend on it
     #[arg(long, value_name = "B", default_value_t = BATCH, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     batch: usize,
     /// Write the summaries to this file too; "-" for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Where PROTOCOL.json and the per-record PROTOCOL.npz go [default: RUN/eval, if RUN is a folder]
+    /// Where PROTOCOL.json and the per-record PROTOCOL.npz go, with --noise PROTOCOL-noise-LEVEL.json and its like [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its card,
@@ -119,8 +133,9 @@ impl EvaluateCommand {
         let mut identity = self.identity(computed(&device, &self.precision), method, data);
         seen::mark(&mut identity.data, &found);
         seen::warn_of(&identity.data, &self.data);
-        let destination = self.destination(run_folder(&found, run));
-        let bands = found.card.and_then(|card| card.bands);
+        let destination = self.destination(run_folder(&found, run), &identity);
+        // Bands of a card are for exact readings.
+        let bands = found.card.and_then(|card| card.bands).filter(|_| identity.masks.noise.is_none());
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
             warn(
                 "these are the records that the model's error bands were measured on: judge the bands by others",
@@ -137,9 +152,12 @@ impl EvaluateCommand {
         if self.coverage {
             method = method.with_bands();
         }
+        if let Some(noise) = self.test_noise(data) {
+            method = method.with_noise(noise.physical(&data.meta().constants()));
+        }
         let conditions = exact::conditions(&method, self.protocol)?;
         let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
-        let destination = self.destination(None);
+        let destination = self.destination(None, &identity);
         let measure = || self.measure(data, &method, identity, &conditions, &destination);
         let outcome = self.device.pool().install(measure)?;
         exact::warn_of_approximations(&method);
@@ -148,7 +166,14 @@ impl EvaluateCommand {
 
     fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
         let records = self.limit.get().min(data.len());
-        Evaluation { data, mask_seed: self.seed, records, batch: self.batch }
+        let noise = self.test_noise(data);
+        Evaluation { data, mask_seed: self.seed, noise, records, batch: self.batch }
+    }
+
+    /// The noise of the readings; a noise of zero is none.
+    fn test_noise(&self, data: &Dataset) -> Option<TestNoise> {
+        let levels = self.noise?.shares(&data.meta().constants());
+        (levels != [0.0; 2]).then_some(TestNoise { levels, untold: self.untold })
     }
 
     /// Evaluates a method under each condition, reports it and draws what was asked for.
@@ -188,11 +213,14 @@ impl EvaluateCommand {
     }
 
     /// Where results go: to --out, or else beside the run they are of.
-    fn destination(&self, run: Option<&Path>) -> Destination {
+    fn destination(&self, run: Option<&Path>, identity: &Identity) -> Destination {
         Destination {
             folder: self.out.clone().or_else(|| run.map(|run| run.join(RUN_EVALUATIONS))),
             json: self.json.clone(),
-            protocol: self.protocol,
+            name: match identity.masks.noise {
+                Some(noise) => format!("{}-{}", self.protocol.name(), noise.label()),
+                None => self.protocol.name().to_owned(),
+            },
             figures: self.figures,
         }
     }
@@ -204,7 +232,7 @@ impl EvaluateCommand {
             records: self.evaluation(data).records,
             method,
             data: DataIdentity::of(data),
-            masks: MaskIdentity { seed: self.seed, ..MaskIdentity::default() },
+            masks: MaskIdentity { seed: self.seed, noise: self.test_noise(data), ..MaskIdentity::default() },
             computed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
@@ -244,9 +272,17 @@ fn table(results: &Results) -> Table {
     table
 }
 
-/// Where the figures come from, in two or three lines.
+/// Where the figures come from, in a few lines.
 fn origin(identity: &Identity) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
+    if let Some(TestNoise { levels: [a, u], untold }) = identity.masks.noise {
+        let told = if untold { ", of which the network was not told" } else { "" };
+        lines.push(format!(
+            "readings: noisy, {:.3}% of a's and {:.3}% of u's standard deviation{told}",
+            100.0 * a,
+            100.0 * u
+        ));
+    }
     let training = identity.method.training.as_ref();
     let cut = training.is_some_and(|training| training.cut_short);
     lines.push(match training {

@@ -91,7 +91,7 @@ impl ModelPack {
 
 /// What the model's layers are given by records, one under each condition of the protocol.
 fn inputs_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Result<LayerInputs> {
-    let evaluation = Evaluation { data, mask_seed: MASK_SEED, records: data.len(), batch: 1 };
+    let evaluation = Evaluation { data, mask_seed: MASK_SEED, noise: None, records: data.len(), batch: 1 };
     evaluation.require_same(about.pde, &about.constants, about.config.resolution())?;
     let conditions = Protocol::All.conditions(about.pde);
     let each = about.config.context_channels() * about.config.resolution().pow(2);

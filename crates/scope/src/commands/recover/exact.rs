@@ -11,7 +11,12 @@ use scope_pde::Pde;
 
 use super::method::Recovered;
 use crate::{
-    commands::{Misuse, device::DeviceArguments, pde_names, resolution},
+    commands::{
+        Misuse,
+        device::DeviceArguments,
+        noise::{StatedNoise, stated_noise},
+        pde_names, resolution,
+    },
     terminal::grouped,
     threads::Threads,
 };
@@ -28,10 +33,11 @@ pub(super) struct ExactArguments {
     /// The problem that --method is for
     #[arg(long, requires = "method", conflicts_with = "model", value_parser = pde_names())]
     pde: Option<Pde>,
-    /// The standard deviation of the measurements' errors in physical units, one for both channels or one each for a and u [default:
-    /// rounding to float32]; a model does not know of it, only --calibrate does
-    #[arg(long, value_name = "S[,S]", value_parser = noise)]
-    noise: Option<Noise>,
+    /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
+    /// for both channels or one each for a and u [default: rounding to float32]; a model does not know of it, only
+    /// --calibrate does
+    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    noise: Option<StatedNoise>,
     /// With --method: also write N draws of both fields from their distribution given the sensors
     #[arg(
         long,
@@ -57,20 +63,9 @@ pub(super) struct ExactArguments {
 }
 
 impl ExactArguments {
-    /// The noise that was stated, of a and of u.
-    pub(super) fn stated_noise(&self) -> [f64; 2] {
-        self.noise.map_or([0.0; 2], |noise| [noise.a, noise.u])
-    }
-}
-
-/// Reads one or two standard deviations.
-fn noise(text: &str) -> Result<Noise, String> {
-    let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
-    let sound = |sd: &f64| sd.is_finite() && *sd >= 0.0;
-    match numbers.as_deref() {
-        Ok([both]) if sound(both) => Ok(Noise { a: *both, u: *both }),
-        Ok([a, u]) if sound(a) && sound(u) => Ok(Noise { a: *a, u: *u }),
-        _ => Err("expected a standard deviation, zero or more, as in 0.01, or one for a and one for u, as in 0.01,1e-4".to_owned()),
+    /// The noise that was stated, if any was.
+    pub(super) fn stated_noise(&self) -> Option<StatedNoise> {
+        self.noise
     }
 }
 
@@ -98,7 +93,10 @@ impl ExactMethod {
         Ok(Some(Self {
             prior: Prior::new(pde, arguments.resolution).map_err(Misuse::of)?,
             constants,
-            noise: arguments.noise.unwrap_or(Noise::rounding(&constants)),
+            noise: arguments.noise.map_or(Noise::rounding(&constants), |noise| {
+                let [a, u] = noise.physical(&constants);
+                Noise { a, u }
+            }),
             samples: arguments.samples.into(),
             seed: arguments.seed,
             threads: device.pool(),
@@ -189,18 +187,4 @@ fn remarks(posterior: &Posterior, measurements: usize, spread_of_u: How) -> Vec<
         remarks.push(format!("the standard deviation of u is estimated from {count} draws"));
     }
     remarks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_noise_is_for_both_channels() {
-        assert_eq!(noise("0.01"), Ok(Noise { a: 0.01, u: 0.01 }));
-        assert_eq!(noise("0.01, 1e-4"), Ok(Noise { a: 0.01, u: 1e-4 }));
-        for bad in ["", "-1", "nan", "1,2,3", "1,-2"] {
-            assert!(noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
-        }
-    }
 }

@@ -13,7 +13,7 @@ use super::{
     exact::ExactMethod,
     watch::Watch,
 };
-use crate::commands::{device::DeviceArguments, models};
+use crate::commands::{device::DeviceArguments, models, noise::StatedNoise};
 
 /// A way from sensors to fields. Another one is another variant.
 pub(super) enum Method {
@@ -87,13 +87,14 @@ impl Method {
         name: &str,
         device: &DeviceArguments,
         calibrate: Option<usize>,
-        noise: [f64; 2],
+        noise: Option<StatedNoise>,
     ) -> anyhow::Result<Self> {
         let found = models::catalogue().find(name)?;
         let file = found.open()?;
         let blake3 = file.hash();
         let device = device.open()?;
         let model = Reconstructor::from_file(file, &device, Precision::F32)?;
+        let noise = noise.map_or([0.0; 2], |noise| noise.physical(&model.about().constants));
         let bands = BandSource::new(&model, found.card.as_ref(), calibrate, noise)?;
         Ok(Self::Network(Box::new(Network { model, found, blake3, bands })))
     }

@@ -1,0 +1,62 @@
+//! Few and noisy sensors among those of the protocol.
+
+use scope_pde::random::{Coordinates, Stream};
+
+use crate::{
+    draw::Draw,
+    observation::{Condition, Layout, MaskSampler, Namespace, ReadingNoise},
+};
+
+/// How many draws have noisy sensors, how many batches few of them, and within which ranges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorMix {
+    /// The share of draws whose readings are noisy.
+    pub noise_share: f64,
+    /// The least and the greatest noise in units of the field's standard deviation; levels are uniform in their logarithm.
+    pub noise: [f64; 2],
+    /// The share of batches of families that take any number of points whose budget is a small one.
+    pub few_share: f64,
+    /// The least and the greatest small budget, uniform in their logarithm.
+    pub few: [usize; 2],
+}
+
+impl SensorMix {
+    /// Whether any readings are noisy.
+    pub fn is_noisy(&self) -> bool {
+        self.noise_share > 0.0
+    }
+
+    /// A batch's condition, or the same with few sensors. Task and family stay, so their shares are the protocol's.
+    pub(super) fn thin_out(&self, condition: Condition, seed: u64, number: u64) -> Condition {
+        let Layout::Family(family, _) = condition.layout() else { return condition };
+        let mut stream = Coordinates::new("few").number(seed).number(number).stream();
+        if !family.takes_few() || stream.unit() >= self.few_share {
+            return condition;
+        }
+        Condition::of_family(condition.task(), family, self.small_budget(&mut stream))
+    }
+
+    fn small_budget(&self, stream: &mut Stream) -> usize {
+        let [least, greatest] = self.few;
+        // A budget stands for all numbers from itself up to the next.
+        let drawn = stream.log_between(least as f64, greatest as f64 + 1.0);
+        (drawn as usize).clamp(least, greatest)
+    }
+
+    /// The noise of a and of u in one draw of a record: both noisy, each with a level of its own, or both exact.
+    pub(super) fn noise_of(
+        &self,
+        sampler: &MaskSampler,
+        namespace: Namespace,
+        record: u64,
+        condition: Condition,
+    ) -> [ReadingNoise; 2] {
+        let mut stream = sampler.noise_stream(namespace, record, condition);
+        let noisy = stream.unit() < self.noise_share;
+        let [least, greatest] = self.noise;
+        sampler.noise_keys(namespace, record, condition).map(|key| {
+            let level = stream.log_between(least, greatest).clamp(least, greatest);
+            ReadingNoise { level: if noisy { level } else { 0.0 }, key }
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! `--noise`: how far measurements may be off, as it is stated everywhere.
+
+use scope_data::{Constants, Scaling};
+
+/// What `--noise` expects.
+const EXPECTED: &str = "expected a standard deviation, zero or more, in physical units, as in 0.01, or as a share of the field's own, as in \
+                        5%; or one for a and one for u, as in 0.01,1e-4";
+
+/// The standard deviation of one channel's measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Deviation {
+    /// In physical units.
+    Physical(f64),
+    /// In units of the field's own standard deviation.
+    Share(f64),
+}
+
+/// The standard deviations of the errors of measurements of a and u.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StatedNoise([Deviation; 2]);
+
+impl StatedNoise {
+    /// In physical units.
+    pub(crate) fn physical(&self, constants: &Constants) -> [f64; 2] {
+        self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
+            Deviation::Physical(sd) => sd,
+            Deviation::Share(share) => share * sigma,
+        })
+    }
+
+    /// In units of the fields' own standard deviations.
+    pub(crate) fn shares(&self, constants: &Constants) -> [f64; 2] {
+        self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
+            Deviation::Physical(sd) => sd / sigma,
+            Deviation::Share(share) => share,
+        })
+    }
+
+    fn of(&self, constants: &Constants, value: impl Fn(Deviation, Scaling) -> f64) -> [f64; 2] {
+        let [a, u] = self.0;
+        [value(a, constants.a), value(u, constants.u)]
+    }
+}
+
+/// Reads one or two standard deviations.
+pub(crate) fn stated_noise(text: &str) -> Result<StatedNoise, String> {
+    let both: Option<Vec<Deviation>> = text.split(',').map(|part| deviation(part.trim())).collect();
+    match both.as_deref() {
+        Some([both]) => Ok(StatedNoise([*both; 2])),
+        Some([a, u]) => Ok(StatedNoise([*a, *u])),
+        _ => Err(EXPECTED.to_owned()),
+    }
+}
+
+fn deviation(text: &str) -> Option<Deviation> {
+    let sound = |number: &str| number.trim().parse().ok().filter(|sd: &f64| sd.is_finite() && *sd >= 0.0);
+    match text.strip_suffix('%') {
+        Some(percent) => sound(percent).map(|percent| Deviation::Share(percent / 100.0)),
+        None => sound(text).map(Deviation::Physical),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_pde::Pde;
+
+    use super::*;
+
+    #[test]
+    fn one_noise_is_for_both_channels() {
+        let constants = Constants::generated(Pde::Poisson);
+        let physical = |text: &str| stated_noise(text).map(|noise| noise.physical(&constants));
+        assert_eq!(physical("0.01"), Ok([0.01; 2]));
+        assert_eq!(physical("0.01, 1e-4"), Ok([0.01, 1e-4]));
+        for bad in ["", "-1", "nan", "inf", "1,2,3", "a", "1,", "%", "-5%", "5%%"] {
+            assert!(stated_noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn percents_are_of_the_field_s_standard_deviation() {
+        let constants = Constants::generated(Pde::Poisson);
+        let noise = stated_noise("5%, 0.00417478").unwrap();
+        assert_eq!(noise.shares(&constants), [0.05, 1.0]);
+        assert_eq!(noise.physical(&constants), [0.05 * constants.a.sigma, constants.u.sigma]);
+    }
+}
