@@ -31,7 +31,7 @@ pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, Pace, Update};
-pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, LocalFit, Norm, Observed, Sliced};
+pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, FitPoint, Linear, LocalFit, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, Selection, Table};
 pub use tape::{Tape, Var, Watch};
