@@ -221,7 +221,7 @@ fn readings_off_the_grid_are_refused() {
     let good = FitPoint { at: [15.9, 15.0], value: 1.0, weight: 1.0 };
     let of = |point: FitPoint| fit.of_points(&Cpu::new(1), [16, 16], &[vec![point]], None);
     assert!(of(good).is_ok());
-    for at in [[16.0, 3.0], [3.0, 15.1], [-0.1, 3.0], [f64::NAN, 3.0]] {
+    for at in [[16.0, 3.0], [3.0, 16.0], [-0.1, 3.0], [f64::NAN, 3.0]] {
         let refused = of(FitPoint { at, ..good }).unwrap_err().to_string();
         assert!(refused.contains("is no reading on a grid of [16, 16] pixels"), "{refused}");
     }

@@ -9,6 +9,7 @@ mod family;
 mod mask;
 mod place;
 mod sampler;
+mod seen;
 mod sensors;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};

@@ -9,7 +9,7 @@ use crate::{
 /// A reading of one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitPoint {
-    /// Where, in pixels along axis 0 and axis 1: from 0 to the last pixel, or to less than the axis's length where its ends meet.
+    /// Where, in pixels along axis 0 and axis 1: from 0 to less than the axis's length.
     pub at: [f64; 2],
     /// What is read.
     pub value: f64,
@@ -37,23 +37,22 @@ impl LocalFit {
         self.check()?;
         let [height, width] = size;
         let sizes = FitSizes { batch: 1, fields: points.len(), height, width };
-        points.iter().flatten().try_for_each(|point| self.require_inside(size, point))?;
+        points.iter().flatten().try_for_each(|point| point.require_inside(size))?;
         if let Some(divisors) = divisors {
             let channels = self.channels(points.len());
             require_shape("local fits", "the divisors", &[divisors.len()], &[channels])?;
         }
         Ok(cpu::local_fit::fits_of_points(cpu, sizes, self, points, divisors.map(<[f64]>::to_vec)))
     }
+}
 
+impl FitPoint {
     /// Refuses a reading that is not on the grid, or not a number.
-    fn require_inside(&self, size: [usize; 2], point: &FitPoint) -> Result<(), EngineError> {
-        let along = |axis: usize| {
-            let (at, length) = (point.at[axis], size[axis] as f64);
-            at >= 0.0 && if self.periodic[axis] { at < length } else { at <= length - 1.0 }
-        };
-        if along(0) && along(1) && point.value.is_finite() && point.weight.is_finite() {
+    fn require_inside(&self, size: [usize; 2]) -> Result<(), EngineError> {
+        let inside = self.at.iter().zip(size).all(|(at, length)| (0.0..length as f64).contains(at));
+        if inside && self.value.is_finite() && self.weight.is_finite() {
             return Ok(());
         }
-        Err(EngineError::LocalFit(format!("{point:?} is no reading on a grid of {size:?} pixels")))
+        Err(EngineError::LocalFit(format!("{self:?} is no reading on a grid of {size:?} pixels")))
     }
 }

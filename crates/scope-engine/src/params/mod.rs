@@ -148,8 +148,8 @@ impl Params {
             (Device::Cpu(_), Dtype::F64) => Ok(self.cpu(id).to_vec()),
             (Device::Cpu(_), _) => Ok(wide(self.cpu(id))),
             #[cfg(not(target_arch = "wasm32"))]
-            (Device::Cuda(_), _) => {
-                Ok(wide(&self.values.to_vec::<f32>()?[self.layout.param(id).range.clone()]))
+            (Device::Cuda(cuda), _) => {
+                Ok(wide(&self.values.read_on_cuda(cuda, self.layout.param(id).range.clone())?))
             }
         }
     }
