@@ -11,9 +11,9 @@ use scope_data::{
     Channel, Constants,
     observation::{Sensor, SensorError, UserContext},
 };
+use scope_engine::{Cpu, Device, Dtype, EngineError, Tape, Tensor};
 #[cfg(not(target_arch = "wasm32"))]
 use scope_engine::{Cuda, Graph};
-use scope_engine::{Cpu, Device, Dtype, EngineError, Tape, Tensor};
 use scope_pde::{Pde, cylinder::Disk};
 
 use crate::{

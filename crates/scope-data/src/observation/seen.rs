@@ -16,9 +16,9 @@ impl UserContext {
         let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
         let sensors = own.map(|sensor| (sensor.spot, scaling.store(sensor.value)));
         let known = self.masks.of(channel).without(self.measured.of(channel));
-        let at_rest = known.points().map(|point| {
-            (Spot::pixel(point / size, point % size), self.values[channel as usize][point])
-        });
+        let at_rest = known
+            .points()
+            .map(|point| (Spot::pixel(point / size, point % size), self.values[channel as usize][point]));
         sensors.chain(at_rest).collect()
     }
 }
