@@ -13,11 +13,11 @@ const SIZE: usize = 32;
 const PDE: Pde = Pde::NavierStokes;
 
 /// Random weights; the divisors are such that some coefficients are clamped.
-fn model(with_fits: bool) -> Model {
+fn model(with_fits: bool, device: &Device) -> Model {
     let fits = FitConfig { scales: vec![1.5, 3.0], ridge: [1e-4, 1e-6], periodic: PDE.periodic() };
     let mut config = Preset::Tiny.config(SIZE);
     config.fits = with_fits.then_some(fits);
-    let mut model = Model::initial(config, 5, &Device::cpu(2)).unwrap();
+    let mut model = Model::initial(config, 5, device).unwrap();
     if let Some(fits) = model.network.encoder.fits() {
         let mut flat: Vec<f32> = model.params.flat().to_vec().unwrap();
         let range = model.params.layout().param(fits.normaliser).range.clone();
@@ -29,7 +29,7 @@ fn model(with_fits: bool) -> Model {
 }
 
 fn reconstructor(with_fits: bool) -> Reconstructor {
-    Reconstructor::new(model(with_fits), PDE, Constants::generated(PDE), Precision::F32)
+    Reconstructor::new(model(with_fits, &Device::cpu(2)), PDE, Constants::generated(PDE), Precision::F32)
 }
 
 fn sensors(place: impl Fn(usize) -> Place) -> UserContext {
@@ -90,9 +90,10 @@ fn sensors_between_pixels_are_fitted_where_they_are() {
         let value = |value: f64| f64::from(constants.of(channel).store(value));
         own.map(|at| FitPoint { at: at.spot.at, value: value(at.value), weight: 1.0 }).collect()
     });
-    let first = direct(&model(true), &context, &points);
+    let model = model(true, &Device::cpu(1));
+    let first = direct(&model, &context, &points);
     let carried = context.carried(PDE, &constants, [&first.a, &first.u]);
-    let expected = direct(&model(true), &carried, &points);
+    let expected = direct(&model, &carried, &points);
 
     let reconstructor = reconstructor(true);
     let got = reconstructor.recover_sensors(std::slice::from_mut(&mut context)).unwrap();
@@ -131,4 +132,26 @@ fn without_fits_sensors_are_carried_as_ever() {
     let expected =
         recover_sensors(PDE, &constants, &mut contexts.clone(), |contexts| model.recover(contexts)).unwrap();
     assert_eq!(model.recover_sensors(&mut contexts).unwrap(), expected);
+}
+
+/// The fits are the same numbers on a card, and a recorded pass is given those of its own contexts each time.
+#[test]
+#[ignore = "needs an NVIDIA card"]
+fn a_card_sees_the_same_fits() {
+    let constants = Constants::generated(PDE);
+    let card = Device::cuda(0).unwrap();
+    let card = Reconstructor::new(model(true, &card), PDE, constants, Precision::F32);
+    let processor = reconstructor(true);
+    let moved = sensors(|k| Place::Point((0.211 * k as f64).fract(), (0.319 * k as f64).fract()));
+    for context in [between_pixels(), moved, on_pixels(), between_pixels()] {
+        let [got, expected] = [&card, &processor].map(|model| {
+            model.recover_sensors(std::slice::from_mut(&mut context.clone())).unwrap().remove(0)
+        });
+        for channel in Channel::BOTH {
+            let sigma = constants.of(channel).sigma as f32;
+            for (got, expected) in got.of(channel).iter().zip(expected.of(channel)) {
+                assert!((got - expected).abs() < 2e-3 * sigma, "{got}, expected {expected}");
+            }
+        }
+    }
 }
