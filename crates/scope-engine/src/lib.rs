@@ -33,7 +33,7 @@ pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, Pace, Update};
 pub use noise::{RowNoise, normal};
-pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear, LocalFit, Norm, Observed, Sliced};
+pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, FitPoint, Linear, LocalFit, Norm, Observed, Sliced};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Choice, Gathered, Noisy, Selection, Table};
 pub use tape::{Tape, Var, Watch};

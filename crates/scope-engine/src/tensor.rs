@@ -1,5 +1,7 @@
 //! Contiguous arrays on a device.
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::ops::Range;
 use std::sync::Arc;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -107,6 +109,15 @@ impl Tensor {
     pub(crate) fn write_on_cuda(&self, cuda: &Cuda, first: usize, values: &[f32]) -> Result<(), EngineError> {
         match &*self.buffer {
             Buffer::Cuda(memory) => cuda.write_at(memory, first * size_of::<f32>(), values),
+            Buffer::Cpu(_) => unreachable!("a tensor on a card"),
+        }
+    }
+
+    /// Copies some of the numbers of a tensor on a card back.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn read_on_cuda(&self, cuda: &Cuda, part: Range<usize>) -> Result<Vec<f32>, EngineError> {
+        match &*self.buffer {
+            Buffer::Cuda(memory) => cuda.download_part(memory, part),
             Buffer::Cpu(_) => unreachable!("a tensor on a card"),
         }
     }

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use scope_data::{
     Constants,
-    observation::{ContextMasks, Task},
+    observation::{ContextMasks, Task, UserContext},
 };
-use scope_model::{Fields, ModelError, Reconstructor, bands::Bands};
+use scope_model::{Fields, ModelError, Reconstructor, bands::Bands, recover_sensors};
 use scope_pde::Pde;
 
 /// Why a method gave no fields.
@@ -25,6 +25,12 @@ pub trait Recovery {
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
     /// depend on the others.
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError>;
+
+    /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them carried to pixels; one
+    /// that can use them where they are does so.
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+        recover_sensors(self.pde(), &self.constants(), contexts, |contexts| self.recover(contexts))
+    }
 
     /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing of.
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
@@ -68,6 +74,10 @@ impl Recovery for Reconstructor {
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
         Reconstructor::recover(self, contexts).map_err(|error: ModelError| error.into())
     }
+
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+        Reconstructor::recover_sensors(self, contexts).map_err(|error: ModelError| error.into())
+    }
 }
 
 /// A method with bands that were measured for it.
@@ -93,6 +103,10 @@ impl<M: Recovery> Recovery for Banded<M> {
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
         self.method.recover(contexts)
+    }
+
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+        self.method.recover_sensors(contexts)
     }
 
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {

@@ -15,7 +15,7 @@ use scope_eval::{
     Banded, Evaluation, ExactRecovery, Recovery,
     bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
 };
-use scope_model::{Fields, recover_sensors};
+use scope_model::Fields;
 use scope_pde::{Identity, Pde, Split};
 
 const SIZE: usize = 32;
@@ -112,9 +112,7 @@ fn shares_within(data: &Dataset, method: &dyn Recovery, spots: &[Spot], widths: 
     for record in 0..data.len() {
         let pair = data.pair(record).unwrap();
         let u: Vec<f64> = pair.u().iter().map(|x| constants.u.physical(*x)).collect();
-        let recover = |contexts: &[f32]| method.recover(contexts);
-        let fields = recover_sensors(Pde::Poisson, &constants, &mut [seen_at(spots, &u)], recover);
-        let fields = fields.unwrap().remove(0);
+        let fields = method.recover_sensors(&mut [seen_at(spots, &u)]).unwrap().remove(0);
         for (within, widths) in within.iter_mut().zip(widths) {
             let inside = |k: &usize| {
                 let truth = constants.a.physical(pair.a()[*k]) as f32;

@@ -9,7 +9,7 @@ use crate::{
     error::ModelError,
     initial::{Initial, default_initial, initialise_as},
     model::Model,
-    network::Network,
+    network::{Fits, Network},
     weights::{About, LayerInputs, WeightFile, WeightKind},
 };
 
@@ -23,6 +23,21 @@ pub trait FieldNetwork: Debug + Send + Sync {
     /// context \[batch, 4, size, size\]: (Ma a, Ma, Mu u, Mu); fields \[batch, 2, size, size\].
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError>;
 
+    /// The local fits of the sensors that it sees beside the context, if any.
+    fn fits(&self) -> Option<&Fits> {
+        None
+    }
+
+    /// The fields of contexts whose local fits are given, normalised, because their sensors are not only on pixels. Only a network
+    /// that has [`Self::fits`] is asked; for every other this is [`Self::forward`].
+    ///
+    /// # Shapes
+    /// fits \[batch, fit channels, size, size\], the others as before.
+    fn forward_fitted(&self, tape: &Tape<'_>, context: &Var, fits: &Var) -> Result<Var, EngineError> {
+        let _ = fits;
+        self.forward(tape, context)
+    }
+
     /// How a parameter begins.
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
         default_initial(layout, param)
@@ -32,6 +47,14 @@ pub trait FieldNetwork: Debug + Send + Sync {
 impl FieldNetwork for Network {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         Network::forward(self, tape, context)
+    }
+
+    fn fits(&self) -> Option<&Fits> {
+        self.encoder.fits()
+    }
+
+    fn forward_fitted(&self, tape: &Tape<'_>, context: &Var, fits: &Var) -> Result<Var, EngineError> {
+        Network::forward_fitted(self, tape, context, fits)
     }
 }
 

@@ -4,22 +4,22 @@ use std::path::Path;
 #[cfg(not(target_arch = "wasm32"))]
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use scope_data::{
     Channel, Constants,
     observation::{Sensor, SensorError, UserContext},
 };
+use scope_engine::{Cpu, Device, Dtype, EngineError, Tape, Tensor};
 #[cfg(not(target_arch = "wasm32"))]
 use scope_engine::{Cuda, Graph};
-use scope_engine::{Device, Dtype, EngineError, Tape, Tensor};
 use scope_pde::{Pde, cylinder::Disk};
 
 use crate::{
     error::ModelError,
     field_model::FieldModel,
-    sensors::recover_sensors,
+    sensors::{fit_sensors, recover_sensors},
     weights::{About, WeightFile},
 };
 
@@ -63,17 +63,36 @@ pub struct Reconstructor {
     model: FieldModel,
     about: About,
     precision: Precision,
-    /// On a card, one pass for each number of contexts that was asked for.
+    /// The processor beside a card, where sensors are fitted that lie between pixels.
     #[cfg(not(target_arch = "wasm32"))]
-    passes: Mutex<HashMap<usize, RecordedPass>>,
+    beside: OnceLock<Cpu>,
+    /// On a card, one pass for each number of contexts that was asked for, with fits given or without.
+    #[cfg(not(target_arch = "wasm32"))]
+    passes: Mutex<HashMap<(usize, bool), RecordedPass>>,
 }
 
-/// A pass of the network that a card replays: where it finds its contexts and leaves its fields.
+/// What the network reads of some contexts.
+#[derive(Clone, Copy)]
+struct Batch<'a> {
+    count: usize,
+    contexts: &'a [f32],
+    /// Local fits of sensors where they are; without, a network that wants fits computes them from the contexts.
+    fits: Option<&'a [f32]>,
+}
+
+/// The same on a device.
+#[derive(Debug)]
+struct Inputs {
+    contexts: Tensor,
+    fits: Option<Tensor>,
+}
+
+/// A pass of the network that a card replays: where it finds its inputs and leaves its fields.
 #[cfg(not(target_arch = "wasm32"))]
 #[derive(Debug)]
 struct RecordedPass {
     graph: Graph,
-    contexts: Tensor,
+    inputs: Inputs,
     fields: Tensor,
 }
 
@@ -102,6 +121,8 @@ impl Reconstructor {
             about,
             precision,
             #[cfg(not(target_arch = "wasm32"))]
+            beside: OnceLock::new(),
+            #[cfg(not(target_arch = "wasm32"))]
             passes: Mutex::default(),
         }
     }
@@ -125,6 +146,11 @@ impl Reconstructor {
 
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates.
     pub fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, ModelError> {
+        self.recover_fitted(contexts, None)
+    }
+
+    /// The same with local fits \[n, fit channels, S, S\] given.
+    fn recover_fitted(&self, contexts: &[f32], fits: Option<&[f32]>) -> Result<Vec<Fields>, ModelError> {
         let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
         let each = channels * size * size;
         if !contexts.len().is_multiple_of(each) {
@@ -136,57 +162,100 @@ impl Reconstructor {
             return Err(ModelError::NotFinite { context, channel, row, column });
         }
         let mut fields = Vec::with_capacity(contexts.len() / each);
-        let on_processor = matches!(self.model.params.device(), Device::Cpu(_));
-        let most = BATCHES[usize::from(!on_processor)];
-        for batch in contexts.chunks(most * each) {
-            let stored = self.stored(batch, batch.len() / each)?;
+        let fits_each = fits.map_or(0, |fits| fits.len() / (contexts.len() / each).max(1));
+        for (at, contexts) in contexts.chunks(self.together() * each).enumerate() {
+            let (first, count) = (at * self.together(), contexts.len() / each);
+            let fits = fits.map(|fits| &fits[first * fits_each..][..count * fits_each]);
+            let stored = self.stored(Batch { count, contexts, fits })?;
             fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
         }
         Ok(fields)
     }
 
-    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass.
+    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass. A network that
+    /// sees local fits of the sensors sees those of the sensors where they are, in both.
     pub fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
-        let About { pde, constants, .. } = &self.about;
-        recover_sensors(*pde, constants, contexts, |contexts| self.recover(contexts))
+        let (About { pde, constants, .. }, params) = (&self.about, &self.model.params);
+        let Some(fits) = self.model.network.fits() else {
+            return recover_sensors(*pde, constants, contexts, |contexts| self.recover(contexts));
+        };
+        let mut fields = Vec::with_capacity(contexts.len());
+        for alike in contexts.chunk_by_mut(|one, next| one.is_off_grid() == next.is_off_grid()) {
+            for some in alike.chunks_mut(self.together()) {
+                let off_grid = some.iter().any(UserContext::is_off_grid);
+                let fit = || fit_sensors(self.processor(), params, fits, constants, some);
+                let fitted = off_grid.then(fit).transpose()?;
+                let recover = |contexts: &[f32]| self.recover_fitted(contexts, fitted.as_deref());
+                fields.extend(recover_sensors(*pde, constants, some, recover)?);
+            }
+        }
+        Ok(fields)
     }
 
-    /// One pass of the network: \[n, 2, S, S\] in stored coordinates.
-    fn stored(&self, contexts: &[f32], count: usize) -> Result<Vec<f32>, ModelError> {
-        let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
-        let shape = [count, channels, size, size];
+    /// How many contexts go through the network together.
+    fn together(&self) -> usize {
+        let on_processor = matches!(self.model.params.device(), Device::Cpu(_));
+        BATCHES[usize::from(!on_processor)]
+    }
+
+    /// The processor that the network is on, or the one beside its card.
+    fn processor(&self) -> &Cpu {
         match self.model.params.device() {
-            device @ Device::Cpu(_) => {
-                Ok(self.pass(&Tensor::from_slice(device, &shape, contexts)?)?.to_vec()?)
-            }
+            Device::Cpu(cpu) => cpu,
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => self.replayed(cuda, &shape, contexts),
+            Device::Cuda(_) => self.beside.get_or_init(Cpu::all_threads),
         }
     }
 
-    fn pass(&self, contexts: &Tensor) -> Result<Tensor, EngineError> {
+    /// One pass of the network: \[n, 2, S, S\] in stored coordinates.
+    fn stored(&self, batch: Batch<'_>) -> Result<Vec<f32>, ModelError> {
+        match self.model.params.device() {
+            Device::Cpu(_) => Ok(self.pass(&self.inputs(batch)?)?.to_vec()?),
+            #[cfg(not(target_arch = "wasm32"))]
+            Device::Cuda(cuda) => self.replayed(cuda, batch),
+        }
+    }
+
+    fn inputs(&self, Batch { count, contexts, fits }: Batch<'_>) -> Result<Inputs, EngineError> {
+        let (size, device) = (self.about.config.resolution(), self.model.params.device());
+        let image = |values: &[f32]| {
+            let channels = values.len() / (count * size * size);
+            Tensor::from_slice(device, &[count, channels, size, size], values)
+        };
+        Ok(Inputs { contexts: image(contexts)?, fits: fits.map(image).transpose()? })
+    }
+
+    fn pass(&self, Inputs { contexts, fits }: &Inputs) -> Result<Tensor, EngineError> {
         let compute = match self.precision {
             Precision::F32 => Dtype::F32,
             Precision::Bf16 => Dtype::Bf16,
         };
         let tape = Tape::inference(&self.model.params, compute);
-        Ok(self.model.network.forward(&tape, &tape.input(contexts.clone()))?.value().clone())
+        let (network, contexts) = (&self.model.network, tape.input(contexts.clone()));
+        let fields = match fits {
+            None => network.forward(&tape, &contexts)?,
+            Some(fits) => network.forward_fitted(&tape, &contexts, &tape.input(fits.clone()))?,
+        };
+        Ok(fields.value().clone())
     }
 
     /// A pass that is recorded when its number of contexts is first asked for, and replayed from then on.
     #[cfg(not(target_arch = "wasm32"))]
-    fn replayed(&self, cuda: &Cuda, shape: &[usize; 4], contexts: &[f32]) -> Result<Vec<f32>, ModelError> {
+    fn replayed(&self, cuda: &Cuda, batch: Batch<'_>) -> Result<Vec<f32>, ModelError> {
         let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
-        let pass = match passes.entry(shape[0]) {
+        let pass = match passes.entry((batch.count, batch.fits.is_some())) {
             Entry::Occupied(pass) => {
                 let pass = pass.into_mut();
-                pass.contexts.overwrite(contexts)?;
+                pass.inputs.contexts.overwrite(batch.contexts)?;
+                if let (Some(place), Some(fits)) = (&mut pass.inputs.fits, batch.fits) {
+                    place.overwrite(fits)?;
+                }
                 pass
             }
             Entry::Vacant(place) => {
-                let contexts = Tensor::from_slice(self.model.params.device(), shape, contexts)?;
-                let (graph, fields) = Graph::record(cuda, || self.pass(&contexts))?;
-                place.insert(RecordedPass { graph, contexts, fields })
+                let inputs = self.inputs(batch)?;
+                let (graph, fields) = Graph::record(cuda, || self.pass(&inputs))?;
+                place.insert(RecordedPass { graph, inputs, fields })
             }
         };
         pass.graph.replay()?;

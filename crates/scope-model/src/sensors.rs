@@ -1,9 +1,10 @@
 //! Fields from sensors, wherever they are.
 
-use scope_data::{Constants, observation::UserContext};
+use scope_data::{Channel, Constants, observation::UserContext};
+use scope_engine::{Cpu, EngineError, FitPoint, Params};
 use scope_pde::Pde;
 
-use crate::reconstruct::Fields;
+use crate::{network::Fits, reconstruct::Fields};
 
 /// Recovers the fields of sensors with a method that reads contexts \[n, 4, S, S\]. Where sensors lie between pixels, their values are
 /// carried to the pixels by what was recovered first, and all is recovered again; `contexts` are then as they were seen last.
@@ -23,4 +24,27 @@ pub fn recover_sensors<E>(
         *context = context.carried(pde, constants, [&fields.a, &fields.u]);
     }
     recover(&read(contexts))
+}
+
+/// The local fits \[n, fit channels, S, S\] that a network has, normalised, of sensors where they are: they are the same before and
+/// after values are carried to pixels.
+pub(crate) fn fit_sensors(
+    cpu: &Cpu,
+    params: &Params,
+    fits: &Fits,
+    constants: &Constants,
+    contexts: &[UserContext],
+) -> Result<Vec<f32>, EngineError> {
+    let divisors = params.values_of(fits.normaliser)?;
+    let mut fitted = Vec::new();
+    for context in contexts {
+        let size = context.masks.a.size();
+        let points = Channel::BOTH.map(|channel| {
+            let seen = context.seen(constants, channel).into_iter();
+            seen.map(|(spot, value)| FitPoint { at: spot.at, value: value.into(), weight: 1.0 }).collect()
+        });
+        let coefficients = fits.local_fit.of_points(cpu, [size; 2], &points, Some(&divisors))?;
+        fitted.extend(coefficients.into_iter().map(|x| x as f32));
+    }
+    Ok(fitted)
 }

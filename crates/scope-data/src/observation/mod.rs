@@ -10,6 +10,7 @@ mod mask;
 mod noise;
 mod place;
 mod sampler;
+mod seen;
 mod sensors;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};

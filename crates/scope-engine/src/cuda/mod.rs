@@ -44,7 +44,10 @@ mod tensor_map;
 pub(crate) mod unaligned;
 pub(crate) mod windows;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use cudarc::driver::{CudaContext, CudaEvent, result, sys};
 
@@ -236,10 +239,21 @@ impl Cuda {
 
     /// Copies numbers back, once everything before is done.
     pub(crate) fn download<T: Element>(&self, memory: &Memory) -> Result<Vec<T>, EngineError> {
+        self.download_part(memory, 0..memory.bytes() / size_of::<T>())
+    }
+
+    /// Copies some of the numbers back, once everything before is done.
+    pub(crate) fn download_part<T: Element>(
+        &self,
+        memory: &Memory,
+        part: Range<usize>,
+    ) -> Result<Vec<T>, EngineError> {
+        assert!(part.end * size_of::<T>() <= memory.bytes(), "what is read lies inside the memory");
         self.bind()?;
-        let mut values = vec![T::zeroed(); memory.bytes() / size_of::<T>()];
-        // SAFETY: the memory has as many bytes as the vector, and the stream is waited for before it is read.
-        unsafe { result::memcpy_dtoh_async(&mut values, memory.address(), self.stream()) }
+        let from = memory.address() + (part.start * size_of::<T>()) as u64;
+        let mut values = vec![T::zeroed(); part.len()];
+        // SAFETY: the memory has as many bytes from there on as the vector, and the stream is waited for before it is read.
+        unsafe { result::memcpy_dtoh_async(&mut values, from, self.stream()) }
             .map_err(failed("copying from the card"))?;
         self.synchronise()?;
         Ok(values)

@@ -58,6 +58,12 @@ impl LocalFit {
         if self.periodic[axis] { reach.min((length - 1) / 2) } else { reach.min(length - 1) }
     }
 
+    /// How far along an axis a sensor counts that lies between pixels: up to the first number of pixels, which is included, and, where
+    /// the ends meet, to less than half of the axis. From pixel to pixel this is [`Self::reach`].
+    pub(crate) fn limits(&self, scale: f64, axis: usize, length: usize) -> [f64; 2] {
+        [(REACH * scale).ceil(), if self.periodic[axis] { length as f64 / 2.0 } else { f64::INFINITY }]
+    }
+
     /// Whether such fits can be computed, and if not, why.
     pub fn check(&self) -> Result<(), EngineError> {
         let possible = |scale: &f64| scale.is_finite() && (0.1..=1e4).contains(scale);
@@ -72,16 +78,10 @@ impl LocalFit {
     }
 }
 
-/// exp(-(d/s)^2 / 2) (d/s)^k for d = -reach to reach and k = 0 to 4: the factor of one axis in the moments of a fit.
-pub(crate) fn weights(scale: f64, reach: usize) -> [Vec<f64>; 5] {
-    let distance = |at: usize| (at as f64 - reach as f64) / scale;
-    std::array::from_fn(|power| {
-        let weight = |at: usize| {
-            let d = distance(at);
-            libm::exp(-d * d / 2.0) * d.powi(power as i32)
-        };
-        (0..=2 * reach).map(weight).collect()
-    })
+/// W_k = exp(-t^2 / 2) t^k for k = 0 to 4 and t = d/s: the factors of one axis in the moments of a fit.
+pub(crate) fn factors(t: f64) -> [f64; 5] {
+    let weight = libm::exp(-t * t / 2.0);
+    std::array::from_fn(|power| weight * t.powi(power as i32))
 }
 
 /// The sizes of contexts to be fitted.
@@ -136,7 +136,8 @@ impl Tape<'_> {
         }
         let value = match self.device() {
             Device::Cpu(cpu) => {
-                cpu::local_fit::fits(cpu, self.params(), sizes, fit, context.value(), normaliser)
+                let divisors = normaliser.map(|id| self.params().values_of(id)).transpose()?;
+                cpu::local_fit::fits(cpu, sizes, fit, context.value(), divisors)
             }
             #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::local_fit::fits(cuda, self, sizes, fit, context.value(), normaliser)?,

@@ -141,6 +141,19 @@ impl Params {
         }
     }
 
+    /// One parameter's values, copied from wherever they are.
+    pub fn values_of(&self, id: ParamId) -> Result<Vec<f64>, EngineError> {
+        let wide = |values: &[f32]| values.iter().map(|x| f64::from(*x)).collect();
+        match (self.device(), self.dtype()) {
+            (Device::Cpu(_), Dtype::F64) => Ok(self.cpu(id).to_vec()),
+            (Device::Cpu(_), _) => Ok(wide(self.cpu(id))),
+            #[cfg(not(target_arch = "wasm32"))]
+            (Device::Cuda(cuda), _) => {
+                Ok(wide(&self.values.read_on_cuda(cuda, self.layout.param(id).range.clone())?))
+            }
+        }
+    }
+
     /// One parameter's values in main memory, for kernels.
     pub(crate) fn cpu<T: Element>(&self, id: ParamId) -> &[T] {
         &self.values.cpu()[self.layout.param(id).range.clone()]

@@ -7,7 +7,7 @@ use scope_data::{
     Channel, DataError,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
-use scope_model::{Fields, recover_sensors};
+use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, PdeError, Record, Split, random::Coordinates};
 
 use super::LEVELS;
@@ -98,9 +98,7 @@ impl OnTheSpot {
             sensors.saying(&constants, &values)
         };
         let mut contexts: Vec<UserContext> = records.iter().zip(&truths).map(see).collect();
-        let recover = |contexts: &[f32]| method.recover(contexts);
-        let recovered = recover_sensors(self.identity.pde, &constants, &mut contexts, recover);
-        let recovered = recovered.map_err(EvalError::Recovery)?;
+        let recovered = method.recover_sensors(&mut contexts).map_err(EvalError::Recovery)?;
         let pixels = self.identity.resolution.pow(2);
         for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
             let got = fields.a.iter().chain(&fields.u);

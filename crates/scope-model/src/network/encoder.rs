@@ -18,7 +18,7 @@ pub struct Encoder {
 }
 
 /// Local fits with what their coefficients are divided by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fits {
     /// How sensors are fitted.
     pub local_fit: LocalFit,
@@ -57,12 +57,25 @@ impl Encoder {
     /// # Shapes
     /// context \[batch, channels, size, size\], latents \[batch, tokens, latent\].
     pub fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let tokens = match &self.fits {
+        let fit = |fits: &Fits| tape.local_fits(context, &fits.local_fit, Some(fits.normaliser));
+        let fits = self.fits.as_ref().map(fit).transpose()?;
+        self.forward_fitted(tape, context, fits.as_ref())
+    }
+
+    /// The same with the local fits given, normalised, where the encoder has any: those of a context's pixels are not the only
+    /// ones that can be had of its sensors.
+    ///
+    /// # Shapes
+    /// context \[batch, channels, size, size\], fits \[batch, fit channels, size, size\], latents \[batch, tokens, latent\].
+    pub fn forward_fitted(
+        &self,
+        tape: &Tape<'_>,
+        context: &Var,
+        fits: Option<&Var>,
+    ) -> Result<Var, EngineError> {
+        let tokens = match fits {
             None => tape.patches(context, self.side)?, // [batch, tokens, channels patch patch]
-            Some(Fits { local_fit, normaliser }) => {
-                let fits = tape.local_fits(context, local_fit, Some(*normaliser))?;
-                tape.patches_of(&[context, &fits], self.side)?
-            }
+            Some(fits) => tape.patches_of(&[context, fits], self.side)?,
         };
         let mut x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.pos))?; // [batch, tokens, width]
         for block in &self.blocks {

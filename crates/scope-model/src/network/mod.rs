@@ -47,8 +47,13 @@ impl Network {
     /// context \[batch, channels, size, size\], latents \[batch, tokens, latent\].
     pub fn predict(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let z = self.encoder.forward(tape, context)?;
+        self.complete(tape, context, &z)
+    }
+
+    /// The predicted latents from those of what is seen.
+    fn complete(&self, tape: &Tape<'_>, context: &Var, z: &Var) -> Result<Var, EngineError> {
         let seen = tape.visibility(context, self.patch)?; // [batch, tokens, masks]
-        let z = tape.linear(&seen, self.cond, Epilogue::Add(&z))?;
+        let z = tape.linear(&seen, self.cond, Epilogue::Add(z))?;
         self.predictor.forward(tape, &z)
     }
 
@@ -58,5 +63,11 @@ impl Network {
     /// context \[batch, channels, size, size\], fields \[batch, fields, size, size\].
     pub fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         self.decoder.forward(tape, &self.predict(tape, context)?)
+    }
+
+    /// The fields of a context whose local fits are given; see [`Encoder::forward_fitted`].
+    pub fn forward_fitted(&self, tape: &Tape<'_>, context: &Var, fits: &Var) -> Result<Var, EngineError> {
+        let z = self.encoder.forward_fitted(tape, context, Some(fits))?;
+        self.decoder.forward(tape, &self.complete(tape, context, &z)?)
     }
 }

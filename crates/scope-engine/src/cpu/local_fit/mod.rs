@@ -2,20 +2,24 @@
 //! are so badly conditioned that single precision loses slopes and curvatures.
 //!
 //! The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), with W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are separable: `spread`
-//! sums them along axis 1, from sensor to sensor, `solve` along axis 0, and then solves for the coefficients of each pixel.
+//! sums them along axis 1, from sensor to sensor of a line, `solve` along axis 0, from line to line, and then solves for the
+//! coefficients of each pixel. Lines of sensors need not be lines of pixels (`lines`), nor sensors lie on pixels (`scale`).
 
+mod lines;
 mod normal_equations;
+mod scale;
 mod solve;
 mod spread;
 
 use super::{Cpu, Real, Shared};
 use crate::{
     dtype::Dtype,
-    ops::{CLAMP, COEFFICIENTS, FitSizes, LocalFit, fit_weights},
-    params::{ParamId, Params},
+    ops::{CLAMP, COEFFICIENTS, FitPoint, FitSizes, LocalFit},
     tensor::Tensor,
 };
 
+use lines::{Line, Lines};
+use scale::Scale;
 use solve::SolveRow;
 use spread::SpreadRow;
 
@@ -25,12 +29,50 @@ const SUMS: usize = MASK_POWERS + 3;
 /// Rows are padded to a multiple of this, so that vectors never reach beyond them.
 const PADDING: usize = 16;
 
-/// What one scale needs to know.
-struct Scale {
-    /// How many pixels it reaches along each axis.
-    reach: [usize; 2],
-    /// W_k(d) of each axis for d = -reach to reach.
-    weights: [[Vec<f64>; 5]; 2],
+/// The coefficients of all contexts; see [`crate::Tape::local_fits`].
+pub(crate) fn fits(
+    cpu: &Cpu,
+    sizes: FitSizes,
+    fit: &LocalFit,
+    context: &Tensor,
+    divisors: Option<Vec<f64>>,
+) -> Tensor {
+    let work = Work::new(sizes, fit, divisors);
+    for_kind!(context, fits_in(cpu, &work, context))
+}
+
+fn fits_in<R: Real>(cpu: &Cpu, work: &Work<'_>, context: &Tensor) -> Tensor {
+    let (sizes, channels) = (work.sizes, work.fit.channels(work.sizes.fields));
+    let samples = context.cpu::<R>().chunks(2 * sizes.fields * sizes.pixels());
+    let shape = [sizes.batch, channels, sizes.height, sizes.width];
+    Tensor::compute::<R>(cpu, &shape, |out| {
+        for (context, out) in samples.zip(out.chunks_mut(channels * sizes.pixels())) {
+            work.fit(cpu, &Lines::of_context(sizes, context), out);
+        }
+    })
+}
+
+/// The coefficients of sensors anywhere; see [`LocalFit::of_points`].
+pub(crate) fn fits_of_points(
+    cpu: &Cpu,
+    sizes: FitSizes,
+    fit: &LocalFit,
+    points: &[Vec<FitPoint>],
+    divisors: Option<Vec<f64>>,
+) -> Vec<f64> {
+    let mut out = vec![0.0; fit.channels(sizes.fields) * sizes.pixels()];
+    Work::new(sizes, fit, divisors).fit(cpu, &Lines::of_points(points), &mut out);
+    out
+}
+
+/// How every sample is fitted.
+struct Work<'a> {
+    sizes: FitSizes,
+    fit: &'a LocalFit,
+    scales: Vec<Scale>,
+    /// Numbers from one row of sums to the next.
+    stride: usize,
+    finish: Finish,
 }
 
 /// What becomes of the coefficients: divided by these numbers and clamped, or left as they are.
@@ -39,121 +81,54 @@ struct Finish {
     bound: f64,
 }
 
-/// The coefficients of all contexts; see [`crate::Tape::local_fits`].
-pub(crate) fn fits(
-    cpu: &Cpu,
-    params: &Params,
-    sizes: FitSizes,
-    fit: &LocalFit,
-    context: &Tensor,
-    normaliser: Option<ParamId>,
-) -> Tensor {
-    let channels = fit.channels(sizes.fields);
-    let finish = match normaliser {
-        None => Finish { divisors: vec![1.0; channels], bound: f64::INFINITY },
-        Some(id) => {
-            let divisors = match params.dtype() {
-                Dtype::F64 => params.cpu::<f64>(id).to_vec(),
-                _ => params.cpu::<f32>(id).iter().map(|x| f64::from(*x)).collect(),
-            };
-            Finish { divisors, bound: f64::from(CLAMP) }
-        }
-    };
-    for_kind!(context, fits_in(cpu, sizes, fit, context, &finish))
-}
-
-fn fits_in<R: Real>(cpu: &Cpu, sizes: FitSizes, fit: &LocalFit, context: &Tensor, finish: &Finish) -> Tensor {
-    let context = context.cpu::<R>();
-    let scales: Vec<Scale> = fit.scales.iter().map(|scale| Scale::new(fit, *scale, sizes)).collect();
-    let each = fit.channels(sizes.fields) * sizes.pixels();
-    let shape = [sizes.batch, fit.channels(sizes.fields), sizes.height, sizes.width];
-    Tensor::compute::<R>(cpu, &shape, |out| {
+impl<'a> Work<'a> {
+    fn new(sizes: FitSizes, fit: &'a LocalFit, divisors: Option<Vec<f64>>) -> Self {
+        let scales = fit.scales.iter().map(|scale| Scale::new(fit, *scale, sizes)).collect();
+        let bound = if divisors.is_some() { f64::from(CLAMP) } else { f64::INFINITY };
+        let divisors = divisors.unwrap_or_else(|| vec![1.0; fit.channels(sizes.fields)]);
         let stride = sizes.width.next_multiple_of(PADDING);
-        let planes = scales.len() * sizes.fields;
-        let mut sums = cpu.memory(planes * sizes.height * SUMS * stride * size_of::<f64>());
-        for (context, out) in context.chunks(2 * sizes.fields * sizes.pixels()).zip(out.chunks_mut(each)) {
-            let work = Sample { sizes, fit, scales: &scales, stride, context, finish };
-            work.fit(cpu, sums.slice_mut(), out);
-        }
-    })
-}
-
-impl Scale {
-    fn new(fit: &LocalFit, scale: f64, sizes: FitSizes) -> Self {
-        let reach = [fit.reach(scale, 0, sizes.height), fit.reach(scale, 1, sizes.width)];
-        Self { reach, weights: reach.map(|reach| fit_weights(scale, reach)) }
+        Self { sizes, fit, scales, stride, finish: Finish { divisors, bound } }
     }
-}
 
-/// The fits of one context.
-struct Sample<'a, R> {
-    sizes: FitSizes,
-    fit: &'a LocalFit,
-    scales: &'a [Scale],
-    /// Numbers from one row of sums to the next.
-    stride: usize,
-    /// \[2 fields, height, width\].
-    context: &'a [R],
-    finish: &'a Finish,
-}
-
-impl<R: Real> Sample<'_, R> {
-    /// `sums` \[scales, fields, height, SUMS, stride\], `out` \[scales, fields, 6, height, width\].
-    fn fit(&self, cpu: &Cpu, sums: &mut [f64], out: &mut [R]) {
-        let FitSizes { fields, height, .. } = self.sizes;
-        let seen: Vec<bool> =
-            (0..fields * height).map(|line| self.sees(line / height, line % height)).collect();
-        let row = SUMS * self.stride;
-        cpu.for_pieces(sums, row, |piece, sums| {
-            let (plane, line) = (piece / height, piece % height);
-            let (scale, field) = (&self.scales[plane / fields], plane % fields);
-            if seen[field * height + line] {
-                let (values, mask) = (self.line(2 * field, line), self.line(2 * field + 1, line));
-                let periodic = self.fit.periodic[1];
-                cpu.run_double(SpreadRow { scale, periodic, stride: self.stride, values, mask, sums });
-            }
+    /// The fits of one sample, `out` \[scales, fields, 6, height, width\].
+    fn fit<R: Real>(&self, cpu: &Cpu, lines: &Lines, out: &mut [R]) {
+        let FitSizes { fields, height, width, .. } = self.sizes;
+        let (row, count) = (SUMS * self.stride, lines.lines.len());
+        // [scales, lines, SUMS, stride]
+        let mut memory = cpu.memory(self.scales.len() * count * row * size_of::<f64>());
+        cpu.for_pieces(memory.slice_mut(), row, |piece, sums| {
+            let (scale, line) = (&self.scales[piece / count], &lines.lines[piece % count]);
+            cpu.run_double(SpreadRow { scale, width, stride: self.stride, line, sums });
         });
-        let sums = &*sums;
+        let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
         cpu.for_each(self.scales.len() * fields * height, |task| {
             let (plane, line) = (task / height, task % height);
-            let sums = &sums[plane * height * row..][..height * row];
-            let seen = &seen[plane % fields * height..][..height];
+            let (scale, own) = (plane / fields, lines.of_field[plane % fields].clone());
+            let sums = &sums[(scale * count + own.start) * row..][..own.len() * row];
+            let rows = lines_around(&self.scales[scale], &lines.lines[own], line);
             let mut solved = vec![0.0; COEFFICIENTS * self.stride];
-            let rows = self.rows_around(&self.scales[plane / fields], seen, line);
             let ridges = self.fit.ridges();
             cpu.run_double(SolveRow { ridges, stride: self.stride, rows: &rows, sums, solved: &mut solved });
             for coefficient in 0..COEFFICIENTS {
                 let channel = plane * COEFFICIENTS + coefficient;
-                let at = channel * self.sizes.pixels() + line * self.sizes.width;
+                let at = channel * self.sizes.pixels() + line * width;
                 // SAFETY: every task writes lines of its own, which lie inside `out`.
-                let out = unsafe { std::slice::from_raw_parts_mut(start.get().add(at), self.sizes.width) };
+                let out = unsafe { std::slice::from_raw_parts_mut(start.get().add(at), width) };
                 self.finish.write(channel, &solved[coefficient * self.stride..], out);
             }
         });
     }
+}
 
-    /// One line of a channel of the context.
-    fn line(&self, channel: usize, line: usize) -> &[R] {
-        &self.context[channel * self.sizes.pixels() + line * self.sizes.width..][..self.sizes.width]
+/// The lines of sensors within reach of a line of pixels, by their distance from low to high, with their weights W_k(q0 - p0).
+fn lines_around(scale: &Scale, lines: &[Line], pixels: usize) -> Vec<(usize, [f64; 5])> {
+    let mut around = Vec::with_capacity(lines.len());
+    for shift in scale.shifts(0) {
+        let weights = |line: &Line| scale.line_weights(line.at + shift as f64, pixels);
+        around.extend(lines.iter().enumerate().filter_map(|(at, line)| Some((at, weights(line)?))));
     }
-
-    /// Whether anything is measured on a line of a field.
-    fn sees(&self, field: usize, line: usize) -> bool {
-        self.line(2 * field + 1, line).iter().any(|mask| *mask != R::default())
-    }
-
-    /// The lines within reach of one that have sensors, with their weights W_k(q0 - p0).
-    fn rows_around(&self, scale: &Scale, seen: &[bool], line: usize) -> Vec<(usize, [f64; 5])> {
-        let (height, reach) = (self.sizes.height, scale.reach[0]);
-        let place = |at: usize| {
-            let from = (line + height + at).checked_sub(reach)?; // q0 + height
-            let inside = (height..2 * height).contains(&from) || self.fit.periodic[0];
-            let q = from % height;
-            (inside && seen[q]).then(|| (q, std::array::from_fn(|power| scale.weights[0][power][at])))
-        };
-        (0..=2 * reach).filter_map(place).collect()
-    }
+    around
 }
 
 impl Finish {

@@ -13,7 +13,7 @@ pub(super) struct SolveRow<'a> {
     pub(super) stride: usize,
     /// The lines q0 with sensors, with W_k(q0 - p0).
     pub(super) rows: &'a [(usize, [f64; 5])],
-    /// \[height, SUMS, stride\].
+    /// \[lines, SUMS, stride\].
     pub(super) sums: &'a [f64],
     /// \[6, stride\], zeros.
     pub(super) solved: &'a mut [f64],

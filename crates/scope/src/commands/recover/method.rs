@@ -148,7 +148,8 @@ impl Method {
         UserContext::new(self.pde(), &self.constants(), self.resolution(), sensors, disk)
     }
 
-    /// Recovers the fields of contexts; none depends on the others. A network's sensors are carried to their pixels.
+    /// Recovers the fields of contexts; none depends on the others. A network's sensors are carried to their pixels;
+    /// local fits of them, if it sees any, are of where they are.
     pub(super) fn recover(
         &self,
         contexts: &mut [UserContext],

@@ -1,0 +1,64 @@
+//! What is seen of a field where it is seen, for methods that need no pixels.
+
+use super::{place::Spot, sensors::UserContext};
+use crate::{constants::Constants, pair::Channel};
+
+impl UserContext {
+    /// Whether pixels do not say all of it: a sensor lies between them, or several share one.
+    pub fn is_off_grid(&self) -> bool {
+        self.shared > 0 || self.between_pixels() > 0
+    }
+
+    /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that they have, and the
+    /// pixels of a known disk that no sensor measures.
+    pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<(Spot, f32)> {
+        let (scaling, size) = (constants.of(channel), self.masks.a.size());
+        let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
+        let sensors = own.map(|sensor| (sensor.spot, scaling.store(sensor.value)));
+        let known = self.masks.of(channel).without(self.measured.of(channel));
+        let at_rest = known
+            .points()
+            .map(|point| (Spot::pixel(point / size, point % size), self.values[channel as usize][point]));
+        sensors.chain(at_rest).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_pde::{Pde, cylinder::Disk};
+
+    use super::*;
+    use crate::observation::{Place, Sensor};
+
+    #[test]
+    fn sensors_are_seen_where_they_are_and_the_disk_where_they_are_not() {
+        let constants = Constants::generated(Pde::Cylinder);
+        let disk = Disk { cx: 20.0, cy: 16.0, r: 5.0 };
+        let sensor = |place: Place, value: f64| Sensor { channel: Channel::U, place, value };
+        let between = sensor(Place::Point(0.3, 0.2), 0.25);
+        let sensors = [sensor(Place::Index(20, 16), 0.5), between];
+        let context = UserContext::new(Pde::Cylinder, &constants, 32, &sensors, Some(&disk)).unwrap();
+        let disk_pixels = disk.points(32).count();
+        let [a, u] = Channel::BOTH.map(|channel| context.seen(&constants, channel));
+        assert_eq!((a.len(), u.len()), (disk_pixels, disk_pixels + 1));
+        assert_eq!(a[0].1, constants.a.store(0.0));
+        assert!(u.contains(&(Spot::of_point(Pde::Cylinder, 32, 0.3, 0.2), constants.u.store(0.25))));
+        assert_eq!(u.iter().filter(|(spot, _)| *spot == Spot::pixel(20, 16)).count(), 1);
+        let fields = vec![0.5; 32 * 32];
+        let carried = context.carried(Pde::Cylinder, &constants, [&fields, &fields]);
+        assert_eq!(carried.seen(&constants, Channel::U), u);
+    }
+
+    #[test]
+    fn pixels_say_all_of_sensors_that_have_one_each() {
+        let constants = Constants::generated(Pde::Poisson);
+        let is_off_grid = |places: &[Place]| {
+            let sensor = |place: &Place| Sensor { channel: Channel::A, place: *place, value: 0.1 };
+            let sensors: Vec<Sensor> = places.iter().map(sensor).collect();
+            UserContext::new(Pde::Poisson, &constants, 32, &sensors, None).unwrap().is_off_grid()
+        };
+        assert!(!is_off_grid(&[Place::Index(3, 4), Place::Index(3, 5)]));
+        assert!(is_off_grid(&[Place::Index(3, 4), Place::Index(3, 4)]));
+        assert!(is_off_grid(&[Place::Index(3, 4), Place::Point(0.5, 0.51)]));
+    }
+}
