@@ -25,7 +25,7 @@ fn wavy(at: [f64; 2]) -> f64 {
 }
 
 fn fit(scales: &[f64], ridge: [f64; 2], periodic: [bool; 2]) -> LocalFit {
-    LocalFit { scales: scales.to_vec(), ridge, periodic }
+    LocalFit { scales: scales.to_vec(), ridge, periodic, edges: vec![] }
 }
 
 fn require_near(got: &[f64], expected: &[f64], within: f64) {
@@ -68,7 +68,10 @@ fn on_pixels_they_are_those_of_the_grid() {
     };
     let points = [field(0), field(11), Vec::new()];
     for periodic in [[false, false], [true, false], [true, true]] {
-        let fit = fit(&[1.5, 4.0], [1e-4, 1e-6], periodic);
+        let mut fit = fit(&[1.5, 4.0], [1e-4, 1e-6], periodic);
+        if periodic == [false, false] {
+            fit.edges = vec![None, Some(0.6), Some(0.6)];
+        }
         let got = fit.of_points(&Cpu::new(2), size, &points, None).unwrap();
         assert_eq!(got, on_the_grid(&points, size, &fit));
         assert!(got.iter().any(|x| *x != 0.0));

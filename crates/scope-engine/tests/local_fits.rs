@@ -18,7 +18,7 @@ fn fitted<T: Element>(device: &Device, context: &[T], shape: [usize; 4], fit: &L
 }
 
 fn fit(scale: f64, ridge: [f64; 2], periodic: bool) -> LocalFit {
-    LocalFit { scales: vec![scale], ridge, periodic: [periodic; 2] }
+    LocalFit { scales: vec![scale], ridge, periodic: [periodic; 2], edges: vec![] }
 }
 
 #[test]
@@ -116,7 +116,8 @@ fn on_periodic_axes_differences_wrap() {
 fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
     let side = 40;
     let samples = [0, 5, 300, side * side].map(|sensors| scattered(side, sensors));
-    let fit = LocalFit { scales: vec![1.5, 4.0], ridge: [1e-4, 1e-6], periodic: [true, false] };
+    let fit =
+        LocalFit { scales: vec![1.5, 4.0], ridge: [1e-4, 1e-6], periodic: [true, false], edges: vec![] };
     let together = fitted(&Device::Cpu(Cpu::new(2)), &samples.concat(), [4, 2, side, side], &fit);
     for (sample, together) in samples.iter().zip(together.chunks(12 * side * side)) {
         let alone = fitted(&Device::Cpu(Cpu::new(1)), sample, [1, 2, side, side], &fit);
@@ -150,4 +151,39 @@ fn weighted_readings_are_fitted_by_weighted_least_squares() {
         }
         assert!(slope.iter().all(|slope| slope.abs() < 1e-9), "pixel {p}: {slope:?}");
     }
+}
+
+/// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a sensor has none.
+#[test]
+fn a_known_edge_is_a_line_of_sensors() {
+    let (size, value) = (20, -0.4);
+    let is_edge = |at: usize| [at / size, at % size].iter().any(|x| *x == 0 || *x == size - 1);
+    let sensor = |at: usize| at.is_multiple_of(7) || at == 0;
+    let field = |at: usize| (at as f64 * 0.13).sin();
+    let plane = |of: &dyn Fn(usize) -> f64| (0..size * size).map(of).collect::<Vec<f64>>();
+    let nothing = plane(&|_| 0.0);
+    let seen =
+        [plane(&|at| if sensor(at) { field(at) } else { 0.0 }), plane(&|at| f64::from(u8::from(sensor(at))))];
+    let written = [
+        plane(&|at| {
+            if is_edge(at) {
+                value
+            } else if sensor(at) {
+                field(at)
+            } else {
+                0.0
+            }
+        }),
+        plane(&|at| f64::from(u8::from(sensor(at) || is_edge(at)))),
+    ];
+    let open = fit(2.5, [1e-4, 1e-6], false);
+    let known = LocalFit { edges: vec![Some(value), Some(value)], ..open.clone() };
+    let context =
+        |of: &[Vec<f64>; 2]| [of[0].clone(), of[1].clone(), nothing.clone(), nothing.clone()].concat();
+    let device = Device::Cpu(Cpu::new(2));
+    let fits = |fit: &LocalFit, of: &[Vec<f64>; 2]| fitted(&device, &context(of), [1, 4, size, size], fit);
+    let got = fits(&known, &seen);
+    assert_eq!(got, fits(&open, &written));
+    assert_ne!(got, fits(&open, &seen));
+    assert!(got[got.len() / 2..].iter().all(|x| *x == 0.0));
 }

@@ -152,7 +152,12 @@ fn small_model() -> Model {
         encoder: Transformer { width: 4, depth: 1, heads: 1 },
         predictor: Transformer { width: 4, depth: 1, heads: 1 },
         decoder: DecoderConfig { mlp: vec![], conv: vec![] },
-        fits: Some(FitConfig { scales: vec![1.0], ridge: [1e-4, 1e-6], periodic: [true, false] }),
+        fits: Some(FitConfig {
+            scales: vec![1.0],
+            ridge: [1e-4, 1e-6],
+            periodic: [true, false],
+            edges: None,
+        }),
     };
     Model::initial(config, 1, &Device::cpu(1)).unwrap()
 }

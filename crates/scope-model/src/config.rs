@@ -44,6 +44,21 @@ pub struct FitConfig {
     pub ridge: [f64; 2],
     /// Whether the ends of each axis meet.
     pub periodic: [bool; 2],
+    /// What is known along the edge of the fields, if anything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<KnownEdges>,
+}
+
+/// The values that fields have on the outermost pixels, whatever the sensors say, in stored coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownEdges {
+    /// Of the input field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<f64>,
+    /// Of the response field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub u: Option<f64>,
 }
 
 impl FitConfig {
@@ -52,8 +67,13 @@ impl FitConfig {
 
     /// The fits as the engine computes them.
     pub fn local_fit(&self) -> LocalFit {
-        let Self { scales, ridge, periodic } = self.clone();
-        LocalFit { scales, ridge, periodic }
+        let Self { scales, ridge, periodic, edges } = self.clone();
+        LocalFit {
+            scales,
+            ridge,
+            periodic,
+            edges: edges.map_or_else(Vec::new, |KnownEdges { a, u }| vec![a, u]),
+        }
     }
 
     fn validate(&self) -> Result<(), ModelError> {

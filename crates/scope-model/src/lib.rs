@@ -30,7 +30,7 @@ pub use catalogue::{
     Card, CardData, CardEarlier, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found,
     HeldOut, Listing, RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS, Ranges,
 };
-pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transformer};
+pub use config::{DecoderConfig, FitConfig, Head, KnownEdges, ModelConfig, Preset, Transformer};
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};

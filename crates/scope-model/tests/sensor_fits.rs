@@ -14,7 +14,8 @@ const PDE: Pde = Pde::NavierStokes;
 
 /// Random weights; the divisors are such that some coefficients are clamped.
 fn model(with_fits: bool, device: &Device) -> Model {
-    let fits = FitConfig { scales: vec![1.5, 3.0], ridge: [1e-4, 1e-6], periodic: PDE.periodic() };
+    let fits =
+        FitConfig { scales: vec![1.5, 3.0], ridge: [1e-4, 1e-6], periodic: PDE.periodic(), edges: None };
     let mut config = Preset::Tiny.config(SIZE);
     config.fits = with_fits.then_some(fits);
     let mut model = Model::initial(config, 5, device).unwrap();

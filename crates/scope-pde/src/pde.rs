@@ -48,6 +48,15 @@ impl Pde {
     pub fn periodic(self) -> [bool; 2] {
         [self == Pde::NavierStokes; 2]
     }
+
+    /// The values that a and u have on the outermost grid points, in physical units, where an equation's boundary condition fixes
+    /// them there. Darcy's pressure is zero too, but half a cell beyond its outermost points.
+    pub fn edges(self) -> [Option<f64>; 2] {
+        match self {
+            Pde::Poisson | Pde::Helmholtz => [None, Some(0.0)],
+            Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => [None, None],
+        }
+    }
 }
 
 impl fmt::Display for Pde {

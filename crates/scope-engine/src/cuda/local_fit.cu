@@ -22,6 +22,12 @@ struct Fit {
     double scale, ridge, ridge_curved;
 };
 
+// What is known along the edge of each field: a bit for each that is known, and the values.
+struct Edges {
+    int known;
+    float value[4];
+};
+
 // c += a b for a [8, 4], b [4, 8]: lane l has a[l / 4][l % 4], b[l % 4][l / 4] and c[l / 4][2 (l % 4)] with its neighbour.
 __device__ __forceinline__ void multiply(double (&c)[2], double a, double b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -49,8 +55,9 @@ __device__ __forceinline__ int place(int at, int length, int periodic) {
 }
 
 // S_k(p0, q1) of one tile of eight columns, for the eight rows from `row`; whether there is any sensor.
-__device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, const float* masks, const double* table,
-                                         int row, int column, double (&sums)[SUMS][2]) {
+__device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, const float* masks, bool edge,
+                                         float edge_value, const double* table, int row, int column,
+                                         double (&sums)[SUMS][2]) {
     int lane = threadIdx.x & 31, length = 2 * (fit.reach0 + PAD) + 1;
     int q1 = place(column + (lane >> 2), fit.width, fit.periodic1);
     int from = row - fit.reach0, to = row + ROWS + fit.reach0;
@@ -64,6 +71,8 @@ __device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, co
             bool inside = q0 >= 0 && q1 >= 0;
             mask[s] = inside ? masks[(long long)q0 * fit.width + q1] : 0.f;
             value[s] = inside ? values[(long long)q0 * fit.width + q1] : 0.f;
+            if (edge && inside && (q0 == 0 || q0 == fit.height - 1 || q1 == 0 || q1 == fit.width - 1))
+                mask[s] = 1.f, value[s] = edge_value;
         }
 #pragma unroll
         for (int s = 0; s < AHEAD; s++) {
@@ -174,7 +183,8 @@ __device__ __forceinline__ void write(const Fit& fit, const float* divisors, Out
 }
 
 template <typename Out>
-__device__ __forceinline__ void local_fit(const Fit& fit, const float* context, const float* divisors, Out* out) {
+__device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
+                                          const float* divisors, Out* out) {
     extern __shared__ double memory[];
     int across = (fit.width + fit.columns - 1) / fit.columns, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * fit.columns;
@@ -191,10 +201,12 @@ __device__ __forceinline__ void local_fit(const Fit& fit, const float* context, 
     // The columns that matter: from q1 = first on, all multiples of four.
     int first = column - fit.halo, end = column + fit.columns + fit.halo;
     if (!fit.periodic1 || fit.wraps) first = max(first, 0), end = min(end, (fit.width + 7) / 8 * 8);
-    bool seen = false;
+    bool seen = false, edge = edges.known >> field & 1;
+    if (!sensors[blockIdx.y]) end = first;
     for (int tile = warp; tile * 8 < end - first; tile += WARPS) {
         double s[SUMS][2] = {};
-        seen |= sum_rows(fit, values, values + pixels, table0, row, first + tile * 8, s);
+        seen |= sum_rows(fit, values, values + pixels, edge, edge ? edges.value[field] : 0.f, table0, row,
+                         first + tile * 8, s);
 #pragma unroll
         for (int k = 0; k < SUMS; k++)
             *(double2*)(sums + (k * ROWS + (lane >> 2)) * fit.stride + tile * 8 + 2 * (lane & 3)) =
@@ -215,14 +227,23 @@ __device__ __forceinline__ void local_fit(const Fit& fit, const float* context, 
     }
 }
 
+// Whether each field of each sample has a sensor: a block a field, whose mask comes after its values.
+extern "C" __global__ void any_sensor(const float* context, int* sensors, int pixels) {
+    const float* mask = context + (2 * (long long)blockIdx.x + 1) * pixels;
+    bool any = false;
+    for (int i = threadIdx.x; i < pixels; i += blockDim.x) any |= mask[i] != 0.f;
+    any = __syncthreads_or(any);
+    if (threadIdx.x == 0) sensors[blockIdx.x] = any;
+}
+
 #define LOCAL_FIT(name, Out)                                                                                           \
     extern "C" __global__ __launch_bounds__(32 * WARPS, 3) void name(                                                  \
-        const float* context, const float* divisors, Out* out, double scale, double ridge, double ridge_curved,        \
+        const float* context, const int* sensors, const float* divisors, Out* out, double scale, double ridge, double ridge_curved,        \
         int fields, int height, int width, int reach0, int reach1, int periodic0, int periodic1, int columns,          \
-        int wraps, int stride, int channel, int channels) {                                                            \
+        int wraps, int stride, int channel, int channels, int known, float e0, float e1, float e2, float e3) {         \
         Fit fit{fields, height, width, reach0, reach1, periodic0, periodic1, columns,                                  \
                 (reach1 + 3) / 4 * 4, wraps, stride, channel, channels, scale, ridge, ridge_curved};                   \
-        local_fit(fit, context, divisors, out);                                                                        \
+        local_fit(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                                                                        \
     }
 LOCAL_FIT(local_fit_f32, float)
 LOCAL_FIT(local_fit_bf16, bf16)

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{COEFFICIENTS, FitSizes, LocalFit, add},
+    ops::{COEFFICIENTS, FitSizes, LocalFit, MOST_EDGES, add},
     params::ParamId,
     tape::Tape,
     tensor::Tensor,
@@ -35,6 +35,8 @@ pub(crate) fn fits(
     let channels = fit.channels(sizes.fields);
     let shape = [sizes.batch, channels, sizes.height, sizes.width];
     let out = Tensor::on_cuda(cuda, &shape, tape.compute())?;
+    let sensors = any_sensor(cuda, sizes, &context)?;
+    let (known, edges) = edges(fit);
     let divisors = normaliser.map_or(0, |id| tape.params().address(id, Dtype::F32));
     let name = format!("local_fit_{}", kind(tape.compute()));
     for (place, scale) in fit.scales.iter().enumerate() {
@@ -55,15 +57,32 @@ pub(crate) fn fits(
             block.stride,
             place * sizes.fields * COEFFICIENTS,
             channels,
+            known,
         ];
-        let tensors = [(&context).into(), divisors.into(), (&out).into()];
-        let arguments: Vec<Arg> = tensors.into_iter().chain(doubles).chain(numbers.map(Arg::from)).collect();
+        let tensors = [(&context).into(), (&sensors).into(), divisors.into(), (&out).into()];
+        let numbers = numbers.map(Arg::from).into_iter().chain(edges.map(Arg::from));
+        let arguments: Vec<Arg> = tensors.into_iter().chain(doubles).chain(numbers).collect();
         let tiles = sizes.height.div_ceil(ROWS) * sizes.width.div_ceil(block.columns);
         let blocks = [tiles, sizes.batch * sizes.fields];
         let grid = Grid { blocks, threads: THREADS, shared: block.shared, early: false };
         cuda.launch(LOCAL_FIT, &name, grid, &arguments)?;
     }
     Ok(out)
+}
+
+/// Whether each field of each sample has a sensor, \[batch, fields\] words.
+fn any_sensor(cuda: &Cuda, sizes: FitSizes, context: &Tensor) -> Result<Tensor, EngineError> {
+    let rows = sizes.batch * sizes.fields;
+    let sensors = Tensor::on_cuda(cuda, &[rows], Dtype::F32)?;
+    let grid = Grid { blocks: [rows, 1], threads: 2 * THREADS, shared: 0, early: false };
+    cuda.launch(LOCAL_FIT, "any_sensor", grid, &[context.into(), (&sensors).into(), sizes.pixels().into()])?;
+    Ok(sensors)
+}
+
+/// Which fields' edges are known, a bit each, and what is known of them.
+fn edges(fit: &LocalFit) -> (usize, [f32; MOST_EDGES]) {
+    let known = (0..MOST_EDGES).filter(|field| fit.edge(*field).is_some()).map(|field| 1 << field).sum();
+    (known, std::array::from_fn(|field| fit.edge(field).unwrap_or(0.0) as f32))
 }
 
 /// What a block of threads works on.

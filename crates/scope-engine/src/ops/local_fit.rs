@@ -17,6 +17,9 @@ pub(crate) const COEFFICIENTS: usize = 6;
 /// there is nothing closer; exp(-32) of the next one does not, in single precision.
 const REACH: f64 = 8.0;
 
+/// The most fields whose edges may be known: as many numbers a kernel takes for them.
+pub(crate) const MOST_EDGES: usize = 4;
+
 /// Normalised coefficients are clamped to plus and minus this.
 pub(crate) const CLAMP: f32 = 5.0;
 
@@ -38,12 +41,21 @@ pub struct LocalFit {
     pub ridge: [f64; 2],
     /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
     pub periodic: [bool; 2],
+    /// For each field the value that is known all along the edge of the grid, on its outermost pixels, if there is one; none at all
+    /// may be left out. Where a field has a sensor, these pixels count as sensors of that value, whatever is measured there, since next to an edge the
+    /// sensors lie to one side. A field without a sensor is not fitted: its edge would tell the same of every sample.
+    pub edges: Vec<Option<f64>>,
 }
 
 impl LocalFit {
     /// Coefficients per pixel of a context with so many fields.
     pub fn channels(&self, fields: usize) -> usize {
         self.scales.len() * fields * COEFFICIENTS
+    }
+
+    /// What is known along the edge of a field.
+    pub(crate) fn edge(&self, field: usize) -> Option<f64> {
+        self.edges.get(field).copied().flatten()
     }
 
     /// The ridge of each coefficient.
@@ -71,10 +83,20 @@ impl LocalFit {
             let problem = format!("scales are of 0.1 to 10000 pixels, not {:?}", self.scales);
             return Err(EngineError::LocalFit(problem));
         }
-        if self.ridge.iter().all(|ridge| ridge.is_finite() && *ridge >= 0.0) {
-            return Ok(());
+        if !self.ridge.iter().all(|ridge| ridge.is_finite() && *ridge >= 0.0) {
+            let problem = format!("a ridge is finite and not negative, not {:?}", self.ridge);
+            return Err(EngineError::LocalFit(problem));
         }
-        Err(EngineError::LocalFit(format!("a ridge is finite and not negative, not {:?}", self.ridge)))
+        let mut known = self.edges.iter().flatten().peekable();
+        if known.peek().is_some() && self.periodic.contains(&true) {
+            return Err(EngineError::LocalFit("a grid whose ends meet has no edge to know".to_owned()));
+        }
+        if self.edges.len() > MOST_EDGES || known.any(|value| !value.is_finite()) {
+            let problem =
+                format!("edges of {MOST_EDGES} fields at most are known, and finite, not {:?}", self.edges);
+            return Err(EngineError::LocalFit(problem));
+        }
+        Ok(())
     }
 }
 
@@ -112,6 +134,24 @@ impl FitSizes {
 
     pub(crate) fn pixels(self) -> usize {
         self.height * self.width
+    }
+
+    /// Whether a pixel is one of the outermost.
+    pub(crate) fn is_edge(self, row: usize, column: usize) -> bool {
+        row == 0 || row + 1 == self.height || column == 0 || column + 1 == self.width
+    }
+
+    /// Whether a place is that of one of the outermost pixels.
+    pub(crate) fn on_edge_pixel(self, [row, column]: [f64; 2]) -> bool {
+        row.fract() == 0.0 && column.fract() == 0.0 && self.is_edge(row as usize, column as usize)
+    }
+
+    /// Where the outermost pixels are.
+    pub(crate) fn edge_pixels(self) -> impl Iterator<Item = [f64; 2]> {
+        let places = (0..self.height).flat_map(move |row| (0..self.width).map(move |column| (row, column)));
+        places
+            .filter(move |(row, column)| self.is_edge(*row, *column))
+            .map(|(row, column)| [row as f64, column as f64])
     }
 }
 

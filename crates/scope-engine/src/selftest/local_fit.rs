@@ -20,19 +20,23 @@ const LIMITS: [(Dtype, f64); 2] = [(Dtype::F32, 1e-5), (Dtype::Bf16, 4e-3)];
 pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     let grids = [
-        ([128, 128], [false, false]),
-        ([40, 24], [true, true]),
-        ([17, 30], [true, false]),
-        ([64, 300], [false, true]),
+        ([128, 128], [false, false], None),
+        ([128, 128], [false, false], Some(-0.3)),
+        ([40, 24], [true, true], None),
+        ([17, 30], [true, false], None),
+        ([17, 30], [false, false], Some(0.2)),
+        ([64, 300], [false, true], None),
     ];
-    for (grid, periodic) in grids {
+    for (grid, periodic, edge) in grids {
         for share in [0.0, 0.005, 0.03, 1.0] {
-            let case = Case { grid, periodic, share };
+            let case = Case { grid, periodic, edge, share };
             for (compute, limit) in LIMITS {
                 for normalised in [false, true] {
                     let expected = case.run(processor, Dtype::F32, normalised)?;
                     let got = case.run(card, compute, normalised)?;
-                    let name = format!("local fits {grid:?} of {share}, normalised {normalised} {compute}");
+                    let name = format!(
+                        "local fits {grid:?} of {share}, edge {edge:?}, normalised {normalised} {compute}"
+                    );
                     checks.push(Check { name, error: relative_error(&got, &expected), limit });
                 }
             }
@@ -44,6 +48,8 @@ pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, En
 struct Case {
     grid: [usize; 2],
     periodic: [bool; 2],
+    /// What is known along the edge of the second field.
+    edge: Option<f64>,
     /// Of the pixels, how many are measured.
     share: f32,
 }
@@ -51,7 +57,8 @@ struct Case {
 impl Case {
     fn run(&self, device: &Device, compute: Dtype, normalised: bool) -> Result<Vec<f32>, EngineError> {
         let [height, width] = self.grid;
-        let fit = LocalFit { scales: vec![2.0, 4.0], ridge: [1e-4, 1e-6], periodic: self.periodic };
+        let edges = vec![None, self.edge];
+        let fit = LocalFit { scales: vec![2.0, 4.0], ridge: [1e-4, 1e-6], periodic: self.periodic, edges };
         let mut layout = Layout::new();
         let normaliser = layout.root().statistic("scale", &[fit.channels(2)]);
         let divisors: Vec<f32> = numbers(3, layout.len()).iter().map(|x| 0.2 + x.abs()).collect();

@@ -1,6 +1,7 @@
 //! Local fits of the sensors as a setting of a recipe.
 
-use scope_model::{Architecture, FitConfig, ModelConfig};
+use scope_data::{Channel, Constants};
+use scope_model::{Architecture, FitConfig, KnownEdges, ModelConfig};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +16,25 @@ pub struct FitRecipe {
     pub scales: Vec<f64>,
     /// The ridge of value and slopes, and that of curvatures.
     pub ridge: [f64; 2],
+    /// Whether what the problem's boundary condition says of a field's edge counts as measured.
+    #[serde(default)]
+    pub edges: bool,
 }
 
 impl Recipe {
-    /// A network as this recipe trains it on a problem: with the recipe's local fits, if it has any.
-    pub fn network(&self, model: Architecture, pde: Pde) -> Result<Architecture, TrainError> {
+    /// A network as this recipe trains it on a problem with some normalisation: with the recipe's local fits, if it has any.
+    pub fn network(
+        &self,
+        model: Architecture,
+        pde: Pde,
+        constants: &Constants,
+    ) -> Result<Architecture, TrainError> {
         match (model, &self.fits) {
             (model, None) => Ok(model),
-            (Architecture::Scope(sizes), Some(FitRecipe { scales, ridge })) => {
-                let fits = FitConfig { scales: scales.clone(), ridge: *ridge, periodic: pde.periodic() };
+            (Architecture::Scope(sizes), Some(FitRecipe { scales, ridge, edges })) => {
+                let edges = edges.then(|| known_edges(pde, constants)).flatten();
+                let fits =
+                    FitConfig { scales: scales.clone(), ridge: *ridge, periodic: pde.periodic(), edges };
                 let sizes = ModelConfig { fits: Some(fits), ..sizes };
                 sizes.validate().map_err(|error| TrainError::Recipe(error.to_string()))?;
                 Ok(sizes.into())
@@ -37,6 +48,17 @@ impl Recipe {
     }
 }
 
+/// What a problem's boundary condition says of its edges, in stored coordinates.
+fn known_edges(pde: Pde, constants: &Constants) -> Option<KnownEdges> {
+    let [a, u] = pde.edges();
+    let stored = |channel: Channel, value: f64| f64::from(constants.of(channel).store(value));
+    let edges = KnownEdges {
+        a: a.map(|value| stored(Channel::A, value)),
+        u: u.map(|value| stored(Channel::U, value)),
+    };
+    (edges != KnownEdges::default()).then_some(edges)
+}
+
 #[cfg(test)]
 mod tests {
     use scope_model::{Operator, Preset};
@@ -46,13 +68,24 @@ mod tests {
     #[test]
     fn a_network_gets_the_fits_of_its_recipe_as_its_problem_wants_them() {
         let recipe = Recipe::resolve("muon-fits", &["fits.scales=[2.0, 5.0]".to_owned()]).unwrap();
-        let network = |pde| recipe.network(Preset::Tiny.config(32).into(), pde).unwrap();
+        let network =
+            |pde| recipe.network(Preset::Tiny.config(32).into(), pde, &Constants::released(pde)).unwrap();
         let fits = |pde| network(pde).scope().unwrap().fits.clone().unwrap();
-        let expected = FitConfig { scales: vec![2.0, 5.0], ridge: [1e-4, 1e-6], periodic: [false; 2] };
-        assert_eq!(fits(Pde::Poisson), expected);
-        assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected });
+        let expected =
+            FitConfig { scales: vec![2.0, 5.0], ridge: [1e-4, 1e-6], periodic: [false; 2], edges: None };
+        assert_eq!(fits(Pde::Darcy), expected);
+        assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected.clone() });
+        let zero = f64::from(Constants::released(Pde::Poisson).u.stored_zero());
+        let edges = Some(KnownEdges { a: None, u: Some(zero) });
+        assert_eq!(fits(Pde::Poisson), FitConfig { edges, ..expected });
         let plain: Architecture = Preset::Tiny.config(32).into();
-        assert_eq!(Recipe::resolve("muon", &[]).unwrap().network(plain.clone(), Pde::Darcy).unwrap(), plain);
+        assert_eq!(
+            Recipe::resolve("muon", &[])
+                .unwrap()
+                .network(plain.clone(), Pde::Darcy, &Constants::released(Pde::Darcy))
+                .unwrap(),
+            plain
+        );
     }
 
     #[test]
@@ -60,7 +93,7 @@ mod tests {
         let refused = |settings: &[&str], model: Architecture| {
             let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
             let recipe = Recipe::resolve("muon-fits", &settings).unwrap();
-            recipe.network(model, Pde::Poisson).unwrap_err().to_string()
+            recipe.network(model, Pde::Poisson, &Constants::released(Pde::Poisson)).unwrap_err().to_string()
         };
         let tiny = || Architecture::from(Preset::Tiny.config(32));
         assert!(refused(&["fits.scales=[]"], tiny()).contains("scales are of 0.1 to 10000 pixels"));

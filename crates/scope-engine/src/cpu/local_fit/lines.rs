@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::Real;
-use crate::ops::{FitPoint, FitSizes};
+use crate::ops::{FitPoint, FitSizes, LocalFit};
 
 /// The sensors of all fields, line after line.
 pub(super) struct Lines {
@@ -29,21 +29,22 @@ pub(super) struct Reading {
 }
 
 impl Lines {
-    /// Of a context \[2 fields, height, width\].
-    pub(super) fn of_context<R: Real>(sizes: FitSizes, context: &[R]) -> Self {
+    /// Of a context \[2 fields, height, width\], with the edges that are known beside sensors.
+    pub(super) fn of_context<R: Real>(sizes: FitSizes, fit: &LocalFit, context: &[R]) -> Self {
         let line = |channel: usize, line: usize| {
             &context[channel * sizes.pixels() + line * sizes.width..][..sizes.width]
         };
         let field = |field: usize| {
+            let masks = &context[(2 * field + 1) * sizes.pixels()..][..sizes.pixels()];
+            let edge = fit.edge(field).filter(|_| masks.iter().any(|mask| *mask != R::default()));
             let of = move |at: usize| {
                 let pairs = line(2 * field, at).iter().zip(line(2 * field + 1, at)).enumerate();
-                let seen = pairs.filter(|(_, (_, mask))| **mask != R::default());
-                let reading = |(at, (value, mask)): (usize, (&R, &R))| Reading {
-                    at: at as f64,
-                    mask: mask.wide(),
-                    value: value.wide(),
-                };
-                Line { at: at as f64, readings: seen.map(reading).collect() }
+                let readings = pairs.filter_map(|(column, (value, mask))| {
+                    let known = edge.filter(|_| sizes.is_edge(at, column));
+                    let (mask, value) = known.map_or((mask.wide(), value.wide()), |value| (1.0, value));
+                    (mask != 0.0).then_some(Reading { at: column as f64, mask, value })
+                });
+                Line { at: at as f64, readings: readings.collect() }
             };
             (0..sizes.height).map(of).filter(|line| !line.readings.is_empty()).collect()
         };
@@ -51,10 +52,14 @@ impl Lines {
     }
 
     /// Of readings anywhere, in any order: the sums do not depend on it, unless several are at one place.
-    pub(super) fn of_points(points: &[Vec<FitPoint>]) -> Self {
-        let field = |points: &Vec<FitPoint>| {
+    pub(super) fn of_points(sizes: FitSizes, fit: &LocalFit, points: &[Vec<FitPoint>]) -> Self {
+        let field = |(field, points): (usize, &Vec<FitPoint>)| {
             let mut points = points.clone();
             points.retain(|point| point.weight != 0.0);
+            if let Some(value) = fit.edge(field).filter(|_| !points.is_empty()) {
+                points.retain(|point| !sizes.on_edge_pixel(point.at));
+                points.extend(sizes.edge_pixels().map(|at| FitPoint { at, value, weight: 1.0 }));
+            }
             points.sort_by(|x, y| x.at[0].total_cmp(&y.at[0]).then(x.at[1].total_cmp(&y.at[1])));
             let line = |line: &[FitPoint]| Line {
                 at: line[0].at[0],
@@ -69,7 +74,7 @@ impl Lines {
             };
             points.chunk_by(|x, y| x.at[0] == y.at[0]).map(line).collect()
         };
-        Self::new(points.iter().map(field))
+        Self::new(points.iter().enumerate().map(field))
     }
 
     fn new(fields: impl Iterator<Item = Vec<Line>>) -> Self {

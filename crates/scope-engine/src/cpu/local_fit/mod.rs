@@ -47,7 +47,7 @@ fn fits_in<R: Real>(cpu: &Cpu, work: &Work<'_>, context: &Tensor) -> Tensor {
     let shape = [sizes.batch, channels, sizes.height, sizes.width];
     Tensor::compute::<R>(cpu, &shape, |out| {
         for (context, out) in samples.zip(out.chunks_mut(channels * sizes.pixels())) {
-            work.fit(cpu, &Lines::of_context(sizes, context), out);
+            work.fit(cpu, &Lines::of_context(sizes, work.fit, context), out);
         }
     })
 }
@@ -61,7 +61,7 @@ pub(crate) fn fits_of_points(
     divisors: Option<Vec<f64>>,
 ) -> Vec<f64> {
     let mut out = vec![0.0; fit.channels(sizes.fields) * sizes.pixels()];
-    Work::new(sizes, fit, divisors).fit(cpu, &Lines::of_points(points), &mut out);
+    Work::new(sizes, fit, divisors).fit(cpu, &Lines::of_points(sizes, fit, points), &mut out);
     out
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use scope_data::Dataset;
+use scope_data::{Dataset, Meta};
 use scope_model::{Preset, Training, WeightKind};
 use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
@@ -74,7 +74,7 @@ impl TrainCommand {
         if let Some(start) = &start {
             start.require_same_problem(&data, &self.run.data)?;
         }
-        let ask = self.ask(start.as_ref(), meta.resolution)?;
+        let ask = self.ask(start.as_ref(), meta)?;
         if self.dry_run {
             return self.show_plan(ask, &data, start.as_ref());
         }
@@ -97,15 +97,18 @@ impl TrainCommand {
     }
 
     /// What is asked for: the network of the weights to go on from, or the one named.
-    fn ask(&self, start: Option<&Weights>, resolution: usize) -> anyhow::Result<Ask> {
-        let named = || self.network().architecture(resolution);
+    fn ask(&self, start: Option<&Weights>, meta: &Meta) -> anyhow::Result<Ask> {
+        let named = || self.network().architecture(meta.resolution);
         let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
         let usual = if model.scope().is_some() { "full" } else { "operator" };
         let recipe = self.run.set(&Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?)?;
         // Weights bring their own network, with or without fits.
-        let model =
-            if start.is_some() { model } else { recipe.network(model, self.pde).map_err(Misuse::of)? };
+        let model = if start.is_some() {
+            model
+        } else {
+            recipe.network(model, self.pde, &meta.constants()).map_err(Misuse::of)?
+        };
         let ask = Ask {
             recipe,
             model,
