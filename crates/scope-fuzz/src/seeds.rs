@@ -154,6 +154,8 @@ fn small_model() -> Model {
         decoder: DecoderConfig { mlp: vec![], conv: vec![] },
         fits: Some(FitConfig {
             scales: vec![1.0],
+            degree: 4,
+            stride: 2,
             ridge: [1e-4, 1e-6],
             periodic: [true, false],
             edges: None,

@@ -20,7 +20,7 @@ impl Arithmetic {
         let (tokens, latent) = (config.tokens() as f64, config.latent as f64);
         let linear = |from: f64, to: f64| 2.0 * tokens * from * to;
         let (wide, narrow) = (config.encoder.width as f64, config.predictor.width as f64);
-        let patch = (config.encoder_channels() * config.patch.pow(2)) as f64;
+        let patch = config.encoder_inputs() as f64;
         let masks = (config.context_channels / 2) as f64;
         Self {
             encoder: linear(patch, wide) + stack(config, config.encoder) + linear(wide, latent),

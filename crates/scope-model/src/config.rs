@@ -40,7 +40,11 @@ pub struct DecoderConfig {
 pub struct FitConfig {
     /// The standard deviations of the weights, in pixels.
     pub scales: Vec<f64>,
-    /// The ridge of value and slopes, and that of curvatures.
+    /// The degree of the polynomials: two or four.
+    pub degree: usize,
+    /// Pixels from one point of the fits to the next, of which a whole number makes a patch.
+    pub stride: usize,
+    /// The ridge of value and slopes, and that of all higher coefficients.
     pub ridge: [f64; 2],
     /// Whether the ends of each axis meet.
     pub periodic: [bool; 2],
@@ -67,16 +71,24 @@ impl FitConfig {
 
     /// The fits as the engine computes them.
     pub fn local_fit(&self) -> LocalFit {
-        let Self { scales, ridge, periodic, edges } = self.clone();
+        let Self { scales, degree, stride, ridge, periodic, edges } = self.clone();
         LocalFit {
             scales,
+            degree,
+            stride,
             ridge,
             periodic,
             edges: edges.map_or_else(Vec::new, |KnownEdges { a, u }| vec![a, u]),
         }
     }
 
-    fn validate(&self) -> Result<(), ModelError> {
+    fn validate(&self, patch: usize) -> Result<(), ModelError> {
+        if self.stride == 0 || !patch.is_multiple_of(self.stride) {
+            let stride = self.stride;
+            return Err(ModelError::Config(format!(
+                "local fits every {stride} pixels do not fill patches of {patch} pixels"
+            )));
+        }
         if self.scales.len() > Self::MOST {
             let count = self.scales.len();
             return Err(ModelError::Config(format!(
@@ -245,10 +257,12 @@ impl ModelConfig {
         (self.resolution / self.patch).pow(2)
     }
 
-    /// Channels that the encoder sees: the context's, and those of its fits.
-    pub fn encoder_channels(&self) -> usize {
-        let fits = self.fits.as_ref().map_or(0, |fits| fits.local_fit().channels(self.context_channels / 2));
-        self.context_channels + fits
+    /// Numbers that the encoder sees of a patch: the context's, and the coefficients of its fits.
+    pub fn encoder_inputs(&self) -> usize {
+        let fits = self.fits.as_ref().map_or(0, |fits| {
+            fits.local_fit().channels(self.context_channels / 2) * (self.patch / fits.stride.max(1)).pow(2)
+        });
+        self.context_channels * self.patch.pow(2) + fits
     }
 
     /// Numbers that a token's tile holds, for all fields.
@@ -278,7 +292,7 @@ impl ModelConfig {
             let got = self.context_channels;
             return refuse(format!("a context of {got} channels is not values and masks in turn"));
         }
-        self.fits.as_ref().map_or(Ok(()), FitConfig::validate)?;
+        self.fits.as_ref().map_or(Ok(()), |fits| fits.validate(self.patch))?;
         for (name, stack) in stacks {
             if !stack.width.is_multiple_of(2 * stack.heads) {
                 let Transformer { width, heads, .. } = stack;

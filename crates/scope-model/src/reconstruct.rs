@@ -149,7 +149,7 @@ impl Reconstructor {
         self.recover_fitted(contexts, None)
     }
 
-    /// The same with local fits \[n, fit channels, S, S\] given.
+    /// The same with local fits \[n, fit channels, points, points\] given.
     fn recover_fitted(&self, contexts: &[f32], fits: Option<&[f32]>) -> Result<Vec<Fields>, ModelError> {
         let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
         let each = channels * size * size;
@@ -217,12 +217,14 @@ impl Reconstructor {
     }
 
     fn inputs(&self, Batch { count, contexts, fits }: Batch<'_>) -> Result<Inputs, EngineError> {
-        let (size, device) = (self.about.config.resolution(), self.model.params.device());
-        let image = |values: &[f32]| {
-            let channels = values.len() / (count * size * size);
-            Tensor::from_slice(device, &[count, channels, size, size], values)
+        let (device, size) = (self.model.params.device(), self.about.config.resolution());
+        let image = |values: &[f32], side: usize| {
+            let channels = values.len() / (count * side * side).max(1);
+            Tensor::from_slice(device, &[count, channels, side, side], values)
         };
-        Ok(Inputs { contexts: image(contexts)?, fits: fits.map(image).transpose()? })
+        let stride = self.model.network.fits().map_or(1, |fits| fits.local_fit.stride);
+        let fits = fits.map(|fits| image(fits, size / stride)).transpose()?;
+        Ok(Inputs { contexts: image(contexts, size)?, fits })
     }
 
     fn pass(&self, Inputs { contexts, fits }: &Inputs) -> Result<Tensor, EngineError> {

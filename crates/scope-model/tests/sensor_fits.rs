@@ -14,8 +14,14 @@ const PDE: Pde = Pde::NavierStokes;
 
 /// Random weights; the divisors are such that some coefficients are clamped.
 fn model(with_fits: bool, device: &Device) -> Model {
-    let fits =
-        FitConfig { scales: vec![1.5, 3.0], ridge: [1e-4, 1e-6], periodic: PDE.periodic(), edges: None };
+    let fits = FitConfig {
+        scales: vec![1.5, 3.0],
+        degree: 4,
+        stride: 4,
+        ridge: [1e-4, 1e-6],
+        periodic: PDE.periodic(),
+        edges: None,
+    };
     let mut config = Preset::Tiny.config(SIZE);
     config.fits = with_fits.then_some(fits);
     let mut model = Model::initial(config, 5, device).unwrap();
@@ -60,11 +66,11 @@ fn direct(model: &Model, context: &UserContext, points: &[Vec<FitPoint>]) -> Fie
     let fitted: Vec<f32> = fitted.iter().map(|x| *x as f32).collect();
     assert!(fitted.contains(&5.0) && fitted.iter().any(|x| x.abs() < 5.0));
     let tape = Tape::inference(&model.params, Dtype::F32);
-    let image = |values: &[f32]| {
-        let shape = [1, values.len() / (SIZE * SIZE), SIZE, SIZE];
+    let image = |values: &[f32], side: usize| {
+        let shape = [1, values.len() / (side * side), side, side];
         tape.input(Tensor::from_slice(device, &shape, values).unwrap())
     };
-    let (context, fitted) = (image(&context.context()), image(&fitted));
+    let (context, fitted) = (image(&context.context(), SIZE), image(&fitted, SIZE / 4));
     let stored: Vec<f32> =
         model.network.forward_fitted(&tape, &context, &fitted).unwrap().value().to_vec().unwrap();
     let physical = |channel: Channel| {

@@ -3,6 +3,7 @@
 
 mod small_set;
 
+use scope_data::Constants;
 use scope_engine::Device;
 use scope_model::{FieldModel, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
@@ -15,7 +16,9 @@ fn the_normaliser_is_measured_and_kept_with_the_weights() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 40);
     let recipe = Recipe::resolve("muon-fits", &["batch=4".to_owned()]).unwrap();
-    let model = recipe.network(Preset::Tiny.config(32).into(), Pde::Poisson).unwrap();
+    let model = recipe
+        .network(Preset::Tiny.config(32).into(), Pde::Poisson, &Constants::released(Pde::Poisson))
+        .unwrap();
     let length = Some(Length::Draws(8));
     let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
     let device = Device::cpu(2);
@@ -31,8 +34,8 @@ fn the_normaliser_is_measured_and_kept_with_the_weights() {
     let normaliser = layout.param(layout.find("encoder.fits.normaliser").unwrap());
     assert!(!normaliser.trained);
     let divisors = trained.params.flat().to_vec::<f32>().unwrap()[normaliser.range.clone()].to_vec();
-    assert_eq!(divisors.len(), 2 * 2 * 6, "scales, fields, coefficients");
-    // Of each field's value, slopes and curvatures none is without sensors, and none is of size one by chance.
+    assert_eq!(divisors.len(), 2 * 2 * 15, "scales, fields, coefficients");
+    // Of each field's value and derivatives none is without sensors, and none is of size one by chance.
     assert!(divisors.iter().all(|divisor| divisor.is_finite() && *divisor > 0.0 && *divisor != 1.0));
 
     let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();

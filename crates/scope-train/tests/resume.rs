@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use scope_data::{Dataset, StagedFolder};
+use scope_data::{Constants, Dataset, StagedFolder};
 use scope_engine::Device;
 use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View, WeightFile};
 use scope_pde::{Pde, Split};
@@ -59,7 +59,7 @@ fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
-    let model = recipe.network(sizes().into(), Pde::Poisson).unwrap();
+    let model = recipe.network(sizes().into(), Pde::Poisson, &Constants::released(Pde::Poisson)).unwrap();
     let length = Some(Length::Draws(160));
     Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
 }

@@ -8,24 +8,18 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], one image's channels after
-/// another's.
-pub(crate) fn patches(cpu: &Cpu, images: &[(Patches, &Tensor)]) -> Tensor {
-    for_kind!(images[0].1, patches_in(cpu, images))
+/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
+pub(crate) fn patches(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
+    for_kind!(image, patches_in(cpu, sizes, image))
 }
 
-fn patches_in<R: Real>(cpu: &Cpu, images: &[(Patches, &Tensor)]) -> Tensor {
-    let sizes = images[0].0;
-    let features: usize = images.iter().map(|(sizes, _)| sizes.channels * sizes.area()).sum();
+fn patches_in<R: Real>(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
+    let features = sizes.channels * sizes.area();
     Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), features], |out| {
-        cpu.for_pieces(out, features, |token, mut out| {
-            for (sizes, image) in images {
-                let (part, rest) = out.split_at_mut(sizes.channels * sizes.area());
-                for (index, row) in part.chunks_mut(sizes.patch).enumerate() {
-                    let from = pixel(*sizes, token, index);
-                    row.copy_from_slice(&image.cpu::<R>()[from..from + sizes.patch]);
-                }
-                out = rest;
+        cpu.for_pieces(out, features, |token, out| {
+            for (index, row) in out.chunks_mut(sizes.patch).enumerate() {
+                let from = pixel(sizes, token, index);
+                row.copy_from_slice(&image.cpu::<R>()[from..from + sizes.patch]);
             }
         });
     })

@@ -13,22 +13,20 @@ __device__ __forceinline__ long long pixel(Sizes s, long long token, int feature
     return ((sample * s.channels + channel) * s.height + row) * s.width + column;
 }
 
-// A thread moves W neighbours of a patch's row. A token has `all` numbers, this image's from `offset` on.
+// A thread moves W neighbours of a patch's row.
 template <int W, typename In, typename Out>
-__device__ __forceinline__ void patches_in(const In* x, Out* out, long long count, int all, int offset, Sizes s) {
+__device__ __forceinline__ void patches_in(const In* x, Out* out, long long count, Sizes s) {
     long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * W;
     int features = s.channels * s.patch * s.patch;
     if (i >= count) return;
     long long token = quotient(i, features);
-    int feature = (int)(i - token * features);
     Vector<W> v;
-    v.load(x + pixel(s, token, feature));
-    v.store(out + token * all + offset + feature);
+    v.load(x + pixel(s, token, (int)(i - token * features)));
+    v.store(out + i);
 }
 #define PATCHES(name, W, In, Out)                                                                                      \
-    extern "C" __global__ void name(const In* x, Out* out, long long count, int all, int offset, int c, int h, int w,  \
-                                    int p) {                                                                           \
-        patches_in<W>(x, out, count, all, offset, Sizes{c, h, w, p});                                                  \
+    extern "C" __global__ void name(const In* x, Out* out, long long count, int c, int h, int w, int p) {              \
+        patches_in<W>(x, out, count, Sizes{c, h, w, p});                                                               \
     }
 PATCHES(patches_f32_bf16_8, 8, float, bf16)
 PATCHES(patches_f32_bf16_1, 1, float, bf16)

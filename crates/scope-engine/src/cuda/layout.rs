@@ -18,32 +18,23 @@ fn sizes(patches: Patches) -> [Arg; 4] {
     [channels.into(), height.into(), width.into(), patch.into()]
 }
 
-/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], one image's channels after
-/// another's, rounded on the way to what products take.
+/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], rounded on the way to what
+/// products take.
 pub(crate) fn patches(
     cuda: &Cuda,
-    images: &[(Patches, &Tensor)],
+    patches: Patches,
+    image: &Tensor,
     compute: Dtype,
 ) -> Result<Tensor, EngineError> {
-    let first = images[0].0;
-    let features: usize = images.iter().map(|(patches, _)| patches.channels * patches.area()).sum();
-    let out = Tensor::on_cuda(cuda, &[first.batch, first.tokens(), features], compute)?;
-    let mut offset = 0;
-    for (patches, image) in images {
-        let image = if image.dtype() == compute {
-            (*image).clone()
-        } else {
-            add::convert((*image).clone(), Dtype::F32)?
-        };
-        let [c, h, w, p] = sizes(*patches);
-        let count = image.len();
-        let place = [features.into(), offset.into()];
-        let arguments = [(&image).into(), (&out).into(), count.into(), place[0], place[1], c, h, w, p];
-        let width = if patches.patch.is_multiple_of(8) { 8 } else { 1 };
-        let name = format!("patches_{}_{}_{width}", kind(image.dtype()), kind(compute));
-        cuda.launch(LAYOUT, &name, Grid::over(count / width), &arguments)?;
-        offset += patches.channels * patches.area();
-    }
+    let features = patches.channels * patches.area();
+    let out = Tensor::on_cuda(cuda, &[patches.batch, patches.tokens(), features], compute)?;
+    let image =
+        if image.dtype() == compute { image.clone() } else { add::convert(image.clone(), Dtype::F32)? };
+    let [c, h, w, p] = sizes(patches);
+    let arguments = [(&image).into(), (&out).into(), image.len().into(), c, h, w, p];
+    let width = if patches.patch.is_multiple_of(8) { 8 } else { 1 };
+    let name = format!("patches_{}_{}_{width}", kind(image.dtype()), kind(compute));
+    cuda.launch(LAYOUT, &name, Grid::over(image.len() / width), &arguments)?;
     Ok(out)
 }
 

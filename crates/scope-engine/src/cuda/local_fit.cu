@@ -1,25 +1,51 @@
 // Local polynomial fits of the sensors, in double precision on the matrix units.
 //
 // The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are two products with banded
-// matrices. A block has eight rows of pixels of one field of one sample: it sums over rows q0 first, S_k(p0, q1), which it keeps
-// in shared memory, five for the mask and three for the values; then over columns q1, a tile of eight columns a warp. A lane then
-// has all moments of two pixels in its registers, and solves their normal equations. A block that sees no sensor writes zeros.
+// matrices. A block has 8 x 16 points of one field of one sample. Column after column of pixels, CHUNK at a time, it sums over rows q0 first,
+// S_k(p0, q1), which it keeps in shared memory for the mask and for the values; then over columns q1: two tiles of eight columns of points, the
+// moments of each shared by four warps. The moments of all points then take the place of the sums, and sixteen lanes solve the normal
+// equations of a point, a row each.
 
-// AHEAD steps' loads are under way at a time, since nothing else hides how long they take.
-constexpr int POWERS = 5, SUMS = 8, ROWS = 8, WARPS = 4, PAD = 12, AHEAD = 14;
-// Normalised coefficients are clamped to this.
-constexpr float CLAMP = 5.f;
+constexpr int ROWS = 8, WARPS = 8, CHUNK = 64, STRIDE = CHUNK + 4, AHEAD = 6, POINTS = 128, PARTS = 4, MOST = 16;
+// Normalised coefficients are clamped to this, and a pixel of a known edge counts this much.
+constexpr float CLAMP = 5.f, EDGE_WEIGHT = 0.01f;
+
+// Powers of x and y of the functions of the basis, x^k y^l / (k! l!), and these factors.
+constexpr int X[15] = {0, 1, 0, 2, 1, 0, 3, 2, 1, 0, 4, 3, 2, 1, 0}, Y[15] = {0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4};
+constexpr double FACTOR[15] = {1.,      1.,     1.,      .5,      1.,     .5,     1. / 6.,  .5,
+                               .5,      1. / 6., 1. / 24., 1. / 6., .25,    1. / 6., 1. / 24.};
+// The same for a lane to look up.
+__constant__ int LANE_X[16] = {0, 1, 0, 2, 1, 0, 3, 2, 1, 0, 4, 3, 2, 1, 0, 0}, LANE_Y[16] = {0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 2, 3, 4, 0};
+__constant__ double LANE_FACTOR[16] = {1.,      1.,      1.,       .5,      1.,  .5,      1. / 6.,  .5,
+                                       .5,      1. / 6., 1. / 24., 1. / 6., .25, 1. / 6., 1. / 24., 0.};
+
+// Moments of fits of degree D: of the mask x^k y^l up to k + l = 2 D, of the values up to D, one after the other; and which of the four
+// warps sums those with a power k of x.
+template <int D> struct Degree;
+template <> struct Degree<2> {
+    static constexpr int MASK_PART[5] = {0, 1, 2, 2, 2}, VALUE_PART[3] = {3, 3, 1};
+};
+template <> struct Degree<4> {
+    static constexpr int MASK_PART[9] = {0, 1, 1, 2, 2, 3, 3, 3, 3}, VALUE_PART[5] = {0, 2, 3, 3, 3};
+};
+template <int D> struct Sizes {
+    static constexpr int M = 2 * D + 1, N = D + 1, SUMS = M + N, MASKS = M * (M + 1) / 2, K = N * (N + 1) / 2, ALL = MASKS + K;
+};
+template <int D> __device__ __forceinline__ constexpr int mask_moment(int k, int l) {
+    return k * Sizes<D>::M - k * (k - 1) / 2 + l;
+}
+template <int D> __device__ __forceinline__ constexpr int value_moment(int k, int l) {
+    return Sizes<D>::MASKS + k * Sizes<D>::N - k * (k - 1) / 2 + l;
+}
 
 struct Fit {
-    int fields, height, width;
-    int reach0, reach1, periodic0, periodic1;
-    int columns;   // of pixels in a block, a multiple of eight
-    int halo;      // reach1, rounded up to a multiple of four
-    int wraps;     // whether a block has all columns of a periodic axis, and finds those beyond its ends at the other end
-    int stride;    // of a row of sums
+    int fields, height, width, step;  // step: pixels from one point to the next
+    int reach0, reach1;               // how far a sensor may lie from step times a point's number
+    int periodic0, periodic1;
+    int pad;       // zeros at each end of a table
     int channel;   // the scale's first among the output's
     int channels;  // of the output
-    double scale, ridge, ridge_curved;
+    double scale, far, ridge, ridge_curved;
 };
 
 // What is known along the edge of each field: a bit for each that is known, and the values.
@@ -31,18 +57,18 @@ struct Edges {
 // c += a b for a [8, 4], b [4, 8]: lane l has a[l / 4][l % 4], b[l % 4][l / 4] and c[l / 4][2 (l % 4)] with its neighbour.
 __device__ __forceinline__ void multiply(double (&c)[2], double a, double b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(c[0]), "+d"(c[1])
-                 : "d"(a), "d"(b));
+        : "+d"(c[0]), "+d"(c[1])
+        : "d"(a), "d"(b));
 }
 
-// W_k(d) for d = -reach - PAD to reach + PAD, zero beyond the reach: [POWERS, 2 (reach + PAD) + 1].
-__device__ __forceinline__ void tabulate(double* table, int reach, double scale) {
-    int length = 2 * (reach + PAD) + 1;
+// W_k of a sensor on pixel i from a point's first pixel, for i = -reach - pad to reach + pad, zero beyond the reach: [powers, 2 (reach +
+// pad) + 1]. A point is the centre of its step pixels.
+__device__ __forceinline__ void tabulate(double* table, int powers, int reach, const Fit& fit, double half) {
+    int length = 2 * (reach + fit.pad) + 1;
     for (int i = threadIdx.x; i < length; i += blockDim.x) {
-        int pixels = i - reach - PAD;
-        double d = pixels / scale, w = abs(pixels) <= reach ? exp(-0.5 * d * d) : 0.0;
-#pragma unroll
-        for (int k = 0; k < POWERS; k++, w *= d) table[k * length + i] = w;
+        double pixels = i - reach - fit.pad - 0.5 * (fit.step - 1), d = pixels / fit.scale;
+        double w = fabs(pixels) <= fit.far && fabs(pixels) < half ? exp(-0.5 * d * d) : 0.0;
+        for (int k = 0; k < powers; k++, w *= d) table[k * length + i] = w;
     }
 }
 
@@ -50,17 +76,18 @@ __device__ __forceinline__ void tabulate(double* table, int reach, double scale)
 __device__ __forceinline__ int place(int at, int length, int periodic) {
     if (at >= 0 && at < length) return at;
     if (!periodic) return -1;
-    at = at < 0 ? at + length : at - length;
-    return at >= 0 && at < length ? at : -1;
+    at %= length;
+    return at < 0 ? at + length : at;
 }
 
-// S_k(p0, q1) of one tile of eight columns, for the eight rows from `row`; whether there is any sensor.
-__device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, const float* masks, bool edge,
-                                         float edge_value, const double* table, int row, int column,
-                                         double (&sums)[SUMS][2]) {
-    int lane = threadIdx.x & 31, length = 2 * (fit.reach0 + PAD) + 1;
+// S_k(p0, q1) of one tile of eight columns, for eight rows of points from `row`; whether there is any sensor.
+template <int D>
+__device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, const float* masks, bool edge, float edge_value,
+                                         const double* table, int row, int column, double (&sums)[Sizes<D>::SUMS][2]) {
+    constexpr int M = Sizes<D>::M, N = Sizes<D>::N;
+    int lane = threadIdx.x & 31, length = 2 * (fit.reach0 + fit.pad) + 1;
     int q1 = place(column + (lane >> 2), fit.width, fit.periodic1);
-    int from = row - fit.reach0, to = row + ROWS + fit.reach0;
+    int from = row * fit.step - fit.reach0, to = (row + ROWS - 1) * fit.step + fit.reach0 + 1;
     bool seen = false;
     if (!fit.periodic0) from = max(from, 0), to = min(to, fit.height);
     for (int first = from; first < to; first += 4 * AHEAD) {
@@ -72,158 +99,169 @@ __device__ __forceinline__ bool sum_rows(const Fit& fit, const float* values, co
             mask[s] = inside ? masks[(long long)q0 * fit.width + q1] : 0.f;
             value[s] = inside ? values[(long long)q0 * fit.width + q1] : 0.f;
             if (edge && inside && (q0 == 0 || q0 == fit.height - 1 || q1 == 0 || q1 == fit.width - 1))
-                mask[s] = 1.f, value[s] = edge_value;
+                mask[s] = EDGE_WEIGHT, value[s] = EDGE_WEIGHT * edge_value;
         }
 #pragma unroll
         for (int s = 0; s < AHEAD; s++) {
             if (!__any_sync(0xffffffffu, mask[s] != 0.f)) continue;
             seen = true;
-            const double* weight = table + first + 4 * s + (lane & 3) - (row + (lane >> 2)) + fit.reach0 + PAD;
+            const double* weight =
+                table + first + 4 * s + (lane & 3) - (row + (lane >> 2)) * fit.step + fit.reach0 + fit.pad;
             double m = mask[s], v = value[s];
 #pragma unroll
-            for (int k = 0; k < POWERS; k++) {
+            for (int k = 0; k < M; k++) {
                 double w = weight[k * length];
                 multiply(sums[k], w, m);
-                if (k < SUMS - POWERS) multiply(sums[POWERS + k], w, v);
+                if (k < N) multiply(sums[M + k], w, v);
             }
         }
     }
     return seen;
 }
 
-// The moments [power of x][power of y] of a tile of pixels: of the mask up to the fourth, of the values up to the second.
-struct Moments {
-    double mask[POWERS][POWERS][2], value[3][3][2];
-};
-
-__device__ __forceinline__ void sum_columns(const Fit& fit, const double* sums, const double* table, int from, int to,
-                                            int offset, Moments& moments) {
-    int lane = threadIdx.x & 31, length = 2 * (fit.reach1 + PAD) + 1;
-    const double* rows = sums + (lane >> 2) * fit.stride + (lane & 3);
-    // q1 - p1 for this lane's row and column of the table as a matrix.
-    const double* weights = table - offset + (lane & 3) - (lane >> 2) + fit.reach1 + PAD;
-#pragma unroll 2
-    for (int f = from; f < to; f += 4) {
-        int at = !fit.wraps ? f : f < 0 ? f + fit.width : f >= fit.width ? f - fit.width : f;
-        double w[POWERS], s[SUMS];
+// Adds what columns first to first + CHUNK bring to the moments of one part, for eight columns of points from `column`.
+template <int D, int PART>
+__device__ __forceinline__ void sum_columns(const Fit& fit, const double* sums, const double* table, int first, int column,
+                                            double (&moments)[MOST][2]) {
+    constexpr int M = Sizes<D>::M, N = Sizes<D>::N;
+    int lane = threadIdx.x & 31, length = 2 * (fit.reach1 + fit.pad) + 1, limit = fit.reach1 + fit.pad;
+    const double* rows = sums + (lane >> 2) * STRIDE + (lane & 3);
+    int away = first + (lane & 3) - (column + (lane >> 2)) * fit.step;
+    for (int f = 0; f < CHUNK; f += 4) {
+        int i = min(max(away + f, -limit), limit);  // both ends are zero
+        const double* weights = table + i + limit;
+        double w[M];
 #pragma unroll
-        for (int l = 0; l < POWERS; l++) w[l] = weights[l * length + f];
+        for (int l = 0; l < M; l++) w[l] = weights[l * length];
+        int n = 0;
 #pragma unroll
-        for (int k = 0; k < SUMS; k++) s[k] = rows[k * ROWS * fit.stride + at];
+        for (int k = 0; k < M; k++)
+            if (Degree<D>::MASK_PART[k] == PART) {
+                double s = rows[k * ROWS * STRIDE + f];
 #pragma unroll
-        for (int k = 0; k < POWERS; k++)
-#pragma unroll
-            for (int l = 0; l < POWERS - k; l++) multiply(moments.mask[k][l], s[k], w[l]);
-#pragma unroll
-        for (int k = 0; k < 3; k++)
-#pragma unroll
-            for (int l = 0; l < 3 - k; l++) multiply(moments.value[k][l], s[POWERS + k], w[l]);
-    }
-}
-
-// The coefficients of 1, x, y, x^2/2, xy, y^2/2 of a lane's two pixels, by A = L L^T; both at once, since each waits for itself.
-__device__ __forceinline__ void solve(const Fit& fit, const Moments& moments, double (&c)[6][2]) {
-    constexpr int X[6] = {0, 1, 0, 2, 1, 0}, Y[6] = {0, 0, 1, 0, 1, 2};
-    constexpr double FACTOR[6] = {1., 1., 1., .5, 1., .5};
-    double lower[6][6][2], inverse[6][2];
-#pragma unroll
-    for (int j = 0; j < 6; j++)
-#pragma unroll
-        for (int i = j; i < 6; i++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                double entry = moments.mask[X[i] + X[j]][Y[i] + Y[j]][e] * (FACTOR[i] * FACTOR[j]);
-#pragma unroll
-                for (int k = 0; k < j; k++) entry -= lower[i][k][e] * lower[j][k][e];
-                if (i == j)
-                    inverse[j][e] = rsqrt(fmax(entry + (j < 3 ? fit.ridge : fit.ridge_curved), 1e-12));
-                else
-                    lower[i][j][e] = entry * inverse[j][e];
+                for (int l = 0; l < M - k; l++) multiply(moments[n++], s, w[l]);
             }
 #pragma unroll
-    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < N; k++)
+            if (Degree<D>::VALUE_PART[k] == PART) {
+                double s = rows[(M + k) * ROWS * STRIDE + f];
 #pragma unroll
-        for (int e = 0; e < 2; e++) {
-            c[i][e] = moments.value[X[i]][Y[i]][e] * FACTOR[i];
-#pragma unroll
-            for (int j = 0; j < i; j++) c[i][e] -= lower[i][j][e] * c[j][e];
-            c[i][e] *= inverse[i][e];
-        }
-#pragma unroll
-    for (int i = 5; i >= 0; i--)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-#pragma unroll
-            for (int j = i + 1; j < 6; j++) c[i][e] -= lower[j][i][e] * c[j][e];
-            c[i][e] *= inverse[i][e];
-        }
-}
-
-// Writes the normalised coefficients of a lane's two pixels.
-template <typename Out>
-__device__ __forceinline__ void write(const Fit& fit, const float* divisors, Out* out, int sample, int field, int p0, int p1,
-                                      const double (&c)[6][2]) {
-    if (p0 >= fit.height) return;
-#pragma unroll
-    for (int k = 0; k < 6; k++) {
-        int channel = fit.channel + field * 6 + k;
-        Out* to = out + (((long long)sample * fit.channels + channel) * fit.height + p0) * fit.width + p1;
-        float x[2];
-#pragma unroll
-        for (int e = 0; e < 2; e++)
-            x[e] = divisors ? fminf(fmaxf((float)c[k][e] / divisors[channel], -CLAMP), CLAMP) : (float)c[k][e];
-        if (p1 + 1 < fit.width && (fit.width & 1) == 0) {
-            Vector<2> pair = {{x[0], x[1]}};
-            pair.store(to);
-        } else {
-            if (p1 < fit.width) store(to, x[0]);
-            if (p1 + 1 < fit.width) store(to + 1, x[1]);
-        }
+                for (int l = 0; l < N - k; l++) multiply(moments[n++], s, w[l]);
+            }
     }
 }
 
-template <typename Out>
-__device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
-                                          const float* divisors, Out* out) {
-    extern __shared__ double memory[];
-    int across = (fit.width + fit.columns - 1) / fit.columns, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * fit.columns;
-    int sample = blockIdx.y / fit.fields, field = blockIdx.y % fit.fields;
-    long long pixels = (long long)fit.height * fit.width;
-    const float* values = context + (long long)(sample * fit.fields + field) * 2 * pixels;
-    double *sums = memory, *table0 = sums + SUMS * ROWS * fit.stride, *table1 = table0;
-    tabulate(table0, fit.reach0, fit.scale);
-    if (fit.reach1 != fit.reach0) {
-        table1 += POWERS * (2 * (fit.reach0 + PAD) + 1);
-        tabulate(table1, fit.reach1, fit.scale);
+// Puts the moments of one part where the solver finds them: [all, POINTS], this tile's from `tile` on.
+template <int D, int PART>
+__device__ __forceinline__ void keep(double* all, int tile, const double (&moments)[MOST][2]) {
+    constexpr int M = Sizes<D>::M, N = Sizes<D>::N;
+    int lane = threadIdx.x & 31, n = 0;
+    double* to = all + tile * 64 + (lane >> 2) * 8 + 2 * (lane & 3);
+#pragma unroll
+    for (int k = 0; k < M; k++)
+        if (Degree<D>::MASK_PART[k] == PART)
+#pragma unroll
+            for (int l = 0; l < M - k; l++, n++)
+                *(double2*)(to + mask_moment<D>(k, l) * POINTS) = make_double2(moments[n][0], moments[n][1]);
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (Degree<D>::VALUE_PART[k] == PART)
+#pragma unroll
+            for (int l = 0; l < N - k; l++, n++)
+                *(double2*)(to + value_moment<D>(k, l) * POINTS) = make_double2(moments[n][0], moments[n][1]);
+}
+
+__device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane, 16); }
+
+// The coefficients of a point, one in each of sixteen lanes, by A = L L^T: a lane has a row of A, then of L.
+template <int D>
+__device__ __forceinline__ double solve(const Fit& fit, const double* all, int point) {
+    constexpr int K = Sizes<D>::K;
+    int row = threadIdx.x & 15, i = row < K ? row : 0, x = LANE_X[i], y = LANE_Y[i];
+    double a[K], b = all[value_moment<D>(x, y) * POINTS + point] * LANE_FACTOR[i], inverse = 0.0;
+#pragma unroll
+    for (int j = 0; j < K; j++)
+        a[j] = all[mask_moment<D>(x + X[j], y + Y[j]) * POINTS + point] * (LANE_FACTOR[i] * FACTOR[j]);
+#pragma unroll
+    for (int j = 0; j < K; j++) {
+        double pivot = from_lane(a[j], j) + (j < 3 ? fit.ridge : fit.ridge_curved);
+        double one_over = rsqrt(fmax(pivot, 1e-12)), solved = from_lane(b, j) * one_over;
+        a[j] *= one_over;
+        if (row > j) b -= a[j] * solved;
+        if (row == j) b = solved, inverse = one_over;
+#pragma unroll
+        for (int k = j + 1; k < K; k++) a[k] -= a[j] * from_lane(a[j], k);
     }
-    __syncthreads();
-    // The columns that matter: from q1 = first on, all multiples of four.
-    int first = column - fit.halo, end = column + fit.columns + fit.halo;
-    if (!fit.periodic1 || fit.wraps) first = max(first, 0), end = min(end, (fit.width + 7) / 8 * 8);
-    bool seen = false, edge = edges.known >> field & 1;
-    if (!sensors[blockIdx.y]) end = first;
-    for (int tile = warp; tile * 8 < end - first; tile += WARPS) {
+#pragma unroll
+    for (int j = K - 1; j >= 0; j--) {
+        double known = row > j && row < K ? a[j] * b : 0.0;
+#pragma unroll
+        for (int step = 8; step > 0; step >>= 1) known += __shfl_xor_sync(0xffffffffu, known, step, 16);
+        if (row == j) b = (b - known) * inverse;
+    }
+    return b;
+}
+
+// All moments of the block's points, in shared memory; whether there is any sensor.
+template <int D>
+__device__ __forceinline__ bool sum(const Fit& fit, const float* values, bool edge, float edge_value, double* shared,
+                                    const double* table0, const double* table1, int row, int column) {
+    constexpr int SUMS = Sizes<D>::SUMS;
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, part = warp % PARTS, tile = warp / PARTS;
+    int from = column * fit.step - fit.reach1, to = (column + 15) * fit.step + fit.reach1 + 1;
+    if (!fit.periodic1) from = max(from, 0), to = min(to, fit.width);
+    const float* masks = values + (long long)fit.height * fit.width;
+    double moments[MOST][2] = {};
+    bool seen = false;
+    for (int first = from; first < to; first += CHUNK) {
         double s[SUMS][2] = {};
-        seen |= sum_rows(fit, values, values + pixels, edge, edge ? edges.value[field] : 0.f, table0, row,
-                         first + tile * 8, s);
+        bool any = sum_rows<D>(fit, values, masks, edge, edge_value, table0, row, first + warp * 8, s);
 #pragma unroll
         for (int k = 0; k < SUMS; k++)
-            *(double2*)(sums + (k * ROWS + (lane >> 2)) * fit.stride + tile * 8 + 2 * (lane & 3)) =
+            *(double2*)(shared + (k * ROWS + (lane >> 2)) * STRIDE + warp * 8 + 2 * (lane & 3)) =
                 make_double2(s[k][0], s[k][1]);
-    }
-    seen = __syncthreads_or(seen);
-    for (int tile = warp; tile * 8 < fit.columns && column + tile * 8 < fit.width; tile += WARPS) {
-        int offset = column + tile * 8 - first;  // of the tile's first pixel among the sums
-        int from = offset - fit.halo, to = offset + 8 + fit.halo;
-        if (!fit.wraps) from = max(from, 0), to = min(to, end - first);
-        double c[6][2] = {};
-        if (seen) {
-            Moments moments = {};
-            sum_columns(fit, sums, table1, from, to, offset, moments);
-            solve(fit, moments, c);
+        any = __syncthreads_or(any);
+        seen |= any;
+        if (any) {
+            if (part == 0) sum_columns<D, 0>(fit, shared, table1, first, column + tile * 8, moments);
+            if (part == 1) sum_columns<D, 1>(fit, shared, table1, first, column + tile * 8, moments);
+            if (part == 2) sum_columns<D, 2>(fit, shared, table1, first, column + tile * 8, moments);
+            if (part == 3) sum_columns<D, 3>(fit, shared, table1, first, column + tile * 8, moments);
         }
-        write(fit, divisors, out, sample, field, row + (lane >> 2), column + tile * 8 + 2 * (lane & 3), c);
+        __syncthreads();
+    }
+    if (part == 0) keep<D, 0>(shared, tile, moments);
+    if (part == 1) keep<D, 1>(shared, tile, moments);
+    if (part == 2) keep<D, 2>(shared, tile, moments);
+    if (part == 3) keep<D, 3>(shared, tile, moments);
+    __syncthreads();
+    return seen;
+}
+
+template <int D, typename Out>
+__device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
+                                          const float* divisors, Out* out) {
+    constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE, KEPT = Sizes<D>::ALL * POINTS;
+    extern __shared__ double memory[];
+    int height = fit.height / fit.step, width = fit.width / fit.step, across = (width + 15) / 16;
+    int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * 16;
+    int sample = blockIdx.y / fit.fields, field = blockIdx.y % fit.fields;
+    double *table0 = memory + max(SUMMED, KEPT), *table1 = table0 + Sizes<D>::M * (2 * (fit.reach0 + fit.pad) + 1);
+    const float* values = context + (long long)(sample * fit.fields + field) * 2 * fit.height * fit.width;
+    bool edge = edges.known >> field & 1, seen = sensors[blockIdx.y];
+    if (seen) {
+        tabulate(table0, Sizes<D>::M, fit.reach0, fit, fit.periodic0 ? 0.5 * fit.height : 1e300);
+        tabulate(table1, Sizes<D>::M, fit.reach1, fit, fit.periodic1 ? 0.5 * fit.width : 1e300);
+        __syncthreads();
+        seen = sum<D>(fit, values, edge, edge ? edges.value[field] : 0.f, memory, table0, table1, row, column);
+    }
+    int coefficient = threadIdx.x & 15, channel = fit.channel + field * K + coefficient;
+    for (int point = threadIdx.x >> 4; point < POINTS; point += 2 * WARPS) {
+        double c = seen ? solve<D>(fit, memory, point) : 0.0;
+        int p0 = row + point / 8 % 8, p1 = column + point / 64 * 8 + point % 8;
+        if (coefficient >= K || p0 >= height || p1 >= width) continue;
+        float x = divisors ? fminf(fmaxf((float)c / divisors[channel], -CLAMP), CLAMP) : (float)c;
+        store(out + (((long long)sample * fit.channels + channel) * height + p0) * width + p1, x);
     }
 }
 
@@ -236,14 +274,17 @@ extern "C" __global__ void any_sensor(const float* context, int* sensors, int pi
     if (threadIdx.x == 0) sensors[blockIdx.x] = any;
 }
 
-#define LOCAL_FIT(name, Out)                                                                                           \
-    extern "C" __global__ __launch_bounds__(32 * WARPS, 3) void name(                                                  \
-        const float* context, const int* sensors, const float* divisors, Out* out, double scale, double ridge, double ridge_curved,        \
-        int fields, int height, int width, int reach0, int reach1, int periodic0, int periodic1, int columns,          \
-        int wraps, int stride, int channel, int channels, int known, float e0, float e1, float e2, float e3) {         \
-        Fit fit{fields, height, width, reach0, reach1, periodic0, periodic1, columns,                                  \
-                (reach1 + 3) / 4 * 4, wraps, stride, channel, channels, scale, ridge, ridge_curved};                   \
-        local_fit(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                                                                        \
+#define LOCAL_FIT(name, D, Out)                                                                                        \
+    extern "C" __global__ __launch_bounds__(32 * WARPS, 1) void name(                                                  \
+        const float* context, const int* sensors, const float* divisors, Out* out, double scale, double far,           \
+        double ridge, double ridge_curved, int fields, int height, int width, int step, int reach0, int reach1,        \
+        int periodic0, int periodic1, int pad, int channel, int channels, int known, float e0, float e1, float e2,     \
+        float e3) {                                                                                                    \
+        Fit fit{fields, height, width,   step,     reach0, reach1, periodic0, periodic1,                               \
+                pad,    channel, channels, scale,  far,    ridge,  ridge_curved};                                      \
+        local_fit<D>(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                            \
     }
-LOCAL_FIT(local_fit_f32, float)
-LOCAL_FIT(local_fit_bf16, bf16)
+LOCAL_FIT(local_fit_2_f32, 2, float)
+LOCAL_FIT(local_fit_2_bf16, 2, bf16)
+LOCAL_FIT(local_fit_4_f32, 4, float)
+LOCAL_FIT(local_fit_4_bf16, 4, bf16)

@@ -26,7 +26,8 @@ impl LocalFit {
     /// that a recorded pass could have.
     ///
     /// # Shapes
-    /// points: a list for each field; size (height, width); fits \[6 scales fields, height, width\].
+    /// points: a list for each field; size (height, width), multiples of the stride; fits \[coefficients scales fields, height / stride,
+    /// width / stride\].
     pub fn of_points(
         &self,
         cpu: &Cpu,
@@ -37,6 +38,11 @@ impl LocalFit {
         self.check()?;
         let [height, width] = size;
         let sizes = FitSizes { batch: 1, fields: points.len(), height, width };
+        if size.iter().any(|side| *side == 0 || !side.is_multiple_of(self.stride)) {
+            let (operation, what, got) = ("local fits", "the grid", size.to_vec());
+            let expected = format!("sides that are multiples of {}", self.stride);
+            return Err(EngineError::Shape { operation, what, expected, got });
+        }
         points.iter().flatten().try_for_each(|point| point.require_inside(size))?;
         if let Some(divisors) = divisors {
             let channels = self.channels(points.len());

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A linear layer's parameters: weight \[n, k\] (or \[n, ...\] with k numbers each) and bias \[n\].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear {
     /// W.
     pub weight: ParamId,

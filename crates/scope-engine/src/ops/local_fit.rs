@@ -10,8 +10,38 @@ use crate::{
     tape::{Tape, Var},
 };
 
-/// Coefficients of one fit: of 1, x, y, x^2/2, xy and y^2/2.
-pub(crate) const COEFFICIENTS: usize = 6;
+/// The basis of a fit, as powers of x and y: that of degree two is its beginning. Each function is x^k y^l / (k! l!).
+pub(crate) const BASIS: [(usize, usize); 15] = [
+    (0, 0),
+    (1, 0),
+    (0, 1),
+    (2, 0),
+    (1, 1),
+    (0, 2),
+    (3, 0),
+    (2, 1),
+    (1, 2),
+    (0, 3),
+    (4, 0),
+    (3, 1),
+    (2, 2),
+    (1, 3),
+    (0, 4),
+];
+
+/// The factor 1 / (k! l!) of each function of the basis.
+pub(crate) fn basis_factor(function: usize) -> f64 {
+    let (k, l) = BASIS[function];
+    let factorial = |n: usize| (1..=n).product::<usize>() as f64;
+    1.0 / (factorial(k) * factorial(l))
+}
+
+/// The most powers of one axis that moments need: of degree four, up to the eighth.
+pub(crate) const POWERS: usize = 9;
+
+/// How much a pixel of a known edge counts beside a sensor. Edges are dense where sensors are few: at full weight a fit would follow the
+/// edge and not the sensors beside it.
+pub(crate) const EDGE_WEIGHT: f64 = 0.01;
 
 /// A sensor farther away than this many scales does not count. The ridge is so small that weights of exp(-25) still matter where
 /// there is nothing closer; exp(-32) of the next one does not, in single precision.
@@ -28,29 +58,44 @@ pub(crate) const LEAST_PIVOT: f64 = 1e-12;
 
 /// How sensors are fitted.
 ///
-/// At every pixel p and for every scale s, the readings v_q of one field at the measured pixels q are fitted by
+/// At points p and for every scale s, the readings v_q of one field at the measured pixels q are fitted by a polynomial, of degree two
 ///
 /// c0 + c1 x + c2 y + c3 x^2/2 + c4 xy + c5 y^2/2, (x, y) = (q - p)/s, x along axis 0,
 ///
-/// minimising sum over q of exp(-|q - p|^2 / 2 s^2) (v_q - fit)^2 + sum over k of ridge_k c_k^2.
+/// minimising sum over q of exp(-|q - p|^2 / 2 s^2) (v_q - fit)^2 + sum over k of ridge_k c_k^2. Degree four goes on with x^3/6, x^2 y/2
+/// and so on. Points are the pixels, or the centres of squares of `stride` pixels a side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalFit {
     /// The scales, in pixels.
     pub scales: Vec<f64>,
-    /// The ridge of value and slopes, and that of curvatures.
+    /// The degree of the polynomials: two or four.
+    pub degree: usize,
+    /// Pixels from one point to the next.
+    pub stride: usize,
+    /// The ridge of value and slopes, and that of all higher coefficients.
     pub ridge: [f64; 2],
     /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
     pub periodic: [bool; 2],
     /// For each field the value that is known all along the edge of the grid, on its outermost pixels, if there is one; none at all
-    /// may be left out. Where a field has a sensor, these pixels count as sensors of that value, whatever is measured there, since next to an edge the
+    /// may be left out. Where a field has a sensor, these pixels count as sensors of that value and of little weight, whatever is measured there, since next to an edge the
     /// sensors lie to one side. A field without a sensor is not fitted: its edge would tell the same of every sample.
     pub edges: Vec<Option<f64>>,
 }
 
 impl LocalFit {
-    /// Coefficients per pixel of a context with so many fields.
+    /// Coefficients of one fit.
+    pub(crate) fn coefficients(&self) -> usize {
+        (self.degree + 1) * (self.degree + 2) / 2
+    }
+
+    /// Coefficients per point of a context with so many fields.
     pub fn channels(&self, fields: usize) -> usize {
-        self.scales.len() * fields * COEFFICIENTS
+        self.scales.len() * fields * self.coefficients()
+    }
+
+    /// Where a point lies along an axis, in pixels.
+    pub(crate) fn place(&self, point: usize) -> f64 {
+        (self.stride * point) as f64 + (self.stride - 1) as f64 / 2.0
     }
 
     /// What is known along the edge of a field.
@@ -59,19 +104,15 @@ impl LocalFit {
     }
 
     /// The ridge of each coefficient.
-    pub(crate) fn ridges(&self) -> [f64; COEFFICIENTS] {
-        let [flat, curved] = self.ridge;
-        [flat, flat, flat, curved, curved, curved]
+    pub(crate) fn ridges(&self) -> [f64; BASIS.len()] {
+        std::array::from_fn(|function| {
+            let (k, l) = BASIS[function];
+            self.ridge[usize::from(k + l > 1)]
+        })
     }
 
-    /// How many pixels a scale reaches along an axis; where the ends meet, less than half of it.
-    pub(crate) fn reach(&self, scale: f64, axis: usize, length: usize) -> usize {
-        let reach = (REACH * scale).ceil() as usize;
-        if self.periodic[axis] { reach.min((length - 1) / 2) } else { reach.min(length - 1) }
-    }
-
-    /// How far along an axis a sensor counts that lies between pixels: up to the first number of pixels, which is included, and, where
-    /// the ends meet, to less than half of the axis. From pixel to pixel this is [`Self::reach`].
+    /// How far along an axis a sensor counts: up to the first number of pixels, which is included, and, where the ends meet, to less
+    /// than half of the axis.
     pub(crate) fn limits(&self, scale: f64, axis: usize, length: usize) -> [f64; 2] {
         [(REACH * scale).ceil(), if self.periodic[axis] { length as f64 / 2.0 } else { f64::INFINITY }]
     }
@@ -87,6 +128,13 @@ impl LocalFit {
             let problem = format!("a ridge is finite and not negative, not {:?}", self.ridge);
             return Err(EngineError::LocalFit(problem));
         }
+        if ![2, 4].contains(&self.degree) || !(1..=64).contains(&self.stride) {
+            let problem = format!(
+                "fits have degree 2 or 4 and points 1 to 64 pixels apart, not degree {} and {} pixels",
+                self.degree, self.stride
+            );
+            return Err(EngineError::LocalFit(problem));
+        }
         let mut known = self.edges.iter().flatten().peekable();
         if known.peek().is_some() && self.periodic.contains(&true) {
             return Err(EngineError::LocalFit("a grid whose ends meet has no edge to know".to_owned()));
@@ -100,8 +148,8 @@ impl LocalFit {
     }
 }
 
-/// W_k = exp(-t^2 / 2) t^k for k = 0 to 4 and t = d/s: the factors of one axis in the moments of a fit.
-pub(crate) fn factors(t: f64) -> [f64; 5] {
+/// W_k = exp(-t^2 / 2) t^k for k = 0 to 8 and t = d/s: the factors of one axis in the moments of a fit.
+pub(crate) fn factors(t: f64) -> [f64; POWERS] {
     let weight = libm::exp(-t * t / 2.0);
     std::array::from_fn(|power| weight * t.powi(power as i32))
 }
@@ -116,16 +164,18 @@ pub(crate) struct FitSizes {
 }
 
 impl FitSizes {
-    fn of(context: &Var) -> Result<Self, EngineError> {
+    fn of(context: &Var, stride: usize) -> Result<Self, EngineError> {
+        let whole = |side: usize| side > 0 && side.is_multiple_of(stride);
         match *context.shape() {
             [batch, channels, height, width]
-                if channels % 2 == 0 && height > 0 && width > 0 && context.node().is_none() =>
+                if channels % 2 == 0 && whole(height) && whole(width) && context.node().is_none() =>
             {
                 Ok(Self { batch, fields: channels / 2, height, width })
             }
             _ => {
-                let expected =
-                    "[batch, values and masks in turn, height, width], without gradients".to_owned();
+                let expected = format!(
+                    "[batch, values and masks in turn, height, width], sides multiples of {stride}, without gradients"
+                );
                 let (operation, what, got) = ("local fits", "the context", context.shape().to_vec());
                 Err(EngineError::Shape { operation, what, expected, got })
             }
@@ -134,6 +184,11 @@ impl FitSizes {
 
     pub(crate) fn pixels(self) -> usize {
         self.height * self.width
+    }
+
+    /// Points along both axes.
+    pub(crate) fn points(self, stride: usize) -> [usize; 2] {
+        [self.height / stride, self.width / stride]
     }
 
     /// Whether a pixel is one of the outermost.
@@ -161,7 +216,7 @@ impl Tape<'_> {
     ///
     /// # Shapes
     /// context \[batch, 2 fields, height, width\] with values, zero where nothing is measured, and masks in turn; fits \[batch,
-    /// 6 scales fields, height, width\].
+    /// coefficients scales fields, height / stride, width / stride\].
     pub fn local_fits(
         &self,
         context: &Var,
@@ -169,7 +224,7 @@ impl Tape<'_> {
         normaliser: Option<ParamId>,
     ) -> Result<Var, EngineError> {
         fit.check()?;
-        let sizes = FitSizes::of(context)?;
+        let sizes = FitSizes::of(context, fit.stride)?;
         if let Some(id) = normaliser {
             let shape = &self.params().layout().param(id).shape;
             require_shape("local fits", "the normaliser", shape, &[fit.channels(sizes.fields)])?;

@@ -39,7 +39,10 @@ pub use linear::{Epilogue, Linear};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use linear_heads::HeadsRecord;
 pub use local_fit::LocalFit;
-pub(crate) use local_fit::{CLAMP, COEFFICIENTS, FitSizes, LEAST_PIVOT, MOST_EDGES, factors as fit_factors};
+pub(crate) use local_fit::{
+    BASIS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_EDGES, POWERS, basis_factor,
+    factors as fit_factors,
+};
 pub use map_axis::AxisMap;
 pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;

@@ -54,34 +54,6 @@ struct PatchesRecord {
 }
 
 impl Tape<'_> {
-    /// The patches of several images side by side: each token holds those of the first, then those of the next. The images are
-    /// data: nothing flows back to them.
-    ///
-    /// # Shapes
-    /// images \[batch, channels, height, width\] each, y \[batch, tokens, all channels patch patch\].
-    pub fn patches_of(&self, images: &[&Var], patch: usize) -> Result<Var, EngineError> {
-        let sizes: Vec<Patches> = images
-            .iter()
-            .map(|image| Patches::of("patches", image.shape(), patch))
-            .collect::<Result<_, EngineError>>()?;
-        for (image, size) in images.iter().zip(&sizes) {
-            let first = Patches { channels: size.channels, ..sizes[0] };
-            if *size != first || image.node().is_some() {
-                let expected = "images of one size, without gradients".to_owned();
-                let (operation, what, got) = ("patches", "an image", image.shape().to_vec());
-                return Err(EngineError::Shape { operation, what, expected, got });
-            }
-        }
-        let parts: Vec<(Patches, &Tensor)> =
-            sizes.into_iter().zip(images.iter().map(|x| x.value())).collect();
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::patches(cpu, &parts),
-            #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda::layout::patches(cuda, &parts, self.compute())?,
-        };
-        Ok(self.input(value))
-    }
-
     /// Token t holds its patch as (channel, row, column): what a convolution with stride and size `patch` sees.
     ///
     /// # Shapes
@@ -89,9 +61,9 @@ impl Tape<'_> {
     pub fn patches(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
         let patches = Patches::of("patches", x.shape(), patch)?;
         let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::patches(cpu, &[(patches, x.value())]),
+            Device::Cpu(cpu) => cpu::layout::patches(cpu, patches, x.value()),
             #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda::layout::patches(cuda, &[(patches, x.value())], self.compute())?,
+            Device::Cuda(cuda) => cuda::layout::patches(cuda, patches, x.value(), self.compute())?,
         };
         let record = PatchesRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))

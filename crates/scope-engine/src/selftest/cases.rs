@@ -156,9 +156,7 @@ fn conv3x3_pair([c, between, o]: [usize; 3]) -> Case {
 fn layouts() -> Vec<Case> {
     vec![
         plain("patches", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patches(&inputs[0], 8)),
-        plain("patches of two", &[&[3, 4, 16, 24], &[3, 5, 16, 24]], false, |tape, inputs| {
-            tape.patches_of(&[&inputs[0], &inputs[1]], 8)
-        }),
+        plain("narrow patches", &[&[3, 15, 6, 8]], true, |tape, inputs| tape.patches(&inputs[0], 2)),
         plain("tiles", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.tiles(&inputs[0], 8)),
         plain("visibility", &[&[3, 4, 16, 24]], false, |tape, inputs| tape.visibility(&inputs[0], 8)),
         plain("channels first", &[&[3, 10, 12, 2]], true, |tape, inputs| tape.channels_first(&inputs[0])),

@@ -20,22 +20,26 @@ const LIMITS: [(Dtype, f64); 2] = [(Dtype::F32, 1e-5), (Dtype::Bf16, 4e-3)];
 pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     let grids = [
-        ([128, 128], [false, false], None),
-        ([128, 128], [false, false], Some(-0.3)),
-        ([40, 24], [true, true], None),
-        ([17, 30], [true, false], None),
-        ([17, 30], [false, false], Some(0.2)),
-        ([64, 300], [false, true], None),
+        ([128, 128], [false, false], (4, 4), None),
+        ([128, 128], [false, false], (4, 4), Some(-0.3)),
+        ([128, 128], [true, true], (4, 4), None),
+        ([128, 128], [false, false], (2, 1), None),
+        ([40, 24], [true, true], (2, 1), None),
+        ([40, 24], [true, true], (4, 2), None),
+        ([17, 30], [true, false], (2, 1), None),
+        ([17, 30], [false, false], (2, 1), Some(0.2)),
+        ([64, 300], [false, true], (2, 1), None),
+        ([64, 300], [false, true], (4, 4), None),
     ];
-    for (grid, periodic, edge) in grids {
+    for (grid, periodic, (degree, stride), edge) in grids {
         for share in [0.0, 0.005, 0.03, 1.0] {
-            let case = Case { grid, periodic, edge, share };
+            let case = Case { grid, periodic, degree, stride, edge, share };
             for (compute, limit) in LIMITS {
                 for normalised in [false, true] {
                     let expected = case.run(processor, Dtype::F32, normalised)?;
                     let got = case.run(card, compute, normalised)?;
                     let name = format!(
-                        "local fits {grid:?} of {share}, edge {edge:?}, normalised {normalised} {compute}"
+                        "local fits {grid:?} every {stride} of degree {degree} to {share}, edge {edge:?}, normalised {normalised} {compute}"
                     );
                     checks.push(Check { name, error: relative_error(&got, &expected), limit });
                 }
@@ -48,6 +52,8 @@ pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, En
 struct Case {
     grid: [usize; 2],
     periodic: [bool; 2],
+    degree: usize,
+    stride: usize,
     /// What is known along the edge of the second field.
     edge: Option<f64>,
     /// Of the pixels, how many are measured.
@@ -58,7 +64,14 @@ impl Case {
     fn run(&self, device: &Device, compute: Dtype, normalised: bool) -> Result<Vec<f32>, EngineError> {
         let [height, width] = self.grid;
         let edges = vec![None, self.edge];
-        let fit = LocalFit { scales: vec![2.0, 4.0], ridge: [1e-4, 1e-6], periodic: self.periodic, edges };
+        let fit = LocalFit {
+            scales: vec![2.0, 4.0],
+            degree: self.degree,
+            stride: self.stride,
+            ridge: [1e-4, 1e-6],
+            periodic: self.periodic,
+            edges,
+        };
         let mut layout = Layout::new();
         let normaliser = layout.root().statistic("scale", &[fit.channels(2)]);
         let divisors: Vec<f32> = numbers(3, layout.len()).iter().map(|x| 0.2 + x.abs()).collect();

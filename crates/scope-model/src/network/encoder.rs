@@ -17,13 +17,22 @@ pub struct Encoder {
     head: Linear,
 }
 
-/// Local fits with what their coefficients are divided by.
+/// Local fits, what their coefficients are divided by, and how they enter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fits {
     /// How sensors are fitted.
     pub local_fit: LocalFit,
     /// The divisors \[channels\]: measured before training and kept with the weights.
     pub normaliser: ParamId,
+    /// Points along each side of a patch.
+    side: usize,
+    /// Their embedding, which is added to that of the context.
+    patch: Linear,
+}
+
+/// The embedding of patches: a linear layer whose weight has the shape of a convolution's.
+fn embedding(mut scope: Scope<'_>, kernel: [usize; 4]) -> Linear {
+    Linear { weight: scope.weight("weight", &kernel), bias: scope.offset("bias", &kernel[..1]) }
 }
 
 impl Encoder {
@@ -31,13 +40,14 @@ impl Encoder {
     pub fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
         let width = config.encoder.width;
         let fits = config.fits.as_ref().map(|fits| {
-            let local_fit = fits.local_fit();
-            let channels = local_fit.channels(config.context_channels / 2);
-            Fits { local_fit, normaliser: scope.scope("fits").statistic("normaliser", &[channels]) }
+            let (local_fit, side) = (fits.local_fit(), config.patch / fits.stride.max(1));
+            let (channels, mut scope) =
+                (local_fit.channels(config.context_channels / 2), scope.scope("fits"));
+            let normaliser = scope.statistic("normaliser", &[channels]);
+            Fits { local_fit, normaliser, side, patch: embedding(scope, [width, channels, side, side]) }
         });
-        let mut patch = scope.scope("patch");
-        let kernel = [width, config.encoder_channels(), config.patch, config.patch];
-        let patch = Linear { weight: patch.weight("weight", &kernel), bias: patch.offset("bias", &[width]) };
+        let patch =
+            embedding(scope.scope("patch"), [width, config.context_channels, config.patch, config.patch]);
         Self {
             side: config.patch,
             fits,
@@ -66,18 +76,19 @@ impl Encoder {
     /// ones that can be had of its sensors.
     ///
     /// # Shapes
-    /// context \[batch, channels, size, size\], fits \[batch, fit channels, size, size\], latents \[batch, tokens, latent\].
+    /// context \[batch, channels, size, size\], fits \[batch, fit channels, points, points\], latents \[batch, tokens, latent\].
     pub fn forward_fitted(
         &self,
         tape: &Tape<'_>,
         context: &Var,
         fits: Option<&Var>,
     ) -> Result<Var, EngineError> {
-        let tokens = match fits {
-            None => tape.patches(context, self.side)?, // [batch, tokens, channels patch patch]
-            Some(fits) => tape.patches_of(&[context, fits], self.side)?,
-        };
+        let tokens = tape.patches(context, self.side)?; // [batch, tokens, channels patch patch]
         let mut x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.pos))?; // [batch, tokens, width]
+        if let (Some(own), Some(fits)) = (&self.fits, fits) {
+            let tokens = tape.patches(fits, own.side)?; // [batch, tokens, fit channels, side side]
+            x = tape.linear(&tokens, own.patch, Epilogue::Add(&x))?;
+        }
         for block in &self.blocks {
             x = block.forward(tape, &x)?;
         }

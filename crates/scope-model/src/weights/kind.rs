@@ -12,7 +12,8 @@ pub(super) const SCALE: &str = ".scale";
 /// The parameters of SCOPE's networks that keep sixteen bits where others have eight: they are few, and what is
 /// rounded there reaches the fields undamped. Positions matter most: contexts are added to them, and an inverse problem
 /// amplifies what is wrong with the sum (docs/models-by-name.md has the figures).
-const DELICATE: [&str; 3] = ["encoder.pos", "predictor.pos", "decoder.conv."];
+const DELICATE: [&str; 5] =
+    ["encoder.patch.", "encoder.fits.", "encoder.pos", "predictor.pos", "decoder.conv."];
 
 /// What weights are stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,11 @@ use crate::error::TrainError;
 pub struct FitRecipe {
     /// The standard deviations of the weights, in pixels.
     pub scales: Vec<f64>,
-    /// The ridge of value and slopes, and that of curvatures.
+    /// The degree of the polynomials: two or four.
+    pub degree: usize,
+    /// Pixels from one point of the fits to the next.
+    pub stride: usize,
+    /// The ridge of value and slopes, and that of all higher coefficients.
     pub ridge: [f64; 2],
     /// Whether what the problem's boundary condition says of a field's edge counts as measured.
     #[serde(default)]
@@ -31,10 +35,10 @@ impl Recipe {
     ) -> Result<Architecture, TrainError> {
         match (model, &self.fits) {
             (model, None) => Ok(model),
-            (Architecture::Scope(sizes), Some(FitRecipe { scales, ridge, edges })) => {
+            (Architecture::Scope(sizes), Some(recipe)) => {
+                let FitRecipe { scales, degree, stride, ridge, edges } = recipe.clone();
                 let edges = edges.then(|| known_edges(pde, constants)).flatten();
-                let fits =
-                    FitConfig { scales: scales.clone(), ridge: *ridge, periodic: pde.periodic(), edges };
+                let fits = FitConfig { scales, degree, stride, ridge, periodic: pde.periodic(), edges };
                 let sizes = ModelConfig { fits: Some(fits), ..sizes };
                 sizes.validate().map_err(|error| TrainError::Recipe(error.to_string()))?;
                 Ok(sizes.into())
@@ -71,8 +75,14 @@ mod tests {
         let network =
             |pde| recipe.network(Preset::Tiny.config(32).into(), pde, &Constants::released(pde)).unwrap();
         let fits = |pde| network(pde).scope().unwrap().fits.clone().unwrap();
-        let expected =
-            FitConfig { scales: vec![2.0, 5.0], ridge: [1e-4, 1e-6], periodic: [false; 2], edges: None };
+        let expected = FitConfig {
+            scales: vec![2.0, 5.0],
+            degree: 4,
+            stride: 4,
+            ridge: [1e-6, 1e-8],
+            periodic: [false; 2],
+            edges: None,
+        };
         assert_eq!(fits(Pde::Darcy), expected);
         assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected.clone() });
         let zero = f64::from(Constants::released(Pde::Poisson).u.stored_zero());

@@ -9,8 +9,8 @@ use crate::error::TrainError;
 /// Batches that are looked at, and records in each.
 const BATCHES: usize = 40;
 const RECORDS: usize = 32;
-/// Of the pixels every so many are looked at.
-const STRIDE: usize = 37;
+/// Of the points every so many are looked at.
+const STRIDE: usize = 5;
 /// The share of coefficients that lie below the divisor.
 const SHARE: f64 = 0.8;
 /// Coefficients below this are of pixels with no sensor near.
@@ -37,7 +37,9 @@ pub(super) fn measure(
         let fits = tape.local_fits(&contexts, fit, None)?;
         let channels = fits.shape()[1];
         sizes.resize(channels, Vec::new());
-        for (plane, values) in fits.value().to_vec::<f32>()?.chunks(size * size).enumerate() {
+        for (plane, values) in
+            fits.value().to_vec::<f32>()?.chunks(fits.shape()[2] * fits.shape()[3]).enumerate()
+        {
             let near = values.iter().step_by(STRIDE).map(|x| x.abs()).filter(|x| *x > NOTHING);
             sizes[plane % channels].extend(near);
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::Real;
-use crate::ops::{FitPoint, FitSizes, LocalFit};
+use crate::ops::{EDGE_WEIGHT, FitPoint, FitSizes, LocalFit};
 
 /// The sensors of all fields, line after line.
 pub(super) struct Lines {
@@ -41,7 +41,8 @@ impl Lines {
                 let pairs = line(2 * field, at).iter().zip(line(2 * field + 1, at)).enumerate();
                 let readings = pairs.filter_map(|(column, (value, mask))| {
                     let known = edge.filter(|_| sizes.is_edge(at, column));
-                    let (mask, value) = known.map_or((mask.wide(), value.wide()), |value| (1.0, value));
+                    let (mask, value) =
+                        known.map_or((mask.wide(), value.wide()), |value| (EDGE_WEIGHT, EDGE_WEIGHT * value));
                     (mask != 0.0).then_some(Reading { at: column as f64, mask, value })
                 });
                 Line { at: at as f64, readings: readings.collect() }
@@ -58,7 +59,7 @@ impl Lines {
             points.retain(|point| point.weight != 0.0);
             if let Some(value) = fit.edge(field).filter(|_| !points.is_empty()) {
                 points.retain(|point| !sizes.on_edge_pixel(point.at));
-                points.extend(sizes.edge_pixels().map(|at| FitPoint { at, value, weight: 1.0 }));
+                points.extend(sizes.edge_pixels().map(|at| FitPoint { at, value, weight: EDGE_WEIGHT }));
             }
             points.sort_by(|x, y| x.at[0].total_cmp(&y.at[0]).then(x.at[1].total_cmp(&y.at[1])));
             let line = |line: &[FitPoint]| Line {

@@ -3,7 +3,7 @@
 //!
 //! The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), with W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are separable: `spread`
 //! sums them along axis 1, from sensor to sensor of a line, `solve` along axis 0, from line to line, and then solves for the
-//! coefficients of each pixel. Lines of sensors need not be lines of pixels (`lines`), nor sensors lie on pixels (`scale`).
+//! coefficients of each point. Lines of sensors need not be lines of pixels (`lines`), nor sensors lie on pixels (`scale`).
 
 mod lines;
 mod normal_equations;
@@ -14,7 +14,7 @@ mod spread;
 use super::{Cpu, Real, Shared};
 use crate::{
     dtype::Dtype,
-    ops::{CLAMP, COEFFICIENTS, FitPoint, FitSizes, LocalFit},
+    ops::{CLAMP, FitPoint, FitSizes, LocalFit, POWERS},
     tensor::Tensor,
 };
 
@@ -23,11 +23,19 @@ use scale::Scale;
 use solve::SolveRow;
 use spread::SpreadRow;
 
-/// Powers of axis 1 that are summed along it: five of the mask, then three of the values.
-const MASK_POWERS: usize = 5;
-const SUMS: usize = MASK_POWERS + 3;
 /// Rows are padded to a multiple of this, so that vectors never reach beyond them.
 const PADDING: usize = 16;
+
+/// How the sums of one line of sensors lie.
+#[derive(Clone, Copy)]
+struct Sums {
+    /// Powers of axis 1 that are summed along it for the mask; those of the values follow.
+    mask_powers: usize,
+    /// Of both together.
+    count: usize,
+    /// Numbers from one sum to the next.
+    stride: usize,
+}
 
 /// The coefficients of all contexts; see [`crate::Tape::local_fits`].
 pub(crate) fn fits(
@@ -44,9 +52,9 @@ pub(crate) fn fits(
 fn fits_in<R: Real>(cpu: &Cpu, work: &Work<'_>, context: &Tensor) -> Tensor {
     let (sizes, channels) = (work.sizes, work.fit.channels(work.sizes.fields));
     let samples = context.cpu::<R>().chunks(2 * sizes.fields * sizes.pixels());
-    let shape = [sizes.batch, channels, sizes.height, sizes.width];
-    Tensor::compute::<R>(cpu, &shape, |out| {
-        for (context, out) in samples.zip(out.chunks_mut(channels * sizes.pixels())) {
+    let [height, width] = sizes.points(work.fit.stride);
+    Tensor::compute::<R>(cpu, &[sizes.batch, channels, height, width], |out| {
+        for (context, out) in samples.zip(out.chunks_mut(channels * height * width)) {
             work.fit(cpu, &Lines::of_context(sizes, work.fit, context), out);
         }
     })
@@ -60,7 +68,8 @@ pub(crate) fn fits_of_points(
     points: &[Vec<FitPoint>],
     divisors: Option<Vec<f64>>,
 ) -> Vec<f64> {
-    let mut out = vec![0.0; fit.channels(sizes.fields) * sizes.pixels()];
+    let [height, width] = sizes.points(fit.stride);
+    let mut out = vec![0.0; fit.channels(sizes.fields) * height * width];
     Work::new(sizes, fit, divisors).fit(cpu, &Lines::of_points(sizes, fit, points), &mut out);
     out
 }
@@ -70,8 +79,7 @@ struct Work<'a> {
     sizes: FitSizes,
     fit: &'a LocalFit,
     scales: Vec<Scale>,
-    /// Numbers from one row of sums to the next.
-    stride: usize,
+    sums: Sums,
     finish: Finish,
 }
 
@@ -86,47 +94,53 @@ impl<'a> Work<'a> {
         let scales = fit.scales.iter().map(|scale| Scale::new(fit, *scale, sizes)).collect();
         let bound = if divisors.is_some() { f64::from(CLAMP) } else { f64::INFINITY };
         let divisors = divisors.unwrap_or_else(|| vec![1.0; fit.channels(sizes.fields)]);
-        let stride = sizes.width.next_multiple_of(PADDING);
-        Self { sizes, fit, scales, stride, finish: Finish { divisors, bound } }
+        let mask_powers = 2 * fit.degree + 1;
+        let stride = sizes.points(fit.stride)[1].next_multiple_of(PADDING);
+        let sums = Sums { mask_powers, count: mask_powers + fit.degree + 1, stride };
+        Self { sizes, fit, scales, sums, finish: Finish { divisors, bound } }
     }
 
-    /// The fits of one sample, `out` \[scales, fields, 6, height, width\].
+    /// The fits of one sample, `out` \[scales, fields, coefficients, points, points\].
     fn fit<R: Real>(&self, cpu: &Cpu, lines: &Lines, out: &mut [R]) {
-        let FitSizes { fields, height, width, .. } = self.sizes;
-        let (row, count) = (SUMS * self.stride, lines.lines.len());
-        // [scales, lines, SUMS, stride]
+        let (shape, fields) = (self.sums, self.sizes.fields);
+        let [height, width] = self.sizes.points(self.fit.stride);
+        let (row, count) = (shape.count * shape.stride, lines.lines.len());
+        // [scales, lines, sums, stride]
         let mut memory = cpu.memory(self.scales.len() * count * row * size_of::<f64>());
         cpu.for_pieces(memory.slice_mut(), row, |piece, sums| {
             let (scale, line) = (&self.scales[piece / count], &lines.lines[piece % count]);
-            cpu.run_double(SpreadRow { scale, width, stride: self.stride, line, sums });
+            cpu.run_double(SpreadRow { scale, shape, line, sums });
         });
         let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
+        let (degree, ridges, coefficients) = (self.fit.degree, self.fit.ridges(), self.fit.coefficients());
         cpu.for_each(self.scales.len() * fields * height, |task| {
             let (plane, line) = (task / height, task % height);
             let (scale, own) = (plane / fields, lines.of_field[plane % fields].clone());
             let sums = &sums[(scale * count + own.start) * row..][..own.len() * row];
             let rows = lines_around(&self.scales[scale], &lines.lines[own], line);
-            let mut solved = vec![0.0; COEFFICIENTS * self.stride];
-            let ridges = self.fit.ridges();
-            cpu.run_double(SolveRow { ridges, stride: self.stride, rows: &rows, sums, solved: &mut solved });
-            for coefficient in 0..COEFFICIENTS {
-                let channel = plane * COEFFICIENTS + coefficient;
-                let at = channel * self.sizes.pixels() + line * width;
+            let mut solved = vec![0.0; coefficients * shape.stride];
+            cpu.run_double(SolveRow { degree, ridges, shape, rows: &rows, sums, solved: &mut solved });
+            for coefficient in 0..coefficients {
+                let channel = plane * coefficients + coefficient;
+                let at = (channel * height + line) * width;
                 // SAFETY: every task writes lines of its own, which lie inside `out`.
                 let out = unsafe { std::slice::from_raw_parts_mut(start.get().add(at), width) };
-                self.finish.write(channel, &solved[coefficient * self.stride..], out);
+                self.finish.write(channel, &solved[coefficient * shape.stride..], out);
             }
         });
     }
 }
 
-/// The lines of sensors within reach of a line of pixels, by their distance from low to high, with their weights W_k(q0 - p0).
-fn lines_around(scale: &Scale, lines: &[Line], pixels: usize) -> Vec<(usize, [f64; 5])> {
+/// The lines of sensors within reach of a line of points, with their weights W_k(q0 - p0).
+fn lines_around(scale: &Scale, lines: &[Line], points: usize) -> Vec<(usize, [f64; POWERS])> {
     let mut around = Vec::with_capacity(lines.len());
-    for shift in scale.shifts(0) {
-        let weights = |line: &Line| scale.line_weights(line.at + shift as f64, pixels);
-        around.extend(lines.iter().enumerate().filter_map(|(at, line)| Some((at, weights(line)?))));
+    for (at, line) in lines.iter().enumerate() {
+        for run in scale.window(0, line.at).iter() {
+            if let Some(place) = points.checked_sub(run.first).filter(|place| *place < run.weights[0].len()) {
+                around.push((at, std::array::from_fn(|power| run.weights[power][place])));
+            }
+        }
     }
     around
 }

@@ -1,30 +1,34 @@
-//! The normal equations of a fit, solved for a vector of pixels at once.
+//! The normal equations of a fit, solved for a vector of points at once.
 
 use super::super::lanes::Lanes;
-use crate::ops::{COEFFICIENTS, LEAST_PIVOT};
+use crate::ops::{BASIS, LEAST_PIVOT, basis_factor};
 
-/// Powers of x and y in each basis function, and its factor: 1, x, y, x^2/2, xy, y^2/2.
-const BASIS: [(usize, usize, f64); COEFFICIENTS] =
-    [(0, 0, 1.0), (1, 0, 1.0), (0, 1, 1.0), (2, 0, 0.5), (1, 1, 1.0), (0, 2, 0.5)];
-
-/// The moments \[power of x, power of y\] that a fit is made from; those above the fourth (second) power are not used.
+/// The moments \[power of x, power of y\] that a fit is made from, M powers of the mask and N of the values: of a fit of degree d
+/// 2 d + 1 and d + 1. Those above power M - 1 (N - 1) together are not used.
 #[derive(Clone, Copy)]
-pub(super) struct NormalEquations<V> {
+pub(super) struct NormalEquations<V, const M: usize, const N: usize> {
     /// sum of m w x^k y^l.
-    pub(super) mask: [[V; 5]; 5],
+    pub(super) mask: [[V; M]; M],
     /// sum of m w v x^k y^l.
-    pub(super) values: [[V; 3]; 3],
+    pub(super) values: [[V; N]; N],
 }
 
-impl<V: Lanes<Real = f64>> NormalEquations<V> {
-    /// The coefficients c of (A + ridge) c = b, by A = L L^T.
+impl<V: Lanes<Real = f64>, const M: usize, const N: usize> NormalEquations<V, M, N> {
+    /// No sensors.
     #[inline(always)]
-    pub(super) fn solve(&self, ridges: &[f64; COEFFICIENTS]) -> [V; COEFFICIENTS] {
+    pub(super) fn zero() -> Self {
         let zero = V::splat(0.0);
-        let mut lower = [[zero; COEFFICIENTS]; COEFFICIENTS];
-        let mut inverse = [zero; COEFFICIENTS];
-        for j in 0..COEFFICIENTS {
-            for i in j..COEFFICIENTS {
+        Self { mask: [[zero; M]; M], values: [[zero; N]; N] }
+    }
+
+    /// The K coefficients c of (A + ridge) c = b, by A = L L^T.
+    #[inline(always)]
+    pub(super) fn solve<const K: usize>(&self, ridges: &[f64; BASIS.len()]) -> [V; K] {
+        let zero = V::splat(0.0);
+        let mut lower = [[zero; K]; K];
+        let mut inverse = [zero; K];
+        for j in 0..K {
+            for i in j..K {
                 let mut entry = self.entry(i, j);
                 for (left, right) in lower[i].iter().zip(&lower[j]).take(j) {
                     entry = entry.sub(left.mul(*right));
@@ -37,18 +41,18 @@ impl<V: Lanes<Real = f64>> NormalEquations<V> {
                 }
             }
         }
-        let mut solution = [zero; COEFFICIENTS];
-        for i in 0..COEFFICIENTS {
-            let (k, l, factor) = BASIS[i];
-            let mut rest = self.values[k][l].mul(V::splat(factor));
+        let mut solution = [zero; K];
+        for i in 0..K {
+            let (k, l) = BASIS[i];
+            let mut rest = self.values[k][l].mul(V::splat(basis_factor(i)));
             for j in 0..i {
                 rest = rest.sub(lower[i][j].mul(solution[j]));
             }
             solution[i] = rest.mul(inverse[i]);
         }
-        for i in (0..COEFFICIENTS).rev() {
+        for i in (0..K).rev() {
             let mut rest = solution[i];
-            for j in i + 1..COEFFICIENTS {
+            for j in i + 1..K {
                 rest = rest.sub(lower[j][i].mul(solution[j]));
             }
             solution[i] = rest.mul(inverse[i]);
@@ -59,7 +63,7 @@ impl<V: Lanes<Real = f64>> NormalEquations<V> {
     /// A\[i, j\] without its ridge.
     #[inline(always)]
     fn entry(&self, i: usize, j: usize) -> V {
-        let ((k, l, a), (m, n, b)) = (BASIS[i], BASIS[j]);
-        self.mask[k + m][l + n].mul(V::splat(a * b))
+        let ((k, l), (m, n)) = (BASIS[i], BASIS[j]);
+        self.mask[k + m][l + n].mul(V::splat(basis_factor(i) * basis_factor(j)))
     }
 }

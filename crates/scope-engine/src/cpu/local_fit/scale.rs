@@ -1,89 +1,75 @@
-//! One scale of the fits: how far it reaches, and what a sensor at a distance counts for.
+//! One scale of the fits: what a sensor counts for at the points around it.
 
 use std::borrow::Cow;
 
-use crate::ops::{FitSizes, LocalFit, fit_factors};
+use crate::ops::{FitSizes, LocalFit, POWERS, fit_factors};
 
-/// What one scale needs to know.
+/// What one scale needs to know along each axis.
 pub(super) struct Scale {
-    scale: f64,
     axes: [Axis; 2],
 }
 
-/// The reach of a scale along one axis.
+/// A scale along one axis.
 struct Axis {
+    scale: f64,
     length: usize,
     periodic: bool,
-    /// How many pixels it reaches from a pixel.
-    reach: usize,
     /// See [`LocalFit::limits`].
     limits: [f64; 2],
-    /// W_k(q - p) of a sensor on pixel q, for p = q - reach to q + reach.
-    table: Powers,
+    /// Where the points are.
+    places: Vec<f64>,
+    /// The windows of sensors on pixels.
+    on_pixels: Vec<Window>,
 }
 
-/// W_k at several places, for k = 0 to 4.
-type Powers = [Vec<f64>; 5];
+/// The points that a sensor counts for along an axis; where the ends meet there may be two runs of them.
+pub(super) type Window = Vec<Run>;
 
-/// W_k(q - p) of one sensor along an axis, for the pixels p from the first on; some of them may lie beyond the ends.
-pub(super) struct Window<'a> {
-    pub(super) first: i64,
-    pub(super) weights: Cow<'a, Powers>,
+/// Neighbouring points, and W_k(q - p) of one sensor at each, for k = 0 to 8.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) first: usize,
+    pub(super) weights: [Vec<f64>; POWERS],
 }
 
 impl Scale {
     pub(super) fn new(fit: &LocalFit, scale: f64, sizes: FitSizes) -> Self {
         let axis = |axis: usize, length: usize| {
-            let (reach, limits) = (fit.reach(scale, axis, length), fit.limits(scale, axis, length));
-            let table = powers((0..=2 * reach).map(|at| (reach as f64 - at as f64) / scale));
-            Axis { length, periodic: fit.periodic[axis], reach, limits, table }
+            let (limits, periodic) = (fit.limits(scale, axis, length), fit.periodic[axis]);
+            let places = (0..length / fit.stride).map(|point| fit.place(point)).collect();
+            let mut axis = Axis { scale, length, periodic, limits, places, on_pixels: Vec::new() };
+            axis.on_pixels = (0..length).map(|q| axis.compute(q as f64)).collect();
+            axis
         };
-        Self { scale, axes: [axis(0, sizes.height), axis(1, sizes.width)] }
+        Self { axes: [axis(0, sizes.height), axis(1, sizes.width)] }
     }
 
-    /// The pixels along axis 1 that a sensor at column q counts for.
-    pub(super) fn window(&self, q: f64) -> Window<'_> {
-        let axis = &self.axes[1];
+    /// The points along an axis that a sensor at q counts for.
+    pub(super) fn window(&self, axis: usize, q: f64) -> Cow<'_, Window> {
+        let axis = &self.axes[axis];
         if q.fract() == 0.0 {
-            return Window { first: q as i64 - axis.reach as i64, weights: Cow::Borrowed(&axis.table) };
+            return Cow::Borrowed(&axis.on_pixels[q as usize]);
         }
-        let [far, half] = axis.limits;
-        let (mut first, mut last) = ((q - far).ceil(), (q + far).floor());
-        if axis.periodic {
-            (first, last) = (first.max((q - half).floor() + 1.0), last.min((q + half).ceil() - 1.0));
-        } else {
-            (first, last) = (first.max(0.0), last.min(axis.length as f64 - 1.0));
-        }
-        let (first, last) = (first as i64, last as i64);
-        let weights = powers((first..=last).map(|p| (q - p as f64) / self.scale));
-        Window { first, weights: Cow::Owned(weights) }
-    }
-
-    /// How far columns, or lines, are from where they come in at the other end.
-    pub(super) fn shifts(&self, axis: usize) -> impl Iterator<Item = i64> + use<> {
-        let Axis { length, periodic, .. } = self.axes[axis];
-        (-1..=1).filter(move |turn| periodic || *turn == 0).map(move |turn| turn * length as i64)
-    }
-
-    /// W_k(q - p) along axis 0 of a line of sensors at q for the line p of pixels, if it reaches that far.
-    pub(super) fn line_weights(&self, q: f64, p: usize) -> Option<[f64; 5]> {
-        let (axis, apart) = (&self.axes[0], q - p as f64);
-        if apart.abs() > axis.limits[0] || apart.abs() >= axis.limits[1] {
-            return None;
-        }
-        if apart.fract() != 0.0 {
-            return Some(fit_factors(apart / self.scale));
-        }
-        let at = (axis.reach as i64 - apart as i64) as usize;
-        Some(std::array::from_fn(|power| axis.table[power][at]))
+        Cow::Owned(axis.compute(q))
     }
 }
 
-/// W_k of several distances, in scales.
-fn powers(distances: impl Iterator<Item = f64>) -> Powers {
-    let mut powers = Powers::default();
-    for t in distances {
-        powers.iter_mut().zip(fit_factors(t)).for_each(|(power, factor)| power.push(factor));
+impl Axis {
+    fn compute(&self, q: f64) -> Window {
+        let turns = (-1..=1).filter(|turn| self.periodic || *turn == 0);
+        turns.filter_map(|turn| self.run(q + (turn * self.length as i64) as f64)).collect()
     }
-    powers
+
+    /// The points within reach of a sensor at q, which may lie beyond an end.
+    fn run(&self, q: f64) -> Option<Run> {
+        let [far, half] = self.limits;
+        let near = |place: &f64| (q - place).abs() <= far && (q - place).abs() < half;
+        let first = self.places.iter().position(near)?;
+        let mut weights = <[Vec<f64>; POWERS]>::default();
+        for place in self.places[first..].iter().take_while(|place| near(place)) {
+            let factors = fit_factors((q - place) / self.scale);
+            weights.iter_mut().zip(factors).for_each(|(weights, factor)| weights.push(factor));
+        }
+        Some(Run { first, weights })
+    }
 }

@@ -1,21 +1,22 @@
-//! The second sum of the moments, along axis 0, and the coefficients of a line of pixels.
+//! The second sum of the moments, along axis 0, and the coefficients of a line of points.
 
 use super::{
     super::{Kernel, lanes::Lanes},
-    MASK_POWERS, SUMS,
+    Sums,
     normal_equations::NormalEquations,
 };
-use crate::ops::COEFFICIENTS;
+use crate::ops::{BASIS, POWERS};
 
-/// The coefficients of one line of pixels.
+/// The coefficients of one line of points.
 pub(super) struct SolveRow<'a> {
-    pub(super) ridges: [f64; COEFFICIENTS],
-    pub(super) stride: usize,
+    pub(super) degree: usize,
+    pub(super) ridges: [f64; BASIS.len()],
+    pub(super) shape: Sums,
     /// The lines q0 with sensors, with W_k(q0 - p0).
-    pub(super) rows: &'a [(usize, [f64; 5])],
-    /// \[lines, SUMS, stride\].
+    pub(super) rows: &'a [(usize, [f64; POWERS])],
+    /// \[lines, sums, stride\].
     pub(super) sums: &'a [f64],
-    /// \[6, stride\], zeros.
+    /// \[coefficients, stride\], zeros.
     pub(super) solved: &'a mut [f64],
 }
 
@@ -24,58 +25,81 @@ impl Kernel<f64> for SolveRow<'_> {
 
     #[inline(always)]
     fn run<V: Lanes<Real = f64>>(self) {
+        match self.degree {
+            2 => self.solve::<V, 5, 3, 6>(),
+            _ => self.solve::<V, 9, 5, 15>(),
+        }
+    }
+}
+
+impl SolveRow<'_> {
+    #[inline(always)]
+    fn solve<V: Lanes<Real = f64>, const M: usize, const N: usize, const K: usize>(self) {
+        let stride = self.shape.stride;
         // Two vectors at once: one alone would wait for its own sums.
-        for column in (0..self.stride).step_by(2 * V::COUNT) {
-            let [first, second] = self.moments::<V>(column);
+        for column in (0..stride).step_by(2 * V::COUNT) {
+            let [first, second] = self.moments::<V, M, N>(column);
             for (equations, column) in [(first, column), (second, column + V::COUNT)] {
-                // No sensor is near any of these pixels: the fit is zero.
+                // No sensor is near any of these points: the fit is zero.
                 if equations.mask[0][0].largest() == 0.0 {
                     continue;
                 }
-                let coefficients = equations.solve(&self.ridges);
+                let coefficients: [V; K] = equations.solve(&self.ridges);
                 for (k, coefficient) in coefficients.into_iter().enumerate() {
-                    let at = k * self.stride + column;
+                    let at = k * stride + column;
                     // SAFETY: lines are padded to a multiple of two vectors.
                     unsafe { coefficient.store(self.solved[at..].as_mut_ptr()) };
                 }
             }
         }
     }
-}
 
-impl SolveRow<'_> {
     /// The moments of two vectors of columns.
     #[inline(always)]
-    fn moments<V: Lanes<Real = f64>>(&self, column: usize) -> [NormalEquations<V>; 2] {
-        let zero = V::splat(0.0);
-        let mut equations = [NormalEquations { mask: [[zero; 5]; 5], values: [[zero; 3]; 3] }; 2];
-        macro_rules! sum {
-            ($part:ident, $power:expr, $count:expr, $place:expr) => {
-                let sums = self.sum::<V, $count>($place, column);
-                for (equations, sums) in equations.iter_mut().zip(sums) {
-                    for (k, sum) in sums.into_iter().enumerate() {
-                        equations.$part[k][$power] = sum;
-                    }
+    fn moments<V: Lanes<Real = f64>, const M: usize, const N: usize>(
+        &self,
+        column: usize,
+    ) -> [NormalEquations<V, M, N>; 2] {
+        let mut equations = [NormalEquations::zero(); 2];
+        for l in 0..M {
+            self.sum_all(M - l, l, column, |which, k, sum| equations[which].mask[k][l] = sum);
+        }
+        for l in 0..N {
+            self.sum_all(N - l, M + l, column, |which, k, sum| equations[which].values[k][l] = sum);
+        }
+        equations
+    }
+
+    /// Gives the first `count` powers of the sums at a place. As many as fit are summed in registers, which needs their number when
+    /// this is compiled.
+    #[inline(always)]
+    fn sum_all<V: Lanes<Real = f64>>(
+        &self,
+        count: usize,
+        place: usize,
+        column: usize,
+        mut give: impl FnMut(usize, usize, V),
+    ) {
+        macro_rules! counted {
+            ($($count:literal)*) => {
+                match count {
+                    $($count => for (which, sums) in self.sum::<V, $count>(place, column).into_iter().enumerate() {
+                        sums.into_iter().enumerate().for_each(|(k, sum)| give(which, k, sum));
+                    })*
+                    _ => {}
                 }
             };
         }
-        sum!(mask, 0, 5, 0);
-        sum!(mask, 1, 4, 1);
-        sum!(mask, 2, 3, 2);
-        sum!(mask, 3, 2, 3);
-        sum!(mask, 4, 1, 4);
-        sum!(values, 0, 3, MASK_POWERS);
-        sum!(values, 1, 2, MASK_POWERS + 1);
-        sum!(values, 2, 1, MASK_POWERS + 2);
-        equations
+        counted!(1 2 3 4 5 6 7 8 9);
     }
 
     /// sum over q0 of W_k(q0 - p0) S(q0, p1) for k below N, for two vectors of p1, where S is one of the first sums.
     #[inline(always)]
     fn sum<V: Lanes<Real = f64>, const N: usize>(&self, place: usize, column: usize) -> [[V; N]; 2] {
+        let Sums { count, stride, .. } = self.shape;
         let mut sums = [[V::splat(0.0); N]; 2];
         for (row, weights) in self.rows {
-            let line = &self.sums[(row * SUMS + place) * self.stride + column..][..2 * V::COUNT];
+            let line = &self.sums[(row * count + place) * stride + column..][..2 * V::COUNT];
             // SAFETY: the slice is two vectors long.
             let pair = unsafe { [V::load(line.as_ptr()), V::load(line.as_ptr().add(V::COUNT))] };
             for k in 0..N {

@@ -53,13 +53,19 @@ struct Measuring {
 }
 
 /// The ridge of the fits that are measured: that of the recipe `muon-fits`.
-const RIDGE: [f64; 2] = [1e-4, 1e-6];
+const RIDGE: [f64; 2] = [1e-6, 1e-8];
 
 impl Measuring {
     /// The network of a size on 128 x 128, with the fits that were asked for.
     fn network(&self, preset: Preset) -> anyhow::Result<ModelConfig> {
-        let fits =
-            || FitConfig { scales: self.fits.clone(), ridge: RIDGE, periodic: [false; 2], edges: None };
+        let fits = || FitConfig {
+            scales: self.fits.clone(),
+            degree: 4,
+            stride: 4,
+            ridge: RIDGE,
+            periodic: [false; 2],
+            edges: None,
+        };
         let config = ModelConfig { fits: (!self.fits.is_empty()).then(fits), ..preset.config(128) };
         config.validate().map_err(Misuse::of)?;
         Ok(config)
