@@ -18,7 +18,7 @@ minutes=${1:-20}; shift $(( $# < 1 ? $# : 1 ))
 pdes=("$@"); [ $# -gt 0 ] || pdes=(poisson darcy ns helmholtz cylinder)
 cd "$(dirname "$0")/.."
 work=${WORK:-results}; recipe=${RECIPE:-muon-fits}; model=${MODEL:-small}; keep=${KEPT:-results/kept}
-read -ra settings <<<"${SETTINGS-schedule=constant_then_decay decay_share=0.25}"
+read -ra settings <<<"${SETTINGS-schedule=constant_then_decay decay_share=0.25 sensors.noise_share=0.25 sensors.few_share=0.25}"
 mkdir -p "$work" || exit 1
 
 # Copies what is done to $OUT, after every model: a campaign that is cut short leaves what it has finished.

@@ -150,8 +150,12 @@ impl LocalFit {
 
 /// W_k = exp(-t^2 / 2) t^k for k = 0 to 8 and t = d/s: the factors of one axis in the moments of a fit.
 pub(crate) fn factors(t: f64) -> [f64; POWERS] {
-    let weight = libm::exp(-t * t / 2.0);
-    std::array::from_fn(|power| weight * t.powi(power as i32))
+    let mut weight = libm::exp(-t * t / 2.0);
+    std::array::from_fn(|_| {
+        let power = weight;
+        weight *= t;
+        power
+    })
 }
 
 /// The sizes of contexts to be fitted.

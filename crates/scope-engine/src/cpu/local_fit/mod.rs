@@ -29,9 +29,7 @@ const PADDING: usize = 16;
 /// How the sums of one line of sensors lie.
 #[derive(Clone, Copy)]
 struct Sums {
-    /// Powers of axis 1 that are summed along it for the mask; those of the values follow.
-    mask_powers: usize,
-    /// Of both together.
+    /// Powers of axis 1 that are summed along it: those of the mask, then those of the values.
     count: usize,
     /// Numbers from one sum to the next.
     stride: usize,
@@ -91,12 +89,12 @@ struct Finish {
 
 impl<'a> Work<'a> {
     fn new(sizes: FitSizes, fit: &'a LocalFit, divisors: Option<Vec<f64>>) -> Self {
-        let scales = fit.scales.iter().map(|scale| Scale::new(fit, *scale, sizes)).collect();
         let bound = if divisors.is_some() { f64::from(CLAMP) } else { f64::INFINITY };
         let divisors = divisors.unwrap_or_else(|| vec![1.0; fit.channels(sizes.fields)]);
         let mask_powers = 2 * fit.degree + 1;
         let stride = sizes.points(fit.stride)[1].next_multiple_of(PADDING);
-        let sums = Sums { mask_powers, count: mask_powers + fit.degree + 1, stride };
+        let sums = Sums { count: mask_powers + fit.degree + 1, stride };
+        let scales = fit.scales.iter().map(|scale| Scale::new(fit, *scale, sizes, stride)).collect();
         Self { sizes, fit, scales, sums, finish: Finish { divisors, bound } }
     }
 
@@ -104,16 +102,17 @@ impl<'a> Work<'a> {
     fn fit<R: Real>(&self, cpu: &Cpu, lines: &Lines, out: &mut [R]) {
         let (shape, fields) = (self.sums, self.sizes.fields);
         let [height, width] = self.sizes.points(self.fit.stride);
+        let degree = self.fit.degree;
         let (row, count) = (shape.count * shape.stride, lines.lines.len());
         // [scales, lines, sums, stride]
         let mut memory = cpu.memory(self.scales.len() * count * row * size_of::<f64>());
         cpu.for_pieces(memory.slice_mut(), row, |piece, sums| {
             let (scale, line) = (&self.scales[piece / count], &lines.lines[piece % count]);
-            cpu.run_double(SpreadRow { scale, shape, line, sums });
+            cpu.run_double(SpreadRow { scale, degree, shape, line, sums });
         });
         let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
-        let (degree, ridges, coefficients) = (self.fit.degree, self.fit.ridges(), self.fit.coefficients());
+        let (ridges, coefficients) = (self.fit.ridges(), self.fit.coefficients());
         cpu.for_each(self.scales.len() * fields * height, |task| {
             let (plane, line) = (task / height, task % height);
             let (scale, own) = (plane / fields, lines.of_field[plane % fields].clone());
@@ -136,10 +135,9 @@ impl<'a> Work<'a> {
 fn lines_around(scale: &Scale, lines: &[Line], points: usize) -> Vec<(usize, [f64; POWERS])> {
     let mut around = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
-        for run in scale.window(0, line.at).iter() {
-            if let Some(place) = points.checked_sub(run.first).filter(|place| *place < run.weights[0].len()) {
-                around.push((at, std::array::from_fn(|power| run.weights[power][place])));
-            }
+        let weights = scale.weights(0, line.at);
+        if weights[points] != 0.0 {
+            around.push((at, std::array::from_fn(|power| weights[power * scale.stride(0) + points])));
         }
     }
     around

@@ -1,4 +1,4 @@
-//! One scale of the fits: what a sensor counts for at the points around it.
+//! One scale of the fits: what a sensor counts for at the points of an axis.
 
 use std::borrow::Cow;
 
@@ -18,58 +18,56 @@ struct Axis {
     limits: [f64; 2],
     /// Where the points are.
     places: Vec<f64>,
-    /// The windows of sensors on pixels.
-    on_pixels: Vec<Window>,
-}
-
-/// The points that a sensor counts for along an axis; where the ends meet there may be two runs of them.
-pub(super) type Window = Vec<Run>;
-
-/// Neighbouring points, and W_k(q - p) of one sensor at each, for k = 0 to 8.
-#[derive(Clone)]
-pub(super) struct Run {
-    pub(super) first: usize,
-    pub(super) weights: [Vec<f64>; POWERS],
+    /// Numbers from one power to the next.
+    stride: usize,
+    /// The weights of sensors on pixels, one after the other.
+    on_pixels: Vec<f64>,
 }
 
 impl Scale {
-    pub(super) fn new(fit: &LocalFit, scale: f64, sizes: FitSizes) -> Self {
-        let axis = |axis: usize, length: usize| {
+    /// `stride` numbers lie from one power to the next: at least one for each point of axis 1.
+    pub(super) fn new(fit: &LocalFit, scale: f64, sizes: FitSizes, stride: usize) -> Self {
+        let axis = |axis: usize, length: usize, stride: usize| {
             let (limits, periodic) = (fit.limits(scale, axis, length), fit.periodic[axis]);
             let places = (0..length / fit.stride).map(|point| fit.place(point)).collect();
-            let mut axis = Axis { scale, length, periodic, limits, places, on_pixels: Vec::new() };
-            axis.on_pixels = (0..length).map(|q| axis.compute(q as f64)).collect();
+            let mut axis = Axis { scale, length, periodic, limits, places, stride, on_pixels: Vec::new() };
+            axis.on_pixels = (0..length).flat_map(|q| axis.compute(q as f64)).collect();
             axis
         };
-        Self { axes: [axis(0, sizes.height), axis(1, sizes.width)] }
+        let rows = sizes.points(fit.stride)[0];
+        Self { axes: [axis(0, sizes.height, rows), axis(1, sizes.width, stride)] }
     }
 
-    /// The points along an axis that a sensor at q counts for.
-    pub(super) fn window(&self, axis: usize, q: f64) -> Cow<'_, Window> {
+    /// W_k(q - p) of a sensor at q for the points p of an axis, \[9, stride\]: zero where it is out of reach.
+    pub(super) fn weights(&self, axis: usize, q: f64) -> Cow<'_, [f64]> {
         let axis = &self.axes[axis];
         if q.fract() == 0.0 {
-            return Cow::Borrowed(&axis.on_pixels[q as usize]);
+            let each = POWERS * axis.stride;
+            return Cow::Borrowed(&axis.on_pixels[q as usize * each..][..each]);
         }
         Cow::Owned(axis.compute(q))
+    }
+
+    /// Numbers from one power to the next of an axis's weights.
+    pub(super) fn stride(&self, axis: usize) -> usize {
+        self.axes[axis].stride
     }
 }
 
 impl Axis {
-    fn compute(&self, q: f64) -> Window {
-        let turns = (-1..=1).filter(|turn| self.periodic || *turn == 0);
-        turns.filter_map(|turn| self.run(q + (turn * self.length as i64) as f64)).collect()
-    }
-
-    /// The points within reach of a sensor at q, which may lie beyond an end.
-    fn run(&self, q: f64) -> Option<Run> {
+    fn compute(&self, q: f64) -> Vec<f64> {
+        let mut weights = vec![0.0; POWERS * self.stride];
         let [far, half] = self.limits;
-        let near = |place: &f64| (q - place).abs() <= far && (q - place).abs() < half;
-        let first = self.places.iter().position(near)?;
-        let mut weights = <[Vec<f64>; POWERS]>::default();
-        for place in self.places[first..].iter().take_while(|place| near(place)) {
-            let factors = fit_factors((q - place) / self.scale);
-            weights.iter_mut().zip(factors).for_each(|(weights, factor)| weights.push(factor));
+        for turn in (-1..=1).filter(|turn| self.periodic || *turn == 0) {
+            let q = q + (turn * self.length as i64) as f64;
+            for (point, place) in self.places.iter().enumerate() {
+                let apart = q - place;
+                if apart.abs() <= far && apart.abs() < half {
+                    let factors = fit_factors(apart / self.scale);
+                    factors.iter().enumerate().for_each(|(k, w)| weights[k * self.stride + point] = *w);
+                }
+            }
         }
-        Some(Run { first, weights })
+        weights
     }
 }

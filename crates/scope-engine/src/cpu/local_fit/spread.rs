@@ -11,6 +11,7 @@ use super::{
 /// k = 0 to d, d the degree of the fits.
 pub(super) struct SpreadRow<'a> {
     pub(super) scale: &'a Scale,
+    pub(super) degree: usize,
     pub(super) shape: Sums,
     pub(super) line: &'a Line,
     /// \[sums, stride\].
@@ -22,24 +23,44 @@ impl Kernel<f64> for SpreadRow<'_> {
 
     #[inline(always)]
     fn run<V: Lanes<Real = f64>>(self) {
-        let Sums { mask_powers, count, stride } = self.shape;
-        self.sums.fill(0.0);
-        for reading in &self.line.readings {
-            for run in self.scale.window(1, reading.at).iter() {
-                for sum in 0..count {
-                    let factor = if sum < mask_powers { reading.mask } else { reading.value };
-                    let line = &mut self.sums[sum * stride + run.first..][..run.weights[0].len()];
-                    axpy(factor, &run.weights[sum % mask_powers], line);
-                }
-            }
+        match self.degree {
+            2 => self.spread::<V, 5, 3>(),
+            _ => self.spread::<V, 9, 5>(),
         }
     }
 }
 
-/// y += factor x, of equal lengths. The compiler makes vectors of it.
-#[inline(always)]
-fn axpy(factor: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += factor * x;
+impl SpreadRow<'_> {
+    /// M powers of the mask and N of the values, a vector of columns after the other: its sums stay in registers.
+    #[inline(always)]
+    fn spread<V: Lanes<Real = f64>, const M: usize, const N: usize>(self) {
+        let stride = self.shape.stride;
+        let readings: Vec<_> = self
+            .line
+            .readings
+            .iter()
+            .map(|reading| (self.scale.weights(1, reading.at), reading.mask, reading.value))
+            .collect();
+        for column in (0..stride).step_by(V::COUNT) {
+            let mut masks = [V::splat(0.0); M];
+            let mut values = [V::splat(0.0); N];
+            for (weights, mask, value) in &readings {
+                let weights = &weights[column..][..(M - 1) * stride + V::COUNT];
+                let (mask, value) = (V::splat(*mask), V::splat(*value));
+                for k in 0..M {
+                    // SAFETY: the slice reaches a vector beyond its last power's beginning.
+                    let weight = unsafe { V::load(weights.as_ptr().add(k * stride)) };
+                    masks[k] = weight.mul_add(mask, masks[k]);
+                    if k < N {
+                        values[k] = weight.mul_add(value, values[k]);
+                    }
+                }
+            }
+            for (sum, vector) in masks.into_iter().chain(values).enumerate() {
+                let out = &mut self.sums[sum * stride + column..][..V::COUNT];
+                // SAFETY: the slice is a vector long.
+                unsafe { vector.store(out.as_mut_ptr()) };
+            }
+        }
     }
 }
