@@ -6,7 +6,7 @@
 // moments of each shared by four warps. The moments of all points then take the place of the sums, and sixteen lanes solve the normal
 // equations of a point, a row each.
 
-constexpr int ROWS = 8, WARPS = 8, CHUNK = 64, STRIDE = CHUNK + 4, AHEAD = 6, POINTS = 128, PARTS = 4, MOST = 16;
+constexpr int ROWS = 8, WARPS = 8, CHUNK = 64, STRIDE = CHUNK + 4, AHEAD = 6, POINTS = 128, SPACED = POINTS + 2, PARTS = 4, MOST = 16;
 // Normalised coefficients are clamped to this, and a pixel of a known edge counts this much.
 constexpr float CLAMP = 5.f, EDGE_WEIGHT = 0.01f;
 
@@ -151,7 +151,7 @@ __device__ __forceinline__ void sum_columns(const Fit& fit, const double* sums, 
     }
 }
 
-// Puts the moments of one part where the solver finds them: [all, POINTS], this tile's from `tile` on.
+// Puts the moments of one part where the solver finds them: [all, SPACED], so that different moments of a point are in different banks.
 template <int D, int PART>
 __device__ __forceinline__ void keep(double* all, int tile, const double (&moments)[MOST][2]) {
     constexpr int M = Sizes<D>::M, N = Sizes<D>::N;
@@ -162,13 +162,13 @@ __device__ __forceinline__ void keep(double* all, int tile, const double (&momen
         if (Degree<D>::MASK_PART[k] == PART)
 #pragma unroll
             for (int l = 0; l < M - k; l++, n++)
-                *(double2*)(to + mask_moment<D>(k, l) * POINTS) = make_double2(moments[n][0], moments[n][1]);
+                *(double2*)(to + mask_moment<D>(k, l) * SPACED) = make_double2(moments[n][0], moments[n][1]);
 #pragma unroll
     for (int k = 0; k < N; k++)
         if (Degree<D>::VALUE_PART[k] == PART)
 #pragma unroll
             for (int l = 0; l < N - k; l++, n++)
-                *(double2*)(to + value_moment<D>(k, l) * POINTS) = make_double2(moments[n][0], moments[n][1]);
+                *(double2*)(to + value_moment<D>(k, l) * SPACED) = make_double2(moments[n][0], moments[n][1]);
 }
 
 __device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane, 16); }
@@ -178,10 +178,10 @@ template <int D>
 __device__ __forceinline__ double solve(const Fit& fit, const double* all, int point) {
     constexpr int K = Sizes<D>::K;
     int row = threadIdx.x & 15, i = row < K ? row : 0, x = LANE_X[i], y = LANE_Y[i];
-    double a[K], b = all[value_moment<D>(x, y) * POINTS + point] * LANE_FACTOR[i], inverse = 0.0;
+    double a[K], b = all[value_moment<D>(x, y) * SPACED + point] * LANE_FACTOR[i], inverse = 0.0;
 #pragma unroll
     for (int j = 0; j < K; j++)
-        a[j] = all[mask_moment<D>(x + X[j], y + Y[j]) * POINTS + point] * (LANE_FACTOR[i] * FACTOR[j]);
+        a[j] = all[mask_moment<D>(x + X[j], y + Y[j]) * SPACED + point] * (LANE_FACTOR[i] * FACTOR[j]);
 #pragma unroll
     for (int j = 0; j < K; j++) {
         double pivot = from_lane(a[j], j) + (j < 3 ? fit.ridge : fit.ridge_curved);
@@ -241,7 +241,7 @@ __device__ __forceinline__ bool sum(const Fit& fit, const float* values, bool ed
 template <int D, typename Out>
 __device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
                                           const float* divisors, Out* out) {
-    constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE, KEPT = Sizes<D>::ALL * POINTS;
+    constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE, KEPT = Sizes<D>::ALL * SPACED;
     extern __shared__ double memory[];
     int height = fit.height / fit.step, width = fit.width / fit.step, across = (width + 15) / 16;
     int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * 16;

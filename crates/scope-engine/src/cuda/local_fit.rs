@@ -102,7 +102,7 @@ impl Table {
         let pad = ROWS * (fit.stride + 1);
         let (mask_powers, value_powers) = (2 * fit.degree + 1, fit.degree + 1);
         let sums = (mask_powers + value_powers) * ROWS * (CHUNK + 4);
-        let moments = (mask_powers * (mask_powers + 1) / 2 + fit.coefficients()) * ROWS * COLUMNS;
+        let moments = (mask_powers * (mask_powers + 1) / 2 + fit.coefficients()) * (ROWS * COLUMNS + 2);
         let tables = reach.map(|reach| mask_powers * (2 * (reach + pad) + 1)).iter().sum::<usize>();
         let shared = size_of::<f64>() * (sums.max(moments) + tables);
         let most = cuda.shared_memory();
