@@ -30,11 +30,17 @@ pub(crate) const BASIS: [(usize, usize); 15] = [
 ];
 
 /// The factor 1 / (k! l!) of each function of the basis.
-pub(crate) fn basis_factor(function: usize) -> f64 {
-    let (k, l) = BASIS[function];
-    let factorial = |n: usize| (1..=n).product::<usize>() as f64;
-    1.0 / (factorial(k) * factorial(l))
-}
+pub(crate) const BASIS_FACTORS: [f64; BASIS.len()] = {
+    const FACTORIALS: [f64; 5] = [1.0, 1.0, 2.0, 6.0, 24.0];
+    let mut factors = [1.0; BASIS.len()];
+    let mut function = 0;
+    while function < BASIS.len() {
+        let (k, l) = BASIS[function];
+        factors[function] = 1.0 / (FACTORIALS[k] * FACTORIALS[l]);
+        function += 1;
+    }
+    factors
+};
 
 /// The most powers of one axis that moments need: of degree four, up to the eighth.
 pub(crate) const POWERS: usize = 9;

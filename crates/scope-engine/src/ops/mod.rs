@@ -40,7 +40,7 @@ pub use linear::{Epilogue, Linear};
 pub(crate) use linear_heads::HeadsRecord;
 pub use local_fit::LocalFit;
 pub(crate) use local_fit::{
-    BASIS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_EDGES, POWERS, basis_factor,
+    BASIS, BASIS_FACTORS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_EDGES, POWERS,
     factors as fit_factors,
 };
 pub use map_axis::AxisMap;

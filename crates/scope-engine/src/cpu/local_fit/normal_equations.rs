@@ -1,7 +1,7 @@
 //! The normal equations of a fit, solved for a vector of points at once.
 
 use super::super::lanes::Lanes;
-use crate::ops::{BASIS, LEAST_PIVOT, basis_factor};
+use crate::ops::{BASIS, BASIS_FACTORS, LEAST_PIVOT};
 
 /// The moments \[power of x, power of y\] that a fit is made from, M powers of the mask and N of the values: of a fit of degree d
 /// 2 d + 1 and d + 1. Those above power M - 1 (N - 1) together are not used.
@@ -44,7 +44,7 @@ impl<V: Lanes<Real = f64>, const M: usize, const N: usize> NormalEquations<V, M,
         let mut solution = [zero; K];
         for i in 0..K {
             let (k, l) = BASIS[i];
-            let mut rest = self.values[k][l].mul(V::splat(basis_factor(i)));
+            let mut rest = self.values[k][l].mul(V::splat(BASIS_FACTORS[i]));
             for j in 0..i {
                 rest = rest.sub(lower[i][j].mul(solution[j]));
             }
@@ -64,6 +64,6 @@ impl<V: Lanes<Real = f64>, const M: usize, const N: usize> NormalEquations<V, M,
     #[inline(always)]
     fn entry(&self, i: usize, j: usize) -> V {
         let ((k, l), (m, n)) = (BASIS[i], BASIS[j]);
-        self.mask[k + m][l + n].mul(V::splat(basis_factor(i) * basis_factor(j)))
+        self.mask[k + m][l + n].mul(V::splat(BASIS_FACTORS[i] * BASIS_FACTORS[j]))
     }
 }
