@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use half::bf16;
 
-use super::{Kernel, Lanes, array::Array, polynomial};
+use super::{Kernel, Lanes, polynomial};
 
 /// Sixteen numbers; `PAIRS` says whether the processor multiplies pairs of bf16.
 #[derive(Clone, Copy)]
@@ -20,12 +20,6 @@ pub(super) fn run<K: Kernel<f32>>(kernel: K) -> K::Output {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16,avx2,fma")]
 pub(super) fn run_bf16<K: Kernel<f32>>(kernel: K) -> K::Output {
     kernel.run::<Avx512<true>>()
-}
-
-/// Runs a kernel in double precision.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,fma")]
-pub(super) fn run_double<K: Kernel<f64>>(kernel: K) -> K::Output {
-    kernel.run::<Array<f64, 8, true>>()
 }
 
 /// SAFETY (of every block here): this type is reached only through [`run`] and [`run_bf16`], whose callers

@@ -9,6 +9,8 @@ mod array;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_double;
 mod polynomial;
 
 use half::bf16;
@@ -165,7 +167,7 @@ pub(crate) fn dispatch_double<K: Kernel<f64>>(isa: Isa, kernel: K) -> K::Output 
         Isa::Avx2 => unsafe { avx2::run_double(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 | Isa::Avx512Bf16 => unsafe { avx512::run_double(kernel) },
+        Isa::Avx512 | Isa::Avx512Bf16 => unsafe { avx512_double::run(kernel) },
     }
 }
 

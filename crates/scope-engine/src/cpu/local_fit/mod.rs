@@ -11,6 +11,8 @@ mod scale;
 mod solve;
 mod spread;
 
+use std::ops::Range;
+
 use super::{Cpu, Real, Shared};
 use crate::{
     dtype::Dtype,
@@ -103,12 +105,17 @@ impl<'a> Work<'a> {
         let (shape, fields) = (self.sums, self.sizes.fields);
         let [height, width] = self.sizes.points(self.fit.stride);
         let degree = self.fit.degree;
-        let (row, count) = (shape.count * shape.stride, lines.lines.len());
-        // [scales, lines, sums, stride]
-        let mut memory = cpu.memory(self.scales.len() * count * row * size_of::<f64>());
-        cpu.for_pieces(memory.slice_mut(), row, |piece, sums| {
-            let (scale, line) = (&self.scales[piece / count], &lines.lines[piece % count]);
-            cpu.run_double(SpreadRow { scale, degree, shape, line, sums });
+        let count = lines.lines.len();
+        // [scales, sums, lines, stride]
+        let each = shape.count * count * shape.stride;
+        let mut memory = cpu.memory(self.scales.len() * each * size_of::<f64>());
+        let first = Shared(memory.slice_mut::<f64>().as_mut_ptr());
+        cpu.for_each(self.scales.len() * count, |task| {
+            let (scale, at) = (task / count, task % count);
+            // SAFETY: the sums of a scale lie inside the memory.
+            let sums = Shared(unsafe { first.get().add(scale * each) });
+            let (scale, line) = (&self.scales[scale], &lines.lines[at]);
+            cpu.run_double(SpreadRow { scale, degree, shape, line, sums, lines: count, at });
         });
         let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
@@ -116,10 +123,18 @@ impl<'a> Work<'a> {
         cpu.for_each(self.scales.len() * fields * height, |task| {
             let (plane, line) = (task / height, task % height);
             let (scale, own) = (plane / fields, lines.of_field[plane % fields].clone());
-            let sums = &sums[(scale * count + own.start) * row..][..own.len() * row];
-            let rows = lines_around(&self.scales[scale], &lines.lines[own], line);
+            let sums = &sums[scale * each..][..each];
+            let rows = lines_around(&self.scales[scale], &lines.lines, own, line);
             let mut solved = vec![0.0; coefficients * shape.stride];
-            cpu.run_double(SolveRow { degree, ridges, shape, rows: &rows, sums, solved: &mut solved });
+            cpu.run_double(SolveRow {
+                degree,
+                ridges,
+                shape,
+                rows: &rows,
+                sums,
+                lines: count,
+                solved: &mut solved,
+            });
             for coefficient in 0..coefficients {
                 let channel = plane * coefficients + coefficient;
                 let at = (channel * height + line) * width;
@@ -131,11 +146,16 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The lines of sensors within reach of a line of points, with their weights W_k(q0 - p0).
-fn lines_around(scale: &Scale, lines: &[Line], points: usize) -> Vec<(usize, [f64; POWERS])> {
-    let mut around = Vec::with_capacity(lines.len());
-    for (at, line) in lines.iter().enumerate() {
-        let weights = scale.weights(0, line.at);
+/// Those of a field's own lines of sensors that are within reach of a line of points, with their weights W_k(q0 - p0).
+fn lines_around(
+    scale: &Scale,
+    lines: &[Line],
+    own: Range<usize>,
+    points: usize,
+) -> Vec<(usize, [f64; POWERS])> {
+    let mut around = Vec::with_capacity(own.len());
+    for at in own {
+        let weights = scale.weights(0, lines[at].at);
         if weights[points] != 0.0 {
             around.push((at, std::array::from_fn(|power| weights[power * scale.stride(0) + points])));
         }

@@ -1,6 +1,6 @@
 //! One scale of the fits: what a sensor counts for at the points of an axis.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use crate::ops::{FitSizes, LocalFit, POWERS, fit_factors};
 
@@ -31,7 +31,7 @@ impl Scale {
             let (limits, periodic) = (fit.limits(scale, axis, length), fit.periodic[axis]);
             let places = (0..length / fit.stride).map(|point| fit.place(point)).collect();
             let mut axis = Axis { scale, length, periodic, limits, places, stride, on_pixels: Vec::new() };
-            axis.on_pixels = (0..length).flat_map(|q| axis.compute(q as f64)).collect();
+            axis.on_pixels = axis.pixels();
             axis
         };
         let rows = sizes.points(fit.stride)[0];
@@ -55,19 +55,37 @@ impl Scale {
 }
 
 impl Axis {
+    /// The weights of a sensor at q, as [`Scale::weights`] tells them.
     fn compute(&self, q: f64) -> Vec<f64> {
         let mut weights = vec![0.0; POWERS * self.stride];
+        self.fill(q, &mut weights, |apart| fit_factors(apart / self.scale));
+        weights
+    }
+
+    /// The weights of all pixels. Few distances occur, many times each.
+    fn pixels(&self) -> Vec<f64> {
+        let mut known: HashMap<u64, [f64; POWERS]> = HashMap::new();
+        let mut weights = vec![0.0; self.length * POWERS * self.stride];
+        for (q, weights) in weights.chunks_mut((POWERS * self.stride).max(1)).enumerate() {
+            self.fill(q as f64, weights, |apart| {
+                *known.entry(apart.to_bits()).or_insert_with(|| fit_factors(apart / self.scale))
+            });
+        }
+        weights
+    }
+
+    /// Writes the factors of the distances from q to the points within its reach.
+    fn fill(&self, q: f64, weights: &mut [f64], mut factors: impl FnMut(f64) -> [f64; POWERS]) {
         let [far, half] = self.limits;
         for turn in (-1..=1).filter(|turn| self.periodic || *turn == 0) {
             let q = q + (turn * self.length as i64) as f64;
             for (point, place) in self.places.iter().enumerate() {
                 let apart = q - place;
                 if apart.abs() <= far && apart.abs() < half {
-                    let factors = fit_factors(apart / self.scale);
+                    let factors = factors(apart);
                     factors.iter().enumerate().for_each(|(k, w)| weights[k * self.stride + point] = *w);
                 }
             }
         }
-        weights
     }
 }

@@ -14,8 +14,9 @@ pub(super) struct SolveRow<'a> {
     pub(super) shape: Sums,
     /// The lines q0 with sensors, with W_k(q0 - p0).
     pub(super) rows: &'a [(usize, [f64; POWERS])],
-    /// \[lines, sums, stride\].
+    /// \[sums, lines, stride\], and how many lines there are.
     pub(super) sums: &'a [f64],
+    pub(super) lines: usize,
     /// \[coefficients, stride\], zeros.
     pub(super) solved: &'a mut [f64],
 }
@@ -96,10 +97,11 @@ impl SolveRow<'_> {
     /// sum over q0 of W_k(q0 - p0) S(q0, p1) for k below N, for two vectors of p1, where S is one of the first sums.
     #[inline(always)]
     fn sum<V: Lanes<Real = f64>, const N: usize>(&self, place: usize, column: usize) -> [[V; N]; 2] {
-        let Sums { count, stride, .. } = self.shape;
+        let stride = self.shape.stride;
+        let plane = &self.sums[place * self.lines * stride..][..self.lines * stride];
         let mut sums = [[V::splat(0.0); N]; 2];
         for (row, weights) in self.rows {
-            let line = &self.sums[(row * count + place) * stride + column..][..2 * V::COUNT];
+            let line = &plane[row * stride + column..][..2 * V::COUNT];
             // SAFETY: the slice is two vectors long.
             let pair = unsafe { [V::load(line.as_ptr()), V::load(line.as_ptr().add(V::COUNT))] };
             for k in 0..N {

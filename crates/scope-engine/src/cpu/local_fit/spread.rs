@@ -1,7 +1,7 @@
 //! The first sum of the moments: along axis 1, from every sensor of a line to the points within its reach.
 
 use super::{
-    super::{Kernel, lanes::Lanes},
+    super::{Kernel, Shared, lanes::Lanes},
     Sums,
     lines::Line,
     scale::Scale,
@@ -14,8 +14,11 @@ pub(super) struct SpreadRow<'a> {
     pub(super) degree: usize,
     pub(super) shape: Sums,
     pub(super) line: &'a Line,
-    /// \[sums, stride\].
-    pub(super) sums: &'a mut [f64],
+    /// The sums of all lines of the scale, \[sums, lines, stride\]: those of one power lie together, since they are read so.
+    pub(super) sums: Shared<f64>,
+    /// How many lines there are, and which this is.
+    pub(super) lines: usize,
+    pub(super) at: usize,
 }
 
 impl Kernel<f64> for SpreadRow<'_> {
@@ -57,9 +60,8 @@ impl SpreadRow<'_> {
                 }
             }
             for (sum, vector) in masks.into_iter().chain(values).enumerate() {
-                let out = &mut self.sums[sum * stride + column..][..V::COUNT];
-                // SAFETY: the slice is a vector long.
-                unsafe { vector.store(out.as_mut_ptr()) };
+                // SAFETY: every line is written by one task, and lies inside the sums.
+                unsafe { vector.store(self.sums.get().add((sum * self.lines + self.at) * stride + column)) };
             }
         }
     }
