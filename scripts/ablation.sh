@@ -51,20 +51,6 @@ for seed in "${seeds[@]}"; do
     done
 done
 
-python3 - "$out" "$pde" "$draws" "${variants[@]}" >"$out/.part" <<'PYTHON'
-import glob, json, statistics, sys
-
-out, pde, draws, *variants = sys.argv[1:]
-wanted = "ber" if pde == "darcy" else "a"
-print(f"| {pde}, {int(draws):,} draws | seeds | u from a % | {wanted} from u % | each seed's |\n|---|---|---|---|---|")
-for variant in variants:
-    runs = [json.load(open(path))["conditions"] for path in sorted(glob.glob(f"{out}/{pde}-{draws}-{variant}-*.json"))]
-    if not runs:
-        continue
-    errors = [[run[f"{task}/uniform/500"][what]["mean"] for run in runs] for task, what in (("forward", "u"), ("inverse", wanted))]
-    shown = [f"{statistics.mean(e):.2f}" + (f" ± {statistics.stdev(e):.2f}" if len(e) > 1 else "") for e in errors]
-    each = "; ".join(f"{u:.2f}, {a:.2f}" for u, a in zip(*errors))
-    print(f"| {variant} | {len(runs)} | {shown[0]} | {shown[1]} | {each} |")
-PYTHON
+scripts/seeds-table.py "$out" "$pde" "$draws" "${variants[@]}" >"$out/.part"
 mv "$out/.part" "$out/$pde-$draws.md"
 cat "$out/$pde-$draws.md"

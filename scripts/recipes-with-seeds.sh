@@ -48,21 +48,7 @@ for seed in "${seeds[@]}"; do
     for recipe in "${recipes[@]}"; do [ -f "$out/$pde-$draws-$recipe-$seed.json" ] || missing=$(( missing + 1 )); done
 done
 
-python3 - "$out" "$pde" "$draws" "${recipes[@]}" >"$out/.part" <<'PYTHON'
-import glob, json, statistics, sys
-
-out, pde, draws, *recipes = sys.argv[1:]
-wanted = "ber" if pde == "darcy" else "a"
-print(f"| {pde}, {int(draws):,} draws | seeds | forward u % | inverse {wanted} % | each seed's |\n|---|---|---|---|---|")
-for recipe in recipes:
-    runs = [json.load(open(path))["conditions"] for path in sorted(glob.glob(f"{out}/{pde}-{draws}-{recipe}-*.json"))]
-    if not runs:
-        continue
-    errors = [[run[f"{task}/uniform/500"][what]["mean"] for run in runs] for task, what in (("forward", "u"), ("inverse", wanted))]
-    shown = [f"{statistics.mean(e):.2f}" + (f" ± {statistics.stdev(e):.2f}" if len(e) > 1 else "") for e in errors]
-    each = "; ".join(f"{u:.2f}, {a:.2f}" for u, a in zip(*errors))
-    print(f"| {recipe} | {len(runs)} | {shown[0]} | {shown[1]} | {each} |")
-PYTHON
+scripts/seeds-table.py "$out" "$pde" "$draws" "${recipes[@]}" >"$out/.part"
 mv "$out/.part" "$out/$pde-$draws.md"
 cat "$out/$pde-$draws.md"
 [ $missing = 0 ] || { echo "$missing runs are missing: call it again" >&2; exit 1; }

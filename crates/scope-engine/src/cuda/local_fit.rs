@@ -37,7 +37,7 @@ pub(crate) fn fits(
     let divisors = normaliser.map_or(0, |id| tape.params().address(id, Dtype::F32));
     let name = format!("local_fit_{}_{}", fit.degree, kind(tape.compute()));
     for (place, scale) in fit.scales.iter().enumerate() {
-        let table = Table::new(cuda, sizes, fit, *scale)?;
+        let table = WeightTables::new(cuda, sizes, fit, *scale)?;
         let [ridge, ridge_curved] = fit.ridge;
         let doubles = [*scale, table.far, ridge, ridge_curved].map(|x| Arg::from(x.to_bits()));
         let numbers = [
@@ -80,7 +80,7 @@ fn edges(fit: &LocalFit) -> (usize, [f32; MOST_EDGES]) {
 }
 
 /// The tables of weights of one scale.
-struct Table {
+struct WeightTables {
     /// How far sensors count, in pixels.
     far: f64,
     /// How far they may lie from a point's first pixel, along both axes.
@@ -91,7 +91,7 @@ struct Table {
     shared: usize,
 }
 
-impl Table {
+impl WeightTables {
     fn new(cuda: &Cuda, sizes: FitSizes, fit: &LocalFit, scale: f64) -> Result<Self, EngineError> {
         let lengths = [sizes.height, sizes.width];
         let far = fit.limits(scale, 0, sizes.height)[0];
