@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
-# The queue of shipped models: trains those that are named, one after the other, from nothing or on from what an earlier call has kept. Needs a GPU.
+# The queue of shipped models: trains those that are named, one after the other, from nothing or on from what an earlier call
+# has kept. A model is evaluated while the next one trains. Needs a GPU.
 #
-#   scripts/campaign.sh [MINUTES] [PDE...]
-#   scripts/campaign.sh 20 darcy ns
+#   scripts/campaign.sh [MINUTES] [PDE[:MINUTES]...]
+#   scripts/campaign.sh 20 darcy ns:30
 #   MODEL=base RECIPE=full SETTINGS="" scripts/campaign.sh 20
 #
-# MINUTES of training each (default: 20); a minute or two of data and evaluation come on top, seven for the cylinder's data. Where
-# $KEPT/PDE-int16.safetensors is (default of KEPT: results/kept), training goes on from there: a constant rate from stretch to stretch, and at the
-# end of each it comes down for a model to ship. Whatever scripts/train-on-card.sh takes from the environment can be set here too.
+# MINUTES of training each (default: 20); data come on top, seven minutes for the cylinder's, and two minutes of evaluation
+# after the last. Where $KEPT/PDE-int16.safetensors is (default of KEPT: results/kept), training goes on from there: a constant
+# learning rate from stretch to stretch, and at the end of each it comes down for a model to ship. Whatever
+# scripts/train-model.sh takes from the environment can be set here too.
 #
-# Models with their cards, weights to keep and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is missing, and
-# the failure of one model does not stop the others. scripts/replace-model.py then puts a model into models/ if no condition of its card is worse. For machines that
-# give back few files, $OUT, if it is set, gets PDE-int16.safetensors of every model that is done, and all models, cards and logs as an archive in
-# pieces of at most 15 MB (`cat campaign.tar.gz.* | tar -xz`).
+# Models with their cards, weights to keep and logs go to $WORK/PDE (default: results/PDE). Called again, it does only what is
+# missing, and the failure of one model does not stop the others. scripts/replace-model.py then puts a model into models/ if no
+# condition of its card is worse. For machines that give back few files, $OUT, if it is set, gets PDE-int16.safetensors of
+# every model that is done, and all models, cards and logs as an archive in pieces of at most 15 MB
+# (`cat campaign.tar.gz.* | tar -xz`).
 set -uo pipefail
 minutes=${1:-20}; shift $(( $# < 1 ? $# : 1 ))
-pdes=("$@"); [ $# -gt 0 ] || pdes=(poisson darcy ns helmholtz cylinder)
+queue=("$@"); [ $# -gt 0 ] || queue=(poisson darcy ns helmholtz cylinder)
+pdes=("${queue[@]%%:*}")
 cd "$(dirname "$0")/.."
 work=${WORK:-results}; recipe=${RECIPE:-muon-fits}; model=${MODEL:-small}; keep=${KEPT:-results/kept}
 read -ra settings <<<"${SETTINGS-schedule=constant_then_decay decay_share=0.25 sensors.noise_share=0.25 sensors.few_share=0.25}"
@@ -37,17 +41,32 @@ hand_out() {
     split -d -a 1 -b 15000000 "$work/campaign.tar.gz" "$OUT/campaign.tar.gz."
 }
 
-failed=()
-for pde in "${pdes[@]}"; do
-    mkdir -p "$work/$pde"
-    from=$keep/$pde-int16.safetensors; [ -f "$from" ] || from=${FROM:-}
-    echo "== $pde${from:+, on from $from}"
-    if ! FROM=$from OUT=$work/$pde scripts/train-on-card.sh "$pde" "$minutes" "$recipe" "$model" "${settings[@]}" \
-        2>&1 | tee -a "$work/$pde/$pde.log"; then
-        failed+=("$pde")
-    fi
+# Trains one model; its weights and their logs are in $work/PDE.
+train() { # PDE MINUTES
+    local from=$keep/$1-int16.safetensors; [ -f "$from" ] || from=${FROM:-}
+    echo "== $1${from:+, on from $from}"
+    FROM=$from OUT=$work/$1 EVALUATE=no scripts/train-model.sh "$1" "$2" "$recipe" "$model" "${settings[@]}" 2>&1 | tee -a "$work/$1/$1.log"
+}
+evaluate() { # PDE
+    OUT=$work/$1 scripts/evaluate-model.sh "$1" 2>&1 | tee -a "$work/$1/$1.log"
+}
+
+failed=(); evaluating=; evaluated=
+# Waits for the evaluation in the background, if there is one, and hands out what is done.
+finish() {
+    [ -n "$evaluating" ] || return 0
+    wait "$evaluating" || failed+=("$evaluated")
+    evaluating=
     hand_out || { echo "cannot write to $OUT" >&2; exit 1; }
+}
+for entry in "${queue[@]}"; do
+    pde=${entry%%:*}; length=$minutes; [ "$entry" = "$pde" ] || length=${entry#*:}
+    mkdir -p "$work/$pde"
+    train "$pde" "$length" || { failed+=("$pde"); continue; }
+    finish
+    evaluate "$pde" & evaluating=$!; evaluated=$pde
 done
+finish
 if [ ${#failed[@]} -gt 0 ]; then
     echo "failed: ${failed[*]}; their logs are $work/PDE/PDE.log, and the same command goes on where they stopped" >&2
     exit 1
