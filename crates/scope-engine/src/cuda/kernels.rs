@@ -1,7 +1,7 @@
 //! Our own kernels: compiled by NVRTC for the card at hand when first wanted, and kept on disk.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     ffi::{CStr, CString, c_void},
     sync::{Arc, Mutex},
 };
@@ -138,7 +138,14 @@ impl Grid {
 #[derive(Default)]
 pub(super) struct Kernels {
     modules: Mutex<HashMap<String, Arc<CudaModule>>>,
-    functions: Mutex<HashMap<String, CudaFunction>>,
+    functions: Mutex<HashMap<String, LoadedKernel>>,
+}
+
+struct LoadedKernel {
+    function: CudaFunction,
+    /// Bytes of dynamic shared memory that a launch may take. It is only ever raised: a driver that is told of a smaller
+    /// amount refuses the next launch with a larger one.
+    shared: usize,
 }
 
 /// Shared memory beyond this has to be asked for.
@@ -214,19 +221,23 @@ impl Cuda {
         name: &str,
         shared: usize,
     ) -> Result<CudaFunction, EngineError> {
-        let key = format!("{} {constants} {name} {}", source.name, shared.max(USUAL_SHARED));
-        if let Some(function) = locked(&self.0.kernels.functions).get(&key) {
-            return Ok(function.clone());
-        }
-        let function =
-            self.module(source, constants)?.load_function(name).map_err(failed("finding a kernel"))?;
-        if shared > USUAL_SHARED {
+        let key = format!("{} {constants} {name}", source.name);
+        let mut functions = locked(&self.0.kernels.functions);
+        let kernel = match functions.entry(key) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let module = self.module(source, constants)?;
+                let function = module.load_function(name).map_err(failed("finding a kernel"))?;
+                entry.insert(LoadedKernel { function, shared: USUAL_SHARED })
+            }
+        };
+        if shared > kernel.shared {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let bytes = i32::try_from(shared).unwrap_or(i32::MAX);
-            function.set_attribute(most, bytes).map_err(failed("asking for shared memory"))?;
+            kernel.function.set_attribute(most, bytes).map_err(failed("asking for shared memory"))?;
+            kernel.shared = shared;
         }
-        locked(&self.0.kernels.functions).insert(key, function.clone());
-        Ok(function)
+        Ok(kernel.function.clone())
     }
 
     fn module(&self, source: Source, constants: &str) -> Result<Arc<CudaModule>, EngineError> {
