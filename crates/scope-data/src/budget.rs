@@ -3,11 +3,11 @@
 use thiserror::Error;
 
 /// What a byte of a file may become in memory.
-const TIMES: u64 = 10;
+const MEMORY_PER_BYTE: u64 = 10;
 /// What any file may take, however short it is.
-const ANY_FILE: u64 = 64 << 20;
+const BASE_MEMORY: u64 = 64 << 20;
 /// The part of it that readers keep for buffers of their own.
-const BUFFERS: u64 = 4 << 20;
+const BUFFER_MEMORY: u64 = 4 << 20;
 
 /// The memory that may still be taken for a file: ten times its length and 64 MB in all. Readers spend it before they unpack
 /// anything, so that a short file that states an absurd content is refused at once.
@@ -28,13 +28,13 @@ pub(crate) struct OverBudget {
 }
 
 fn limit(length: u64) -> u64 {
-    length.saturating_mul(TIMES).saturating_add(ANY_FILE)
+    length.saturating_mul(MEMORY_PER_BYTE).saturating_add(BASE_MEMORY)
 }
 
 impl Budget {
     /// The budget of a file of so many bytes.
     pub(crate) fn of_file(length: u64) -> Self {
-        Self { length, left: limit(length) - BUFFERS }
+        Self { length, left: limit(length) - BUFFER_MEMORY }
     }
 
     /// Takes so many bytes away, if they are there.
@@ -66,6 +66,6 @@ mod tests {
     #[test]
     fn absurd_sizes_do_not_overflow() {
         assert!(Budget::of_file(1000).spend_elements(usize::MAX, 8).is_err());
-        assert!(Budget::of_file(u64::MAX).spend(u64::MAX - BUFFERS).is_ok());
+        assert!(Budget::of_file(u64::MAX).spend(u64::MAX - BUFFER_MEMORY).is_ok());
     }
 }

@@ -173,15 +173,15 @@ impl DataError {
     }
 }
 
-/// As many names are said of what a file holds.
-const NAMES_SAID: usize = 10;
+/// The most names of what a file holds that a message gives.
+const MAX_NAMES: usize = 10;
 
 /// The names of what a file holds, for a message: a hostile file may have thousands.
 pub(crate) fn some_of(names: &[String]) -> String {
-    let first = names.iter().take(NAMES_SAID).cloned().collect::<Vec<_>>().join(", ");
+    let first = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     match names.len() {
         0 => "nothing".to_owned(),
-        many if many > NAMES_SAID => format!("{first} and {} more", many - NAMES_SAID),
+        many if many > MAX_NAMES => format!("{first} and {} more", many - MAX_NAMES),
         _ => first,
     }
 }

@@ -28,10 +28,9 @@ pub(crate) fn check_disk(disk: &Disk, size: usize) -> Result<(), String> {
         return Err(format!("the disk ({cx}, {cy}, {r}) is not finite"));
     }
     let inside = |c: f64| c - r >= 0.0 && c + r < size as f64;
-    match r > 0.0 && inside(cx) && inside(cy) {
-        true => Ok(()),
-        false => Err(format!(
-            "the disk at ({cx}, {cy}) with radius {r} does not lie inside {size} x {size} pixels"
-        )),
+    if r > 0.0 && inside(cx) && inside(cy) {
+        Ok(())
+    } else {
+        Err(format!("the disk at ({cx}, {cy}) with radius {r} does not lie inside {size} x {size} pixels"))
     }
 }

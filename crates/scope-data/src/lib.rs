@@ -8,6 +8,7 @@
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read as they are");
 
+mod atomic;
 mod bounded_read;
 mod budget;
 mod check;
@@ -24,9 +25,10 @@ pub mod observation;
 mod pair;
 pub mod schedule;
 pub mod sensors;
-mod whole;
+
 mod writable;
 
+pub use atomic::{Lock, NotLocked, StagedFolder, open_unlinked, scratch_of, write_atomic};
 pub use bounded_read::{open_regular, read_bounded, read_bounded_text};
 pub use check::{ChannelReport, CheckReport, Estimate, Law, Reference, Source, check, z_limit};
 pub use constants::{Constants, Scaling};
@@ -35,5 +37,4 @@ pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{ForeignRecords, GeometryFiles, ImportRequest, Units, import};
 pub use pair::{Channel, Pair};
-pub use whole::{Lock, NotLocked, StagedFolder, open_unlinked, scratch_of, write_whole};
 pub use writable::{require_writable, require_writable_folder};

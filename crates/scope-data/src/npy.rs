@@ -248,10 +248,7 @@ impl<B: Deref<Target = [u8]>> NpyArray<B> {
     pub fn at(&self, index: &[usize]) -> f64 {
         let step = |at: usize, (k, length): (usize, usize)| at * length + k;
         let pairs = index.iter().copied().zip(self.header.shape.iter().copied());
-        self.value(match self.header.fortran_order {
-            true => pairs.rev().fold(0, step),
-            false => pairs.fold(0, step),
-        })
+        self.value(if self.header.fortran_order { pairs.rev().fold(0, step) } else { pairs.fold(0, step) })
     }
 }
 

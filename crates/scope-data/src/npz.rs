@@ -18,7 +18,7 @@ use crate::{
 /// What a file is called in errors.
 const KIND: &str = ".npz file";
 /// The most arrays that are read.
-const MOST_ARRAYS: usize = 4096;
+const MAX_ARRAYS: usize = 4096;
 
 /// An array of a file, whatever type its elements have there.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Array {
 pub(crate) enum NpzError {
     #[error("{0}: the archive is damaged; write it again with numpy.savez")]
     Damaged(String),
-    #[error("it holds {0} files, expected at most {MOST_ARRAYS}")]
+    #[error("it holds {0} files, expected at most {MAX_ARRAYS}")]
     TooMany(usize),
     #[error("it holds two files of one name: write it again with numpy.savez, each name once")]
     Duplicate,
@@ -62,7 +62,7 @@ impl<R: Read + Seek> Archive<R> {
     pub(crate) fn open(source: R, length: u64) -> Result<Self, NpzError> {
         let mut zip = ZipArchive::new(source).map_err(damaged)?;
         match zip.len() {
-            count if count > MOST_ARRAYS => Err(NpzError::TooMany(count)),
+            count if count > MAX_ARRAYS => Err(NpzError::TooMany(count)),
             _ if zip.has_duplicate_names() => Err(NpzError::Duplicate),
             _ if zip.has_overlapping_entries().map_err(damaged)? => Err(NpzError::Overlap),
             _ => Ok(Self { zip, budget: Budget::of_file(length) }),
@@ -84,9 +84,10 @@ impl<R: Read + Seek> Archive<R> {
         let mut bytes = Vec::with_capacity(stated as usize);
         let unpacked = entry.take(stated + 1).read_to_end(&mut bytes);
         unpacked.map_err(|error| inside(error.to_string()))?;
-        match bytes.len() as u64 == stated {
-            true => Ok(Some(bytes)),
-            false => Err(inside(format!("it does not unpack to the {stated} bytes that it states"))),
+        if bytes.len() as u64 == stated {
+            Ok(Some(bytes))
+        } else {
+            Err(inside(format!("it does not unpack to the {stated} bytes that it states")))
         }
     }
 

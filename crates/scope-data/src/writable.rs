@@ -3,11 +3,11 @@
 use std::{fs, path::Path};
 
 use crate::{
+    atomic::{create_beside, linked_to, parent_of},
     error::DataError,
-    whole::{create_beside, linked_to, parent_of},
 };
 
-/// Refuses a file that [`write_whole`](crate::write_whole) could not write.
+/// Refuses a file that [`write_atomic`](crate::write_atomic) could not write.
 pub fn require_writable(path: &Path) -> Result<(), DataError> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(DataError::Request(format!(

@@ -73,7 +73,9 @@ fn shards_that_do_not_fit_are_refused() {
         make(&request, &out, 1);
         out
     };
-    let (first, second, other) = (shard("1", 1, 5), shard("2", 2, 5), shard("other", 2, 6));
+    let first = shard("1", 1, 5);
+    let second = shard("2", 2, 5);
+    let other = shard("other", 2, 6);
     let whole = root.path().join("whole");
     make(&request(Pde::Poisson, 4), &whole, 1);
     let refusal = |shards: &[&PathBuf]| {
@@ -184,7 +186,8 @@ fn damage_is_found() {
             let mut damaged = whole.clone();
             damaged[whole.len() * k / 200] ^= 1 << (k % 8);
             fs::write(&path, &damaged).unwrap();
-            let (found, by) = (Dataset::open(&out), whole.len() * k / 200);
+            let found = Dataset::open(&out);
+            let by = whole.len() * k / 200;
             assert!(found.is_err() || name == "meta.json", "a change at byte {by} of {name}");
         }
         for k in 0..20 {
@@ -307,14 +310,15 @@ fn a_pipe_is_no_part_of_a_set() {
     let out = root.path().join("set");
     make(&request(Pde::Cylinder, 1), &out, 1);
     for name in ["fields.npy", "geometry.npy", "meta.json"] {
-        let (path, aside) = (out.join(name), root.path().join("aside"));
-        fs::rename(&path, &aside).unwrap();
+        let path = out.join(name);
+        let backup = root.path().join("backup");
+        fs::rename(&path, &backup).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         let said = Dataset::inspect(&out).unwrap_err().to_string();
         assert!(said.contains(name) && said.contains("is a pipe"), "{said}");
         fs::remove_file(&path).unwrap();
-        fs::rename(&aside, &path).unwrap();
+        fs::rename(&backup, &path).unwrap();
     }
 }
 

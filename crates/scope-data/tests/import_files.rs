@@ -36,7 +36,8 @@ fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
             [(pair.a(), constants.a), (pair.u(), constants.u)].into_iter().enumerate()
         {
             for (at, got) in field.iter().enumerate() {
-                let (i, j) = (at / 32, at % 32);
+                let i = at / 32;
+                let j = at % 32;
                 let value = n as f64 + c as f64 / 2.0 + i as f64 / 64.0 + j as f64 / 4096.0;
                 let expected = match units {
                     Units::Stored => value as f32,

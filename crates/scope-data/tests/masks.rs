@@ -73,7 +73,8 @@ fn uniform_masks_are_uniform() {
         }
         // Counts are binomial with a fixed total, so the statistic has N - 1 degrees of freedom.
         let share = budget as f64 / NAMED_POINTS as f64;
-        let (expected, variance) = (masks as f64 * share, masks as f64 * share * (1.0 - share));
+        let expected = masks as f64 * share;
+        let variance = masks as f64 * share * (1.0 - share);
         let points = NAMED_POINTS as f64;
         let chi_square: f64 = seen.iter().map(|n| (n - expected).powi(2) / variance).sum::<f64>();
         let z = (chi_square - points) / (2.0 * points).sqrt();
@@ -97,7 +98,8 @@ fn grids_are_cartesian_with_the_stated_shapes() {
             assert!(rows.iter().all(|count| *count == 0 || *count == found[1]));
             let used: Vec<usize> = (0..128).filter(|i| rows[*i] > 0).collect();
             let gaps: Vec<usize> = used.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+            let least = gaps.iter().min().unwrap();
+            let most = gaps.iter().max().unwrap();
             assert!(most - least <= 1, "rows are evenly spread");
         }
         assert_eq!(swapped.len(), if shape[0] == shape[1] { 1 } else { 2 }, "both orientations occur");
@@ -111,10 +113,7 @@ fn lines_are_whole_but_for_one() {
         for budget in [4915, 9830] {
             let (rows, columns) = rows_and_columns(&mask(128, Family::Lines, budget, record));
             let whole = |counts: &[usize]| counts.iter().filter(|count| **count == 128).count();
-            let (lines, is_row) = match whole(&rows) == budget / 128 {
-                true => (rows, true),
-                false => (columns, false),
-            };
+            let (lines, is_row) = if whole(&rows) == budget / 128 { (rows, true) } else { (columns, false) };
             orientations.insert(is_row);
             assert_eq!(whole(&lines), budget / 128);
             let partial: Vec<usize> = lines.into_iter().filter(|n| ![0, 128].contains(n)).collect();
@@ -132,7 +131,8 @@ fn blocks_are_rectangles_of_the_stated_aspect() {
     for record in 0..400 {
         let mask = mask(128, Family::Block, 4915, record);
         let points: Vec<(usize, usize)> = mask.points().map(|point| (point / 128, point % 128)).collect();
-        let (top, bottom) = (points[0].0, points[points.len() - 1].0);
+        let top = points[0].0;
+        let bottom = points[points.len() - 1].0;
         let left = points.iter().map(|point| point.1).min().unwrap();
         let right = points.iter().map(|point| point.1).max().unwrap();
         for i in top + 1..bottom {
@@ -142,7 +142,8 @@ fn blocks_are_rectangles_of_the_stated_aspect() {
         }
         if top > 0 && left > 0 && bottom < 127 && right < 127 {
             uncut += 1;
-            let (height, width) = ((bottom - top + 1) as f64, (right - left + 1) as f64);
+            let height = (bottom - top + 1) as f64;
+            let width = (right - left + 1) as f64;
             // One pixel on either side is rounding.
             assert!((height - 2.0) / (width + 2.0) < 1.5 && (height + 2.0) / (width - 2.0) > 2.0 / 3.0);
             let centre = [(top + bottom) as f64 / 2.0 / 128.0, (left + right) as f64 / 2.0 / 128.0];
@@ -226,7 +227,8 @@ fn the_benchmark_sees_one_fluid_pixel_in_a_hundred() {
     assert_eq!(condition.layout(), Layout::BenchmarkUniform);
     let masks = 400u64;
     let total: usize = (0..masks).map(|n| sampler.masks(Namespace::Test, n, condition, None).u.count()).sum();
-    let (mean, points) = (total as f64, (masks * 16384) as f64);
+    let mean = total as f64;
+    let points = (masks * 16384) as f64;
     assert!((mean - 0.01 * points).abs() < 4.0 * (0.01 * 0.99 * points).sqrt(), "{mean}");
 }
 

@@ -22,17 +22,21 @@ fn maker(pde: Pde, mix: Option<SensorMix>) -> BatchMaker {
 #[test]
 fn without_shares_batches_are_those_of_the_protocol() {
     let nothing = SensorMix { noise_share: 0.0, few_share: 0.0, ..MIX };
-    let (plain, mixed) = (maker(Pde::Poisson, None), maker(Pde::Poisson, Some(nothing)));
+    let plain = maker(Pde::Poisson, None);
+    let mixed = maker(Pde::Poisson, Some(nothing));
     assert!((0..50).all(|number| plain.batch(number) == mixed.batch(number)));
     assert!((0..50).all(|number| plain.batch(number).noise.is_none()));
 }
 
 #[test]
 fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
-    let (plain, mixed) = (maker(Pde::Poisson, None).schedule, maker(Pde::Poisson, Some(MIX)).schedule);
-    let (mut few, mut scattered) = (Vec::new(), 0);
+    let plain = maker(Pde::Poisson, None).schedule;
+    let mixed = maker(Pde::Poisson, Some(MIX)).schedule;
+    let mut few = Vec::new();
+    let mut scattered = 0;
     for number in 0..20_000 {
-        let (before, now) = (plain.plan(number), mixed.plan(number));
+        let before = plain.plan(number);
+        let now = mixed.plan(number);
         assert_eq!(before.draws, now.draws);
         let Layout::Family(family, budget) = now.condition.layout() else { panic!("a family") };
         scattered += usize::from(matches!(family, Family::Uniform | Family::Cluster));
@@ -55,7 +59,9 @@ fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
 #[test]
 fn levels_are_uniform_in_their_logarithm_and_keys_differ() {
     let maker = maker(Pde::Poisson, Some(MIX));
-    let (mut levels, mut keys, mut draws) = (Vec::new(), Vec::new(), 0);
+    let mut levels = Vec::new();
+    let mut keys = Vec::new();
+    let mut draws = 0;
     for number in 0..1_000 {
         let rows = maker.batch(number).noise.unwrap().rows;
         for [a, u] in rows.as_chunks::<2>().0 {

@@ -12,7 +12,7 @@ use std::{
 
 use scope_data::{
     npz::{Array, npz_bytes, read_npz},
-    read_bounded, write_whole,
+    read_bounded, write_atomic,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,8 @@ impl Record {
         let waiting = waiting_archive(json, &values_blake3);
         let written = Written { values_blake3: Some(values_blake3), results: self.results.clone() };
         let text = serde_json::to_vec_pretty(&written).map_err(|error| EvalError::malformed(json, error))?;
-        write_whole(&waiting, &bytes)?;
-        write_whole(json, &text)?;
+        write_atomic(&waiting, &bytes)?;
+        write_atomic(json, &text)?;
         settle(json)
     }
 

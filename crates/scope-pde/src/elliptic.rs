@@ -108,7 +108,8 @@ impl Elliptic {
 
     /// In the sine basis u_pq = a_pq / (lambda_p + lambda_q + k^2), and the basis is orthonormal.
     fn solution_deviation(&self) -> f64 {
-        let (size, inner) = (self.size, self.size - 2);
+        let size = self.size;
+        let inner = self.size - 2;
         let sine = ParityBasis::sine(inner);
         let mut map = vec![0.0; size * size];
         for p in 0..inner {

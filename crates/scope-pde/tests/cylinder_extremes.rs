@@ -26,7 +26,9 @@ fn extreme(draw: u64) -> (Disk, f64) {
 fn flows_stay_finite_solenoidal_and_out_of_the_disk() {
     let draws = std::env::var("SCOPE_CYLINDER_DRAWS").map_or(20, |n| n.parse().unwrap());
     let cylinder = Cylinder::new(128);
-    let (mut fastest, mut divergence, mut slip) = (0.0f64, 0.0f64, 0.0f64);
+    let mut fastest = 0.0f64;
+    let mut divergence = 0.0f64;
+    let mut slip = 0.0f64;
     for draw in 0..draws {
         let (disk, inflow) = extreme(draw);
         let solution = cylinder.solve(&disk, inflow).unwrap();

@@ -74,13 +74,15 @@ pub(super) fn notes(set: &Dataset) -> Result<Vec<String>, DataError> {
         return Ok(Vec::new());
     }
     let scaling = set.meta().u.scaling();
-    let (least, greatest) = (scaling.store(ORDINARY_PRESSURE[0]), scaling.store(ORDINARY_PRESSURE[1]));
+    let least = scaling.store(ORDINARY_PRESSURE[0]);
+    let greatest = scaling.store(ORDINARY_PRESSURE[1]);
     let outside = |index: usize| {
         let pair = set.pair(index)?;
         Ok(usize::from(pair.u().iter().any(|u| *u < least || *u > greatest)))
     };
     let counts = (0..set.len()).into_par_iter().map(outside).collect::<Result<Vec<usize>, DataError>>()?;
-    let (count, [least, greatest]) = (counts.iter().sum::<usize>(), ORDINARY_PRESSURE);
+    let count = counts.iter().sum::<usize>();
+    let [least, greatest] = ORDINARY_PRESSURE;
     Ok(vec![format!("{count} of {} records have pressures outside [{least}, {greatest}]", set.len())])
 }
 

@@ -13,7 +13,7 @@ pub use statistics::{ChannelReport, Estimate};
 use crate::{dataset::Dataset, error::DataError, pair::Channel};
 
 /// With fewer records there are no statistics: the spread between them, which standard errors come from, is hardly known.
-const LEAST_RECORDS: usize = 10;
+const MIN_RECORDS: usize = 10;
 
 /// A deviation of more than this many standard errors is no accident; none is told of fewer than ten records.
 ///
@@ -22,7 +22,7 @@ const LEAST_RECORDS: usize = 10;
 /// of 8.9 with 10 records, 5.8 with 20, 4.8 with 40, 4.2 with 100 and 3.9 with 150 (the cylinder; other problems had less).
 /// So fewer than one right set in a thousand is called wrong.
 pub fn z_limit(records: usize) -> Option<f64> {
-    (records >= LEAST_RECORDS).then(|| 4.0 + 50.0 / records as f64)
+    (records >= MIN_RECORDS).then(|| 4.0 + 50.0 / records as f64)
 }
 
 /// What was found.
@@ -60,7 +60,7 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     let mut notes = laws::notes(set)?;
     if z_limit.is_none() {
         notes.push(format!(
-            "too few records for statistics: {}, at least {LEAST_RECORDS} are needed; only the laws were checked",
+            "too few records for statistics: {}, at least {MIN_RECORDS} are needed; only the laws were checked",
             set.len()
         ));
     }

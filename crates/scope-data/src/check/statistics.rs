@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{
-    LEAST_RECORDS,
+    MIN_RECORDS,
     reference::{ChannelReference, Reference},
 };
 use crate::{constants::Scaling, dataset::Dataset, error::DataError, pair::Channel};
@@ -87,8 +87,10 @@ pub(super) fn measure(
 
 /// Figures of x - mean, with extremes of x.
 fn of_record(stored: &[f32], scaling: Scaling) -> RecordFigures {
-    let (mut sum, mut squares) = (0.0, 0.0);
-    let (mut least, mut greatest) = (f32::INFINITY, f32::NEG_INFINITY);
+    let mut sum = 0.0;
+    let mut squares = 0.0;
+    let mut least = f32::INFINITY;
+    let mut greatest = f32::NEG_INFINITY;
     for &x in stored {
         let centred = 2.0 * scaling.sigma * f64::from(x);
         sum += centred;
@@ -135,5 +137,5 @@ fn standard_error(values: &[f64]) -> Option<f64> {
     let mean = average(values);
     let n = values.len() as f64;
     let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-    (values.len() >= LEAST_RECORDS).then(|| (squares / (n - 1.0) / n).sqrt())
+    (values.len() >= MIN_RECORDS).then(|| (squares / (n - 1.0) / n).sqrt())
 }

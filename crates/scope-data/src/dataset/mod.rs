@@ -5,7 +5,7 @@ mod merge;
 mod meta;
 mod reader;
 mod stamp;
-mod verdicts;
+mod verification_cache;
 mod writer;
 
 pub use merge::merge;

@@ -11,7 +11,7 @@ use super::{
     FIELDS, GEOMETRY, META,
     fields_file::FieldsFile,
     meta::Meta,
-    verdicts::{Verdict, Verdicts},
+    verification_cache::{VerificationCache, VerifiedFile},
 };
 use crate::{
     bounded_read::read_bounded,
@@ -47,7 +47,7 @@ impl Dataset {
         if set.is_empty() {
             return Err(DataError::Empty(folder.to_owned()));
         }
-        set.verify_once(&Verdicts::of_user(), SystemTime::now())?;
+        set.verify_once(&VerificationCache::of_user(), SystemTime::now())?;
         Ok(set)
     }
 
@@ -118,15 +118,16 @@ impl Dataset {
     }
 
     /// Verifies the set unless that was done before, and remembers it.
-    fn verify_once(&self, verdicts: &Verdicts, now: SystemTime) -> Result<(), DataError> {
+    fn verify_once(&self, cache: &VerificationCache, now: SystemTime) -> Result<(), DataError> {
         self.verify_geometry()?;
-        let verdict = Verdict::of(self.fields.path(), self.fields.stamp(), self.meta.fields_hash());
-        if verdict.as_ref().is_some_and(|verdict| verdicts.holds(verdict)) {
+        let verified_file =
+            VerifiedFile::of(self.fields.path(), self.fields.stamp(), self.meta.fields_hash());
+        if verified_file.as_ref().is_some_and(|verified_file| cache.holds(verified_file)) {
             return Ok(());
         }
         self.verify_fields()?;
-        if let Some(verdict) = verdict {
-            verdicts.add(verdict, now);
+        if let Some(verified_file) = verified_file {
+            cache.add(verified_file, now);
         }
         Ok(())
     }
@@ -173,26 +174,26 @@ mod tests {
     use super::*;
     use crate::generate::{Request, generate};
 
-    /// A set that is damaged, and said to have been verified since: it is believed where verdicts are, and nowhere else.
+    /// A set that is damaged, and said to have been verified since: it is believed where the cache is asked, and nowhere else.
     #[test]
     fn what_was_verified_is_not_read_again_when_it_is_opened() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("set");
         let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
         generate(&Request { identity, count: 2, shard: None }, &out, |_| true).unwrap();
-        let verdicts = Verdicts::in_folder(root.path());
+        let cache = VerificationCache::in_folder(root.path());
         let later = SystemTime::now() + Duration::from_secs(60);
-        Dataset::inspect(&out).unwrap().verify_once(&verdicts, later).unwrap();
+        Dataset::inspect(&out).unwrap().verify_once(&cache, later).unwrap();
         let mut bytes = fs::read(out.join(FIELDS)).unwrap();
         bytes[5000] ^= 1;
         // Another file in its place, which has another number.
         fs::write(root.path().join("damaged"), bytes).unwrap();
         fs::rename(root.path().join("damaged"), out.join(FIELDS)).unwrap();
         let set = Dataset::inspect(&out).unwrap();
-        assert!(matches!(set.verify_once(&verdicts, later), Err(DataError::Changed { .. })));
-        let verdict = Verdict::of(set.fields.path(), set.fields.stamp(), set.meta.fields_hash());
-        verdicts.add(verdict.unwrap(), later);
-        set.verify_once(&verdicts, later).unwrap();
+        assert!(matches!(set.verify_once(&cache, later), Err(DataError::Changed { .. })));
+        let verified_file = VerifiedFile::of(set.fields.path(), set.fields.stamp(), set.meta.fields_hash());
+        cache.add(verified_file.unwrap(), later);
+        set.verify_once(&cache, later).unwrap();
         assert!(matches!(set.verify(), Err(DataError::Changed { .. })));
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A file that was written within this time may be written again without its times telling: some file systems count in steps of
 /// two seconds.
-const GRAIN: Duration = Duration::from_secs(2);
+const TIMESTAMP_GRANULARITY: Duration = Duration::from_secs(2);
 
 /// Seconds and nanoseconds since 1970.
 type Time = (i64, i64);
@@ -69,7 +69,7 @@ impl Stamp {
     pub(super) fn is_settled(&self, now: SystemTime) -> bool {
         let now = since_1970(now);
         let times = [Some(self.modified), self.changed].into_iter().flatten();
-        times.max().is_some_and(|(seconds, _)| seconds + (GRAIN.as_secs() as i64) < now.0)
+        times.max().is_some_and(|(seconds, _)| seconds + (TIMESTAMP_GRANULARITY.as_secs() as i64) < now.0)
     }
 }
 

@@ -14,11 +14,11 @@ use super::{
     meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard},
 };
 use crate::{
+    atomic::StagedFolder,
     constants::{Constants, Scaling},
     error::DataError,
     npy::{Dtype, Header},
     pair::Pair,
-    whole::StagedFolder,
 };
 
 /// What is known of a set before its first record.

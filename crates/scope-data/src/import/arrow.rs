@@ -109,9 +109,10 @@ impl ArrowFile {
             let first = first + channel as usize * length / 2;
             for (k, out) in field.iter_mut().enumerate() {
                 let at = first + k;
-                *out = store(match self.schema.double {
-                    true => f64::from_le_bytes(word(columns.values, at)),
-                    false => f32::from_le_bytes(word(columns.values, at)).into(),
+                *out = store(if self.schema.double {
+                    f64::from_le_bytes(word(columns.values, at))
+                } else {
+                    f32::from_le_bytes(word(columns.values, at)).into()
                 });
             }
         }
@@ -133,7 +134,8 @@ impl ArrowFile {
 
     /// The columns of a batch, every row a \[2, S, S\] array.
     fn columns(&self, batch: &Batch) -> Parsed<Columns<'_>> {
-        let (rows, size) = (batch.rows, self.resolution);
+        let rows = batch.rows;
+        let size = self.resolution;
         let level = |k: usize| Ok::<_, String>(Offsets(self.buffer(batch, self.schema.data_buffer(k))?));
         let first = level(1)?.require_steps(0, rows, 2)?;
         let first = level(3)?.require_steps(first, 2 * rows, size)?;

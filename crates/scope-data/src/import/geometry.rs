@@ -27,10 +27,8 @@ impl GeometryFiles {
         match self {
             Self::Together(path) => {
                 let array = open(path, &[count, 3])?;
-                let step = |n: usize, k: usize| match array.header().fortran_order {
-                    true => k * count + n,
-                    false => n * 3 + k,
-                };
+                let step =
+                    |n: usize, k: usize| if array.header().fortran_order { k * count + n } else { n * 3 + k };
                 read_disks(path, count, size, |n, k| array.value(step(n, k)))
             }
             Self::Separate(paths) => {
@@ -44,12 +42,11 @@ impl GeometryFiles {
 
 fn open(path: &Path, shape: &[usize]) -> Result<MappedArray, DataError> {
     let array = MappedArray::open(path)?;
-    match array.header().shape == shape {
-        true => Ok(array),
-        false => {
-            let problem =
-                format!("its shape is {:?}, expected {shape:?}: one disk a record", array.header().shape);
-            Err(DataError::malformed(path, "geometry", problem))
-        }
+    if array.header().shape == shape {
+        Ok(array)
+    } else {
+        let problem =
+            format!("its shape is {:?}, expected {shape:?}: one disk a record", array.header().shape);
+        Err(DataError::malformed(path, "geometry", problem))
     }
 }

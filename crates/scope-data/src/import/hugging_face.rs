@@ -13,7 +13,7 @@ use crate::error::DataError;
 
 const STATE: &str = "state.json";
 /// The longest `state.json` that is read: it lists some files.
-const MOST_STATE: u64 = 1 << 20;
+const MAX_STATE: u64 = 1 << 20;
 
 /// The shards of a folder in the order of its `state.json`.
 pub(super) struct HuggingFace {
@@ -76,9 +76,9 @@ fn shard_names(state: &Path) -> Result<Vec<String>, DataError> {
     }
     let malformed = |problem: String| DataError::malformed(state, "state.json of a saved dataset", problem);
     let mut text = Vec::new();
-    let read = File::open(state).and_then(|file| file.take(MOST_STATE + 1).read_to_end(&mut text));
-    if read.map_err(DataError::io("read", state))? as u64 > MOST_STATE {
-        return Err(malformed(format!("it has more than {MOST_STATE} bytes, expected a list of files")));
+    let read = File::open(state).and_then(|file| file.take(MAX_STATE + 1).read_to_end(&mut text));
+    if read.map_err(DataError::io("read", state))? as u64 > MAX_STATE {
+        return Err(malformed(format!("it has more than {MAX_STATE} bytes, expected a list of files")));
     }
     let state: State = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
     let names: Vec<String> = state.data_files.into_iter().map(|file| file.filename).collect();

@@ -26,7 +26,7 @@ const KIND: &str = "MATLAB file";
 const BLOCK: usize = 16;
 
 /// The most variables that a file may hold.
-pub(super) const MOST_VARIABLES: usize = 4096;
+pub(super) const MAX_VARIABLES: usize = 4096;
 /// What to do about a file that takes too much memory when it is unpacked.
 const UNCOMPRESSED: &str = "save it without compression, in MATLAB with save(..., '-v7.3', '-nocompression')";
 
@@ -85,7 +85,8 @@ impl MatFile {
 
     /// The last S x S x N values of a variable: all of them, or its last time.
     fn values(&self, container: &Container, channel: Channel, conversion: Conversion) -> Parsed<Vec<f32>> {
-        let (variable, store) = (&self.variables[channel as usize], conversion.channel(channel));
+        let variable = &self.variables[channel as usize];
+        let store = conversion.channel(channel);
         let wanted = self.count * self.resolution * self.resolution;
         let skip = variable.elements() - wanted;
         let mut values = Vec::with_capacity(wanted);
@@ -94,9 +95,10 @@ impl MatFile {
             Container::V5(file) => file.read(&variable.name, skip, &mut take)?,
             Container::V73(file) => file.read(&variable.name, skip, &mut take)?,
         }
-        match values.len() == wanted {
-            true => Ok(values),
-            false => Err(format!("'{}' has {} values, expected {wanted}", variable.name, values.len())),
+        if values.len() == wanted {
+            Ok(values)
+        } else {
+            Err(format!("'{}' has {} values, expected {wanted}", variable.name, values.len()))
         }
     }
 }
@@ -160,9 +162,10 @@ fn open_container(map: &Arc<Mmap>) -> Parsed<Container<'_>> {
     if text.starts_with(b"MATLAB 7.3") || map.starts_with(b"\x89HDF\r\n\x1a\n") {
         return Ok(Container::V73(Mat73::open(Arc::clone(map))?));
     }
-    match text.starts_with(b"MATLAB 5.0") {
-        true => Ok(Container::V5(Mat5::open(map)?)),
-        false => Err("its header names neither MATLAB 5.0 nor MATLAB 7.3".into()),
+    if text.starts_with(b"MATLAB 5.0") {
+        Ok(Container::V5(Mat5::open(map)?))
+    } else {
+        Err("its header names neither MATLAB 5.0 nor MATLAB 7.3".into())
     }
 }
 
@@ -174,7 +177,8 @@ fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<([Variable; 2], usize, us
         Container::V73(file) => file.variables().cloned().collect(),
     };
     let [a, u] = names(pde)?;
-    let (a, u) = (find(&present, a, pde)?, find(&present, u, pde)?);
+    let a = find(&present, a, pde)?;
+    let u = find(&present, u, pde)?;
     if let Some(absurd) = [&a, &u].into_iter().find(|variable| variable.checked_elements().is_none()) {
         return Err(format!(
             "'{}' claims {:?} values, more than any file holds",

@@ -8,7 +8,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::mat::{MOST_VARIABLES, Parsed, TakeValues, Variable};
+use super::mat::{MAX_VARIABLES, Parsed, TakeValues, Variable};
 
 const HEADER: usize = 128;
 const MATRIX: u32 = 14;
@@ -47,8 +47,8 @@ impl<'a> Mat5<'a> {
                 MATRIX => false,
                 _ => return Err(format!("it has an element of type {kind} where a variable should be")),
             };
-            if entries.len() == MOST_VARIABLES {
-                return Err(format!("it holds more than {MOST_VARIABLES} variables"));
+            if entries.len() == MAX_VARIABLES {
+                return Err(format!("it holds more than {MAX_VARIABLES} variables"));
             }
             let element = Element { compressed, data };
             if let Some(variable) = Matrix::open(element)?.header()? {

@@ -9,14 +9,14 @@ use hdf5_pure::{Chunk, DType, Dataset, File};
 use memmap2::Mmap;
 
 use super::{
-    mat::{MOST_VARIABLES, Parsed, TakeValues, Variable},
+    mat::{MAX_VARIABLES, Parsed, TakeValues, Variable},
     metered::{Meter, Metered},
 };
 
 /// Bytes of a value as it comes out of a dataset.
 const VALUE: u64 = size_of::<f64>() as u64;
 /// The most memory for rows that are read together.
-const MOST_ROWS_BYTES: u64 = 32 << 20;
+const MAX_ROWS_BYTES: u64 = 32 << 20;
 
 /// An open file.
 pub(super) struct Mat73 {
@@ -31,8 +31,8 @@ impl Mat73 {
         let meter = Arc::new(Meter::of_file(bytes));
         let file = File::from_source(Metered::new(map, Arc::clone(&meter))).map_err(say)?;
         let names = file.root().datasets().map_err(say)?;
-        if names.len() > MOST_VARIABLES {
-            return Err(format!("it holds more than {MOST_VARIABLES} variables"));
+        if names.len() > MAX_VARIABLES {
+            return Err(format!("it holds more than {MAX_VARIABLES} variables"));
         }
         let mut variables = Vec::new();
         for name in names {
@@ -80,7 +80,7 @@ impl Rows {
     fn of(shape: &[u64], chunk: Option<&[u64]>) -> Self {
         let count = shape.first().copied().unwrap_or(0);
         let length = product(shape.get(1..).unwrap_or_default());
-        let most = MOST_ROWS_BYTES / (2 * VALUE).saturating_mul(length).max(1);
+        let most = MAX_ROWS_BYTES / (2 * VALUE).saturating_mul(length).max(1);
         let in_chunk = chunk.and_then(|chunk| chunk.first().copied()).unwrap_or(1);
         Self { count, length, together: in_chunk.min(most).max(1) }
     }
@@ -112,9 +112,10 @@ fn require_apart(mut chunks: Vec<Chunk>, bytes: u64) -> Parsed<()> {
     if chunks.iter().any(|chunk| end(chunk) > bytes) {
         return Err(format!("claims chunks that do not fit in a file of {bytes} bytes"));
     }
-    match chunks.windows(2).any(|pair| end(&pair[0]) > pair[1].address) {
-        true => Err("has chunks that overlap, which no program writes in earnest: save it again".into()),
-        false => Ok(()),
+    if chunks.windows(2).any(|pair| end(&pair[0]) > pair[1].address) {
+        Err("has chunks that overlap, which no program writes in earnest: save it again".into())
+    } else {
+        Ok(())
     }
 }
 

@@ -9,9 +9,9 @@ use hdf5_pure::{FormatError, Source};
 use memmap2::Mmap;
 
 /// What may be read of any file at a time, however short it is.
-const ANY_FILE: u64 = 8 << 20;
+const BASE_READ: u64 = 8 << 20;
 /// What a read counts besides its bytes.
-const EACH_READ: u64 = 64;
+const READ_COST: u64 = 64;
 
 /// What may still be read: twice the file and 8 MB at a time. A true file is read once, and its headers a few times.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn of_file(bytes: u64) -> Self {
-        let most = bytes.saturating_mul(2).saturating_add(ANY_FILE);
+        let most = bytes.saturating_mul(2).saturating_add(BASE_READ);
         Self { most, left: AtomicU64::new(most) }
     }
 
@@ -32,7 +32,7 @@ impl Meter {
     }
 
     fn spend(&self, bytes: u64) -> Result<(), FormatError> {
-        let take = |left: u64| left.checked_sub(bytes.saturating_add(EACH_READ));
+        let take = |left: u64| left.checked_sub(bytes.saturating_add(READ_COST));
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         let refused = |_| {
             FormatError::Source("the same parts are read again and again: its index runs in circles".into())

@@ -49,7 +49,8 @@ impl Arrays {
 
     fn open_separate(folder: &Path) -> Result<Self, DataError> {
         let files = vec![folder.join("a.npy"), folder.join("u.npy")];
-        let (a, u) = (MappedArray::open(&files[0])?, MappedArray::open(&files[1])?);
+        let a = MappedArray::open(&files[0])?;
+        let u = MappedArray::open(&files[1])?;
         let [count, rows, columns] = a.header().shape[..] else {
             return Err(shape_error(&files[0], &a, "[N, S, S]"));
         };

@@ -25,7 +25,8 @@ impl Conversion {
 
     /// The conversion of a channel.
     pub(super) fn channel(&self, channel: Channel) -> impl Fn(f64) -> f32 + Copy + use<> {
-        let (scaling, units) = (self.constants.of(channel), self.units);
+        let scaling = self.constants.of(channel);
+        let units = self.units;
         move |x| match units {
             Units::Physical => scaling.store(x),
             Units::Stored => x as f32,

@@ -18,8 +18,8 @@ impl UserContext {
         self.sensors.iter().filter(between).count()
     }
 
-    /// The same sensors saying something else: a value each, in the order of `sensors`.
-    pub fn saying(&self, constants: &Constants, values: &[f64]) -> Self {
+    /// The same sensors with other values, one each, in the order of `sensors`.
+    pub fn with_values(&self, constants: &Constants, values: &[f64]) -> Self {
         let mut other = self.seen_as(constants, values);
         other.sensors.iter_mut().zip(values).for_each(|(sensor, value)| sensor.value = *value);
         other
@@ -42,7 +42,8 @@ impl UserContext {
         let mut seen = self.clone();
         let size = self.masks.a.size();
         for channel in Channel::BOTH {
-            let (mut sums, mut counts) = (vec![0.0; size * size], vec![0.0; size * size]);
+            let mut sums = vec![0.0; size * size];
+            let mut counts = vec![0.0; size * size];
             let own = self.sensors.iter().zip(values).filter(|(sensor, _)| sensor.channel == channel);
             for (sensor, value) in own {
                 sums[sensor.spot.nearest(size)] += value;
@@ -101,9 +102,9 @@ mod tests {
         let constants = Constants::generated(Pde::Poisson);
         let context = context(&constants);
         let values: Vec<f64> = context.sensors.iter().map(|sensor| sensor.value).collect();
-        assert_eq!(context.saying(&constants, &values), context);
+        assert_eq!(context.with_values(&constants, &values), context);
         let doubled: Vec<f64> = values.iter().map(|value| 2.0 * value).collect();
-        let other = context.saying(&constants, &doubled);
+        let other = context.with_values(&constants, &doubled);
         assert_eq!(other.sensors[1].value, 2.0 * context.sensors[1].value);
         assert_eq!((other.masks, other.measured), (context.masks, context.measured));
     }

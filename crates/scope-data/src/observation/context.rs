@@ -46,7 +46,8 @@ impl ContextMasks {
 
     /// The share of observed points in each patch: \[S/patch, S/patch, 2\], a before u.
     pub fn visibility(&self, patch: usize) -> Vec<f32> {
-        let (a, u) = (self.a.visibility(patch), self.u.visibility(patch));
+        let a = self.a.visibility(patch);
+        let u = self.u.visibility(patch);
         a.into_iter().zip(u).flat_map(|(a, u)| [a, u]).collect()
     }
 }

@@ -21,7 +21,8 @@ pub struct Coverage {
 impl Coverage {
     /// Of a mask; none if it is empty.
     pub fn of(mask: &Mask) -> Option<Self> {
-        let (size, sensors) = (mask.size(), mask.count());
+        let size = mask.size();
+        let sensors = mask.count();
         if sensors == 0 {
             return None;
         }

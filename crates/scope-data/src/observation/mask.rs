@@ -57,7 +57,8 @@ impl Mask {
     /// Observes the point i S + j; says whether it was not observed before.
     pub fn insert(&mut self, point: usize) -> bool {
         assert!(point < self.size * self.size, "a point of the grid");
-        let (word, bit) = (&mut self.words[point / 64], 1 << (point % 64));
+        let word = &mut self.words[point / 64];
+        let bit = 1 << (point % 64);
         let new = *word & bit == 0;
         *word |= bit;
         new

@@ -12,7 +12,8 @@ impl UserContext {
     /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that they have, and the
     /// pixels of a known disk that no sensor measures.
     pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<(Spot, f32)> {
-        let (scaling, size) = (constants.of(channel), self.masks.a.size());
+        let scaling = constants.of(channel);
+        let size = self.masks.a.size();
         let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
         let sensors = own.map(|sensor| (sensor.spot, scaling.store(sensor.value)));
         let known = self.masks.of(channel).without(self.measured.of(channel));

@@ -272,9 +272,10 @@ fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<Spot, Se
         Place::Point(x, y) => Err(SensorError::Outside {
             sensor,
             place: format!("({x}, {y})"),
-            range: match x.fract() == 0.0 && y.fract() == 0.0 {
-                true => "the unit square: for pixels name the columns i and j".into(),
-                false => "the unit square: scale the coordinates of your domain to 0 to 1".into(),
+            range: if x.fract() == 0.0 && y.fract() == 0.0 {
+                "the unit square: for pixels name the columns i and j".into()
+            } else {
+                "the unit square: scale the coordinates of your domain to 0 to 1".into()
             },
         }),
     }
@@ -346,7 +347,8 @@ mod tests {
     #[test]
     fn a_context_holds_values_and_masks_in_turn() {
         let placed = context(Pde::Poisson, &[sensor(Place::Index(2, 3), 0.01)]).unwrap();
-        let (context, at) = (placed.context(), 2 * 128 + 3);
+        let context = placed.context();
+        let at = 2 * 128 + 3;
         assert_eq!(context.len(), 4 * 128 * 128);
         assert_eq!(context.iter().filter(|x| **x != 0.0).count(), 2);
         assert_eq!((context[2 * 16384 + at], context[3 * 16384 + at]), (placed.values[1][at], 1.0));

@@ -23,7 +23,7 @@ use crate::{
 /// The tasks of five occurrences of a family.
 const TASK_CYCLE: [Task; 5] = [Task::Forward, Task::Forward, Task::Inverse, Task::Inverse, Task::Joint];
 /// Permutations kept in memory: a batch needs the current epoch's and perhaps the next one's.
-const REMEMBERED: usize = 2;
+const CACHED_PERMUTATIONS: usize = 2;
 
 /// What a batch draws.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,8 @@ impl Schedule {
         if !self.in_turn.is_empty() {
             return self.in_turn[(number % self.in_turn.len() as u64) as usize];
         }
-        let (cycle, place) = (number / 5, (number % 5) as usize);
+        let cycle = number / 5;
+        let place = (number % 5) as usize;
         let family = self.shuffled("family", None, cycle, &Family::ALL)[place];
         // A family occurs once in every cycle, so the cycle numbers its occurrences.
         let task = self.pick("task", family, cycle, &TASK_CYCLE);
@@ -138,7 +139,7 @@ impl Schedule {
         self.stream("records", "", epoch).shuffle(&mut records);
         let permutation: Arc<[u32]> = records.into();
         remembered.insert(0, (epoch, Arc::clone(&permutation)));
-        remembered.truncate(REMEMBERED);
+        remembered.truncate(CACHED_PERMUTATIONS);
         permutation
     }
 

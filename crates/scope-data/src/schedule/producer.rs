@@ -58,7 +58,8 @@ impl BatchMaker {
         let mix = self.schedule.mix().filter(|mix| mix.is_noisy());
         let mut noise = mix.map(|_| BatchNoise::default());
         for &(record, draw) in &plan.draws {
-            let (namespace, number) = (Namespace::Train { draw }, record as u64);
+            let namespace = Namespace::Train { draw };
+            let number = record as u64;
             let masks = self.sampler.masks(namespace, number, plan.condition, self.disks.get(record));
             bits.extend_from_slice(masks.a.words());
             bits.extend_from_slice(masks.u.words());

@@ -47,9 +47,10 @@ pub(super) struct Stack {
 impl Stack {
     /// Reads an .npy or an .npz file.
     pub(super) fn parse(bytes: Vec<u8>) -> Result<Self, Fault> {
-        match bytes.starts_with(ARCHIVE) {
-            true => Self::from_archive(bytes),
-            false => Self::new(NpyArray::parse(bytes).map_err(Fault::Array)?, None, None),
+        if bytes.starts_with(ARCHIVE) {
+            Self::from_archive(bytes)
+        } else {
+            Self::new(NpyArray::parse(bytes).map_err(Fault::Array)?, None, None)
         }
     }
 
@@ -114,7 +115,8 @@ impl Stack {
         let mut sensors = Vec::new();
         for channel in Channel::BOTH {
             for point in 0..self.size * self.size {
-                let (i, j) = (point / self.size, point % self.size);
+                let i = point / self.size;
+                let j = point % self.size;
                 if let Some(value) = self.value(problem, channel, i, j)? {
                     sensors.push(Sensor { channel, place: Place::Index(i, j), value });
                 }
@@ -126,9 +128,8 @@ impl Stack {
 
     /// The value of a pixel, if it was measured.
     fn value(&self, problem: usize, channel: Channel, i: usize, j: usize) -> Result<Option<f64>, Fault> {
-        let at = |array: &NpyArray, layer: usize| match self.stacked {
-            true => array.at(&[problem, layer, i, j]),
-            false => array.at(&[layer, i, j]),
+        let at = |array: &NpyArray, layer: usize| {
+            if self.stacked { array.at(&[problem, layer, i, j]) } else { array.at(&[layer, i, j]) }
         };
         let each = self.channels / 2;
         let value = at(&self.values, each * channel as usize);

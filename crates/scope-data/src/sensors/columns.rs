@@ -148,10 +148,13 @@ fn twice(meanings: &[Option<Meaning>]) -> Option<(usize, usize)> {
 /// What to call the columns that are not among the used ones.
 fn unused(names: &[String], used: &[usize]) -> Vec<String> {
     let unused = names.iter().enumerate().filter(|(k, _)| !used.contains(k));
-    let called = |(k, name): (usize, &String)| match name.is_empty() {
-        // pandas writes its index under no name.
-        true => format!("the one without a name (number {})", k + 1),
-        false => name.clone(),
+    let called = |(k, name): (usize, &String)| {
+        if name.is_empty() {
+            // pandas writes its index under no name.
+            format!("the one without a name (number {})", k + 1)
+        } else {
+            name.clone()
+        }
     };
     unused.map(called).collect()
 }

@@ -215,9 +215,10 @@ impl From<OverBudget> for Fault {
 impl Fault {
     /// Refuses a finite measurement that single precision cannot hold.
     pub(super) fn require_storable(value: f64, column: impl FnOnce() -> String) -> Result<f64, Self> {
-        match value.abs() <= f64::from(f32::MAX) {
-            true => Ok(value),
-            false => Err(Self::TooLarge { column: column(), value }),
+        if value.abs() <= f64::from(f32::MAX) {
+            Ok(value)
+        } else {
+            Err(Self::TooLarge { column: column(), value })
         }
     }
 

@@ -58,15 +58,16 @@ enum ChannelName {
 
 /// The memory of a sensor or a problem while a document is read, room to grow included: the shortest sensor has 38 bytes, and is
 /// allowed ten times as many.
-const AN_OBJECT: usize = 370;
+const OBJECT_MEMORY: usize = 370;
 
 /// Reads the problems of a document.
 pub(super) fn parse(text: &str) -> Result<Vec<SensorSet>, Fault> {
     let objects = text.bytes().filter(|byte| *byte == b'{').count();
-    Budget::of_file(text.len() as u64).spend_elements(objects, AN_OBJECT)?;
-    let problems = match text.trim_start().starts_with('[') {
-        true => vec![Problem { name: None, geometry: None, sensors: read(text)? }],
-        false => problems_of(read(text)?)?,
+    Budget::of_file(text.len() as u64).spend_elements(objects, OBJECT_MEMORY)?;
+    let problems = if text.trim_start().starts_with('[') {
+        vec![Problem { name: None, geometry: None, sensors: read(text)? }]
+    } else {
+        problems_of(read(text)?)?
     };
     if problems.iter().all(|problem| problem.sensors.is_empty()) {
         return Err(Fault::NoRows);

@@ -24,7 +24,7 @@ pub use set::SensorSet;
 use arrays::Stack;
 
 /// The longest file that is read: it is held in memory.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// What standard input is called in messages.
 const STANDARD_INPUT: &str = "standard input";
 
@@ -64,8 +64,8 @@ impl SensorFile {
 
     /// Reads the bytes of a file; messages call it `name`.
     pub fn parse(name: String, bytes: Vec<u8>) -> Result<Self, SensorFileError> {
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(SensorFileError::TooLarge { file: name, limit: MOST_BYTES });
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(SensorFileError::TooLarge { file: name, limit: MAX_BYTES });
         }
         if let Some((what, remedy)) = foreign(&bytes) {
             return Err(SensorFileError::Foreign { file: name, what, remedy });
@@ -122,7 +122,7 @@ impl SensorFile {
 
 fn read_some(source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -21,8 +21,8 @@ const REMOVE_ROW: &str = "remove the row of a sensor that gave no value";
 const LEAVE_EMPTY: &str = "leave the cell empty where nothing was measured";
 
 /// The memory of a sensor and of a problem while a table is read, room to grow included.
-const A_SENSOR: u64 = 112;
-const A_PROBLEM: u64 = 700;
+const SENSOR_MEMORY: u64 = 112;
+const PROBLEM_MEMORY: u64 = 700;
 
 /// Reads a table: its problems in the order of their first rows, and notes.
 pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
@@ -50,12 +50,13 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> 
     if !bare {
         lines.next();
     }
-    let columns = match bare {
-        false => Columns::of_header(&cells),
+    let columns = if bare {
         // numpy.savetxt puts its header into a comment.
-        true => comment
+        comment
             .and_then(|comment| header_in(comment, cells.len()))
-            .map_or_else(|| Columns::of_bare_rows(&cells), Ok),
+            .map_or_else(|| Columns::of_bare_rows(&cells), Ok)
+    } else {
+        Columns::of_header(&cells)
     };
     let columns = columns.map_err(|fault| fault.on_line(number))?;
     let mut reader = Reader::new(columns, separator, Budget::of_file(text.len() as u64));
@@ -165,7 +166,8 @@ impl Reader {
 
     /// The finite number in a column; `remedy` is for one that is not finite.
     fn number(&self, cells: &[&str], column: usize, remedy: &'static str) -> Result<f64, Fault> {
-        let (cell, name) = (cells[column], || self.columns.names[column].clone());
+        let cell = cells[column];
+        let name = || self.columns.names[column].clone();
         match read_number(cell) {
             Some(value) if value.is_finite() => Ok(value),
             Some(value) => Err(Fault::NotFinite { column: name(), value, remedy }),
@@ -190,7 +192,7 @@ impl Reader {
             self.require_pixel(place)?;
         }
         let name = self.columns.problem.map_or("1", |column| cells[column]);
-        self.budget.spend(A_SENSOR)?;
+        self.budget.spend(SENSOR_MEMORY)?;
         let rows = self.rows_of(name)?;
         rows.places.push(place);
         rows.values.push((channel, value));
@@ -203,7 +205,7 @@ impl Reader {
             self.last = match self.by_name.get(name) {
                 Some(index) => *index,
                 None => {
-                    self.budget.spend(A_PROBLEM + 2 * name.len() as u64)?;
+                    self.budget.spend(PROBLEM_MEMORY + 2 * name.len() as u64)?;
                     self.by_name.insert(name.to_owned(), self.sets.len());
                     self.sets.push(Rows { name: name.to_owned(), ..Rows::default() });
                     self.sets.len() - 1
@@ -258,9 +260,8 @@ fn channel_of(cell: &str) -> Result<Channel, Fault> {
 
 impl Rows {
     fn into_set(self, pixels: bool) -> SensorSet {
-        let place = |[first, second]: [f64; 2]| match pixels {
-            true => Place::Index(first as usize, second as usize),
-            false => Place::Point(first, second),
+        let place = |[first, second]: [f64; 2]| {
+            if pixels { Place::Index(first as usize, second as usize) } else { Place::Point(first, second) }
         };
         let sensors = self.places.into_iter().zip(self.values);
         let sensors = sensors.map(|(at, (channel, value))| Sensor { channel, place: place(at), value });

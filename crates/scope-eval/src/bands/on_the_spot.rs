@@ -95,7 +95,7 @@ impl OnTheSpot {
             .collect::<Result<Vec<_>, PdeError>>()?;
         let see = |(record, truth): (&usize, &Record)| {
             let values = self.values(*record, truth, &sensors.sensors, stencils);
-            sensors.saying(&constants, &values)
+            sensors.with_values(&constants, &values)
         };
         let mut contexts: Vec<UserContext> = records.iter().zip(&truths).map(see).collect();
         let recovered = method.recover_sensors(&mut contexts).map_err(EvalError::Recovery)?;

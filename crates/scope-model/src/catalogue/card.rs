@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use scope_data::{
     Channel, DataError,
     observation::{NAMED_POINTS, Task},
-    read_bounded, write_whole,
+    read_bounded, write_atomic,
 };
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
@@ -201,7 +201,7 @@ impl Card {
         let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
         self.check().map_err(refuse)?;
         let text = toml::to_string(self).map_err(|error| refuse(error.to_string()))?;
-        Ok(write_whole(path, text.as_bytes())?)
+        Ok(write_atomic(path, text.as_bytes())?)
     }
 }
 

@@ -22,7 +22,7 @@ pub use inputs::LayerInputs;
 pub use kind::WeightKind;
 use kind::{SCALE, Stored, numbers};
 use safetensors::{SafeTensors, tensor::TensorView};
-use scope_data::{Constants, DataError, Scaling, open_regular, write_whole};
+use scope_data::{Constants, DataError, Scaling, open_regular, write_atomic};
 use scope_engine::{Param, Params, Tensor};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
@@ -182,7 +182,7 @@ impl WeightFile {
         // What could not be read is not written.
         let unreadable = |problem: String| ModelError::malformed(path, problem);
         header_end(prefix_of(&file).map_err(unreadable)?, file.len() as u64).map_err(unreadable)?;
-        Ok(write_whole(path, &file)?)
+        Ok(write_atomic(path, &file)?)
     }
 }
 

@@ -26,7 +26,8 @@ impl Disk {
 
     /// Whether a pixel belongs to the closed disk.
     pub fn contains(&self, i: usize, j: usize) -> bool {
-        let (x, y) = (i as f64 - self.cx, j as f64 - self.cy);
+        let x = i as f64 - self.cx;
+        let y = j as f64 - self.cy;
         x * x + y * y <= self.r * self.r
     }
 

@@ -149,7 +149,9 @@ impl<'a> Flow<'a> {
 /// target -= grad p on the faces between cells.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn subtract_gradient(p: &[f64], target: &mut Staggered) {
-    let (size, pitch, origin) = (target.size, pitch(target.size), target.origin());
+    let size = target.size;
+    let pitch = pitch(target.size);
+    let origin = target.origin();
     for i in 0..size {
         let here = &p[i * size..][..size];
         if i > 0 {
@@ -197,7 +199,8 @@ mod tests {
     /// Far from the inlet a viscous channel flow is the parabola 6 V y (1 - y).
     #[test]
     fn a_viscous_channel_becomes_poiseuille_flow() {
-        let (size, inflow) = (32, 1.0);
+        let size = 32;
+        let inflow = 1.0;
         let speed = speeds(size, &NOWHERE, inflow, 0.2, 2.0);
         for j in 0..size {
             let y = (j as f64 + 0.5) / size as f64;
@@ -220,7 +223,8 @@ mod tests {
 
     #[test]
     fn every_cross_section_carries_the_inflow() {
-        let (size, inflow) = (64, 2.0);
+        let size = 64;
+        let inflow = 2.0;
         let solver = SeparableSolver::neumann(size, 1.0);
         let mut flow = Flow::start(size, &Disk { cx: 22.0, cy: 25.0, r: 8.0 }, inflow, 1e-3, &solver);
         flow.run_to(0.3).unwrap();
@@ -234,7 +238,8 @@ mod tests {
     /// Shorter steps converge to the same flow: the body does not depend on the step.
     #[test]
     fn the_time_step_does_not_show() {
-        let (size, disk) = (64, Disk { cx: 22.0, cy: 27.0, r: 7.0 });
+        let size = 64;
+        let disk = Disk { cx: 22.0, cy: 27.0, r: 7.0 };
         let solver = SeparableSolver::neumann(size, 1.0);
         let run = |substeps: usize| {
             let mut flow = Flow::start(size, &disk, 1.5, 1e-3, &solver);
@@ -248,7 +253,8 @@ mod tests {
             let total: f64 = x.iter().zip(&fine).map(|(x, y)| (x - y).powi(2)).sum();
             (total / fine.iter().map(|y| y * y).sum::<f64>()).sqrt()
         };
-        let (whole, half) = (distance(&run(1)), distance(&run(2)));
+        let whole = distance(&run(1));
+        let half = distance(&run(2));
         assert!(whole < 5e-3 && half < 0.6 * whole, "{whole} {half}");
     }
 }

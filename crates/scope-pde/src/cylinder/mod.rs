@@ -50,7 +50,8 @@ impl Cylinder {
     /// The flow past `disk` with the given inflow speed.
     pub fn solve(&self, disk: &Disk, inflow: f64) -> Result<Solution, PdeError> {
         let mut flow = Flow::start(self.size, disk, inflow, VISCOSITY, &self.pressure_solver);
-        let (mut divergence, mut slip) = (0.0, 0.0);
+        let mut divergence = 0.0;
+        let mut slip = 0.0;
         let mut snapshot = |time| {
             flow.run_to(time)?;
             let mut speed = flow.speed();

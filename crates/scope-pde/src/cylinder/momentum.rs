@@ -34,7 +34,9 @@ pub(super) fn advance(
     inflow: f64,
     next: &mut Staggered,
 ) {
-    let (size, pitch, origin) = (flow.size, pitch(flow.size), flow.origin());
+    let size = flow.size;
+    let pitch = pitch(flow.size);
+    let origin = flow.origin();
     for i in 1..size {
         let row = origin + i * pitch;
         let terms = Terms {
@@ -135,7 +137,8 @@ fn carry(stage: Stage, terms: &Terms, order: impl Fn(f64, f64) -> (f64, f64), ou
     let Terms { q, around, pressure, old } = terms;
     for (j, out) in out.iter_mut().enumerate() {
         let at = |rows: &[&[f64]; 5]| [rows[0][j], rows[1][j], rows[2][j], rows[3][j], rows[4][j]];
-        let (down, across) = (at(&q.down), at(&q.across));
+        let down = at(&q.down);
+        let across = at(&q.across);
         let other = 0.25 * (around[0][j] + around[1][j] + around[2][j] + around[3][j]);
         let own = down[2];
         let (u, v) = order(own, other);

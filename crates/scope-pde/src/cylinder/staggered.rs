@@ -36,11 +36,14 @@ impl Staggered {
     /// Sets boundary and ghost values: inflow at the first faces of axis 0, no slip on the walls of axis 1,
     /// nothing changing beyond the last face. The outflow face itself is left alone.
     pub(super) fn bound(&mut self, inflow: f64) {
-        let (size, pitch, origin) = (self.size, pitch(self.size), self.origin());
+        let size = self.size;
+        let pitch = pitch(self.size);
+        let origin = self.origin();
         for i in 0..=size {
             // The walls lie half a cell beyond the first and last u, and on the first and last v.
             let row = origin + i * pitch;
-            let (u, v) = (&mut self.u, &mut self.v);
+            let u = &mut self.u;
+            let v = &mut self.v;
             (u[row - 1], u[row - 2]) = (-u[row], -u[row + 1]);
             (u[row + size], u[row + size + 1]) = (-u[row + size - 1], -u[row + size - 2]);
             (v[row], v[row + size]) = (0.0, 0.0);
@@ -51,7 +54,8 @@ impl Staggered {
         for column in 0..pitch {
             let first = GHOSTS * pitch + column;
             let last = first + size * pitch;
-            let (u, v) = (&mut self.u, &mut self.v);
+            let u = &mut self.u;
+            let v = &mut self.v;
             for row in [first, first - pitch, first - 2 * pitch] {
                 u[row] = inflow;
             }
@@ -64,7 +68,9 @@ impl Staggered {
 
     /// The speed at the centre of every cell, \[S, S\].
     pub(super) fn speed(&self) -> Vec<f64> {
-        let (size, pitch, origin) = (self.size, pitch(self.size), self.origin());
+        let size = self.size;
+        let pitch = pitch(self.size);
+        let origin = self.origin();
         let at = |cell: usize| origin + (cell / size) * pitch + cell % size;
         (0..size * size)
             .map(|cell| {
@@ -76,11 +82,15 @@ impl Staggered {
 
     /// The divergence of every cell, \[S, S\].
     pub(super) fn divergence(&self, out: &mut [f64]) {
-        let (size, pitch, origin) = (self.size, pitch(self.size), self.origin());
+        let size = self.size;
+        let pitch = pitch(self.size);
+        let origin = self.origin();
         for i in 0..size {
             let row = origin + i * pitch;
-            let (upstream, downstream) = (&self.u[row..][..size], &self.u[row + pitch..][..size]);
-            let (left, right) = (&self.v[row..][..size], &self.v[row + 1..][..size]);
+            let upstream = &self.u[row..][..size];
+            let downstream = &self.u[row + pitch..][..size];
+            let left = &self.v[row..][..size];
+            let right = &self.v[row + 1..][..size];
             let out = &mut out[i * size..][..size];
             for j in 0..size {
                 out[j] = downstream[j] - upstream[j] + right[j] - left[j];

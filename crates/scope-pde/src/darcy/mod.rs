@@ -43,7 +43,8 @@ pub struct Darcy {
 impl Darcy {
     /// Plans the problem on `size` x `size` cells.
     pub fn new(size: usize) -> Self {
-        let (cell, node) = (1.0 / size as f64, 1.0 / (size - 1) as f64);
+        let cell = 1.0 / size as f64;
+        let node = 1.0 / (size - 1) as f64;
         let centres: Vec<f64> = (0..size).map(|i| (i as f64 + 0.5) * cell).collect();
         let nodes: Vec<f64> = (0..size).map(|i| i as f64 * node).collect();
         Self {

@@ -53,7 +53,8 @@ fn apply(n: usize, down: &[f64], across: &[f64], x: &[f64], out: &mut [f64]) {
     for i in 0..n {
         let row = &x[i * n..][..n];
         let out = &mut out[i * n..][..n];
-        let (above, below) = (&down[i * n..][..n], &down[(i + 1) * n..][..n]);
+        let above = &down[i * n..][..n];
+        let below = &down[(i + 1) * n..][..n];
         let faces = &across[i * (n + 1)..][..n + 1];
         for j in 0..n {
             out[j] = (above[j] + below[j] + faces[j] + faces[j + 1]) * row[j];

@@ -64,7 +64,9 @@ mod tests {
     #[test]
     fn cubics_are_reproduced_with_extrapolation() {
         let cubic = |x: f64| 1.0 - 2.0 * x + 3.0 * x * x - 4.0 * x * x * x;
-        let (n, start, step) = (16, 0.03, 0.0625);
+        let n = 16;
+        let start = 0.03;
+        let step = 0.0625;
         let y: Vec<f64> = (0..n).map(|k| cubic(start + step * k as f64)).collect();
         let targets: Vec<f64> = (0..40).map(|t| -0.05 + t as f64 / 36.0).collect();
         for (got, &x) in apply(&spline_matrix(n, start, step, &targets), &y).iter().zip(&targets) {

@@ -44,7 +44,8 @@ impl Cholesky {
 
     /// Replaces b by (L L^T)^-1 b.
     pub fn solve(&self, b: &mut [f64]) {
-        let (n, l) = (self.n, &self.factor);
+        let n = self.n;
+        let l = &self.factor;
         for i in 0..n {
             let row = &l[i * n..][..i];
             b[i] = (b[i] - dot(row, &b[..i])) / l[i * n + i];
@@ -60,7 +61,8 @@ impl Cholesky {
 
     /// Replaces the columns of B, \[n, columns\], by L^-1 B.
     pub fn forward_substitute(&self, b: &mut [f64], columns: usize) {
-        let (n, l) = (self.n, &self.factor);
+        let n = self.n;
+        let l = &self.factor;
         for start in (0..n).step_by(BLOCK) {
             let width = BLOCK.min(n - start);
             let (done, rest) = b.split_at_mut(start * columns);
@@ -159,7 +161,8 @@ fn subtract_scaled(y: &mut [f64], a: f64, x: &[f64]) {
 /// The inner product, in eight partial sums, which the compiler turns into vectors.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
-    let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
+    let xs = x.chunks_exact(8);
+    let ys = y.chunks_exact(8);
     let tail: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| x * y).sum();
     for (x, y) in xs.zip(ys) {
         for k in 0..8 {

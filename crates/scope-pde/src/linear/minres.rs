@@ -57,12 +57,15 @@ fn cycle(
     precondition: &mut impl FnMut(&mut [f64]),
 ) -> usize {
     let n = start.len();
-    let (mut v, mut v_old) = (start.to_vec(), vec![0.0; n]);
+    let mut v = start.to_vec();
+    let mut v_old = vec![0.0; n];
     let mut z = v.clone();
     precondition(&mut z);
-    let (mut w, mut w_old) = (vec![0.0; n], vec![0.0; n]);
+    let mut w = vec![0.0; n];
+    let mut w_old = vec![0.0; n];
     let mut image = vec![0.0; n];
-    let (mut gamma, mut gamma_old) = (dot(&z, &v).max(0.0).sqrt(), 1.0);
+    let mut gamma = dot(&z, &v).max(0.0).sqrt();
+    let mut gamma_old = 1.0;
     let mut rotations = Rotations { c: 1.0, c_old: 1.0, s: 0.0, s_old: 0.0 };
     let mut eta = gamma;
     let goal = reduction * gamma;

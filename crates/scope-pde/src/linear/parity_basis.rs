@@ -61,7 +61,8 @@ impl ParityBasis {
 
     /// Coefficients down each column: y_p = sum_i phi_p(i) x_i. `field` is \[n, columns\].
     pub fn analyse(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
-        let (half, columns) = (self.points / 2, self.columns(field));
+        let half = self.points / 2;
+        let columns = self.columns(field);
         scratch.resize(field.len(), 0.0);
         let (sums, differences) = scratch.split_at_mut(half * columns);
         for i in 0..half {
@@ -85,7 +86,8 @@ impl ParityBasis {
 
     /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\].
     pub fn synthesise(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
-        let (half, columns) = (self.points / 2, self.columns(field));
+        let half = self.points / 2;
+        let columns = self.columns(field);
         scratch.resize(field.len(), 0.0);
         let (evens, odds) = scratch.split_at_mut(half * columns);
         for (parity, table, part) in [(0, &self.even, &mut *evens), (1, &self.odd, &mut *odds)] {

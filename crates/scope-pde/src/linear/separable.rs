@@ -108,7 +108,9 @@ mod tests {
         };
         (0..n * n)
             .map(|k| {
-                let (i, j, here) = ((k / n) as isize, (k % n) as isize, x[k]);
+                let i = (k / n) as isize;
+                let j = (k % n) as isize;
+                let here = x[k];
                 let sum = at(i - 1, j, here) + at(i + 1, j, here) + at(i, j - 1, here) + at(i, j + 1, here);
                 (sum - 4.0 * here) / (h * h)
             })
@@ -126,7 +128,9 @@ mod tests {
 
     #[test]
     fn dirichlet_solution_satisfies_the_scheme() {
-        let (n, h, shift) = (34, 1.0 / 35.0, 1.0);
+        let n = 34;
+        let h = 1.0 / 35.0;
+        let shift = 1.0;
         let b = noise(n * n);
         let mut x = b.clone();
         SeparableSolver::dirichlet(n, h, shift).solve(&mut x, &mut Vec::new());
@@ -137,7 +141,8 @@ mod tests {
 
     #[test]
     fn neumann_solution_satisfies_the_scheme_and_is_pinned() {
-        let (n, h) = (32, 1.0 / 32.0);
+        let n = 32;
+        let h = 1.0 / 32.0;
         let mut b = noise(n * n);
         let mean = b.iter().sum::<f64>() / b.len() as f64;
         b.iter_mut().for_each(|x| *x -= mean);

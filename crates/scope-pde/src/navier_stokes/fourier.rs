@@ -28,7 +28,8 @@ pub(crate) struct Scratch {
 impl Fourier {
     pub(crate) fn new(size: usize, cut: usize) -> Self {
         let mut planner = FftPlanner::new();
-        let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
+        let forward = planner.plan_fft_forward(size);
+        let inverse = planner.plan_fft_inverse(size);
         Self { size, cut, forward, inverse }
     }
 
@@ -39,7 +40,8 @@ impl Fourier {
 
     /// The entries of a transposed spectrum that belong to retained k2: the low rows and the negative ones.
     pub(crate) fn retained(&self) -> [Range<usize>; 2] {
-        let (size, cut) = (self.size, self.cut);
+        let size = self.size;
+        let cut = self.cut;
         let low = (cut + 1).min(size);
         [0..low * size, (size - cut).max(low) * size..size * size]
     }

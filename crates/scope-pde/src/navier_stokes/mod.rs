@@ -63,9 +63,10 @@ impl NavierStokes {
     fn advance(&self, spectrum: &[Complex<f64>]) -> Result<Vec<f64>, PdeError> {
         let end = self.equation.integrate(spectrum, 1.0, self.steps);
         let u = self.equation.field(&end);
-        match u.iter().all(|x| x.is_finite()) {
-            true => Ok(u),
-            false => Err(PdeError::BlowUp { solver: "the Navier-Stokes solver", time: 1.0 }),
+        if u.iter().all(|x| x.is_finite()) {
+            Ok(u)
+        } else {
+            Err(PdeError::BlowUp { solver: "the Navier-Stokes solver", time: 1.0 })
         }
     }
 }

@@ -53,14 +53,16 @@ impl Vorticity {
         };
         let modes = |symbol: &dyn Fn(f64, f64) -> Complex<f64>| -> Vec<Complex<f64>> {
             let entry = |at: usize| {
-                let (k1, k2) = (wave(at % size), wave(at / size));
+                let k1 = wave(at % size);
+                let k2 = wave(at / size);
                 let kept = k1.abs().max(k2.abs()) <= cut as f64 && (k1, k2) != (0.0, 0.0);
                 if kept { symbol(2.0 * PI * k1, 2.0 * PI * k2) } else { Complex::ZERO }
             };
             (0..size * size).map(entry).collect()
         };
         let decay = |at: usize| {
-            let (k1, k2) = (wave(at % size), wave(at / size));
+            let k1 = wave(at % size);
+            let k2 = wave(at / size);
             VISCOSITY * 4.0 * PI * PI * (k1 * k1 + k2 * k2)
         };
         Self {
@@ -116,7 +118,8 @@ impl Vorticity {
     fn advect(&self, z: &mut [Complex<f64>]) {
         let size = self.size;
         for k2 in 0..=size / 3 {
-            let (row, mirrored) = (k2 * size, (size - k2) % size * size);
+            let row = k2 * size;
+            let mirrored = (size - k2) % size * size;
             // In the row k2 = 0 every mode meets its mirror image in the same row: half of it suffices.
             let columns = if k2 == 0 { size / 2 + 1 } else { size };
             for k1 in 0..columns {
@@ -231,7 +234,8 @@ mod tests {
     /// w = cos(kappa x) cos(kappa y) advects itself nowhere and decays as exp(-2 nu kappa^2 t).
     #[test]
     fn taylor_green_decays_exactly() {
-        let (size, kappa) = (64, 2.0 * PI);
+        let size = 64;
+        let kappa = 2.0 * PI;
         let equation = Vorticity::unforced(size);
         let start = grid(size, |x, y| (kappa * x).cos() * (kappa * y).cos());
         let end = equation.field(&equation.integrate(&equation.spectrum(&start), 1.0, 20));
@@ -243,7 +247,8 @@ mod tests {
     /// The slope against v . grad w computed term by term, for waves whose products the grid resolves.
     #[test]
     fn advection_is_v_dot_grad_w() {
-        let (size, k) = (48, 2.0 * PI);
+        let size = 48;
+        let k = 2.0 * PI;
         let equation = Vorticity::unforced(size);
         // psi = sin(x) cos(2y) + cos(3x + y) / 2 in units of k; v = (psi_y, -psi_x), w = -Lap psi.
         let w = |x: f64, y: f64| {

@@ -105,7 +105,8 @@ mod tests {
         let stream = || Coordinates::new("test").number(3).stream();
         let coarse = NeumannField::new(64).draw(&mut stream());
         let fine = NeumannField::new(128).draw(&mut stream());
-        let (mut difference, mut norm) = (0.0, 0.0);
+        let mut difference = 0.0;
+        let mut norm = 0.0;
         for i in 0..64 {
             for j in 0..64 {
                 let at = |di: usize, dj: usize| fine[(2 * i + di) * 128 + 2 * j + dj];
@@ -119,7 +120,8 @@ mod tests {
 
     #[test]
     fn sample_variance_agrees_with_the_closed_form() {
-        let (size, draws) = (32, 2000);
+        let size = 32;
+        let draws = 2000;
         let field = NeumannField::new(size);
         let identity: Vec<f64> =
             (0..size * size).map(|at| f64::from(u8::from(at / size == at % size))).collect();

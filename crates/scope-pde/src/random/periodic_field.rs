@@ -72,7 +72,8 @@ impl PeriodicField {
             let wrap = |k: i64| k.rem_euclid(self.size as i64) as usize;
             wrap(k1) * self.size + wrap(k2)
         };
-        let (here, conjugate) = (index(k1, k2), index(-k1, -k2));
+        let here = index(k1, k2);
+        let conjugate = index(-k1, -k2);
         if spectrum[here] != Complex::ZERO {
             return;
         }
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn sample_energy_agrees_with_the_variance() {
-        let (size, draws) = (32, 400);
+        let size = 32;
+        let draws = 400;
         let field = PeriodicField::new(size);
         let points = (size * size) as f64;
         let energies: Vec<f64> = (0..draws)

@@ -10,7 +10,7 @@ use std::{
 };
 
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
-use scope_data::{StagedFolder, scratch_of, write_whole};
+use scope_data::{StagedFolder, scratch_of, write_atomic};
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ fn keep(folder: &Path) -> Result<(), TrainError> {
         return Ok(());
     }
     let marker = Marker::new(Position { milestone: true, ..position }, blake3);
-    Ok(write_whole(&folder.join(MARKER), &marker.text(folder)?)?)
+    Ok(write_atomic(&folder.join(MARKER), &marker.text(folder)?)?)
 }
 
 impl Marker {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{Dataset, Origin, read_bounded, write_whole};
+use scope_data::{Dataset, Origin, read_bounded, write_atomic};
 use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -224,7 +224,7 @@ impl RunConfig {
     /// Writes `config.toml`.
     pub fn write(&self, path: &Path) -> Result<(), TrainError> {
         let text = toml::to_string_pretty(self).map_err(|e| TrainError::malformed(path, e.to_string()))?;
-        Ok(write_whole(path, text.as_bytes())?)
+        Ok(write_atomic(path, text.as_bytes())?)
     }
 
     /// Refuses a configuration that differs from this one, naming the first key that does. Stages are not compared: they

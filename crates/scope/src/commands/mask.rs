@@ -12,7 +12,7 @@ use scope_data::{
         Condition, ContextMasks, Family, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED, Task,
         masks_to_npy,
     },
-    write_whole,
+    write_atomic,
 };
 use scope_eval::figure::{Drawing, mask_gallery, mask_panels};
 use scope_pde::{Pde, Split};
@@ -89,7 +89,7 @@ impl MaskCommand {
             "png" => picture(&masks, condition).to_png()?,
             _ => bail!(Misuse::of(format!("{} must end in .png or .npy", self.out.display()))),
         };
-        write_whole(&self.out, &bytes)?;
+        write_atomic(&self.out, &bytes)?;
         say(&format!(
             "wrote {condition} of record {} ({} and {} of {} points seen) to {}",
             self.record,
@@ -105,7 +105,7 @@ impl MaskCommand {
         if extension != "png" {
             bail!(Misuse::of(format!("{} must end in .png: the gallery is a picture", self.out.display())));
         }
-        write_whole(&self.out, &mask_gallery(self.pde, seed, self.record).to_png()?)?;
+        write_atomic(&self.out, &mask_gallery(self.pde, seed, self.record).to_png()?)?;
         say(&format!("drew all families and budgets in {}", self.out.display()));
         Ok(Outcome::Success)
     }

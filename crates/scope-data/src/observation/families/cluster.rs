@@ -87,7 +87,8 @@ fn index_bits(size: usize) -> u32 {
 /// float. The lowest bits give way to the number of the point, which also breaks ties.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn waiting_times(words: &[u32], weights: &[f64], index_bits: u32, keys: &mut [u64]) {
-    let (words, weights) = (&words[..keys.len()], &weights[..keys.len()]);
+    let words = &words[..keys.len()];
+    let weights = &weights[..keys.len()];
     let kept = !((1 << index_bits) - 1);
     for (point, key) in keys.iter_mut().enumerate() {
         let u = (f64::from(words[point]) + 0.5) * (1.0 / 4294967296.0);
@@ -141,9 +142,12 @@ mod tests {
     /// Waiting times take the points that drawing one after another takes, with the same chances.
     #[test]
     fn waiting_times_equal_successive_draws() {
-        let (size, points, trials) = (4, 5, 40_000);
+        let size = 4;
+        let points = 5;
+        let trials = 40_000;
         let weights: Vec<f64> = (0..16).map(|k| f64::from(1 + k * k)).collect();
-        let (mut timed, mut drawn) = ([0f64; 16], [0f64; 16]);
+        let mut timed = [0f64; 16];
+        let mut drawn = [0f64; 16];
         for trial in 0..trials {
             let mut stream = Coordinates::new("successive").number(trial).stream();
             let mut mask = Mask::empty(size);

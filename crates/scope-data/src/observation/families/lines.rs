@@ -10,7 +10,8 @@ pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mu
     let point = |line: usize, along: usize| if columns { along * size + line } else { line * size + along };
     let mut order: Vec<usize> = (0..size).collect();
     stream.shuffle(&mut order);
-    let (whole, rest) = (points / size, points % size);
+    let whole = points / size;
+    let rest = points % size;
     for line in &order[..whole] {
         (0..size).for_each(|along| {
             mask.insert(point(*line, along));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Context;
-use scope_data::write_whole;
+use scope_data::write_atomic;
 
 /// Tells that a folder is a demo's.
 const MARK: &str = "demo.json";
@@ -34,7 +34,7 @@ impl DemoFolder {
 
     /// Writes a file.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
-        Ok(write_whole(&self.path.join(name), bytes)?)
+        Ok(write_atomic(&self.path.join(name), bytes)?)
     }
 
     /// Copies a file, and returns where it is.

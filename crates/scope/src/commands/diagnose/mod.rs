@@ -12,7 +12,7 @@ use clap::Args;
 use scope_data::{
     Dataset,
     observation::{Condition, TEST_MASK_SEED},
-    require_writable, write_whole,
+    require_writable, write_atomic,
 };
 use scope_engine::Params;
 use scope_eval::{
@@ -151,7 +151,7 @@ impl DiagnoseCommand {
         } else {
             results.say();
             if let Some(path) = self.json_file() {
-                write_whole(path, &serde_json::to_vec_pretty(results)?)?;
+                write_atomic(path, &serde_json::to_vec_pretty(results)?)?;
                 say(&format!("wrote {}", path.display()));
             }
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use scope_data::{observation::Condition, require_writable, require_writable_folder, write_whole};
+use scope_data::{observation::Condition, require_writable, require_writable_folder, write_atomic};
 use scope_eval::{Evaluation, Identity, Record, Recovery, Results};
 
 use super::claim::Claim;
@@ -99,7 +99,7 @@ impl Destination {
             written.push(format!("wrote {} and the errors of each record beside it", path.display()));
         }
         if let Some(path) = self.json_file() {
-            write_whole(&path, &serde_json::to_vec_pretty(&record.results)?)?;
+            write_atomic(&path, &serde_json::to_vec_pretty(&record.results)?)?;
             written.push(format!("wrote {}", path.display()));
         }
         Ok(written)
@@ -130,8 +130,8 @@ impl Destination {
                 let drawing = evaluation.draw(method, *condition, record)?;
                 let noise = evaluation.noise.map_or_else(String::new, |noise| format!("-{}", noise.label()));
                 let name = format!("{}{noise}-record-{record}", condition.to_string().replace('/', "-"));
-                write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
-                write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+                write_atomic(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+                write_atomic(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
             }
         }
         note(&format!("drew figures in {}", folder.display()));

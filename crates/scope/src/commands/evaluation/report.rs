@@ -7,7 +7,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::write_whole;
+use scope_data::write_atomic;
 use scope_eval::{
     Record,
     figure::Drawing,
@@ -66,7 +66,7 @@ impl ReportCommand {
         let text = self.format.write(&tables);
         match &self.out {
             Some(path) => {
-                write_whole(path, text.as_bytes())?;
+                write_atomic(path, text.as_bytes())?;
                 say(&format!("wrote {}", path.display()));
             }
             None => say(text.trim_end()),
@@ -124,8 +124,8 @@ fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> 
 }
 
 fn write(folder: &Path, name: &str, drawing: &Drawing) -> anyhow::Result<()> {
-    write_whole(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
-    write_whole(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
+    write_atomic(&folder.join(format!("{name}.svg")), drawing.to_svg()?.as_bytes())?;
+    write_atomic(&folder.join(format!("{name}.png")), &drawing.to_png()?)?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ mod weights;
 use std::time::Duration;
 
 use clap::Args;
-use scope_data::{Dataset, write_whole};
+use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
@@ -212,6 +212,6 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
     let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);
-    write_whole(&folder.curves(), chart.to_svg()?.as_bytes())?;
+    write_atomic(&folder.curves(), chart.to_svg()?.as_bytes())?;
     Ok(())
 }

@@ -21,11 +21,11 @@ pub use scratch::scratch_of;
 pub use staged::StagedFolder;
 
 /// The most links that are followed to a file; systems allow about as many.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Writes a file whole or not at all, replacing what was there, under the permissions that it had. A link stays, and what it points
 /// to is replaced. What is no file at all, such as a pipe or a device, is written to.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     match fs::metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => {
             let opened = OpenOptions::new().write(true).open(path);
@@ -51,7 +51,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
 /// What a path leads to, whether it is there or not: links are followed by hand, as one may point to what is still to be written.
 pub(crate) fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
     let mut file = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&file) {
             Ok(target) => file = parent_of(&file).join(target),
             Err(_) => return Ok(file),
@@ -91,12 +91,12 @@ mod tests {
     fn a_file_is_replaced_whole_or_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("x");
-        write_whole(&path, b"first").unwrap();
-        write_whole(&path, b"second").unwrap();
+        write_atomic(&path, b"first").unwrap();
+        write_atomic(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
-        assert!(write_whole(&root.path().join("nowhere/x"), b"").is_err());
+        assert!(write_atomic(&root.path().join("nowhere/x"), b"").is_err());
         fs::create_dir(root.path().join("folder")).unwrap();
-        assert!(write_whole(&root.path().join("folder"), b"").is_err());
+        assert!(write_atomic(&root.path().join("folder"), b"").is_err());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "no scratch file is left");
     }
 
@@ -110,12 +110,12 @@ mod tests {
         for bits in [0o600, 0o640, 0o444, 0o666, 0o755] {
             fs::write(at("x"), b"old").unwrap();
             fs::set_permissions(at("x"), fs::Permissions::from_mode(bits)).unwrap();
-            write_whole(&at("x"), b"new").unwrap();
+            write_atomic(&at("x"), b"new").unwrap();
             assert_eq!((mode("x"), fs::read(at("x")).unwrap()), (bits, b"new".to_vec()));
             fs::remove_file(at("x")).unwrap();
         }
         fs::write(at("plain"), b"").unwrap();
-        write_whole(&at("new"), b"new").unwrap();
+        write_atomic(&at("new"), b"new").unwrap();
         assert_eq!(mode("new"), mode("plain"), "a new file is like any other");
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::write(at("diary"), b"precious").unwrap();
         std::os::unix::fs::symlink("diary", at(&format!(".x.{}.partial", std::process::id()))).unwrap();
-        write_whole(&at("x"), b"new").unwrap();
+        write_atomic(&at("x"), b"new").unwrap();
         assert_eq!(fs::read(at("diary")).unwrap(), b"precious");
         assert_eq!(fs::read(at("x")).unwrap(), b"new");
         assert!(!at("x").is_symlink());
@@ -143,15 +143,15 @@ mod tests {
         for (link, target) in [("to-old", "there/old"), ("to-new", "there/new"), ("twice", "to-new")] {
             std::os::unix::fs::symlink(target, at(link)).unwrap();
         }
-        write_whole(&at("to-old"), b"1").unwrap();
-        write_whole(&at("twice"), b"2").unwrap();
+        write_atomic(&at("to-old"), b"1").unwrap();
+        write_atomic(&at("twice"), b"2").unwrap();
         assert!(["to-old", "to-new", "twice"].iter().all(|link| at(link).is_symlink()));
         assert_eq!(
             (fs::read(at("there/old")).unwrap(), fs::read(at("there/new")).unwrap()),
             (vec![b'1'], vec![b'2'])
         );
         std::os::unix::fs::symlink("ring", at("ring")).unwrap();
-        assert!(write_whole(&at("ring"), b"3").unwrap_err().to_string().contains("leads nowhere"));
+        assert!(write_atomic(&at("ring"), b"3").unwrap_err().to_string().contains("leads nowhere"));
     }
 
     #[cfg(target_os = "linux")]
@@ -160,7 +160,7 @@ mod tests {
         use std::os::fd::AsRawFd;
         let (mut reader, writer) = std::io::pipe().unwrap();
         let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
-        write_whole(&path, b"through").unwrap();
+        write_atomic(&path, b"through").unwrap();
         drop(writer);
         let mut got = String::new();
         std::io::Read::read_to_string(&mut reader, &mut got).unwrap();

@@ -10,7 +10,7 @@ use super::no_follow::open_unlinked;
 use crate::error::DataError;
 
 /// The most bytes of a lock file: the number of a process and the end of the line.
-const MOST_BYTES: u64 = 32;
+const MAX_BYTES: u64 = 32;
 
 /// How often a folder is made again that the holder before took away with its lock.
 const ATTEMPTS: usize = 100;
@@ -130,7 +130,7 @@ fn has_name(_: &File, _: &Path) -> io::Result<bool> {
 /// The process that holds a lock, as far as its file tells: some systems let nobody else read it.
 fn holder(file: &mut File) -> String {
     let mut process = String::new();
-    let _ = file.take(MOST_BYTES).read_to_string(&mut process);
+    let _ = file.take(MAX_BYTES).read_to_string(&mut process);
     let process = process.trim();
     if process.is_empty() { "of unknown number".to_owned() } else { process.to_owned() }
 }
@@ -138,8 +138,8 @@ fn holder(file: &mut File) -> String {
 /// Refuses a file that holds anything but a number.
 fn require_ours(file: &mut File, path: &Path) -> Result<(), NotLocked> {
     let mut bytes = Vec::new();
-    Read::take(&mut *file, MOST_BYTES + 1).read_to_end(&mut bytes).map_err(refused(path))?;
-    let ours = bytes.len() as u64 <= MOST_BYTES && bytes.trim_ascii().iter().all(u8::is_ascii_digit);
+    Read::take(&mut *file, MAX_BYTES + 1).read_to_end(&mut bytes).map_err(refused(path))?;
+    let ours = bytes.len() as u64 <= MAX_BYTES && bytes.trim_ascii().iter().all(u8::is_ascii_digit);
     if ours { Ok(()) } else { Err(NotLocked::Refused(DataError::NoLock(path.to_owned()))) }
 }
 

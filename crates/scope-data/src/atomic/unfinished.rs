@@ -21,7 +21,7 @@ const COMPLETE: &str = "complete/";
 const TITLE: &str = "SCOPE is writing this folder; so far it has begun these files:";
 
 /// The most bytes of a list that is read: a name for each of a million pictures.
-const MOST_BYTES: u64 = 1 << 25;
+const MAX_BYTES: u64 = 1 << 25;
 
 /// The files of an unfinished folder. The list of them lies in the folder itself, and a name is in it before the file is made: what is
 /// not in it is not ours, and is never removed.
@@ -115,7 +115,7 @@ fn read_list(folder: &Path) -> Result<Option<String>, DataError> {
     }
     let mut text = String::new();
     let list = open_unlinked(OpenOptions::new().read(true), &path)?;
-    let is_text = list.take(MOST_BYTES).read_to_string(&mut text).is_ok();
+    let is_text = list.take(MAX_BYTES).read_to_string(&mut text).is_ok();
     // The first thing that is written may have been cut short.
     let is_ours = is_text && (TITLE.starts_with(&text) || text.starts_with(&format!("{TITLE}\n")));
     Ok(is_ours.then_some(text))

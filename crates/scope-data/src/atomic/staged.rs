@@ -99,8 +99,9 @@ impl StagedFolder {
         if !self.destination.exists() {
             return Ok(());
         }
-        let aside = free_beside(&self.destination)?;
-        let moved = fs::rename(&self.destination, &aside).and_then(|()| put_back(&aside, &self.destination));
+        let moved_to = free_beside(&self.destination)?;
+        let moved =
+            fs::rename(&self.destination, &moved_to).and_then(|()| put_back(&moved_to, &self.destination));
         moved.map_err(|source| DataError::Irreplaceable { path: named.to_owned(), source })
     }
 
@@ -210,8 +211,8 @@ fn make(path: &Path, _: Option<&Permissions>) -> io::Result<()> {
 }
 
 /// Gives an empty folder its name back; where the name was taken meanwhile, the folder is of no use.
-fn put_back(aside: &Path, destination: &Path) -> io::Result<()> {
-    fs::rename(aside, destination).inspect_err(|_| drop(fs::remove_dir(aside)))
+fn put_back(moved_to: &Path, destination: &Path) -> io::Result<()> {
+    fs::rename(moved_to, destination).inspect_err(|_| drop(fs::remove_dir(moved_to)))
 }
 
 /// The folder that a path names: what a link leads to, or the path itself.
