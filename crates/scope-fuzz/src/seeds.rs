@@ -206,7 +206,7 @@ pub(crate) fn recipe() -> Vec<Vec<u8>> {
 
 pub(crate) fn card() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let short = std::fs::read_to_string(root.join("crates/scope/tests/commands/card.toml")).unwrap();
+    let short = std::fs::read_to_string(root.join("crates/scope-cli/tests/commands/card.toml")).unwrap();
     let short = short.replace("BLAKE3", &"0".repeat(64)).into_bytes();
     let with_bands = std::fs::read(root.join("models/poisson.toml")).unwrap();
     vec![short, with_bands]

@@ -1,5 +1,5 @@
-//! SCOPE recovers complete physical fields from sparse sensors. This crate is the front door: it re-exports
-//! the libraries, and holds the command-line program.
+//! SCOPE recovers complete physical fields from sparse sensors. This crate is the front door: it re-exports the
+//! libraries. The command-line program is the crate `scope-cli`.
 //!
 //! From a file of sensors to both fields, in physical units throughout:
 //!
