@@ -1,10 +1,7 @@
 //! Numbers that never change: coordinates, transforms, resizing matrices.
 
-use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-#[cfg(not(target_arch = "wasm32"))]
 use half::bf16;
 
 use crate::{
@@ -24,9 +21,7 @@ struct Inner {
     shape: Vec<usize>,
     double: Vec<f64>,
     single: Vec<f32>,
-    #[cfg(not(target_arch = "wasm32"))]
     card: OnceLock<Tensor>,
-    #[cfg(not(target_arch = "wasm32"))]
     rounded: OnceLock<Tensor>,
 }
 
@@ -38,9 +33,7 @@ impl Constant {
             shape: shape.to_vec(),
             single: double.iter().map(|x| *x as f32).collect(),
             double,
-            #[cfg(not(target_arch = "wasm32"))]
             card: OnceLock::new(),
-            #[cfg(not(target_arch = "wasm32"))]
             rounded: OnceLock::new(),
         }))
     }
@@ -65,7 +58,6 @@ impl Constant {
                 Tensor::from_slice(device, &self.0.shape, &self.0.double)
             }
             Device::Cpu(_) => Tensor::from_slice(device, &self.0.shape, &self.0.single),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => {
                 if let Some(kept) = self.0.card.get() {
                     return Ok(kept.clone());
@@ -77,7 +69,6 @@ impl Constant {
     }
 
     /// Its numbers on a card, in bf16.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn rounded(&self, card: &Device) -> Result<Tensor, EngineError> {
         if let Some(kept) = self.0.rounded.get() {
             return Ok(kept.clone());

@@ -1,9 +1,8 @@
 //! Where tensors live.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda::{self, Cuda};
 use crate::{
     cpu::{Cpu, Memory},
+    cuda::{self, Cuda},
     dtype::Dtype,
     error::EngineError,
     tensor::Tensor,
@@ -15,7 +14,6 @@ pub enum Device {
     /// The processor.
     Cpu(Cpu),
     /// An NVIDIA card.
-    #[cfg(not(target_arch = "wasm32"))]
     Cuda(Cuda),
 }
 
@@ -34,7 +32,6 @@ impl Device {
     pub fn training_precision(&self) -> Dtype {
         match self {
             Device::Cpu(_) => Dtype::F32,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => Dtype::Bf16,
         }
     }
@@ -42,22 +39,19 @@ impl Device {
     /// Does work whose result is wanted later; a card does it beside what it is asked for until then.
     pub fn begin<T>(
         &self,
-        #[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "there are no cards"))]
         reads: &[&Tensor],
         work: impl FnOnce() -> Result<T, EngineError>,
     ) -> Result<Later<T>, EngineError> {
         let value = match self {
             Device::Cpu(_) => work()?,
-            #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda.aside(reads, work)?,
+            Device::Cuda(cuda) => cuda.on_side_stream(reads, work)?,
         };
         Ok(Later { value, device: self.clone() })
     }
 
     /// An NVIDIA card, counted from zero.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn cuda(ordinal: usize) -> Result<Self, EngineError> {
-        Ok(Device::Cuda(Cuda::open(ordinal)?))
+        Cuda::open(ordinal).map(Device::Cuda)
     }
 }
 
@@ -74,8 +68,7 @@ impl<T> Later<T> {
     pub fn wait(self) -> Result<T, EngineError> {
         match &self.device {
             Device::Cpu(_) => {}
-            #[cfg(not(target_arch = "wasm32"))]
-            Device::Cuda(cuda) => cuda.rejoin()?,
+            Device::Cuda(cuda) => cuda.join_streams()?,
         }
         Ok(self.value)
     }
@@ -87,6 +80,5 @@ pub(crate) enum Buffer {
     /// In main memory.
     Cpu(Memory),
     /// On a card.
-    #[cfg(not(target_arch = "wasm32"))]
     Cuda(cuda::Memory),
 }

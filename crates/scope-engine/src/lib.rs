@@ -9,7 +9,6 @@
 
 mod constant;
 mod cpu;
-#[cfg(not(target_arch = "wasm32"))]
 mod cuda;
 mod device;
 mod dtype;
@@ -18,7 +17,6 @@ mod flat;
 mod noise;
 mod ops;
 mod params;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod selftest;
 mod table;
 mod tape;
@@ -26,7 +24,6 @@ mod tensor;
 
 pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
-#[cfg(not(target_arch = "wasm32"))]
 pub use cuda::{Cuda, Graph};
 pub use device::{Device, Later};
 pub use dtype::{Dtype, Element};

@@ -1,14 +1,13 @@
 //! Records that stay on a device, and batches gathered from them.
 
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
+    dtype::Dtype,
     error::{EngineError, require_shape},
     noise::RowNoise,
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::{cuda, dtype::Dtype};
 
 /// A table of images on one device: \[records, channels, height, width\].
 #[derive(Clone, Debug)]
@@ -125,7 +124,6 @@ impl Table {
                 read(0, &mut images)?;
                 Ok(Self { images: Tensor::from_slice(device, &shape, &images)? })
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 let images = Tensor::on_cuda(cuda, &shape, Dtype::F32)?;
                 let together = (PIECE / each.max(1)).max(1);
@@ -147,7 +145,6 @@ impl Table {
         require_shape("gather", "the selection", &[selection.channels, selection.pixels], &expected)?;
         match self.images.device() {
             Device::Cpu(cpu) => Ok(cpu::table::gather(cpu, &self.images, selection)),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::table::gather(cuda, &self.images, selection),
         }
     }

@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
+    cuda,
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
@@ -59,7 +58,6 @@ pub(crate) trait Record {
 
     /// The slope that its gradient will be multiplied with first, if it is at hand: whoever computes that gradient may
     /// do it on the way.
-    #[cfg(not(target_arch = "wasm32"))]
     fn slope(&self) -> Option<&Tensor> {
         None
     }
@@ -92,7 +90,6 @@ impl<'p> Tape<'p> {
     pub fn recording(params: &'p Params) -> Result<Self, EngineError> {
         let compute = match params.device() {
             Device::Cpu(_) => params.dtype(),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => Dtype::Bf16,
         };
         Self::recording_in(params, compute)
@@ -102,7 +99,6 @@ impl<'p> Tape<'p> {
     pub fn recording_in(params: &'p Params, compute: Dtype) -> Result<Self, EngineError> {
         let possible = match params.device() {
             Device::Cpu(_) => compute == params.dtype(),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => compute != Dtype::F64,
         };
         if !possible {
@@ -175,11 +171,8 @@ impl<'p> Tape<'p> {
             pending: vec![None; records.len()],
             params: self.params,
             into,
-            #[cfg(not(target_arch = "wasm32"))]
             records: &records,
-            #[cfg(not(target_arch = "wasm32"))]
             sums: None,
-            #[cfg(not(target_arch = "wasm32"))]
             sloped: Vec::new(),
         };
         for (var, seed) in seeds {
@@ -191,9 +184,8 @@ impl<'p> Tape<'p> {
                 record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
         }
-        #[cfg(not(target_arch = "wasm32"))]
         if let Device::Cuda(cuda) = self.device() {
-            cuda.rejoin()?;
+            cuda.join_streams()?;
             into.settle()?;
         }
         Ok(())
@@ -233,17 +225,13 @@ pub(crate) struct Flow<'a> {
     pending: Vec<Option<Tensor>>,
     params: &'a Params,
     into: &'a mut Gradients,
-    #[cfg(not(target_arch = "wasm32"))]
     records: &'a [Entry],
     /// The latest gradient whose column sums a kernel has left, and what it left.
-    #[cfg(not(target_arch = "wasm32"))]
     sums: Option<(Tensor, Tensor)>,
     /// Gradients that were multiplied with their records' slopes on the way, and sums of their columns if still true.
-    #[cfg(not(target_arch = "wasm32"))]
     sloped: Vec<(Tensor, Option<Tensor>)>,
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl<'a> Flow<'a> {
     /// The slope that a value's gradient will be multiplied with, unless a part of that gradient has arrived already.
     pub(crate) fn slope_awaiting(&self, var: &Var) -> Option<Tensor> {
@@ -285,22 +273,13 @@ impl<'a> Flow<'a> {
     }
 }
 
-#[cfg(target_arch = "wasm32")]
-impl Flow<'_> {
-    fn joined(&mut self, _: usize, before: Tensor, gradient: &Tensor) -> Result<Tensor, EngineError> {
-        add::sum(before, gradient)
-    }
-}
-
 impl<'a> Flow<'a> {
     /// Remembers that the column sums of a gradient are among `sums`.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn note_sums(&mut self, gradient: Tensor, sums: Tensor) {
         self.sums = Some((gradient, sums));
     }
 
     /// What was left for a gradient, if it is the latest noted.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn sums_of(&self, gradient: &Tensor) -> Option<Tensor> {
         let (noted, sums) = self.sums.as_ref()?;
         (noted.address() == gradient.address()).then(|| sums.clone())

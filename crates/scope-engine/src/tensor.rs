@@ -1,13 +1,10 @@
 //! Contiguous arrays on a device.
 
-#[cfg(not(target_arch = "wasm32"))]
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda::{self, Cuda};
 use crate::{
     cpu::Cpu,
+    cuda::{self, Cuda},
     device::{Buffer, Device},
     dtype::{Dtype, Element},
     error::{EngineError, require_shape},
@@ -42,7 +39,6 @@ impl Tensor {
         }
         match device {
             Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 if T::DTYPE == Dtype::F64 {
                     let (operation, what) = ("a tensor on a card", "it");
@@ -64,7 +60,6 @@ impl Tensor {
     ) -> Result<Self, EngineError> {
         let count = shape.iter().product();
         match (device, dtype) {
-            #[cfg(not(target_arch = "wasm32"))]
             (Device::Cuda(cuda), _) => cuda::elementwise::full(cuda, shape, value as f32),
             (Device::Cpu(_), Dtype::F64) => Self::from_slice(device, shape, &vec![value; count]),
             (Device::Cpu(_), _) => Self::from_slice(device, shape, &vec![value as f32; count]),
@@ -72,7 +67,6 @@ impl Tensor {
     }
 
     /// A tensor on a card, of arbitrary content: the next kernel must write every element.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn on_cuda(cuda: &Cuda, shape: &[usize], dtype: Dtype) -> Result<Self, EngineError> {
         let memory = cuda.memory(bytes_of(shape, dtype.size()))?;
         let (buffer, shape) = (Arc::new(Buffer::Cuda(memory)), shape.to_vec());
@@ -80,7 +74,6 @@ impl Tensor {
     }
 
     /// Where it lies on its card, for kernels that know it is on one.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn address(&self) -> u64 {
         match &*self.buffer {
             Buffer::Cuda(memory) => memory.address(),
@@ -96,7 +89,6 @@ impl Tensor {
             let (operation, what) = ("overwriting a tensor", "the new values");
             return Err(EngineError::Kind { operation, what, expected: self.dtype, got: T::DTYPE });
         }
-        #[cfg(not(target_arch = "wasm32"))]
         if let (Buffer::Cuda(memory), Device::Cuda(cuda)) = (&*self.buffer, &self.device) {
             return cuda.write(memory, values);
         }
@@ -105,7 +97,6 @@ impl Tensor {
     }
 
     /// Writes some elements of a tensor on a card, from number `first` on; clones see them.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn write_on_cuda(&self, cuda: &Cuda, first: usize, values: &[f32]) -> Result<(), EngineError> {
         match &*self.buffer {
             Buffer::Cuda(memory) => cuda.write_at(memory, first * size_of::<f32>(), values),
@@ -114,7 +105,6 @@ impl Tensor {
     }
 
     /// Copies some of the numbers of a tensor on a card back.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn read_on_cuda(&self, cuda: &Cuda, part: Range<usize>) -> Result<Vec<f32>, EngineError> {
         match &*self.buffer {
             Buffer::Cuda(memory) => cuda.download_part(memory, part),
@@ -142,7 +132,6 @@ impl Tensor {
         }
         match &*self.buffer {
             Buffer::Cpu(memory) => Ok(memory.slice().to_vec()),
-            #[cfg(not(target_arch = "wasm32"))]
             Buffer::Cuda(memory) => match &self.device {
                 Device::Cuda(cuda) => cuda.download(memory),
                 Device::Cpu(_) => Ok(Vec::new()),
@@ -186,7 +175,6 @@ impl Tensor {
         assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
         match &*self.buffer {
             Buffer::Cpu(memory) => memory.slice(),
-            #[cfg(not(target_arch = "wasm32"))]
             Buffer::Cuda(_) => &[],
         }
     }
@@ -196,7 +184,6 @@ impl Tensor {
         assert_eq!(T::DTYPE, self.dtype, "a kernel must ask for the kind a tensor holds");
         match Arc::get_mut(&mut self.buffer)? {
             Buffer::Cpu(memory) => Some(memory.slice_mut()),
-            #[cfg(not(target_arch = "wasm32"))]
             Buffer::Cuda(_) => None,
         }
     }

@@ -1,9 +1,8 @@
 //! Sensors in, fields out.
 
-use std::path::Path;
-#[cfg(not(target_arch = "wasm32"))]
 use std::{
     collections::{HashMap, hash_map::Entry},
+    path::Path,
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -11,9 +10,7 @@ use scope_data::{
     Channel, Constants,
     observation::{Sensor, SensorError, UserContext},
 };
-use scope_engine::{Cpu, Device, Dtype, EngineError, Tape, Tensor};
-#[cfg(not(target_arch = "wasm32"))]
-use scope_engine::{Cuda, Graph};
+use scope_engine::{Cpu, Cuda, Device, Dtype, EngineError, Graph, Tape, Tensor};
 use scope_pde::{Pde, cylinder::Disk};
 
 use crate::{
@@ -64,10 +61,8 @@ pub struct Reconstructor {
     about: About,
     precision: Precision,
     /// The processor beside a card, where sensors are fitted that lie between pixels.
-    #[cfg(not(target_arch = "wasm32"))]
     beside: OnceLock<Cpu>,
     /// On a card, one pass for each number of contexts that was asked for, with fits given or without.
-    #[cfg(not(target_arch = "wasm32"))]
     passes: Mutex<HashMap<(usize, bool), RecordedPass>>,
 }
 
@@ -88,7 +83,6 @@ struct Inputs {
 }
 
 /// A pass of the network that a card replays: where it finds its inputs and leaves its fields.
-#[cfg(not(target_arch = "wasm32"))]
 #[derive(Debug)]
 struct RecordedPass {
     graph: Graph,
@@ -116,15 +110,7 @@ impl Reconstructor {
     }
 
     fn of(model: FieldModel, about: About, precision: Precision) -> Self {
-        Self {
-            model,
-            about,
-            precision,
-            #[cfg(not(target_arch = "wasm32"))]
-            beside: OnceLock::new(),
-            #[cfg(not(target_arch = "wasm32"))]
-            passes: Mutex::default(),
-        }
+        Self { model, about, precision, beside: OnceLock::new(), passes: Mutex::default() }
     }
 
     /// The problem, the normalisation and the sizes of the model.
@@ -202,7 +188,6 @@ impl Reconstructor {
     fn processor(&self) -> &Cpu {
         match self.model.params.device() {
             Device::Cpu(cpu) => cpu,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => self.beside.get_or_init(Cpu::all_threads),
         }
     }
@@ -211,7 +196,6 @@ impl Reconstructor {
     fn stored(&self, batch: Batch<'_>) -> Result<Vec<f32>, ModelError> {
         match self.model.params.device() {
             Device::Cpu(_) => Ok(self.pass(&self.inputs(batch)?)?.to_vec()?),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => self.replayed(cuda, batch),
         }
     }
@@ -242,7 +226,6 @@ impl Reconstructor {
     }
 
     /// A pass that is recorded when its number of contexts is first asked for, and replayed from then on.
-    #[cfg(not(target_arch = "wasm32"))]
     fn replayed(&self, cuda: &Cuda, batch: Batch<'_>) -> Result<Vec<f32>, ModelError> {
         let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
         let pass = match passes.entry((batch.count, batch.fits.is_some())) {

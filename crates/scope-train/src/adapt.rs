@@ -8,12 +8,11 @@ use scope_engine::{
 };
 use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::replayed::OneLoss;
 use crate::{
     error::TrainError,
     examples::Examples,
     objective::{Component, Objective},
+    replayed::OneLoss,
     run::{Counters, Deployable, Feed, Learner},
     step::{MAX_NORM, StepReport},
 };
@@ -68,7 +67,6 @@ impl Adaptation {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl OneLoss for Adaptation {
     fn settings(&self) -> &AdamW {
         &self.head.optimizer.adamw

@@ -4,12 +4,11 @@ use scope_data::schedule::Batch;
 use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Optimizer, Pace, Tape, Tensor, Update};
 use scope_model::{Architecture, FieldModel};
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::replayed::OneLoss;
 use crate::{
     error::TrainError,
     examples::Examples,
     objective::{Component, Objective},
+    replayed::OneLoss,
     run::{Counters, Deployable, Feed, Learner},
     step::{MAX_NORM, StepReport},
 };
@@ -62,7 +61,6 @@ impl FieldTrainer {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl OneLoss for FieldTrainer {
     fn settings(&self) -> &AdamW {
         &self.optimizer.adamw

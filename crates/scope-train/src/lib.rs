@@ -7,15 +7,12 @@ mod adapt;
 mod error;
 mod examples;
 mod field;
-#[cfg(not(target_arch = "wasm32"))]
 mod input;
 mod losses;
 mod objective;
 mod pace;
 mod recipe;
-#[cfg(not(target_arch = "wasm32"))]
 mod recorded;
-#[cfg(not(target_arch = "wasm32"))]
 mod replayed;
 mod run;
 mod step;
@@ -28,9 +25,7 @@ pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use pace::{Schedule, ScheduleKind, StagePace};
 pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, SensorRecipe, StageRecipe};
-#[cfg(not(target_arch = "wasm32"))]
 pub use recorded::RecordedTrainer;
-#[cfg(not(target_arch = "wasm32"))]
 pub use replayed::{OneLoss, Replayed};
 pub use run::{
     AdaptConfig, Ask, Conditions, Conduct, Counters, DataIdentity, Deployable, Earlier, Ending, Feed,

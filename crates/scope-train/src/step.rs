@@ -345,19 +345,16 @@ impl StepReport {
     }
 
     /// One component's loss, brought back from the device; zero if it took no part.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn loss(&self, component: Component) -> Result<f64, TrainError> {
         self.losses.iter().find(|(named, _)| *named == component).map_or(Ok(0.0), |(_, loss)| scalar(loss))
     }
 
     /// The cap's factor, if this step measured it, brought back from the device.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn measured_alpha(&self) -> Result<Option<f64>, TrainError> {
         self.cap.as_ref().map(|(_, alpha)| scalar(alpha)).transpose()
     }
 
     /// The same report with a factor of the host's.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn with_alpha(mut self, alpha: f64) -> Self {
         self.alpha = alpha;
         self

@@ -5,7 +5,7 @@ use super::{
     Cuda,
     kernels::{ATTENTION, ATTENTION_ANY, ATTENTION_HOPPER, Grid},
     kind,
-    tensor_map::boxes,
+    runtime::boxes,
 };
 use crate::{dtype::Dtype, error::EngineError, ops::add, tape::Flow, tensor::Tensor};
 

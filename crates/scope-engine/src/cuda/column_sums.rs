@@ -86,5 +86,5 @@ pub(super) fn add_up(
     let (pieces, n) = (partial.shape()[0], partial.shape()[1]);
     let arguments = [partial.into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
     let grid = Grid::of(n.div_ceil(32), 32 * pieces.min(32));
-    cuda.aside(&[partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
+    cuda.on_side_stream(&[partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))
 }

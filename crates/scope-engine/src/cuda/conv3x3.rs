@@ -230,7 +230,7 @@ pub(crate) fn weight_gradient(
 ) -> Result<(), EngineError> {
     let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
     let narrow = Narrow::of(record.window, h.dtype());
-    cuda.aside(&[h, x], || match (narrow, h.dtype()) {
+    cuda.on_side_stream(&[h, x], || match (narrow, h.dtype()) {
         (Some(narrow), _) => narrow.weight_gradient(cuda, h, x, into),
         (None, Dtype::Bf16) => library_weight_gradient(cuda, record.window, h, x, into),
         (None, _) => plain_weight_gradient(cuda, record.window, h, x, into),

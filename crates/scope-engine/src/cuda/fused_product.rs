@@ -1,12 +1,10 @@
 //! Products fused with GELU, on Hopper's matrix units; taken where they are faster than the library's product and a
 //! kernel after it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-
 use super::{
     Cuda,
     kernels::{Arg, FUSED_PRODUCT, Grid},
-    tensor_map::boxes,
+    runtime::boxes,
 };
 use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 
@@ -17,32 +15,6 @@ const TILE: usize = 128;
 const ROWS: usize = 64;
 /// Bytes of shared memory: stages, boxes of results, barriers, sums.
 const SHARED: usize = STAGES * 2 * TILE * 64 * 2 + 8 * ROWS * 64 * 2 + 256 + 16 * TILE * 4;
-
-/// When fused products are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Fusing {
-    /// Where they were faster, timed once a shape.
-    WhereFaster,
-    /// Wherever they can be, for tests.
-    Always,
-}
-
-/// Whether fused products are timed or taken always.
-#[derive(Default)]
-pub(super) struct FusingSwitch(AtomicU8);
-
-impl Cuda {
-    /// Says when fused products are taken.
-    pub(crate) fn set_fusing(&self, fusing: Fusing) {
-        self.0.fusing.0.store(fusing as u8, Ordering::Relaxed);
-    }
-
-    /// Whether this card has the instructions that kernels for Hopper use.
-    pub(super) fn is_hopper(&self) -> bool {
-        self.0.capability == (9, 0)
-    }
-}
 
 /// A product \[m, n\] = x \[m, k\] w that may be fused with GELU.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +50,7 @@ impl Fused {
         fused: impl FnMut() -> Result<(), EngineError>,
         apart: impl FnMut() -> Result<(), EngineError>,
     ) -> Result<bool, EngineError> {
-        if cuda.0.fusing.0.load(Ordering::Relaxed) == Fusing::Always as u8 {
+        if cuda.is_always_fused() {
             return Ok(true);
         }
         let Self { m, n, k, what } = self;

@@ -85,7 +85,7 @@ pub(crate) fn expand_back(
     let (points, k, rows) = (t.shape()[0], t.shape()[1], batch * fields);
     let wide = add::convert(dy.clone(), Dtype::F32)?;
     let sums = flow.into().address(offset);
-    cuda.aside(&[&wide], || offset_back(cuda, &wide, [rows, points, fields], sums))?;
+    cuda.on_side_stream(&[&wide], || offset_back(cuda, &wide, [rows, points, fields], sums))?;
     let dy = add::convert(dy.clone(), x.dtype())?;
     let dx = Tensor::on_cuda(cuda, x.shape(), Dtype::F32)?;
     let factors = (dy.address(), t.address(), x.dtype());

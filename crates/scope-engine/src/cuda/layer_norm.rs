@@ -103,5 +103,7 @@ fn add_sums(
     ];
     let grid = Grid { blocks: [width.div_ceil(32), to.len()], ..Grid::of(1, 1024) };
     let constants = format!("WIDTH={width}");
-    cuda.aside(&[partial], || cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments))
+    cuda.on_side_stream(&[partial], || {
+        cuda.launch_with(LAYER_NORM, &constants, "norm_sums", grid, &arguments)
+    })
 }

@@ -263,7 +263,7 @@ pub(crate) fn bias_gradient(
     };
     match partial {
         Some(partial) => add_up(cuda, &partial, sums)?,
-        None => cuda.aside(&[&h], || column_sums(cuda, &h, Made::Alone, sums))?,
+        None => cuda.on_side_stream(&[&h], || column_sums(cuda, &h, Made::Alone, sums))?,
     }
     Ok(h)
 }
@@ -291,7 +291,7 @@ pub(super) fn through_gelu(
         match flow.sums_of(&g) {
             Some(partial) if partial.shape().len() == 3 => bias_sums(cuda, &partial, sums)?,
             Some(partial) => add_up(cuda, &partial, sums)?,
-            None => cuda.aside(&[&g], || column_sums(cuda, &g, Made::Alone, sums))?,
+            None => cuda.on_side_stream(&[&g], || column_sums(cuda, &g, Made::Alone, sums))?,
         }
         return Ok(g);
     };
@@ -310,7 +310,7 @@ pub(crate) fn position_gradient(
 ) -> Result<(), EngineError> {
     let numbers = flow.params().layout().param(positions).range.len();
     let sums = flow.into().address(positions);
-    cuda.aside(&[gradient], || {
+    cuda.on_side_stream(&[gradient], || {
         let partial = block_sums(cuda, gradient, numbers, Made::Alone)?;
         add_up(cuda, &partial, sums)
     })
@@ -325,7 +325,7 @@ pub(crate) fn weight_gradient(
 ) -> Result<(), EngineError> {
     let (x, k) = (record.x.value(), row(flow.params(), record.layer.weight));
     let into = flow.into().address(record.layer.weight);
-    cuda.aside(&[h, x], || outer_product(cuda, h, (x, k), into))
+    cuda.on_side_stream(&[h, x], || outer_product(cuda, h, (x, k), into))
 }
 
 fn outer_product(

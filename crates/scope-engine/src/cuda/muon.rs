@@ -94,10 +94,10 @@ pub(super) fn step(
     // A few dozen small matrices do not fill a card: every other group goes beside the rest.
     let groups = params.hidden_groups(update.paths)?;
     for group in groups.iter().skip(1).step_by(2) {
-        cuda.aside(&[norm], || one(group))?;
+        cuda.on_side_stream(&[norm], || one(group))?;
     }
     groups.iter().step_by(2).try_for_each(one)?;
-    cuda.rejoin()
+    cuda.join_streams()
 }
 
 /// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.

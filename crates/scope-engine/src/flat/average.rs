@@ -1,9 +1,7 @@
 //! A running average of parameters: the teacher.
 
 use super::Pace;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
-use crate::{cpu, device::Device, error::EngineError, params::Params, tensor::Tensor};
+use crate::{cpu, cuda, device::Device, error::EngineError, params::Params, tensor::Tensor};
 
 impl Params {
     /// self = momentum self + (1 - momentum) online, over the parameters that self has; online may have more
@@ -15,7 +13,6 @@ impl Params {
         }
         match self.device().clone() {
             Device::Cpu(cpu) => cpu::flat::follow(&cpu, self, online, pace, guard),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::flat::follow(&cuda, self, online, pace, guard),
         }
     }

@@ -1,9 +1,7 @@
 //! Adding gradients that may not outweigh the one they are added to.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     params::Gradients,
@@ -34,7 +32,6 @@ impl Gradients {
         }
         match self.flat().device().clone() {
             Device::Cpu(cpu) => cpu::flat::add_capped(&cpu, self, auxiliaries, paths),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::flat::add_capped(&cuda, self, auxiliaries, paths),
         }
     }
@@ -50,7 +47,6 @@ impl Gradients {
                 }
                 Ok(())
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::flat::void_unless_zero(&cuda, self, loss),
         }
     }
@@ -59,7 +55,6 @@ impl Gradients {
     pub fn norm(&self, path: &str) -> Result<f64, EngineError> {
         match self.flat().device() {
             Device::Cpu(cpu) => Ok(cpu::flat::norm(cpu, self.flat(), self.layout().range(path))),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => Ok(f64::from(cuda::flat::norm(cuda, self, path)?.to_vec::<f32>()?[0])),
         }
     }

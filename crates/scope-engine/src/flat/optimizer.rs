@@ -1,10 +1,8 @@
 //! A step of all parameters: Muon for hidden matrices, AdamW for the rest.
 
 use super::{AdamW, Moments, Muon, Update};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     params::{Gradients, Params},
@@ -54,7 +52,6 @@ impl Optimizer {
         }
         match params.device().clone() {
             Device::Cpu(cpu) => cpu::flat::step(&cpu, self, params, gradients, moments, update),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::flat::step(&cuda, self, params, gradients, moments, update),
         }
     }

@@ -1,9 +1,7 @@
 //! Activations that follow no linear layer.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::add,
@@ -31,7 +29,6 @@ impl Tape<'_> {
         let x = add::widened(self, x)?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::activation::forward(cpu, activation, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::operators::activate(cuda, activation, x.value())?,
         };
         let tracked = x.node().is_some();
@@ -44,7 +41,6 @@ impl Record for ActivateRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::activation::backward(&cpu, self.activation, self.x.value(), &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::operators::activate_back(&cuda, self.activation, self.x.value(), &gradient)?
             }

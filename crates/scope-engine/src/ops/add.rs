@@ -1,9 +1,7 @@
 //! Sums, and changes of precision.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
@@ -30,7 +28,6 @@ impl Tape<'_> {
     pub fn rounded(&self, x: &Var) -> Result<Var, EngineError> {
         match self.device() {
             Device::Cpu(_) => Ok(x.clone()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => converted(self, x),
         }
     }
@@ -52,7 +49,6 @@ pub(crate) fn sum(x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
     let (x, y) = (convert(x, dtype)?, convert(y.clone(), dtype)?);
     match x.device().clone() {
         Device::Cpu(cpu) => Ok(cpu::elementwise::add(&cpu, x, &y)),
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(cuda) => cuda::elementwise::add(&cuda, &x, &y),
     }
 }
@@ -100,7 +96,6 @@ pub(crate) fn convert(x: Tensor, dtype: Dtype) -> Result<Tensor, EngineError> {
     }
     match x.device().clone() {
         Device::Cpu(cpu) => Ok(cpu::elementwise::convert(&cpu, &x, dtype)),
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(cuda) => cuda::elementwise::convert(&cuda, &x, dtype),
     }
 }

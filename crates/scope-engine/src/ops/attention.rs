@@ -1,9 +1,7 @@
 //! Self-attention over all tokens.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::add,
@@ -39,7 +37,6 @@ impl Tape<'_> {
         let qkv = add::converted(self, qkv)?;
         let (out, log_sums) = match self.device() {
             Device::Cpu(cpu) => cpu::attention::forward(cpu, qkv.value(), heads, shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::attention::forward(cuda, qkv.value(), heads, shape)?,
         };
         let record = AttentionRecord { heads, qkv: qkv.clone(), out: out.clone(), log_sums };
@@ -54,7 +51,6 @@ impl Record for AttentionRecord {
         let saved = [self.qkv.value(), &self.out, &self.log_sums];
         let dqkv = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::attention::backward(&cpu, saved, &gradient, self.heads),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::attention::backward(&cuda, saved, &gradient, self.heads, flow)?,
         };
         flow.give(&self.qkv, dqkv)

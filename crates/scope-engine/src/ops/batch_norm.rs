@@ -1,10 +1,8 @@
 //! Batch normalisation, channels last.
 
 use super::rows_of;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::{Norm, add},
@@ -67,14 +65,12 @@ impl Tape<'_> {
         if !self.is_recording() {
             let value = match self.device() {
                 Device::Cpu(cpu) => cpu::batch_norm::running(cpu, self.params(), layer, x.value()),
-                #[cfg(not(target_arch = "wasm32"))]
                 Device::Cuda(cuda) => cuda::batch_norm::running(cuda, self.params(), layer, x.value())?,
             };
             return Ok(self.input(value));
         }
         let (value, moments) = match self.device() {
             Device::Cpu(cpu) => cpu::batch_norm::forward(cpu, self.params(), layer.norm, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::batch_norm::forward(cuda, self.params(), layer.norm, x.value())?,
         };
         self.observe(Observed { layer, moments: moments.clone(), rows });
@@ -89,7 +85,6 @@ impl Record for BatchNormRecord {
         let (norm, x) = (self.layer.norm, self.x.value());
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::batch_norm::backward(&cpu, norm, x, &self.moments, &gradient, flow)?,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::batch_norm::backward(&cuda, norm, x, &self.moments, &gradient, flow)?,
         };
         flow.give(&self.x, dx)
@@ -103,7 +98,6 @@ impl Params {
         for seen in observed {
             match self.device().clone() {
                 Device::Cpu(_) => cpu::batch_norm::absorb(self, seen, SHARE, guard)?,
-                #[cfg(not(target_arch = "wasm32"))]
                 Device::Cuda(cuda) => cuda::batch_norm::absorb(&cuda, self, seen, SHARE, guard)?,
             }
         }

@@ -1,9 +1,7 @@
 //! Channels last to channels first.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
@@ -28,7 +26,6 @@ impl Tape<'_> {
         let shape = [batch, channels, height, width];
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::transpose(cpu, x.value(), [height * width, channels], &shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::layout::transpose(cuda, x.value(), [height * width, channels], &shape)?
             }
@@ -45,7 +42,6 @@ impl Record for ChannelsRecord {
         let (pixels, channels) = (shape[1] * shape[2], shape[3]);
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::transpose(&cpu, &gradient, [channels, pixels], shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::transpose(&cuda, &gradient, [channels, pixels], shape)?,
         };
         flow.give(&self.x, dx)

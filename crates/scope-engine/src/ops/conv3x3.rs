@@ -1,9 +1,7 @@
 //! 3x3 convolution with a border of zeros, channels last.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::{Epilogue, Linear, add, with_last},
@@ -70,7 +68,6 @@ impl Tape<'_> {
         let window = Window { batch, height, width, c, o };
         let (value, before) = match self.device() {
             Device::Cpu(cpu) => cpu::conv3x3::forward(cpu, self, layer, window, x.value(), epilogue),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::conv3x3::forward(cuda, self, layer, window, x.value(), epilogue)?,
         };
         let record = ConvRecord { layer, window, x, before, residual };
@@ -88,7 +85,6 @@ impl Tape<'_> {
         [first, second]: [Linear; 2],
         residual: &Var,
     ) -> Result<Var, EngineError> {
-        #[cfg(not(target_arch = "wasm32"))]
         if let (Device::Cuda(cuda), false) = (self.device(), self.is_recording())
             && let Some(value) =
                 cuda::conv3x3::pair(cuda, self, [first, second], x.value(), residual.value())?
@@ -116,7 +112,6 @@ impl Record for ConvRecord {
                     flow.give(&self.x, dx)?;
                 }
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 let h = cuda::conv3x3::bias_gradient(&cuda, self, &gradient, flow)?;
                 if let Some(residual) = &self.residual {

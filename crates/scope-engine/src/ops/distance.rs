@@ -1,9 +1,7 @@
 //! The mean of weighted Euclidean distances: a relative error, when the weights are one over the targets' norms.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     tape::{Flow, Record, Tape, Var},
@@ -34,7 +32,6 @@ impl Tape<'_> {
         require_shape("mean distance", "the weights", weights.shape(), &shape[..shape.len().min(2)])?;
         let (value, distances) = match self.device() {
             Device::Cpu(cpu) => cpu::losses::distance(cpu, prediction.value(), target, weights),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::losses::distance(cuda, prediction.value(), target, weights)?,
         };
         let (target, weights) = (target.clone(), weights.clone());
@@ -49,7 +46,6 @@ impl Record for DistanceRecord {
         let saved = [self.prediction.value(), &self.target, &self.weights, &self.distances];
         let dp = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::losses::distance_back(&cpu, saved, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::losses::distance_back(&cuda, saved, &gradient)?,
         };
         flow.give(&self.prediction, dp)

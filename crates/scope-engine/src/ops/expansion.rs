@@ -1,9 +1,7 @@
 //! Fields as combinations of basis functions.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -34,13 +32,11 @@ impl Tape<'_> {
         require_shape("an expansion", "its offset", offsets, &[fields])?;
         let (coefficients, basis) = match self.device() {
             Device::Cpu(_) => (add::widened(self, coefficients)?, add::widened(self, basis)?),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => (add::converted(self, coefficients)?, add::converted(self, basis)?),
         };
         let (x, t, shape) = (coefficients.value(), basis.value(), [batch, fields, points]);
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::expansion::forward(cpu, x, t, self.params(), offset, &shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::heads::expand(cuda, x, t, self.params(), offset, &shape)?,
         };
         Ok(self.push(value, true, || Box::new(ExpansionRecord { coefficients, basis, offset })))
@@ -53,7 +49,6 @@ impl Record for ExpansionRecord {
         let (x, t) = (self.coefficients.value(), self.basis.value());
         let [dx, dt] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::expansion::backward(&cpu, x, t, &gradient, self.offset, flow)?,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::heads::expand_back(&cuda, x, t, &gradient, self.offset, flow)?,
         };
         flow.give(&self.coefficients, dx)?;

@@ -1,9 +1,7 @@
 //! Images with another number of rows and columns: cut off, or filled up with zeros.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::add,
@@ -44,7 +42,6 @@ impl Record for FrameRecord {
 fn apply(x: &Tensor, shape: [usize; 4]) -> Result<Tensor, EngineError> {
     match x.device() {
         Device::Cpu(cpu) => Ok(cpu::channels_last::frame(cpu, x, &shape)),
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(cuda) => cuda::operators::frame(cuda, x, &shape),
     }
 }

@@ -1,10 +1,8 @@
 //! Two values side by side along the last axis.
 
 use super::{rows_of, with_last};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -29,7 +27,6 @@ impl Tape<'_> {
         let shape = with_last(x.shape(), m + n);
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::join(cpu, x.value(), y.value(), &shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::operators::join(cuda, x.value(), y.value(), &shape)?,
         };
         let tracked = x.node().or(y.node()).is_some();
@@ -43,7 +40,6 @@ impl Record for JoinRecord {
         let shapes = [self.first.shape(), self.second.shape()];
         let [dx, dy] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::channels_last::part(&cpu, &gradient, shapes),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::operators::part(&cuda, &gradient, shapes)?,
         };
         flow.give(&self.first, dx)?;

@@ -1,10 +1,8 @@
 //! Layer normalisation over the last axis.
 
 use super::rows_of;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     params::{ParamId, Scope},
@@ -46,7 +44,6 @@ impl Tape<'_> {
         require_shape("layer norm", "the gain", &self.params().layout().param(norm.weight).shape, &[n])?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layer_norm::forward(cpu, self, norm, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layer_norm::forward(cuda, self, norm, x.value())?,
         };
         Ok(self.push(value, true, || Box::new(NormRecord { norm, x: x.clone() })))
@@ -62,7 +59,6 @@ impl Record for NormRecord {
             Device::Cpu(cpu) => {
                 cpu::layer_norm::backward(&cpu, self.norm, self.x.value(), &gradient, arrived, flow)?
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::layer_norm::backward(&cuda, self.norm, self.x.value(), &gradient, arrived, flow)?
             }

@@ -1,10 +1,8 @@
 //! y = x W^T + b, with what usually follows it.
 
 use super::{rows_of, with_last};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -95,7 +93,6 @@ impl Tape<'_> {
         let x = add::converted(self, x)?;
         let (value, before) = match self.device() {
             Device::Cpu(cpu) => cpu::linear::forward(cpu, self, layer, &x, epilogue, &shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::linear::forward(cuda, self, layer, x.value(), epilogue, &shape)?,
         };
         let record = LinearRecord { layer, x, before, residual, positions };
@@ -122,7 +119,6 @@ impl Record for LinearRecord {
                     flow.give(&self.x, dx)?;
                 }
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 if let Some(positions) = self.positions {
                     cuda::linear::position_gradient(&cuda, positions, &gradient, flow)?;
@@ -140,7 +136,6 @@ impl Record for LinearRecord {
         Ok(())
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
     fn slope(&self) -> Option<&Tensor> {
         self.before.as_ref().filter(|slope| matches!(slope.device(), Device::Cuda(_)))
     }

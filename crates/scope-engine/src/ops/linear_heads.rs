@@ -1,23 +1,15 @@
 //! One linear layer for the numbers of every head.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
+    cuda,
     device::Device,
-    error::EngineError,
-    ops::{Epilogue, Linear},
-    tape::{Tape, Var},
-};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::{
-    error::require_shape,
-    ops::add,
-    tape::{Flow, Record},
+    error::{EngineError, require_shape},
+    ops::{Epilogue, Linear, add},
+    tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
 
 /// What it remembers on a card.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) struct HeadsRecord {
     pub(crate) layer: Linear,
     pub(crate) heads: usize,
@@ -38,7 +30,6 @@ impl Tape<'_> {
         let shape = [batch, rows, heads.max(1), width / heads.max(1)];
         match self.device() {
             Device::Cpu(_) => self.linear(&x.reshape(&shape)?, layer, Epilogue::Wide),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 let weight = &self.params().layout().param(layer.weight).shape;
                 let n = weight[0];
@@ -53,7 +44,6 @@ impl Tape<'_> {
 }
 
 /// As of a linear layer, with sums over the heads too.
-#[cfg(not(target_arch = "wasm32"))]
 impl Record for HeadsRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };

@@ -1,9 +1,7 @@
 //! Local polynomial fits of the sensors: value, slope and curvature at every pixel, from what is measured around it.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     params::ParamId,
@@ -244,7 +242,6 @@ impl Tape<'_> {
                 let divisors = normaliser.map(|id| self.params().values_of(id)).transpose()?;
                 cpu::local_fit::fits(cpu, sizes, fit, context.value(), divisors)
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::local_fit::fits(cuda, self, sizes, fit, context.value(), normaliser)?,
         };
         Ok(self.input(value))

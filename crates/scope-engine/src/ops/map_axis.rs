@@ -2,11 +2,9 @@
 
 use std::{ops::Range, sync::Arc};
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
     constant::Constant,
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::add,
@@ -29,13 +27,10 @@ pub(crate) struct Matrix {
     /// For each row, the columns from the first to the last entry that is not zero.
     pub(crate) bands: Arc<[Range<usize>]>,
     /// For cards: \[n, m\], with m filled up with zeros to a multiple of eight.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) columns: Constant,
     /// For cards, if most entries are not zero: \[m, n\] with n filled up with zeros to a multiple of eight, or the columns.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) dense: Option<Constant>,
     /// For cards: of each eight rows, where the bands together begin and end.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) eights: Constant,
 }
 
@@ -47,7 +42,6 @@ impl Matrix {
             first..(0..columns).rev().find(nonzero).map_or(first, |last| last + 1)
         };
         let bands: Arc<[Range<usize>]> = (0..rows).map(band).collect();
-        #[cfg(not(target_arch = "wasm32"))]
         let by_columns = {
             let filled = rows.next_multiple_of(8);
             let at = |row: usize, column| if row < rows { entry(row, column) } else { 0.0 };
@@ -55,7 +49,6 @@ impl Matrix {
         };
         Self {
             entries: Constant::from_fn(&[rows, columns], |k| entry(k / columns, k % columns)),
-            #[cfg(not(target_arch = "wasm32"))]
             dense: (2 * bands.iter().map(ExactSizeIterator::len).sum::<usize>() > rows * columns).then(
                 || {
                     if turned([rows, columns]) {
@@ -66,9 +59,7 @@ impl Matrix {
                     Constant::from_fn(&[rows, filled], |k| at(k / filled, k % filled))
                 },
             ),
-            #[cfg(not(target_arch = "wasm32"))]
             columns: by_columns,
-            #[cfg(not(target_arch = "wasm32"))]
             eights: {
                 let of = |group: &[Range<usize>]| {
                     let nonzero = || group.iter().filter(|band| !band.is_empty());
@@ -83,7 +74,6 @@ impl Matrix {
     }
 
     /// Whether the dense matrix lies transposed.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn turned(&self) -> bool {
         turned(self.sizes())
     }
@@ -95,7 +85,6 @@ impl Matrix {
 }
 
 /// Of a matrix and its transpose, the library multiplies faster with the one whose rows are multiples of more numbers.
-#[cfg(not(target_arch = "wasm32"))]
 fn turned([m, n]: [usize; 2]) -> bool {
     let power = |length: usize| length.trailing_zeros().min(3);
     power(m) > power(n)
@@ -152,7 +141,6 @@ fn apply(x: &Tensor, axis: usize, matrix: &Matrix) -> Result<Tensor, EngineError
     let outer = shape[..axis].iter().product();
     match x.device() {
         Device::Cpu(cpu) => Ok(cpu::map_axis::apply(cpu, matrix, outer, x, &shape)),
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(cuda) => cuda::map_axis::apply(cuda, matrix, outer, x, &shape),
     }
 }

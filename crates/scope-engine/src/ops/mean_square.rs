@@ -1,9 +1,7 @@
 //! The mean of squared differences.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     tape::{Flow, Record, Tape, Var},
@@ -24,7 +22,6 @@ impl Tape<'_> {
         require_shape("mean square", "the target", target.shape(), x.shape())?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::losses::mean_square(cpu, x.value(), target),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::losses::mean_square(cuda, x.value(), target)?,
         };
         let record = MeanSquareRecord { x: x.clone(), target: target.clone() };
@@ -37,7 +34,6 @@ impl Record for MeanSquareRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::losses::mean_square_back(&cpu, self.x.value(), &self.target, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::losses::mean_square_back(&cuda, self.x.value(), &self.target, &gradient)?
             }

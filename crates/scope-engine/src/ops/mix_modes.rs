@@ -1,9 +1,7 @@
 //! Channels mixed mode by mode, with complex weights.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -49,7 +47,6 @@ impl Tape<'_> {
         let x = add::widened(self, x)?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::mix_modes::forward(cpu, mixing, self.params(), weight, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::mix_modes::forward(cuda, mixing, self.params(), weight, x.value())?,
         };
         Ok(self.push(value, true, || Box::new(MixRecord { mixing, weight, x })))
@@ -68,7 +65,6 @@ impl Record for MixRecord {
                     flow.give(x, dx)?;
                 }
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 let gradient = add::convert(gradient, x.value().dtype())?;
                 cuda::mix_modes::weight_gradient(&cuda, *mixing, *weight, x.value(), &gradient, flow)?;

@@ -36,7 +36,6 @@ pub(crate) use layer_norm::EPSILON as NORM_EPSILON;
 pub use layer_norm::Norm;
 pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use linear_heads::HeadsRecord;
 pub use local_fit::LocalFit;
 pub(crate) use local_fit::{

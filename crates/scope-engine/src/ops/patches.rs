@@ -1,9 +1,7 @@
 //! Images cut into square patches, one a token.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
@@ -62,7 +60,6 @@ impl Tape<'_> {
         let patches = Patches::of("patches", x.shape(), patch)?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::patches(cpu, patches, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::patches(cuda, patches, x.value(), self.compute())?,
         };
         let record = PatchesRecord { patches, x: x.clone() };
@@ -75,7 +72,6 @@ impl Record for PatchesRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::patches_back(&cpu, self.patches, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::patches_back(&cuda, self.patches, &gradient)?,
         };
         flow.give(&self.x, dx)

@@ -1,9 +1,7 @@
 //! A context as pixels with their coordinates.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     tape::{Tape, Var},
@@ -23,7 +21,6 @@ impl Tape<'_> {
         let sizes = [batch, c, height, width];
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::pixels(cpu, sizes, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::operators::pixels(cuda, sizes, x.value(), self.compute())?,
         };
         Ok(self.input(value))

@@ -1,10 +1,8 @@
 //! y = x W^T, without a bias.
 
 use super::{rows_of, with_last};
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -31,12 +29,10 @@ impl Tape<'_> {
         let shape = with_last(x.shape(), n);
         let x = match self.device() {
             Device::Cpu(_) => add::widened(self, x)?,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => add::converted(self, x)?,
         };
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::expansion::project(cpu, self.params(), weight, x.value(), &shape),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::heads::project(cuda, self.params(), weight, x.value(), &shape)?,
         };
         Ok(self.push(value, true, || Box::new(ProjectRecord { weight, x })))
@@ -50,7 +46,6 @@ impl Record for ProjectRecord {
             Device::Cpu(cpu) => {
                 cpu::expansion::project_back(&cpu, self.weight, self.x.value(), &gradient, flow)?
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::heads::project_back(&cuda, self.weight, self.x.value(), &gradient, flow)?
             }

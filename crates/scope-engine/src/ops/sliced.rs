@@ -1,23 +1,16 @@
 //! Pixels gathered into slices and spread out again: Transolver's attention without what is between.
 
-#[cfg(not(target_arch = "wasm32"))]
 use std::{cell::RefCell, rc::Rc};
 
-#[cfg(not(target_arch = "wasm32"))]
 use crate::{
     cuda::slices_fused::{self, Passed, Slicing},
     device::Device,
     dtype::Dtype,
-    error::require_shape,
-    ops::{Slices, add},
-    tape::{Flow, Record},
-    tensor::Tensor,
-};
-use crate::{
-    error::EngineError,
-    ops::Linear,
+    error::{EngineError, require_shape},
+    ops::{Linear, Slices, add},
     params::ParamId,
-    tape::{Tape, Var},
+    tape::{Flow, Record, Tape, Var},
+    tensor::Tensor,
 };
 
 /// Pixels gathered into slices.
@@ -34,11 +27,9 @@ enum Way {
     /// With weights that were kept.
     Weights(Var),
     /// With weights that are made again, on cards.
-    #[cfg(not(target_arch = "wasm32"))]
     Again(Rc<Again>),
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 #[derive(Debug)]
 struct Again {
     slicing: Slicing,
@@ -64,7 +55,6 @@ impl Tape<'_> {
         temperature: ParamId,
         heads: usize,
     ) -> Result<Sliced, EngineError> {
-        #[cfg(not(target_arch = "wasm32"))]
         if let Some(sliced) = self.slice_fused(g, f, layer, temperature, heads)? {
             return Ok(sliced);
         }
@@ -81,13 +71,11 @@ impl Tape<'_> {
     pub fn spread(&self, sliced: Sliced, tokens: &Var) -> Result<Var, EngineError> {
         match sliced.way {
             Way::Weights(weights) => self.spread_slices(&weights, tokens),
-            #[cfg(not(target_arch = "wasm32"))]
             Way::Again(again) => self.spread_fused(&again, tokens),
         }
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl Tape<'_> {
     /// On a card in bf16, if the sizes allow it.
     fn slice_fused(
@@ -127,11 +115,9 @@ impl Tape<'_> {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 struct SpreadRecord(Rc<Again>, Var);
 
 /// dz\[s\] = sum over n of w\[n, s\] do\[n\]. What the weights get waits for the pooling's own gradient.
-#[cfg(not(target_arch = "wasm32"))]
 impl Record for SpreadRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Self(again, tokens) = self;
@@ -143,10 +129,8 @@ impl Record for SpreadRecord {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 struct PoolRecord(Rc<Again>);
 
-#[cfg(not(target_arch = "wasm32"))]
 impl Record for PoolRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Self(again) = self;

@@ -1,9 +1,7 @@
 //! Pixels gathered into a few slices and spread out again, by soft weights: Transolver's attention.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::{EngineError, require_shape},
     ops::add,
@@ -78,7 +76,6 @@ impl Tape<'_> {
         let logits = add::widened(self, logits)?;
         let weights = match self.device() {
             Device::Cpu(cpu) => cpu::slices::weights(cpu, sizes, self.params(), temperature, logits.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::weights(
                 cuda,
                 sizes,
@@ -103,7 +100,6 @@ impl Tape<'_> {
         let (weights, values) = (add::widened(self, weights)?, add::widened(self, values)?);
         let (pooled, sums) = match self.device() {
             Device::Cpu(cpu) => cpu::slices::pool(cpu, sizes, weights.value(), values.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::pool(cuda, sizes, weights.value(), values.value())?,
         };
         let tracked = weights.node().or(values.node()).is_some();
@@ -124,7 +120,6 @@ impl Tape<'_> {
         let (weights, tokens) = (add::widened(self, weights)?, add::widened(self, tokens)?);
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::slices::spread(cpu, sizes, weights.value(), tokens.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::spread(cuda, sizes, weights.value(), tokens.value())?,
         };
         let tracked = weights.node().or(tokens.node()).is_some();
@@ -146,7 +141,6 @@ impl Record for SoftRecord {
                 &gradient,
                 flow,
             )?,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::weights_back(
                 &cuda,
                 sizes,
@@ -166,7 +160,6 @@ impl Record for PoolRecord {
         let saved = [self.weights.value(), self.values.value(), &self.pooled, &self.sums];
         let [dw, df] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::slices::pool_back(&cpu, self.sizes, saved, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::pool_back(&cuda, self.sizes, saved, &gradient)?,
         };
         flow.give(&self.weights, dw)?;
@@ -180,7 +173,6 @@ impl Record for SpreadRecord {
         let saved = [self.weights.value(), self.tokens.value()];
         let [dw, dz] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::slices::spread_back(&cpu, self.sizes, saved, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::slices::spread_back(&cuda, self.sizes, saved, &gradient)?,
         };
         flow.give(&self.weights, dw)?;

@@ -1,9 +1,7 @@
 //! A floor under the spread of every coordinate over the batch.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
@@ -26,7 +24,6 @@ impl Tape<'_> {
     pub fn spread_floor(&self, z: &Var, floor: f64) -> Result<Var, EngineError> {
         let (value, moments) = match self.device() {
             Device::Cpu(cpu) => cpu::losses::spread(cpu, z.value(), floor),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::losses::spread(cuda, z.value(), floor)?,
         };
         let record = SpreadRecord { z: z.clone(), floor, moments };
@@ -37,7 +34,6 @@ impl Tape<'_> {
     pub fn mean_spread(&self, z: &Var) -> Result<Tensor, EngineError> {
         match self.device() {
             Device::Cpu(cpu) => Ok(cpu::losses::mean_spread(cpu, z.value())),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::losses::mean_spread(cuda, z.value()),
         }
     }
@@ -50,7 +46,6 @@ impl Record for SpreadRecord {
             Device::Cpu(cpu) => {
                 cpu::losses::spread_back(&cpu, self.z.value(), &self.moments, self.floor, &gradient)
             }
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => {
                 cuda::losses::spread_back(&cuda, self.z.value(), &self.moments, self.floor, &gradient)?
             }

@@ -1,15 +1,14 @@
 //! Convolutions with a stride: linear layers on what windows see.
 
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
+    dtype::Dtype,
     error::{EngineError, require_shape},
     ops::{Epilogue, Linear, add},
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::{cuda, dtype::Dtype};
 
 /// The sizes of windows.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +61,6 @@ impl Tape<'_> {
         }
         let x = match self.device() {
             Device::Cpu(_) => add::widened(self, x)?,
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => add::converted(self, x)?,
         };
         let row = row_length(x.value(), side * side * channels);
@@ -73,7 +71,6 @@ impl Tape<'_> {
     fn windows(&self, x: Var, windows: Windows) -> Result<Var, EngineError> {
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::windows(cpu, windows, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::windows::see(cuda, windows, x.value())?,
         };
         let tracked = x.node().is_some();
@@ -85,9 +82,7 @@ impl Tape<'_> {
 fn row_length(x: &Tensor, features: usize) -> usize {
     match x.device() {
         Device::Cpu(_) => features,
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(_) if x.dtype() == Dtype::Bf16 => cuda::unaligned::filled(features),
-        #[cfg(not(target_arch = "wasm32"))]
         Device::Cuda(_) => features,
     }
 }
@@ -104,7 +99,6 @@ impl Record for WindowsRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::channels_last::windows_back(&cpu, self.windows, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::windows::back(&cuda, self.windows, &gradient)?,
         };
         flow.give(&self.x, dx)

@@ -1,9 +1,7 @@
 //! Tokens laid out as tiles of an image.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::Patches,
@@ -38,7 +36,6 @@ impl Tape<'_> {
         let patches = Patches { batch, channels, height: size, width: size, patch };
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::tiles(cpu, patches, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::tiles(cuda, patches, x.value())?,
         };
         let record = TilesRecord { patches, x: x.clone() };
@@ -51,7 +48,6 @@ impl Record for TilesRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::tiles_back(&cpu, self.patches, &gradient),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::tiles_back(&cuda, self.patches, &gradient)?,
         };
         flow.give(&self.x, dx)

@@ -1,9 +1,7 @@
 //! How much of each patch is seen.
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda;
 use crate::{
-    cpu,
+    cpu, cuda,
     device::Device,
     error::EngineError,
     ops::Patches,
@@ -25,7 +23,6 @@ impl Tape<'_> {
         }
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::visibility(cpu, patches, x.value()),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(cuda) => cuda::layout::visibility(cuda, patches, x.value())?,
         };
         Ok(self.input(value))

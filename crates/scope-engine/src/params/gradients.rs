@@ -18,7 +18,6 @@ pub struct Gradients {
     flat: Tensor,
     inputs: HashMap<usize, Tensor>,
     /// On a card, parameters whose gradients are to be replaced when they are next added to; empty if none are.
-    #[cfg(not(target_arch = "wasm32"))]
     stale: Vec<bool>,
 }
 
@@ -31,13 +30,7 @@ impl Gradients {
             Dtype::F64 => Tensor::from_slice(device, &shape, &vec![0.0_f64; layout.len()])?,
             _ => Tensor::from_slice(device, &shape, &vec![0.0_f32; layout.len()])?,
         };
-        Ok(Self {
-            layout,
-            flat,
-            inputs: HashMap::new(),
-            #[cfg(not(target_arch = "wasm32"))]
-            stale: Vec::new(),
-        })
+        Ok(Self { layout, flat, inputs: HashMap::new(), stale: Vec::new() })
     }
 
     /// Gradients that are known, in the parameters' own kind.
@@ -71,7 +64,6 @@ impl Gradients {
     }
 
     /// Replaces all of them.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
         self.flat.overwrite(values)
     }
@@ -79,10 +71,8 @@ impl Gradients {
     /// Forgets everything.
     pub fn clear(&mut self) -> Result<(), EngineError> {
         self.inputs.clear();
-        #[cfg(not(target_arch = "wasm32"))]
         self.stale.clear();
         match (self.flat.device().clone(), self.flat.dtype()) {
-            #[cfg(not(target_arch = "wasm32"))]
             (Device::Cuda(cuda), _) => cuda.clear(self.flat.address(), self.flat.len() * size_of::<f32>())?,
             (Device::Cpu(_), Dtype::F64) => self.all_cpu_mut::<f64>()?.fill(0.0),
             (Device::Cpu(_), _) => self.all_cpu_mut::<f32>()?.fill(0.0),
@@ -95,7 +85,6 @@ impl Gradients {
     pub fn restart(&mut self) -> Result<(), EngineError> {
         match self.flat.device() {
             Device::Cpu(_) => self.clear(),
-            #[cfg(not(target_arch = "wasm32"))]
             Device::Cuda(_) => {
                 self.inputs.clear();
                 self.stale = vec![true; self.layout.params().len()];
@@ -105,7 +94,6 @@ impl Gradients {
     }
 
     /// Zeros what a backward pass after a restart did not reach.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn settle(&mut self) -> Result<(), EngineError> {
         let stale = std::mem::take(&mut self.stale);
         let Device::Cuda(cuda) = self.flat.device() else { return Ok(()) };
@@ -124,7 +112,6 @@ impl Gradients {
         self.zero(cuda, pending)
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
     fn zero(&self, cuda: &crate::cuda::Cuda, range: std::ops::Range<usize>) -> Result<(), EngineError> {
         let number = size_of::<f32>();
         if range.is_empty() {
@@ -138,7 +125,6 @@ impl Gradients {
     }
 
     /// Where one parameter's gradient begins on the card, and whether the caller must add to what is there.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn address(&mut self, id: ParamId) -> (u64, bool) {
         let address = self.flat.address() + (self.layout.param(id).range.start * size_of::<f32>()) as u64;
         let stale = self.stale.get_mut(id.0).is_some_and(std::mem::take);

@@ -10,14 +10,12 @@ use std::{
 };
 
 pub use gradients::Gradients;
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
 
-#[cfg(not(target_arch = "wasm32"))]
-use crate::cuda::muon::HiddenGroup;
 use crate::{
     cpu::Panels,
+    cuda::muon::HiddenGroup,
     device::Device,
     dtype::{Dtype, Element},
     error::EngineError,
@@ -38,13 +36,10 @@ pub struct Params {
     layout: Arc<Layout>,
     values: Tensor,
     /// On a card, the same numbers in bf16, for products.
-    #[cfg(not(target_arch = "wasm32"))]
     halves: Option<Tensor>,
     /// On a card, which blocks of numbers AdamW trains and which decay, for the paths of the latest step.
-    #[cfg(not(target_arch = "wasm32"))]
     marks: Mutex<Option<(Chosen, Tensor)>>,
     /// On a card, the hidden matrices of the latest step of Muon.
-    #[cfg(not(target_arch = "wasm32"))]
     groups: Mutex<Option<Grouped>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
@@ -85,11 +80,8 @@ impl Params {
         let values = Tensor::from_slice(device, &[layout.len()], values)?;
         Ok(Self {
             layout,
-            #[cfg(not(target_arch = "wasm32"))]
             halves: rounded(&values)?,
-            #[cfg(not(target_arch = "wasm32"))]
             marks: Mutex::default(),
-            #[cfg(not(target_arch = "wasm32"))]
             groups: Mutex::default(),
             values,
             packed: Mutex::default(),
@@ -122,7 +114,6 @@ impl Params {
             return Err(EngineError::Layout { expected: self.layout.len(), got: values.len() });
         }
         self.forget_packed();
-        #[cfg(not(target_arch = "wasm32"))]
         {
             self.halves = rounded(&values)?;
         }
@@ -147,7 +138,6 @@ impl Params {
         match (self.device(), self.dtype()) {
             (Device::Cpu(_), Dtype::F64) => Ok(self.cpu(id).to_vec()),
             (Device::Cpu(_), _) => Ok(wide(self.cpu(id))),
-            #[cfg(not(target_arch = "wasm32"))]
             (Device::Cuda(cuda), _) => {
                 Ok(wide(&self.values.read_on_cuda(cuda, self.layout.param(id).range.clone())?))
             }
@@ -176,7 +166,6 @@ impl Params {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl Params {
     /// Where one parameter begins on the card, in f32 or in the bf16 copy.
     pub(crate) fn address(&self, id: ParamId, dtype: Dtype) -> u64 {
@@ -239,20 +228,16 @@ impl Params {
 }
 
 /// Paths, and whether hidden matrices are left out.
-#[cfg(not(target_arch = "wasm32"))]
 type Chosen = (Vec<String>, bool);
 
 /// Paths, and the hidden matrices under them.
-#[cfg(not(target_arch = "wasm32"))]
 type Grouped = (Vec<String>, Arc<[HiddenGroup]>);
 
-#[cfg(not(target_arch = "wasm32"))]
 fn owned(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()
 }
 
 /// The bf16 copy of parameters on a card.
-#[cfg(not(target_arch = "wasm32"))]
 fn rounded(values: &Tensor) -> Result<Option<Tensor>, EngineError> {
     match values.device() {
         Device::Cpu(_) => Ok(None),

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use half::bf16;
 
 use crate::{
-    cuda::Fusing,
     device::Device,
     dtype::Dtype,
     error::EngineError,
@@ -48,9 +47,9 @@ const LIMITS: [(Dtype, f64); 2] = [(Dtype::Bf16, 1.2e-2), (Dtype::F32, 2e-5)];
 pub fn run(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
     let Device::Cuda(cuda) = card else { return Ok(Vec::new()) };
     // The fused products must be right also where they are not the faster way.
-    cuda.set_fusing(Fusing::Always);
+    cuda.set_always_fused(true);
     let checks = compare(card, only);
-    cuda.set_fusing(Fusing::WhereFaster);
+    cuda.set_always_fused(false);
     checks
 }
 

@@ -313,7 +313,7 @@ impl Session<'_> {
         checkpoint::save(&self.folder.state(), learner, &position)?;
         model.write(&self.folder.model())?;
         if let Device::Cuda(cuda) = learner.device() {
-            write_atomic(&self.folder.algorithms(), cuda.choices().as_bytes())?;
+            write_atomic(&self.folder.algorithms(), cuda.algorithms().as_bytes())?;
         }
         // Last: whatever becomes of older checkpoints, the newest has its model.
         for error in checkpoint::prune(&self.folder.state(), self.conduct.keep)? {

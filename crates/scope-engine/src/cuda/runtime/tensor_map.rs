@@ -2,22 +2,25 @@
 
 use std::ffi::c_void;
 
-use cudarc::driver::sys;
+use cudarc::driver::sys::{self, CUtensorMap};
 
 use super::failed;
 use crate::error::EngineError;
+
+/// The description of a matrix.
+pub(crate) type TensorMap = CUtensorMap;
 
 /// Columns of a box: 128 bytes of bf16, the width whose chunks can change places.
 const COLUMNS: u32 = 64;
 
 /// A matrix of bf16 \[rows, columns\] at an address, row after row, in boxes of 64 columns and some rows. Rows must be
 /// whole chunks of 16 bytes.
-pub(super) fn boxes(
+pub(crate) fn boxes(
     address: u64,
     [rows, columns]: [usize; 2],
     box_rows: u32,
-) -> Result<sys::CUtensorMap, EngineError> {
-    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+) -> Result<TensorMap, EngineError> {
+    let mut map = CUtensorMap { opaque: [0; 16] };
     let (sizes, strides) = ([columns as u64, rows as u64], [2 * columns as u64]);
     let (lengths, steps) = ([COLUMNS, box_rows], [1_u32, 1]);
     // SAFETY: writes one map; the arrays are as long as the rank asks for. The address is not read.

@@ -24,9 +24,9 @@ const KEPT: usize = 160 << 20;
 pub(super) const WORKSPACE: usize = 64 << 20;
 
 /// A stream with what its kernels must not share with those of another.
-pub(super) struct Lane {
+pub(super) struct Stream {
     stream: Arc<CudaStream>,
-    /// Where new tensors come from: the lane's own store, or the arena of a graph that is being recorded.
+    /// Where new tensors come from: the stream's own store, or the arena of a graph that is being recorded.
     store: Mutex<Arc<Store>>,
     /// Zeros that kernels count arrivals in and leave at zero.
     counters: Memory,
@@ -35,15 +35,15 @@ pub(super) struct Lane {
 }
 
 /// The streams, and which one is asked now.
-pub(super) struct Lanes {
-    lanes: [Lane; 2],
+pub(super) struct Streams {
+    all: [Stream; 2],
     current: AtomicUsize,
     /// What the second stream still reads.
     kept: Mutex<Vec<Tensor>>,
     ledger: Arc<Ledger>,
 }
 
-impl Lane {
+impl Stream {
     fn new(context: &Arc<CudaContext>, ledger: &Arc<Ledger>) -> Result<Self, EngineError> {
         let store = Arc::new(Store::new(context.clone(), ledger.clone()));
         let stream = context.new_stream().map_err(failed("making a stream"))?;
@@ -56,26 +56,26 @@ impl Lane {
     }
 }
 
-impl Lanes {
+impl Streams {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
         let ledger = Arc::new(Ledger::default());
-        let lanes = [Lane::new(context, &ledger)?, Lane::new(context, &ledger)?];
-        Ok(Self { lanes, current: AtomicUsize::new(0), kept: Mutex::default(), ledger })
+        let all = [Stream::new(context, &ledger)?, Stream::new(context, &ledger)?];
+        Ok(Self { all, current: AtomicUsize::new(0), kept: Mutex::default(), ledger })
     }
 
-    fn lane(&self) -> &Lane {
-        &self.lanes[self.current.load(Ordering::Relaxed) % 2]
+    fn now(&self) -> &Stream {
+        &self.all[self.current.load(Ordering::Relaxed) % 2]
     }
 
     pub(super) fn current(&self) -> &Arc<CudaStream> {
-        &self.lane().stream
+        &self.now().stream
     }
 
-    /// Gives both lanes other stores; gives back those they had.
+    /// Gives both streams other stores; gives back those they had.
     pub(super) fn exchange(&self, stores: [Arc<Store>; 2]) -> [Arc<Store>; 2] {
         let mut stores = stores;
-        for (lane, store) in self.lanes.iter().zip(&mut stores) {
-            std::mem::swap(&mut *locked(&lane.store), store);
+        for (stream, store) in self.all.iter().zip(&mut stores) {
+            std::mem::swap(&mut *locked(&stream.store), store);
         }
         stores
     }
@@ -84,71 +84,71 @@ impl Lanes {
 impl Cuda {
     /// Does work beside the main stream, after everything asked for so far. What it reads is kept until the streams
     /// join; what it allocates is used by later work beside only.
-    pub(crate) fn aside<T>(
+    pub(crate) fn on_side_stream<T>(
         &self,
         reads: &[&Tensor],
         work: impl FnOnce() -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let lanes = &self.0.lanes;
-        if lanes.current.load(Ordering::Relaxed) == 1 {
+        let streams = &self.0.streams;
+        if streams.current.load(Ordering::Relaxed) == 1 {
             return work();
         }
-        let [main, side] = &lanes.lanes;
+        let [main, side] = &streams.all;
         let bytes = |tensor: &Tensor| tensor.len() * tensor.dtype().size();
-        if locked(&lanes.kept).iter().map(bytes).sum::<usize>() > KEPT {
-            self.rejoin()?;
+        if locked(&streams.kept).iter().map(bytes).sum::<usize>() > KEPT {
+            self.join_streams()?;
         }
         side.stream.join(&main.stream).map_err(failed("forking a stream"))?;
-        locked(&lanes.kept).extend(reads.iter().map(|tensor| (*tensor).clone()));
-        lanes.current.store(1, Ordering::Relaxed);
+        locked(&streams.kept).extend(reads.iter().map(|tensor| (*tensor).clone()));
+        streams.current.store(1, Ordering::Relaxed);
         let done = work();
-        lanes.current.store(0, Ordering::Relaxed);
+        streams.current.store(0, Ordering::Relaxed);
         done
     }
 
     /// The main stream waits for the one beside it, if that has done anything.
-    pub(crate) fn rejoin(&self) -> Result<(), EngineError> {
-        let lanes = &self.0.lanes;
-        let kept = std::mem::take(&mut *locked(&lanes.kept));
+    pub(crate) fn join_streams(&self) -> Result<(), EngineError> {
+        let streams = &self.0.streams;
+        let kept = std::mem::take(&mut *locked(&streams.kept));
         if kept.is_empty() {
             return Ok(());
         }
-        let [main, side] = &lanes.lanes;
+        let [main, side] = &streams.all;
         main.stream.join(&side.stream).map_err(failed("joining a stream"))
     }
 
     /// How many bytes of its memory are held here: tensors, what is kept for reuse and for recorded work, and scratch. The
     /// driver's and the libraries' own come on top.
     pub fn memory_held(&self) -> usize {
-        self.0.lanes.ledger.held()
+        self.0.streams.ledger.held()
     }
 
     /// A store of one's own, for recorded work.
     pub(super) fn new_store(&self) -> Arc<Store> {
-        Arc::new(Store::new(self.0.context.clone(), self.0.lanes.ledger.clone()))
+        Arc::new(Store::new(self.0.context.clone(), self.0.streams.ledger.clone()))
     }
 
     /// Memory for `bytes` bytes, of arbitrary content.
     pub(crate) fn memory(&self, bytes: usize) -> Result<Memory, EngineError> {
-        let store = locked(&self.0.lanes.lane().store).clone();
+        let store = locked(&self.0.streams.now().store).clone();
         store.take(bytes)
     }
 
     pub(super) fn stream(&self) -> sys::CUstream {
-        self.0.lanes.current().cu_stream()
+        self.0.streams.current().cu_stream()
     }
 
     /// Scratch of products on the current stream.
     pub(super) fn workspace(&self) -> u64 {
-        self.0.lanes.lane().workspace.address()
+        self.0.streams.now().workspace.address()
     }
 
     /// The address of counters that are zero.
-    pub(super) fn counters(&self, count: usize) -> Result<u64, EngineError> {
+    pub(crate) fn counters(&self, count: usize) -> Result<u64, EngineError> {
         if count > COUNTERS {
             let reason = format!("{count} groups of columns are more than {COUNTERS}");
             return Err(EngineError::Cuda { call: "counting", reason });
         }
-        Ok(self.0.lanes.lane().counters.address())
+        Ok(self.0.streams.now().counters.address())
     }
 }

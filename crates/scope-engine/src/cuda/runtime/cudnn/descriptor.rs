@@ -8,7 +8,7 @@ use cudarc::cudnn::sys::{
 };
 
 use super::Pass;
-use crate::{cuda::failed, error::EngineError};
+use crate::{cuda::runtime::failed, error::EngineError};
 
 /// One of the library's descriptors.
 pub(super) struct Descriptor(pub(super) cudnnBackendDescriptor_t);

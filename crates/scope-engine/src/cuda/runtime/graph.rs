@@ -68,9 +68,9 @@ impl Graph {
         arenas: [Arc<Store>; 2],
         record: impl FnOnce() -> Result<(CudaGraph, T), E>,
     ) -> Result<(Self, T), E> {
-        let usual = cuda.0.lanes.exchange(arenas.clone());
+        let usual = cuda.0.streams.exchange(arenas.clone());
         let recorded = record();
-        cuda.0.lanes.exchange(usual);
+        cuda.0.streams.exchange(usual);
         let (graph, value) = recorded?;
         Ok((Self { graph, cuda: cuda.clone(), arenas }, value))
     }
@@ -84,7 +84,7 @@ impl Graph {
 impl Cuda {
     /// Whether work is being recorded now, and not done.
     pub(super) fn is_recording(&self) -> bool {
-        let status = self.0.lanes.current().capture_status();
+        let status = self.0.streams.current().capture_status();
         status.is_ok_and(|status| status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
     }
 
@@ -103,7 +103,7 @@ impl Cuda {
         &self,
         work: &mut impl FnMut() -> Result<T, E>,
     ) -> Result<(CudaGraph, T), E> {
-        let stream = self.0.lanes.current();
+        let stream = self.0.streams.current();
         // Relaxed: a tensor may still allocate, which the strict modes forbid although it is harmless here.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         stream.begin_capture(mode).map_err(failed("beginning a graph"))?;

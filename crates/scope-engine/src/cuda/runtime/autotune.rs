@@ -12,31 +12,31 @@ const FILE: &str = "ways.txt";
 
 /// What was chosen in this process, by the name of the work.
 #[derive(Default)]
-pub(super) struct Choices(Mutex<BTreeMap<String, String>>);
+pub(super) struct Algorithms(Mutex<BTreeMap<String, String>>);
 
 impl Cuda {
     /// What was chosen so far for each product and convolution, a line each, in order. Two runs with the same choices on
     /// one card compute the same bits.
-    pub fn choices(&self) -> String {
+    pub fn algorithms(&self) -> String {
         let lines: Vec<String> =
-            locked(&self.0.choices.0).iter().map(|(work, choice)| format!("{work}: {choice}\n")).collect();
+            locked(&self.0.algorithms.0).iter().map(|(work, choice)| format!("{work}: {choice}\n")).collect();
         lines.concat()
     }
 
     /// Remembers a choice.
-    pub(super) fn note_choice(&self, work: &str, choice: &str) {
-        locked(&self.0.choices.0).insert(work.to_owned(), choice.to_owned());
+    pub(super) fn note_algorithm(&self, work: &str, choice: &str) {
+        locked(&self.0.algorithms.0).insert(work.to_owned(), choice.to_owned());
     }
 
     /// Whether the first of two ways to do some work was faster on this card once, or is now. Both are run if that is not known
     /// yet, so neither may spoil anything. While work is being recorded there is no time to time: the second is taken.
-    pub(super) fn faster(
+    pub(crate) fn faster(
         &self,
         work: &str,
         mut fused: impl FnMut() -> Result<(), EngineError>,
         mut apart: impl FnMut() -> Result<(), EngineError>,
     ) -> Result<bool, EngineError> {
-        let noted = locked(&self.0.choices.0).get(work).map(|choice| choice == "fused");
+        let noted = locked(&self.0.algorithms.0).get(work).map(|choice| choice == "fused");
         if let Some(fused) = noted {
             return Ok(fused);
         }
@@ -59,7 +59,7 @@ impl Cuda {
                 choice.to_owned()
             }
         };
-        self.note_choice(work, &choice);
+        self.note_algorithm(work, &choice);
         Ok(choice == "fused")
     }
 }

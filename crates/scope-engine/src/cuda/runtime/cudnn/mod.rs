@@ -17,7 +17,10 @@ use cudarc::cudnn::{
 };
 
 use super::{Cuda, cache::Cache, failed, libraries, locked};
-use crate::error::EngineError;
+use crate::{
+    cuda::convolution::{Pass, Shape},
+    error::EngineError,
+};
 use descriptor::{Descriptor, names};
 
 /// The library's ways of guessing which plans are fast. Their lists differ.
@@ -28,30 +31,6 @@ const SUGGESTIONS: usize = 8;
 const RUNS: usize = 4;
 /// Plans that want more scratch than this are passed over.
 const WORKSPACE: usize = 1 << 30;
-
-/// Which of a layer's three convolutions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Pass {
-    /// y from x and w.
-    Forward,
-    /// dx from dy and w.
-    Input,
-    /// dw from x and dy.
-    Weight,
-}
-
-/// Everything a plan is chosen by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
-    pub(super) pass: Pass,
-    pub(super) batch: usize,
-    pub(super) height: usize,
-    pub(super) width: usize,
-    /// Channels in, a multiple of eight.
-    pub(super) c: usize,
-    /// Channels out, a multiple of eight.
-    pub(super) o: usize,
-}
 
 /// The library, and the plans made so far.
 #[derive(Default)]
@@ -180,7 +159,7 @@ fn plan(
 
 impl Cuda {
     /// Runs a convolution on addresses of x, w and y, or of what stands in their places.
-    pub(super) fn convolve(&self, shape: Shape, operands: [u64; 3]) -> Result<(), EngineError> {
+    pub(crate) fn convolve(&self, shape: Shape, operands: [u64; 3]) -> Result<(), EngineError> {
         self.bind()?;
         let mut inner = locked(&self.0.convolutions.0);
         let Inner { handle, plans } = &mut *inner;
@@ -194,7 +173,7 @@ impl Cuda {
             Entry::Occupied(plan) => plan.into_mut(),
             Entry::Vacant(place) => {
                 let plan = place.insert(self.fastest_plan(handle, shape, operands)?);
-                self.note_choice(&format!("convolution {shape}"), &format!("suggestion {}", plan.place));
+                self.note_algorithm(&format!("convolution {shape}"), &format!("suggestion {}", plan.place));
                 plan
             }
         };
@@ -251,13 +230,6 @@ impl Cuda {
         unsafe { sys::cudnnBackendExecute(handle.0, plan.plan.0, pack.0) }
             .result()
             .map_err(failed("a convolution"))
-    }
-}
-
-impl std::fmt::Display for Shape {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Shape { pass, batch, height, width, c, o } = self;
-        write!(out, "{pass:?} {batch}x{height}x{width} {c}-{o}")
     }
 }
 
