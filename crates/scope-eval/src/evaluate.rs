@@ -70,7 +70,8 @@ impl Seen<'_> {
         match numbers.find(|(_, value)| !value.is_finite()) {
             None => Ok(()),
             Some((what, value)) => {
-                let (what, condition) = (what.to_owned(), condition.to_string());
+                let what = what.to_owned();
+                let condition = condition.to_string();
                 Err(EvalError::NotFinite { what, record: self.record, condition, value })
             }
         }
@@ -96,7 +97,8 @@ impl Evaluation<'_> {
             ));
         }
         if resolution != meta.resolution {
-            let (reads, has) = (resolution, meta.resolution);
+            let reads = resolution;
+            let has = meta.resolution;
             return refuse(format!(
                 "the model reads {reads} x {reads} grids and the records are on {has} x {has}"
             ));

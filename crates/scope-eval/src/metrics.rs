@@ -22,7 +22,9 @@ impl Recovered<'_> {
     /// the stored values: decoded ones are tiny, not zero.
     pub fn relative_error(&self, region: impl Fn(usize) -> bool) -> Option<f64> {
         let zero = self.scaling.stored_zero();
-        let (mut apart, mut size, mut nonzero) = (0.0, 0.0, false);
+        let mut apart = 0.0;
+        let mut size = 0.0;
+        let mut nonzero = false;
         for (point, (recovered, stored)) in self.field.iter().zip(self.stored).enumerate() {
             if !region(point) {
                 continue;

@@ -39,7 +39,8 @@ impl Paired {
     /// Of two values a record.
     pub fn of(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Self> {
         let differences: Vec<f64> = a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
-        let (count, difference) = (differences.len(), mean(&differences)?);
+        let count = differences.len();
+        let difference = mean(&differences)?;
         if count < 2 {
             return None;
         }
@@ -106,7 +107,8 @@ pub fn matching<'a>(
         });
         found
     };
-    let (first, second) = (covering(first), covering(second));
+    let first = covering(first);
+    let second = covering(second);
     let mut refusal = None;
     // A pair has the same number of records on both sides, so the first that matches is the largest.
     for (a, b) in first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b))) {
@@ -176,8 +178,10 @@ mod tests {
         let values = |seed: u64| -> Vec<Option<f64>> {
             (0..50).map(|k| Some(((k * seed + 7) % 11) as f64 / 3.0)).collect()
         };
-        let (a, b) = (values(3), values(5));
-        let (ab, ba) = (Paired::of(&a, &b).unwrap(), Paired::of(&b, &a).unwrap());
+        let a = values(3);
+        let b = values(5);
+        let ab = Paired::of(&a, &b).unwrap();
+        let ba = Paired::of(&b, &a).unwrap();
         assert_eq!((ab.difference, ab.t), (-ba.difference, -ba.t));
         assert_eq!(ab, Paired::of(&a, &b).unwrap(), "the same every time");
         assert_eq!(Paired::of(&a[..1], &b[..1]), None);

@@ -98,7 +98,8 @@ fn runs() -> Runs {
 
 #[test]
 fn tables_are_written_as_they_were() {
-    let (published, runs) = (Published::read().unwrap(), runs());
+    let published = Published::read().unwrap();
+    let runs = runs();
     let tables: Vec<_> =
         TABLES.iter().filter_map(|name| table(name, &published, &runs, false).unwrap()).collect();
     assert_eq!(tables.len(), TABLES.len(), "each has a row of ours");
@@ -199,7 +200,8 @@ fn curves_are_means_over_the_records_that_all_points_have() {
         });
         figures(moments.to_vec()).remove(0).1
     };
-    let (few, some) = (of([2, 2, 2]), of([2, 2, 4]));
+    let few = of([2, 2, 2]);
+    let some = of([2, 2, 4]);
     assert!(some.contains("forward u, 2 records<"));
     assert_eq!(dots(&few), dots(&some));
     assert_ne!(dots(&few), dots(&of([4, 4, 4])));

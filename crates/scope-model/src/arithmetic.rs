@@ -17,9 +17,11 @@ pub struct Arithmetic {
 impl Arithmetic {
     /// Counts a model.
     pub fn of(config: &ModelConfig) -> Self {
-        let (tokens, latent) = (config.tokens() as f64, config.latent as f64);
+        let tokens = config.tokens() as f64;
+        let latent = config.latent as f64;
         let linear = |from: f64, to: f64| 2.0 * tokens * from * to;
-        let (wide, narrow) = (config.encoder.width as f64, config.predictor.width as f64);
+        let wide = config.encoder.width as f64;
+        let narrow = config.predictor.width as f64;
         let patch = config.encoder_inputs() as f64;
         let masks = (config.context_channels / 2) as f64;
         Self {
@@ -37,7 +39,8 @@ impl Arithmetic {
 
 /// Blocks: four products with the tokens, n x (3 + 1 + 2 expansion) n weights, and two with the scores of each head.
 fn stack(config: &ModelConfig, stack: Transformer) -> f64 {
-    let (tokens, width) = (config.tokens() as f64, stack.width as f64);
+    let tokens = config.tokens() as f64;
+    let width = stack.width as f64;
     let weights = (4 + 2 * config.expansion) as f64 * width * width;
     stack.depth as f64 * (2.0 * tokens * weights + 4.0 * tokens * tokens * width)
 }

@@ -285,7 +285,8 @@ impl ModelConfig {
         require_layers("a predictor", self.predictor.depth)?;
         require_layers("a decoder", self.decoder.mlp.len().max(self.decoder.conv.len()))?;
         if !self.resolution.is_multiple_of(self.patch) {
-            let (resolution, patch) = (self.resolution, self.patch);
+            let resolution = self.resolution;
+            let patch = self.patch;
             return refuse(format!("resolution {resolution} is not a multiple of the patch {patch}"));
         }
         if !self.context_channels.is_multiple_of(2) {

@@ -137,20 +137,24 @@ impl Reconstructor {
 
     /// The same with local fits \[n, fit channels, points, points\] given.
     fn recover_fitted(&self, contexts: &[f32], fits: Option<&[f32]>) -> Result<Vec<Fields>, ModelError> {
-        let (size, channels) = (self.about.config.resolution(), self.about.config.context_channels());
+        let size = self.about.config.resolution();
+        let channels = self.about.config.context_channels();
         let each = channels * size * size;
         if !contexts.len().is_multiple_of(each) {
             return Err(ModelError::Context { got: contexts.len(), channels, size });
         }
         if let Some(at) = contexts.iter().position(|x| !x.is_finite()) {
-            let (context, channel) = (at / each, at % each / (size * size));
-            let (row, column) = (at % (size * size) / size, at % size);
+            let context = at / each;
+            let channel = at % each / (size * size);
+            let row = at % (size * size) / size;
+            let column = at % size;
             return Err(ModelError::NotFinite { context, channel, row, column });
         }
         let mut fields = Vec::with_capacity(contexts.len() / each);
         let fits_each = fits.map_or(0, |fits| fits.len() / (contexts.len() / each).max(1));
         for (at, contexts) in contexts.chunks(self.together() * each).enumerate() {
-            let (first, count) = (at * self.together(), contexts.len() / each);
+            let first = at * self.together();
+            let count = contexts.len() / each;
             let fits = fits.map(|fits| &fits[first * fits_each..][..count * fits_each]);
             let stored = self.stored(Batch { count, contexts, fits })?;
             fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
@@ -161,7 +165,8 @@ impl Reconstructor {
     /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass. A network that
     /// sees local fits of the sensors sees those of the sensors where they are, in both.
     pub fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
-        let (About { pde, constants, .. }, params) = (&self.about, &self.model.params);
+        let About { pde, constants, .. } = &self.about;
+        let params = &self.model.params;
         let Some(fits) = self.model.network.fits() else {
             return recover_sensors(*pde, constants, contexts, |contexts| self.recover(contexts));
         };
@@ -201,7 +206,8 @@ impl Reconstructor {
     }
 
     fn inputs(&self, Batch { count, contexts, fits }: Batch<'_>) -> Result<Inputs, EngineError> {
-        let (device, size) = (self.model.params.device(), self.about.config.resolution());
+        let device = self.model.params.device();
+        let size = self.about.config.resolution();
         let image = |values: &[f32], side: usize| {
             let channels = values.len() / (count * side * side).max(1);
             Tensor::from_slice(device, &[count, channels, side, side], values)
@@ -217,7 +223,8 @@ impl Reconstructor {
             Precision::Bf16 => Dtype::Bf16,
         };
         let tape = Tape::inference(&self.model.params, compute);
-        let (network, contexts) = (&self.model.network, tape.input(contexts.clone()));
+        let network = &self.model.network;
+        let contexts = tape.input(contexts.clone());
         let fields = match fits {
             None => network.forward(&tape, &contexts)?,
             Some(fits) => network.forward_fitted(&tape, &contexts, &tape.input(fits.clone()))?,

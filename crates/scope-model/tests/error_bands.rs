@@ -110,7 +110,8 @@ fn sensors_are_taken_for_the_layout_that_they_are_like() {
 fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     let bands = bands();
     let disk = Disk { cx: 20.0, cy: 30.0, r: 6.0 };
-    let (plain, mut masks) = (masks("inverse/uniform/2048"), masks("inverse/uniform/2048"));
+    let plain = masks("inverse/uniform/2048");
+    let mut masks = masks("inverse/uniform/2048");
     masks.add_disk(&disk);
     let [without, with] = [&plain, &masks].map(|masks| bands.of(Task::Inverse, masks).unwrap());
     assert_eq!((without.like.as_str(), without.between), (with.like.as_str(), with.between));

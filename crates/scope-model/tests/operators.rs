@@ -146,7 +146,8 @@ fn in_bf16_a_card_is_near_pytorch() {
         let off = relative_error(&fields.value().to_vec::<f32>().unwrap(), &golden.tensor("fields").1);
         assert!(off < 0.06, "{case}: fields are off by {off:.3}");
         let flat = gradients.flat().to_vec::<f32>().unwrap();
-        let (mut got, mut expected) = (Vec::new(), Vec::new());
+        let mut got = Vec::new();
+        let mut expected = Vec::new();
         for param in model.params.layout().params().iter().filter(|param| param.trained) {
             got.extend_from_slice(&flat[param.range.clone()]);
             expected.extend(golden.tensor(&format!("gradient.{}", param.name)).1);
@@ -166,12 +167,14 @@ fn relative_error(got: &[f32], expected: &[f32]) -> f64 {
 
 #[test]
 fn weight_files_hold_operators_too() {
-    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(2));
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu(2);
     let path = folder.path().join("model.safetensors");
     for case in ["fno", "deeponet", "cno", "transolver"] {
         let golden = Golden::read(case);
         let model = golden.model(&device);
-        let (pde, config) = (Pde::Poisson, golden.architecture.clone());
+        let pde = Pde::Poisson;
+        let config = golden.architecture.clone();
         let about = About { pde, constants: Constants::released(pde), config, training: None };
         model.save(&path, &about, WeightKind::F32).unwrap();
         let (back, said) = FieldModel::load(&path, &device).unwrap();

@@ -25,7 +25,8 @@ fn relative(exact: &[f32], other: &[f32], offset: f32) -> f64 {
 fn half_precision_stays_within_one_percent_on_the_base_model() {
     let contexts = contexts(1, 128);
     let run = |precision| reconstructor(Preset::Base, 128, precision).recover(&contexts).unwrap().remove(0);
-    let (exact, half) = (run(Precision::F32), run(Precision::Bf16));
+    let exact = run(Precision::F32);
+    let half = run(Precision::Bf16);
     // Without the mean, which both get exactly.
     assert!(relative(&exact.a, &half.a, 7.5) < 0.01, "{}", relative(&exact.a, &half.a, 7.5));
     assert!(relative(&exact.u, &half.u, 0.005_692_019_4) < 0.01);

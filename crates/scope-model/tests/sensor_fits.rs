@@ -60,7 +60,8 @@ fn between_pixels() -> UserContext {
 
 /// One pass of the network with the fits of points that are given.
 fn direct(model: &Model, context: &UserContext, points: &[Vec<FitPoint>]) -> Fields {
-    let (device, fits) = (model.params.device(), model.network.encoder.fits().unwrap());
+    let device = model.params.device();
+    let fits = model.network.encoder.fits().unwrap();
     let divisors = model.params.values_of(fits.normaliser).unwrap();
     let fitted = fits.local_fit.of_points(&Cpu::new(1), [SIZE; 2], points, Some(&divisors)).unwrap();
     let fitted: Vec<f32> = fitted.iter().map(|x| *x as f32).collect();
@@ -70,7 +71,8 @@ fn direct(model: &Model, context: &UserContext, points: &[Vec<FitPoint>]) -> Fie
         let shape = [1, values.len() / (side * side), side, side];
         tape.input(Tensor::from_slice(device, &shape, values).unwrap())
     };
-    let (context, fitted) = (image(&context.context(), SIZE), image(&fitted, SIZE / 4));
+    let context = image(&context.context(), SIZE);
+    let fitted = image(&fitted, SIZE / 4);
     let stored: Vec<f32> =
         model.network.forward_fitted(&tape, &context, &fitted).unwrap().value().to_vec().unwrap();
     let physical = |channel: Channel| {
@@ -83,7 +85,8 @@ fn direct(model: &Model, context: &UserContext, points: &[Vec<FitPoint>]) -> Fie
 
 #[test]
 fn sensors_on_pixels_are_seen_as_their_context() {
-    let (model, mut context) = (reconstructor(true), on_pixels());
+    let model = reconstructor(true);
+    let mut context = on_pixels();
     assert!(!context.is_off_grid());
     let expected = model.recover(&context.context()).unwrap();
     assert_eq!(model.recover_sensors(std::slice::from_mut(&mut context)).unwrap(), expected);
@@ -91,7 +94,8 @@ fn sensors_on_pixels_are_seen_as_their_context() {
 
 #[test]
 fn sensors_between_pixels_are_fitted_where_they_are() {
-    let (constants, mut context) = (Constants::generated(PDE), between_pixels());
+    let constants = Constants::generated(PDE);
+    let mut context = between_pixels();
     let points = Channel::BOTH.map(|channel| {
         let own = context.sensors.iter().filter(|sensor| sensor.channel == channel);
         let value = |value: f64| f64::from(constants.of(channel).store(value));
@@ -134,7 +138,8 @@ fn neither_depends_on_the_other() {
 
 #[test]
 fn without_fits_sensors_are_carried_as_ever() {
-    let (model, constants) = (reconstructor(false), Constants::generated(PDE));
+    let model = reconstructor(false);
+    let constants = Constants::generated(PDE);
     let mut contexts = [between_pixels(), on_pixels()];
     let expected =
         recover_sensors(PDE, &constants, &mut contexts.clone(), |contexts| model.recover(contexts)).unwrap();

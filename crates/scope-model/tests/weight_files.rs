@@ -32,7 +32,8 @@ fn values(model: &Model) -> Vec<f32> {
 
 #[test]
 fn weights_come_back_in_every_bit_or_rounded() {
-    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let model = Model::initial(config(), 5, &device).unwrap();
     for kind in [WeightKind::F32, WeightKind::Bf16] {
         let path = folder.path().join("model.safetensors");
@@ -57,7 +58,8 @@ fn tensors(path: &Path) -> BTreeMap<String, (Dtype, Vec<u8>)> {
 /// No weight is off by more than half a step of its row, vectors not at all, and a second rounding changes no number.
 #[test]
 fn whole_numbers_keep_every_row_within_its_bound() {
-    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let mut model = Model::initial(config(), 5, &device).unwrap();
     let layout = model.params.layout().clone();
     let mut exact = values(&model);
@@ -73,7 +75,8 @@ fn whole_numbers_keep_every_row_within_its_bound() {
         let (back, said) = Model::load(&path, &device).unwrap();
         assert_eq!(said, about());
         for param in layout.params() {
-            let (exact, read) = (&exact[param.range.clone()], &values(&back)[param.range.clone()]);
+            let exact = &exact[param.range.clone()];
+            let read = &values(&back)[param.range.clone()];
             let (width, steps) = match first[&param.name].0 {
                 Dtype::I8 => (exact.len() / param.shape[0], 127.0),
                 Dtype::I16 => (exact.len() / param.shape[0], 32767.0),
@@ -100,7 +103,8 @@ fn whole_numbers_keep_every_row_within_its_bound() {
 /// Eight bits are for what is large; what contexts and fields touch has sixteen.
 #[test]
 fn delicate_weights_have_sixteen_bits() {
-    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let model = Model::initial(config(), 5, &device).unwrap();
     let length = |kind| {
         let path = folder.path().join("model.safetensors");
@@ -122,7 +126,9 @@ fn delicate_weights_have_sixteen_bits() {
 /// Contexts \[count, 4, 32, 32\] of smooth fields, of which every third point is seen.
 fn contexts(count: usize) -> Vec<f32> {
     let value = |at: usize| {
-        let (record, channel, point) = (at / 4096, at / 1024 % 4, at % 1024);
+        let record = at / 4096;
+        let channel = at / 1024 % 4;
+        let point = at % 1024;
         let seen = (point + record).is_multiple_of(3);
         let field =
             ((point / 32 + 3 * record) as f32 * 0.3).sin() + (point % 32 * (channel + 1)) as f32 * 0.02;
@@ -141,8 +147,10 @@ fn contexts(count: usize) -> Vec<f32> {
 /// that rounding has not seen too; sizes are the same.
 #[test]
 fn weights_are_rounded_for_their_inputs() {
-    let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
-    let (path, known) = (folder.path().join("model.safetensors"), contexts(12));
+    let folder = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
+    let path = folder.path().join("model.safetensors");
+    let known = contexts(12);
     let model = FieldModel::from(Model::initial(config(), 5, &device).unwrap());
     let inputs = LayerInputs::seen(&model, &known[..8 * 4096], &mut |_| {}).unwrap();
     let fields = |model: &FieldModel| {
@@ -156,7 +164,8 @@ fn weights_are_rounded_for_their_inputs() {
         packed.iter().zip(&exact).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>()
     };
     model.save(&path, &about(), WeightKind::Int8).unwrap();
-    let (nearest, length) = (off(&path), std::fs::metadata(&path).unwrap().len());
+    let nearest = off(&path);
+    let length = std::fs::metadata(&path).unwrap().len();
     model.save_for(&inputs, &path, &about(), WeightKind::Int8).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
     assert!(off(&path) < 0.5 * nearest, "{} {nearest}", off(&path));
@@ -206,7 +215,8 @@ fn initial_parameters_depend_on_seed_and_name_only() {
 #[test]
 fn initial_values_follow_their_rules() {
     let model = Model::initial(Preset::Base.config(128), 1, &Device::cpu(1)).unwrap();
-    let (layout, values) = (model.params.layout(), values(&model));
+    let layout = model.params.layout();
+    let values = values(&model);
     for param in layout.params() {
         let own = &values[param.range.clone()];
         let largest = own.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
@@ -283,7 +293,8 @@ fn strange_files_are_refused_with_the_reason() {
 #[test]
 fn damaged_bytes_never_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, device) = (folder.path().join("model.safetensors"), Device::cpu(1));
+    let path = folder.path().join("model.safetensors");
+    let device = Device::cpu(1);
     Model::initial(config(), 5, &device).unwrap().save(&path, &about(), WeightKind::Bf16).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;

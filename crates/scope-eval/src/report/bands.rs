@@ -59,7 +59,8 @@ fn section(run: &Run) -> Option<Section> {
 
 /// One figure, or the least and the largest.
 fn range(means: &[f64]) -> Cell {
-    let (low, high) = (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max));
+    let low = means.iter().copied().reduce(f64::min);
+    let high = means.iter().copied().reduce(f64::max);
     match low.zip(high) {
         None => Cell::Missing,
         Some((low, high)) if low == high => Cell::number(Some(low), 1),

@@ -21,7 +21,8 @@ const ENDPOINTS: [(&str, &str, &str); 3] = [
 
 /// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's for the same problems.
 pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalError> {
-    let (mut ours, mut unmatched) = (Vec::new(), 0);
+    let mut ours = Vec::new();
+    let mut unmatched = 0;
     for (k, first) in runs.iter().enumerate() {
         for second in &runs[k + 1..] {
             unmatched += usize::from(misses_a_pair(first, second));

@@ -76,7 +76,8 @@ pub(super) fn provenance(runs: &Runs) -> Table {
 /// The row of a run: what was trained how, and tested on what.
 fn origin(run: &Run) -> Vec<Cell> {
     let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
-    let (identity, method) = (run.identity(), &run.identity().method);
+    let identity = run.identity();
+    let method = &run.identity().method;
     let seed = method.training.as_ref().and_then(|training| training.seed);
     [
         run.label(),

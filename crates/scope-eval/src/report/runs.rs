@@ -98,7 +98,8 @@ impl Run {
 
     /// Whether another is a later moment of the same training, evaluated on the same records.
     fn precedes(&self, other: &Self) -> bool {
-        let (own, other) = (self.identity(), other.identity());
+        let own = self.identity();
+        let other = other.identity();
         let on_the_same =
             |identity: &Identity| (identity.pde.clone(), identity.data.blake3.clone(), identity.masks.noise);
         on_the_same(own) == on_the_same(other) && own.method.precedes(&other.method)
@@ -257,7 +258,8 @@ impl Measured<'_> {
             Some(summary) => summary.count.to_string(),
             None => "—".to_owned(),
         };
-        let (a, u) = (shown(self.inverse_a.or(self.forward_a)), shown(self.forward_u.or(self.inverse_u)));
+        let a = shown(self.inverse_a.or(self.forward_a));
+        let u = shown(self.forward_u.or(self.inverse_u));
         if a == u { a } else { format!("a {a}, u {u}") }
     }
 }

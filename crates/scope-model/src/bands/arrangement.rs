@@ -32,7 +32,8 @@ impl Measured {
 
     /// Of a channel; none if nothing is known of it.
     fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
-        let (coverage, sensors) = (Coverage::of(masks.of(channel))?, masks.sensors(channel));
+        let coverage = Coverage::of(masks.of(channel))?;
+        let sensors = masks.sensors(channel);
         let arrangement = Arrangement::of(&sensors, &coverage);
         Some(Self { sensors: sensors.count(), coverage, arrangement })
     }
@@ -78,7 +79,8 @@ fn loose(mask: &Mask) -> f64 {
         _ => true,
     };
     let is_loose = |point: &usize| {
-        let (i, j) = (point / size, point % size);
+        let i = point / size;
+        let j = point % size;
         let column = measured(i.checked_sub(1), Some(j)) && measured(Some(i + 1), Some(j));
         let row = measured(Some(i), j.checked_sub(1)) && measured(Some(i), Some(j + 1));
         !(row || column)

@@ -73,7 +73,8 @@ impl Bands {
     pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
         let seen = Measured::all(masks, task);
         let counts = seen.iter().map(|channel| channel.sensors);
-        let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        let fewest = counts.clone().min().unwrap_or(0);
+        let most = counts.max().unwrap_or(0);
         if most as f64 > UNEQUAL * fewest as f64 {
             let [a, u] = Channel::BOTH.map(|channel| masks.sensors(channel).count());
             return Err(NoBands::Unequal { a, u });
@@ -88,7 +89,8 @@ impl Bands {
             let shape = bands.shape(size, &distances);
             [0, 1].map(|level| scaled(&shape, at.width(&bands.widths[level])))
         });
-        let ([a_low, a_high], [u_low, u_high]) = (a, u);
+        let [a_low, a_high] = a;
+        let [u_low, u_high] = u;
         Ok(FieldBands {
             like: like.to_owned(),
             between: [layout.sensors[at.low], layout.sensors[at.high]],
@@ -121,7 +123,8 @@ impl Bands {
         }
         possible.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
         let widest = |of: fn(&Coverage) -> f64| seen.iter().map(|one| of(&one.coverage)).fold(0.0, f64::max);
-        let (mean, largest) = (widest(|c| c.mean_gap), widest(|c| c.largest_gap));
+        let mean = widest(|c| c.mean_gap);
+        let largest = widest(|c| c.largest_gap);
         let holds = |limit: f64, gap: f64| gap <= (1.0 + GAP_SLACK) * limit;
         let like = possible.into_iter().find(|(_, _, layout, at)| {
             holds(at.mean(&layout.mean_gap), mean) && holds(at.mean(&layout.largest_gap), largest)
@@ -142,7 +145,8 @@ pub(super) struct Between {
 impl Between {
     /// None for a number beyond those measured.
     fn find(numbers: &[usize], number: usize) -> Option<Self> {
-        let (first, last) = (*numbers.first()? as f64, *numbers.last()? as f64);
+        let first = *numbers.first()? as f64;
+        let last = *numbers.last()? as f64;
         let value = number as f64;
         if value < (1.0 - SLACK) * first || value > (1.0 + SLACK) * last {
             return None;

@@ -20,7 +20,8 @@ pub const DISTANCE_CELLS: usize = FROM_SENSOR.len();
 /// The cell of every index along an axis of S points.
 pub fn axis_cells(size: usize) -> Vec<usize> {
     let of = |k: usize| {
-        let (inward, far_side) = (k.min(size - 1 - k), 2 * k >= size);
+        let inward = k.min(size - 1 - k);
+        let far_side = 2 * k >= size;
         let cell = last_begun(&FROM_END, inward as f32 * 128.0 / size as f32);
         if far_side { AXIS_CELLS - 1 - cell } else { cell }
     };

@@ -118,7 +118,8 @@ impl Catalogue {
         }
         for Embedded { weights, card } in &self.embedded {
             let card = Card::parse(Path::new("the program's own model card"), card)?;
-            let (name, found) = (card.name.clone(), Found::carded(Place::Embedded(weights), card));
+            let name = card.name.clone();
+            let found = Found::carded(Place::Embedded(weights), card);
             all.push(Entry { name, found: Ok(found) });
         }
         Ok(all)

@@ -40,9 +40,10 @@ impl Encoder {
     pub fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
         let width = config.encoder.width;
         let fits = config.fits.as_ref().map(|fits| {
-            let (local_fit, side) = (fits.local_fit(), config.patch / fits.stride.max(1));
-            let (channels, mut scope) =
-                (local_fit.channels(config.context_channels / 2), scope.scope("fits"));
+            let local_fit = fits.local_fit();
+            let side = config.patch / fits.stride.max(1);
+            let channels = local_fit.channels(config.context_channels / 2);
+            let mut scope = scope.scope("fits");
             let normaliser = scope.statistic("normaliser", &[channels]);
             Fits { local_fit, normaliser, side, patch: embedding(scope, [width, channels, side, side]) }
         });

@@ -120,7 +120,8 @@ impl Cno {
     pub fn declare(layout: &mut Layout, config: &CnoConfig) -> Self {
         let mut root = layout.root();
         let levels = config.levels;
-        let (channels, side) = (|l| config.channels(l), |l| config.side(l));
+        let channels = |l| config.channels(l);
+        let side = |l| config.side(l);
         let pair = |mut scope: Scope<'_>, c: usize, o: usize| {
             let first = Linear::declare_conv3x3(scope.scope("conv0"), c, config.latent);
             [first, Linear::declare_conv3x3(scope.scope("conv1"), config.latent, o)]
@@ -162,7 +163,8 @@ impl Cno {
 
     fn activations(&self) -> &FilteredActivations {
         self.activations.get_or_init(|| {
-            let (levels, side) = (self.config.levels, |l| self.config.side(l));
+            let levels = self.config.levels;
+            let side = |l| self.config.side(l);
             let kept = (0..=levels).map(|l| (side(l), side(l)));
             let changed = (0..levels).flat_map(|l| [(side(l), side(l + 1)), (side(l + 1), side(l))]);
             FilteredActivations::new(kept.chain(changed))

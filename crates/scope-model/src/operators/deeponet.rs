@@ -108,15 +108,18 @@ impl DeepOnetConfig {
 
     /// What the trunk sees: coordinates from 0 to 1, then sine and cosine of both for each frequency.
     fn points(&self) -> Constant {
-        let (size, features) = (self.resolution, self.features());
+        let size = self.resolution;
+        let features = self.features();
         let plain = 2 * usize::from(self.trunk_coordinates);
         Constant::from_fn(&[size * size, features], |k| {
-            let (point, feature) = (k / features, k % features);
+            let point = k / features;
+            let feature = k % features;
             let at = [point / size, point % size].map(|place| place as f64 / (size - 1) as f64);
             if feature < plain {
                 return at[feature];
             }
-            let (frequency, which) = ((feature - plain) / 4, (feature - plain) % 4);
+            let frequency = (feature - plain) / 4;
+            let which = (feature - plain) % 4;
             let angle = PI * f64::from(1_u32 << frequency) * at[which / 2];
             if which % 2 == 0 { angle.sin() } else { angle.cos() }
         })
@@ -219,7 +222,8 @@ impl DeepOnet {
 
 impl FieldNetwork for DeepOnet {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let (coefficients, basis) = (self.branch(tape, context)?, self.trunk(tape)?);
+        let coefficients = self.branch(tape, context)?;
+        let basis = self.trunk(tape)?;
         let fields = tape.expansion(&coefficients, &basis, self.offset)?; // [batch, 2, size size]
         let size = self.config.resolution;
         fields.reshape(&[context.shape()[0], FIELDS, size, size])

@@ -50,7 +50,8 @@ impl Transforms {
     /// # Shapes
     /// v and the result \[batch, n, n, c\], W \[2 m, m, 2, c, c\].
     pub(super) fn convolve(&self, tape: &Tape<'_>, v: &Var, weight: ParamId) -> Result<Var, EngineError> {
-        let (n, m) = (self.points, self.modes);
+        let n = self.points;
+        let m = self.modes;
         let &[batch, .., c] = v.shape() else { return Ok(v.clone()) };
         let h = tape.map_axis(v, 1, &self.rows)?; // [batch, (kx, ri), n, c]
         let h = tape.map_axis(&h.reshape(&[batch, 2 * m, 2 * n, c])?, 2, &self.columns)?; // [batch, kx, (ky, ri), c]

@@ -94,7 +94,8 @@ impl Block {
     /// v and the result \[batch, size, size, width\].
     fn forward(&self, tape: &Tape<'_>, v: &Var, config: &TransolverConfig) -> Result<Var, EngineError> {
         let TransolverConfig { width, heads, slices, .. } = *config;
-        let (batch, size) = (v.shape()[0], width / heads);
+        let batch = v.shape()[0];
+        let size = width / heads;
         let pixels = v.shape()[1] * v.shape()[2];
         let h = tape.layer_norm(v, self.ln1)?;
         let g = tape.conv3x3(&h, self.conv_x, Epilogue::Plain)?.reshape(&[batch, pixels, width])?;
@@ -123,7 +124,8 @@ impl Transolver {
     /// Declares its parameters.
     pub fn declare(layout: &mut Layout, config: &TransolverConfig) -> Self {
         let mut root = layout.root();
-        let (width, hidden) = (config.width, config.expansion * config.width);
+        let width = config.width;
+        let hidden = config.expansion * config.width;
         let mut lift = root.scope("lift");
         let lift =
             [Linear::declare(lift.scope(0), PIXEL, hidden), Linear::declare(lift.scope(1), hidden, width)];

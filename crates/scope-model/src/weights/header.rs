@@ -63,7 +63,8 @@ pub(super) fn require_tensors(header: &Metadata, layout: &Layout) -> Result<(), 
         return Err(format!("it has a tensor \"{stranger}\" that the model does not have"));
     }
     for param in layout.params() {
-        let (name, shape) = (&param.name, &param.shape);
+        let name = &param.name;
+        let shape = &param.shape;
         let tensor = header.info(name).ok_or_else(|| format!("it lacks the tensor \"{name}\" {shape:?}"))?;
         if tensor.shape != *shape {
             return Err(format!("\"{name}\" has shape {:?}, expected {shape:?}", tensor.shape));

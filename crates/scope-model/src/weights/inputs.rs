@@ -30,12 +30,14 @@ impl LayerInputs {
         contexts: &[f32],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self, ModelError> {
-        let (size, channels) = (model.architecture.resolution(), model.architecture.context_channels());
+        let size = model.architecture.resolution();
+        let channels = model.architecture.context_channels();
         let each = channels * size * size;
         if !contexts.len().is_multiple_of(each) {
             return Err(ModelError::Context { got: contexts.len(), channels, size });
         }
-        let (inputs, failure) = (RefCell::new(Self::default()), RefCell::new(None));
+        let inputs = RefCell::new(Self::default());
+        let failure = RefCell::new(None);
         let watch = |weight: ParamId, x: &Tensor| {
             inputs.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
         };

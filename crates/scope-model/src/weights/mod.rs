@@ -224,7 +224,8 @@ impl About {
 
     fn write(&self) -> String {
         let Constants { a, u } = self.constants;
-        let (pde, config) = (self.pde.name().to_owned(), self.config.clone());
+        let pde = self.pde.name().to_owned();
+        let config = self.config.clone();
         serde_json::json!(Entry { format: FORMAT, pde, a, u, config, training: self.training.clone() })
             .to_string()
     }
@@ -240,7 +241,8 @@ mod tests {
     fn the_hash_is_of_the_bytes_that_were_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let (pde, config) = (Pde::Poisson, Preset::Tiny.config(32));
+        let pde = Pde::Poisson;
+        let config = Preset::Tiny.config(32);
         let model = Model::initial(config.clone(), 1, &scope_engine::Device::cpu(1)).unwrap();
         let about =
             About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
