@@ -23,7 +23,7 @@ use crate::{
     summary::Summary,
 };
 
-/// The longest file that is read as summaries.
+/// The most bytes of a file of summaries.
 const MOST_BYTES: u64 = 1 << 23;
 /// Letters of a hash that name values.
 const HASH_LETTERS: usize = 16;

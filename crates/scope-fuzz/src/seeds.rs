@@ -9,7 +9,7 @@ use scope_data::{
     npz::{Array, npz_bytes},
 };
 use scope_engine::Device;
-use scope_model::{About, DecoderConfig, FitConfig, Model, ModelConfig, Transformer, WeightKind};
+use scope_model::{About, DecoderConfig, FitConfig, Model, ModelConfig, Quantisation, Transformer};
 use scope_pde::{Pde, Split};
 use scope_train::Recipe;
 use tempfile::TempDir;
@@ -171,11 +171,11 @@ pub(crate) fn weights() -> Vec<Vec<u8>> {
     let about = About { pde, constants, config: model.config.clone().into(), training: None };
     let folder = scratch::folder();
     let path = folder.path().join("model.safetensors");
-    let written = |kind: WeightKind| {
+    let written = |kind: Quantisation| {
         model.save(&path, &about, kind).unwrap();
         std::fs::read(&path).unwrap()
     };
-    vec![written(WeightKind::F32), written(WeightKind::Int8)]
+    vec![written(Quantisation::F32), written(Quantisation::Int8)]
 }
 
 /// A data set of one record of zeros.

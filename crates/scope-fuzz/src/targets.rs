@@ -129,7 +129,7 @@ fn flatbuffer(bytes: &[u8]) -> bool {
 
 fn weights(bytes: &[u8]) -> bool {
     let Ok(file) = WeightFile::parse(Path::new("fuzzed"), bytes.to_vec()) else { return false };
-    let _ = (file.kind(), file.hash());
+    let _ = (file.quantisation(), file.hash());
     Model::from_file(file, &Device::cpu(1)).is_ok()
 }
 

@@ -210,8 +210,8 @@ impl Serialize for Architecture {
             Architecture::Own(own) => serde_json::to_value(own),
         };
         let mut map = Map::new();
-        let kind = if matches!(self, Architecture::Own(_)) { "own" } else { self.name() };
-        map.insert(KEY.to_owned(), kind.into());
+        let name = if matches!(self, Architecture::Own(_)) { "own" } else { self.name() };
+        map.insert(KEY.to_owned(), name.into());
         if let Value::Object(sizes) = sizes.map_err(S::Error::custom)? {
             map.extend(sizes);
         }
@@ -222,16 +222,16 @@ impl Serialize for Architecture {
 impl<'de> Deserialize<'de> for Architecture {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut map = Map::deserialize(deserializer)?;
-        let kind = map.remove(KEY).unwrap_or_else(|| "scope".into());
+        let name = map.remove(KEY).unwrap_or_else(|| "scope".into());
         let sizes = Value::Object(map);
-        let read = match kind.as_str().unwrap_or_default() {
+        let read = match name.as_str().unwrap_or_default() {
             "scope" => serde_json::from_value(sizes).map(Architecture::Scope),
             "fno" => serde_json::from_value(sizes).map(Architecture::Fno),
             "deeponet" => serde_json::from_value(sizes).map(Architecture::DeepOnet),
             "cno" => serde_json::from_value(sizes).map(Architecture::Cno),
             "transolver" => serde_json::from_value(sizes).map(Architecture::Transolver),
             "own" => serde_json::from_value(sizes).map(Architecture::Own),
-            _ => return Err(D::Error::custom(format!("this program knows no architecture {kind}"))),
+            _ => return Err(D::Error::custom(format!("this program knows no architecture {name}"))),
         };
         read.map_err(D::Error::custom)
     }

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::config::{Head, Preset};
 
-    /// The floors that were counted independently for the base model on a card of 680 TFLOP/s, in milliseconds.
+    /// The floors that were counted independently for the base model on a GPU of 680 TFLOP/s, in milliseconds.
     #[test]
     fn counts_of_the_base_model_are_those_published() {
         let config = Preset::Base.config(128);

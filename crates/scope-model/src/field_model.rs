@@ -10,7 +10,7 @@ use crate::{
     initial::{Initial, default_initial, initialise_as},
     model::Model,
     network::{Fits, Network},
-    weights::{About, LayerInputs, WeightFile, WeightKind},
+    weights::{About, LayerHessians, Quantisation, WeightFile},
 };
 
 /// A network from contexts to fields. Whoever implements it can be trained with the field loss, evaluated and deployed
@@ -113,19 +113,19 @@ impl FieldModel {
     }
 
     /// Writes a weight file, whole or not at all.
-    pub fn save(&self, path: &Path, about: &About, kind: WeightKind) -> Result<(), ModelError> {
-        WeightFile::write(path, &self.params, about, kind, None)
+    pub fn save(&self, path: &Path, about: &About, quantisation: Quantisation) -> Result<(), ModelError> {
+        WeightFile::write(path, &self.params, about, quantisation, None)
     }
 
-    /// The same, rounded for what its layers are given.
-    pub fn save_for(
+    /// The same, rounded with error compensation for the Hessians of its layers.
+    pub fn save_compensated(
         &self,
-        inputs: &LayerInputs,
+        hessians: &LayerHessians,
         path: &Path,
         about: &About,
-        kind: WeightKind,
+        quantisation: Quantisation,
     ) -> Result<(), ModelError> {
-        WeightFile::write(path, &self.params, about, kind, Some(inputs))
+        WeightFile::write(path, &self.params, about, quantisation, Some(hessians))
     }
 }
 

@@ -49,9 +49,9 @@ pub(crate) fn initialise_as(
 /// uniform, as if three square matrices were one, with zero bias; normalisations begin as the identity; all else is
 /// uniform in +-1 / sqrt(fan in).
 pub fn default_initial(layout: &Layout, param: &Param) -> Initial {
-    let (module, kind) = param.name.rsplit_once('.').unwrap_or(("", &param.name));
+    let (module, last) = param.name.rsplit_once('.').unwrap_or(("", &param.name));
     let part = module.rsplit_once('.').map_or(module, |(_, last)| last);
-    match (part, kind) {
+    match (part, last) {
         (_, "pos") => Initial::Truncated(POSITION_SPREAD),
         (_, "running_mean") => Initial::Constant(0.0),
         (_, "running_var" | "normaliser") => Initial::Constant(1.0),

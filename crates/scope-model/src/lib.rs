@@ -39,4 +39,4 @@ pub use network::{Decoder, Encoder, Fits, Network, Predictor};
 pub use reconstruct::{Fields, Precision, Reconstructor};
 pub use sensors::recover_sensors;
 pub use training::{Adapted, MOST_DRAWS, Training, View};
-pub use weights::{About, LayerInputs, WeightFile, WeightKind};
+pub use weights::{About, LayerHessians, Quantisation, WeightFile};

@@ -8,7 +8,7 @@ use scope_pde::MAX_RESOLUTION;
 
 use crate::error::ModelError;
 
-/// The most layers of a kind.
+/// The most layers of a stack.
 pub(crate) const MOST_LAYERS: usize = 1 << 10;
 /// The most parameters of a network: 32 GiB in single precision. The paper's DeepONet has half as many on the finest grid.
 pub(crate) const MOST_PARAMETERS: u64 = 1 << 33;

@@ -10,7 +10,7 @@ use crate::{
     initial::initialise,
     limits::require_count,
     network::Network,
-    weights::{About, WeightFile, WeightKind},
+    weights::{About, Quantisation, WeightFile},
 };
 
 /// A SCOPE network with its parameters on a device.
@@ -58,7 +58,7 @@ impl Model {
     }
 
     /// Writes a weight file, whole or not at all.
-    pub fn save(&self, path: &Path, about: &About, kind: WeightKind) -> Result<(), ModelError> {
-        WeightFile::write(path, &self.params, about, kind, None)
+    pub fn save(&self, path: &Path, about: &About, quantisation: Quantisation) -> Result<(), ModelError> {
+        WeightFile::write(path, &self.params, about, quantisation, None)
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::error::ModelError;
 
-/// The one of that name, or a sentence with all names. `kind` says what they are, as in "head".
+/// The one of that name, or a sentence with all names. `what` says what they are, as in "head".
 pub(crate) fn named<T: Copy, const N: usize>(
-    kind: &str,
+    what: &str,
     all: [T; N],
     name_of: fn(T) -> &'static str,
     name: &str,
 ) -> Result<T, ModelError> {
     all.into_iter().find(|one| name_of(*one) == name).ok_or_else(|| {
         let known = all.map(name_of).join(", ");
-        ModelError::Config(format!("no {kind} is called \"{name}\"; there are {known}"))
+        ModelError::Config(format!("no {what} is called \"{name}\"; there are {known}"))
     })
 }

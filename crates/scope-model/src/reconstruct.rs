@@ -20,8 +20,8 @@ use crate::{
     weights::{About, WeightFile},
 };
 
-/// Contexts that go through the network together: on the processor, and on a card.
-const BATCHES: [usize; 2] = [8, 32];
+/// Contexts that go through the network together: on the CPU, and on a GPU.
+const BATCH_SIZES: [usize; 2] = [8, 32];
 
 /// What products are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,9 @@ pub struct Reconstructor {
     model: FieldModel,
     about: About,
     precision: Precision,
-    /// The processor beside a card, where sensors are fitted that lie between pixels.
+    /// The CPU beside a GPU, where sensors are fitted that lie between pixels.
     beside: OnceLock<Cpu>,
-    /// On a card, one pass for each number of contexts that was asked for, with fits given or without.
+    /// On a GPU, one pass for each number of contexts that was asked for, with fits given or without.
     passes: Mutex<HashMap<(usize, bool), RecordedPass>>,
 }
 
@@ -82,7 +82,7 @@ struct Inputs {
     fits: Option<Tensor>,
 }
 
-/// A pass of the network that a card replays: where it finds its inputs and leaves its fields.
+/// A pass of the network that a GPU replays: where it finds its inputs and leaves its fields.
 #[derive(Debug)]
 struct RecordedPass {
     graph: Graph,
@@ -152,8 +152,8 @@ impl Reconstructor {
         }
         let mut fields = Vec::with_capacity(contexts.len() / each);
         let fits_each = fits.map_or(0, |fits| fits.len() / (contexts.len() / each).max(1));
-        for (at, contexts) in contexts.chunks(self.together() * each).enumerate() {
-            let first = at * self.together();
+        for (at, contexts) in contexts.chunks(self.batch_size() * each).enumerate() {
+            let first = at * self.batch_size();
             let count = contexts.len() / each;
             let fits = fits.map(|fits| &fits[first * fits_each..][..count * fits_each]);
             let stored = self.stored(Batch { count, contexts, fits })?;
@@ -172,9 +172,9 @@ impl Reconstructor {
         };
         let mut fields = Vec::with_capacity(contexts.len());
         for alike in contexts.chunk_by_mut(|one, next| one.is_off_grid() == next.is_off_grid()) {
-            for some in alike.chunks_mut(self.together()) {
+            for some in alike.chunks_mut(self.batch_size()) {
                 let off_grid = some.iter().any(UserContext::is_off_grid);
-                let fit = || fit_sensors(self.processor(), params, fits, constants, some);
+                let fit = || fit_sensors(self.cpu(), params, fits, constants, some);
                 let fitted = off_grid.then(fit).transpose()?;
                 let recover = |contexts: &[f32]| self.recover_fitted(contexts, fitted.as_deref());
                 fields.extend(recover_sensors(*pde, constants, some, recover)?);
@@ -184,13 +184,13 @@ impl Reconstructor {
     }
 
     /// How many contexts go through the network together.
-    fn together(&self) -> usize {
-        let on_processor = matches!(self.model.params.device(), Device::Cpu(_));
-        BATCHES[usize::from(!on_processor)]
+    fn batch_size(&self) -> usize {
+        let on_cpu = matches!(self.model.params.device(), Device::Cpu(_));
+        BATCH_SIZES[usize::from(!on_cpu)]
     }
 
-    /// The processor that the network is on, or the one beside its card.
-    fn processor(&self) -> &Cpu {
+    /// The CPU that the network is on, or the one beside its GPU.
+    fn cpu(&self) -> &Cpu {
         match self.model.params.device() {
             Device::Cpu(cpu) => cpu,
             Device::Cuda(_) => self.beside.get_or_init(Cpu::all_threads),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most draws that a training may have seen, with all that it went on from: a thousand times the longest run, and far from
+/// The most draws that a training may have seen, with all that it went on from: a thousand times those of any run so far, and far from
 /// where sums of draws overflow.
 pub const MOST_DRAWS: u64 = 1 << 60;
 

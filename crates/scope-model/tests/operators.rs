@@ -7,7 +7,7 @@ use safetensors::SafeTensors;
 use scope_data::Constants;
 use scope_engine::{Device, Dtype, Gradients, Tape, Tensor};
 use scope_model::{
-    About, Architecture, FieldModel, Model, Operator, Precision, Reconstructor, WeightKind,
+    About, Architecture, FieldModel, Model, Operator, Precision, Quantisation, Reconstructor,
     operators::DeepOnetConfig, parts,
 };
 use scope_pde::Pde;
@@ -97,7 +97,7 @@ fn forward_and_gradients_equal_pytorchs() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn forward_and_gradients_equal_pytorchs_on_a_card() {
     equal_pytorchs(&Device::cuda(0).unwrap());
 }
@@ -133,7 +133,7 @@ fn equal_pytorchs(device: &Device) {
 /// Kernels for bf16 are others than those for single precision. PyTorch's own bf16 is off by up to 2% in fields of such sizes, by
 /// 2% in gradients, and by 13% in those of CNO; what is wrong is off by 100%.
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn in_bf16_a_card_is_near_pytorch() {
     let device = Device::cuda(0).unwrap();
     for (case, limit) in [("fno", 0.06), ("deeponet", 0.06), ("cno", 0.4), ("transolver", 0.06)] {
@@ -176,7 +176,7 @@ fn weight_files_hold_operators_too() {
         let pde = Pde::Poisson;
         let config = golden.architecture.clone();
         let about = About { pde, constants: Constants::released(pde), config, training: None };
-        model.save(&path, &about, WeightKind::F32).unwrap();
+        model.save(&path, &about, Quantisation::F32).unwrap();
         let (back, said) = FieldModel::load(&path, &device).unwrap();
         assert_eq!(said, about);
         assert!(back.params.flat().to_vec::<f32>().unwrap() == model.params.flat().to_vec::<f32>().unwrap());

@@ -146,17 +146,17 @@ fn without_fits_sensors_are_carried_as_ever() {
     assert_eq!(model.recover_sensors(&mut contexts).unwrap(), expected);
 }
 
-/// The fits are the same numbers on a card, and a recorded pass is given those of its own contexts each time.
+/// The fits are the same numbers on a GPU, and a recorded pass is given those of its own contexts each time.
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_card_sees_the_same_fits() {
     let constants = Constants::generated(PDE);
-    let card = Device::cuda(0).unwrap();
-    let card = Reconstructor::new(model(true, &card), PDE, constants, Precision::F32);
-    let processor = reconstructor(true);
+    let gpu = Device::cuda(0).unwrap();
+    let gpu = Reconstructor::new(model(true, &gpu), PDE, constants, Precision::F32);
+    let cpu = reconstructor(true);
     let moved = sensors(|k| Place::Point((0.211 * k as f64).fract(), (0.319 * k as f64).fract()));
     for context in [between_pixels(), moved, on_pixels(), between_pixels()] {
-        let [got, expected] = [&card, &processor].map(|model| {
+        let [got, expected] = [&gpu, &cpu].map(|model| {
             model.recover_sensors(std::slice::from_mut(&mut context.clone())).unwrap().remove(0)
         });
         for channel in Channel::BOTH {

@@ -10,7 +10,7 @@ use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 use scope_data::Constants;
 use scope_engine::{Device, Tape};
-use scope_model::{About, FieldModel, LayerInputs, Model, ModelConfig, ModelError, Preset, WeightKind};
+use scope_model::{About, FieldModel, LayerHessians, Model, ModelConfig, ModelError, Preset, Quantisation};
 use scope_pde::Pde;
 
 fn config() -> ModelConfig {
@@ -35,13 +35,13 @@ fn weights_come_back_in_every_bit_or_rounded() {
     let folder = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
     let model = Model::initial(config(), 5, &device).unwrap();
-    for kind in [WeightKind::F32, WeightKind::Bf16] {
+    for kind in [Quantisation::F32, Quantisation::Bf16] {
         let path = folder.path().join("model.safetensors");
         model.save(&path, &about(), kind).unwrap();
         let (back, said) = Model::load(&path, &device).unwrap();
         assert_eq!(said, about());
         let expected: Vec<f32> = match kind {
-            WeightKind::F32 => values(&model),
+            Quantisation::F32 => values(&model),
             _ => values(&model).iter().map(|x| bf16::from_f32(*x).to_f32()).collect(),
         };
         assert!(values(&back) == expected, "{kind:?}");
@@ -57,7 +57,7 @@ fn tensors(path: &Path) -> BTreeMap<String, (Dtype, Vec<u8>)> {
 
 /// No weight is off by more than half a step of its row, vectors not at all, and a second rounding changes no number.
 #[test]
-fn whole_numbers_keep_every_row_within_its_bound() {
+fn quantised_rows_keep_their_bound() {
     let folder = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
     let mut model = Model::initial(config(), 5, &device).unwrap();
@@ -69,7 +69,7 @@ fn whole_numbers_keep_every_row_within_its_bound() {
     let flat = scope_engine::Tensor::from_slice(&device, &[exact.len()], &exact).unwrap();
     model.params.set_flat(flat).unwrap();
     let path = folder.path().join("model.safetensors");
-    for kind in [WeightKind::Int8, WeightKind::Int16] {
+    for kind in [Quantisation::Int8, Quantisation::Int16] {
         model.save(&path, &about(), kind).unwrap();
         let first = tensors(&path);
         let (back, said) = Model::load(&path, &device).unwrap();
@@ -111,15 +111,15 @@ fn delicate_weights_have_sixteen_bits() {
         model.save(&path, &about(), kind).unwrap();
         (tensors(&path), std::fs::metadata(&path).unwrap().len() as f64)
     };
-    let (eight, packed) = length(WeightKind::Int8);
+    let (eight, packed) = length(Quantisation::Int8);
     let sixteen = |name: &str| eight[name].0 == Dtype::I16;
     let wide = ["encoder.patch.weight", "encoder.pos", "predictor.pos", "decoder.conv.1.weight"];
     assert!(wide.into_iter().all(sixteen));
     let narrow = ["encoder.blocks.0.fc1.weight", "predictor.inp.weight", "decoder.mlp.0.weight"];
     assert!(!narrow.into_iter().any(sixteen));
-    let (_, floats) = length(WeightKind::F32);
+    let (_, floats) = length(Quantisation::F32);
     assert!(packed < 0.36 * floats, "{}", packed / floats);
-    let (all, half) = length(WeightKind::Int16);
+    let (all, half) = length(Quantisation::Int16);
     assert!(half < 0.55 * floats && all.values().all(|(dtype, _)| [Dtype::I16, Dtype::F32].contains(dtype)));
 }
 
@@ -152,7 +152,7 @@ fn weights_are_rounded_for_their_inputs() {
     let path = folder.path().join("model.safetensors");
     let known = contexts(12);
     let model = FieldModel::from(Model::initial(config(), 5, &device).unwrap());
-    let inputs = LayerInputs::seen(&model, &known[..8 * 4096], &mut |_| {}).unwrap();
+    let hessians = LayerHessians::calibrate(&model, &known[..8 * 4096], &mut |_| {}).unwrap();
     let fields = |model: &FieldModel| {
         let context = scope_engine::Tensor::from_slice(&device, &[4, 4, 32, 32], &known[8 * 4096..]).unwrap();
         let tape = Tape::inference(&model.params, scope_engine::Dtype::F32);
@@ -163,14 +163,14 @@ fn weights_are_rounded_for_their_inputs() {
         let packed = fields(&FieldModel::load(path, &device).unwrap().0);
         packed.iter().zip(&exact).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>()
     };
-    model.save(&path, &about(), WeightKind::Int8).unwrap();
+    model.save(&path, &about(), Quantisation::Int8).unwrap();
     let nearest = off(&path);
     let length = std::fs::metadata(&path).unwrap().len();
-    model.save_for(&inputs, &path, &about(), WeightKind::Int8).unwrap();
+    model.save_compensated(&hessians, &path, &about(), Quantisation::Int8).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
     assert!(off(&path) < 0.5 * nearest, "{} {nearest}", off(&path));
     assert!(matches!(
-        LayerInputs::seen(&model, &[0.0; 5], &mut |_| {}),
+        LayerHessians::calibrate(&model, &[0.0; 5], &mut |_| {}),
         Err(ModelError::Context { got: 5, .. })
     ));
 }
@@ -240,7 +240,7 @@ type Tensors = Vec<(String, Dtype, Vec<usize>, Vec<u8>)>;
 /// Reads a file after one change to its tensors.
 fn changed(path: &Path, change: impl Fn(&mut Tensors)) -> Result<Model, ModelError> {
     let device = Device::cpu(1);
-    Model::initial(config(), 5, &device).unwrap().save(path, &about(), WeightKind::F32).unwrap();
+    Model::initial(config(), 5, &device).unwrap().save(path, &about(), Quantisation::F32).unwrap();
     let bytes = std::fs::read(path).unwrap();
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
     let metadata: Option<HashMap<String, String>> = header.metadata().clone();
@@ -295,7 +295,7 @@ fn damaged_bytes_never_panic() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     let device = Device::cpu(1);
-    Model::initial(config(), 5, &device).unwrap().save(&path, &about(), WeightKind::Bf16).unwrap();
+    Model::initial(config(), 5, &device).unwrap().save(&path, &about(), Quantisation::Bf16).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
     for cut in (0..header).step_by(97).chain([header, whole.len() - 1]) {

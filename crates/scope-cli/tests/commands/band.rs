@@ -8,7 +8,7 @@ use scope_data::{
     observation::{Condition, MaskSampler, Namespace},
 };
 use scope_engine::Device;
-use scope_model::{About, Model, Preset, WeightKind};
+use scope_model::{About, Model, Preset, Quantisation};
 use scope_pde::{Generator, Identity, Pde, Record, Split};
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn with_model(size: usize) -> tempfile::TempDir {
     let (pde, config) = (Pde::Poisson, Preset::Tiny.config(size));
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
-    model.save(&root.path().join("model.safetensors"), &about, WeightKind::F32).unwrap();
+    model.save(&root.path().join("model.safetensors"), &about, Quantisation::F32).unwrap();
     let rows = measurements("one", &fresh(size, 3), size, "inverse/uniform/500");
     fs::write(root.path().join("sensors.csv"), format!("problem,i,j,channel,value\n{rows}")).unwrap();
     root

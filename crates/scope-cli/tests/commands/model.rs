@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use scope::{
     data::Constants,
     engine::Device,
-    model::{About, Model, Preset, WeightKind},
+    model::{About, Model, Preset, Quantisation},
     pde::Pde,
 };
 
@@ -46,7 +46,7 @@ fn info_reads_a_weight_file() {
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let (pde, config) = (Pde::Darcy, config.into());
     let about = About { pde, constants: Constants::released(pde), config, training: None };
-    model.save(&path, &about, WeightKind::Bf16).unwrap();
+    model.save(&path, &about, Quantisation::Bf16).unwrap();
     let text = stdout(&["model", "info", "--model", path.to_str().unwrap()]);
     assert!(text.contains("a model for darcy") && text.contains("32 x 32 grid, 16 tokens"), "{text}");
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use scope_data::{Constants, npy::MappedArray};
 use scope_engine::Device;
-use scope_model::{About, Fields, Model, Precision, Preset, Reconstructor, WeightKind};
+use scope_model::{About, Fields, Model, Precision, Preset, Quantisation, Reconstructor};
 use scope_pde::Pde;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn with_model(pde: Pde) -> tempfile::TempDir {
     let config = Preset::Tiny.config(SIZE);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
-    model.save(&root.path().join("model.safetensors"), &about, WeightKind::F32).unwrap();
+    model.save(&root.path().join("model.safetensors"), &about, Quantisation::F32).unwrap();
     root
 }
 

@@ -53,7 +53,7 @@ pub fn draws_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)
     let endpoints = [Endpoint::Forward, Endpoint::Inverse];
     let all = Pde::ALL.into_iter().flat_map(|pde| endpoints.map(|endpoint| (pde, endpoint)));
     let chart = |(pde, endpoint)| {
-        let points: Vec<Point<'_>> = (runs.longest.iter().chain(&runs.earlier))
+        let points: Vec<Point<'_>> = (runs.latest.iter().chain(&runs.earlier))
             .filter(|run| run.is(pde))
             .filter_map(|run| point(run, pde, endpoint))
             .collect();

@@ -46,7 +46,7 @@ pub fn table(
     all: &Runs,
     always: bool,
 ) -> Result<Option<Table>, EvalError> {
-    let runs = all.longest.as_slice();
+    let runs = all.latest.as_slice();
     let mut table = match name {
         "main" => endpoints::main(published, runs),
         "recipes" => endpoints::recipes(published, runs),

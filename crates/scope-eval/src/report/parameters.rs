@@ -46,7 +46,7 @@ pub(super) fn provenance(runs: &Runs) -> Table {
         title: title.to_owned(),
         rows: runs.iter().map(origin).collect(),
     };
-    let mut sections = vec![section("", &runs.longest)];
+    let mut sections = vec![section("", &runs.latest)];
     if !runs.earlier.is_empty() {
         sections.push(section("Earlier moments of the same trainings: in no other table", &runs.earlier));
     }
@@ -67,7 +67,7 @@ pub(super) fn provenance(runs: &Runs) -> Table {
         name: "runs",
         title: "Where our rows come from".to_owned(),
         columns: columns.map(str::to_owned).into(),
-        has_ours: !runs.longest.is_empty(),
+        has_ours: !runs.latest.is_empty(),
         sections,
         notes: vec!["Model and data: the first letters of their BLAKE3.".to_owned()],
     }
@@ -77,7 +77,7 @@ pub(super) fn provenance(runs: &Runs) -> Table {
 fn origin(run: &Run) -> Vec<Cell> {
     let short = |hash: &str| hash.get(..12).unwrap_or(hash).to_owned();
     let identity = run.identity();
-    let method = &run.identity().method;
+    let method = &identity.method;
     let seed = method.training.as_ref().and_then(|training| training.seed);
     [
         run.label(),

@@ -28,7 +28,7 @@ pub(super) fn title(pde: Pde) -> &'static str {
 #[derive(Clone, Debug)]
 pub struct Runs {
     /// What tables have rows of: of each training the model that has seen the most draws.
-    pub longest: Vec<Run>,
+    pub latest: Vec<Run>,
     /// The same trainings after fewer draws, on the same records: points of learning curves.
     pub earlier: Vec<Run>,
 }
@@ -39,10 +39,10 @@ impl Runs {
         let runs = Run::gather(records);
         let surpassed: Vec<bool> =
             runs.iter().map(|run| runs.iter().any(|other| run.precedes(other))).collect();
-        let (earlier, longest): (Vec<_>, Vec<_>) =
+        let (earlier, latest): (Vec<_>, Vec<_>) =
             runs.into_iter().zip(surpassed).partition(|(_, surpassed)| *surpassed);
         let alone = |runs: Vec<(Run, bool)>| runs.into_iter().map(|(run, _)| run).collect();
-        Self { longest: alone(longest), earlier: alone(earlier) }
+        Self { latest: alone(latest), earlier: alone(earlier) }
     }
 }
 

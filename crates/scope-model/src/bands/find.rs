@@ -154,9 +154,10 @@ impl Between {
         let value = value.clamp(first, last);
         let high = numbers.partition_point(|known| (*known as f64) < value);
         let low = if numbers[high] as f64 == value { high } else { high - 1 };
-        let share = match low == high {
-            true => 0.0,
-            false => (value / numbers[low] as f64).ln() / (numbers[high] as f64 / numbers[low] as f64).ln(),
+        let share = if low == high {
+            0.0
+        } else {
+            (value / numbers[low] as f64).ln() / (numbers[high] as f64 / numbers[low] as f64).ln()
         };
         Some(Self { low, high, share })
     }

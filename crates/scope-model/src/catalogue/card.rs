@@ -19,7 +19,7 @@ use crate::{
 
 /// The version of the layout.
 const FORMAT: u32 = 1;
-/// The longest file that is read as a card: ours have thirty thousand bytes.
+/// The most bytes of a card; ours have thirty thousand.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What is known of a model. Errors are percentages, values are in physical units.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ModelError;
 
-/// The longest file that is read as an evaluation.
+/// The most bytes of an evaluation.
 const MOST_BYTES: u64 = 1 << 23;
 
 /// Mean errors under each condition that was evaluated.

@@ -6,11 +6,14 @@
 use safetensors::tensor::Metadata;
 use scope_engine::Layout;
 
-use super::{About, KEY, SCALE};
+use super::{
+    about::{About, KEY},
+    quantise::SCALE,
+};
 
 /// The bytes of the header's own length.
 pub(super) const PREFIX: usize = 8;
-/// The longest header, and the longest entry of ours in it. That of the paper's network has thirty thousand bytes; read, a header
+/// The most bytes of a header, and of our entry in it. That of the paper's network has thirty thousand bytes; read, a header
 /// takes some thirty times its length.
 const MOST_HEADER: u64 = 1 << 22;
 const MOST_ENTRY: usize = 1 << 18;

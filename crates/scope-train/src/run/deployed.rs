@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scope_data::Dataset;
 use scope_engine::Params;
-use scope_model::{About, WeightFile, WeightKind};
+use scope_model::{About, Quantisation, WeightFile};
 
 use super::{
     config::RunConfig,
@@ -33,7 +33,7 @@ impl Deployed {
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), TrainError> {
-        Ok(WeightFile::write(path, &self.params, &self.about, WeightKind::F32, None)?)
+        Ok(WeightFile::write(path, &self.params, &self.about, Quantisation::F32, None)?)
     }
 
     /// Whether a file holds these parameters; one that cannot be read does not. What else it says is left alone: an older

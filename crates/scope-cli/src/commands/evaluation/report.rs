@@ -100,7 +100,7 @@ impl ReportCommand {
 /// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, and errors against draws
 /// where moments of training were evaluated.
 fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> {
-    let runs = all.longest.as_slice();
+    let runs = all.latest.as_slice();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     write(folder, "forward", &comparison_chart(runs, true))?;
     write(folder, "inverse", &comparison_chart(runs, false))?;

@@ -9,7 +9,7 @@ use clap::{
 use scope_data::Dataset;
 use scope_engine::Device;
 use scope_eval::{Evaluation, Protocol};
-use scope_model::{About, FieldModel, LayerInputs, WeightKind};
+use scope_model::{About, FieldModel, LayerHessians, Quantisation};
 
 use crate::commands::{Misuse, Outcome, models::catalogue};
 use crate::terminal::{Progress, grouped, say};
@@ -30,10 +30,10 @@ pub(crate) struct ModelPack {
     /// A run folder, a weight file or a model's name
     #[arg(long, value_name = "RUN|FILE|NAME")]
     run: PathBuf,
-    /// What weights are stored in: f32 keeps all bits, bf16 and int16 half of them, int8 a quarter; whole numbers have a
+    /// What weights are stored in: f32 keeps all bits, bf16 and int16 half of them, int8 a quarter; integers have a
     /// scale for each row
-    #[arg(long, default_value = "bf16", value_parser = kinds())]
-    kind: WeightKind,
+    #[arg(long, default_value = "bf16", value_parser = quantisations())]
+    kind: Quantisation,
     /// Records of the model's problem, such as those of its training: int8 and int16 then round so that what layers give
     /// for these changes least, which adds a fraction of the error that rounding each weight to nearest does
     #[arg(long, value_name = "DIR")]
@@ -43,10 +43,10 @@ pub(crate) struct ModelPack {
     out: PathBuf,
 }
 
-fn kinds() -> impl TypedValueParser<Value = WeightKind> {
+fn quantisations() -> impl TypedValueParser<Value = Quantisation> {
     let find =
-        |name: String| WeightKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or("no such kind");
-    PossibleValuesParser::new(WeightKind::ALL.map(WeightKind::name)).try_map(find)
+        |name: String| Quantisation::ALL.into_iter().find(|one| one.name() == name).ok_or("no such kind");
+    PossibleValuesParser::new(Quantisation::ALL.map(Quantisation::name)).try_map(find)
 }
 
 impl ModelPack {
@@ -61,8 +61,8 @@ impl ModelPack {
         let (model, about) = FieldModel::from_file(from.open()?, &Device::all_threads())?;
         match &self.data {
             Some(folder) => {
-                let inputs = inputs_on(&Dataset::open(folder)?, &model, &about)?;
-                model.save_for(&inputs, &self.out, &about, self.kind)?;
+                let hessians = hessians_on(&Dataset::open(folder)?, &model, &about)?;
+                model.save_compensated(&hessians, &self.out, &about, self.kind)?;
             }
             None => model.save(&self.out, &about, self.kind)?,
         }
@@ -77,9 +77,9 @@ impl ModelPack {
         Ok(Outcome::Success)
     }
 
-    /// Refuses records for weights that are not rounded to whole numbers.
+    /// Refuses records for weights that are not rounded to integers.
     fn require_use_of_data(&self) -> Result<(), Misuse> {
-        match self.data.is_none() || self.kind.is_whole() {
+        match self.data.is_none() || self.kind.is_integer() {
             true => Ok(()),
             false => Err(Misuse::of(format!(
                 "--data is for --kind int8 and int16, and {} was asked for: leave it out",
@@ -89,8 +89,8 @@ impl ModelPack {
     }
 }
 
-/// What the model's layers are given by records, one under each condition of the protocol.
-fn inputs_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Result<LayerInputs> {
+/// The Hessians of the model's layers, calibrated on records: one under each condition of the protocol.
+fn hessians_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Result<LayerHessians> {
     let evaluation = Evaluation { data, mask_seed: MASK_SEED, noise: None, records: data.len(), batch: 1 };
     evaluation.require_same(about.pde, &about.constants, about.config.resolution())?;
     let conditions = Protocol::All.conditions(about.pde);
@@ -100,7 +100,7 @@ fn inputs_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Resul
     for (k, (condition, context)) in conditions.into_iter().zip(contexts.chunks_mut(each)).enumerate() {
         evaluation.observe(k % data.len(), condition, context)?;
     }
-    let inputs = LayerInputs::seen(model, &contexts, &mut |done| progress.at(done))?;
+    let hessians = LayerHessians::calibrate(model, &contexts, &mut |done| progress.at(done))?;
     progress.finish();
-    Ok(inputs)
+    Ok(hessians)
 }

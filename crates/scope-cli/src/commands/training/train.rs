@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use scope_data::{Dataset, Meta};
-use scope_model::{Preset, Training, WeightKind};
+use scope_model::{Preset, Quantisation, Training};
 use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
 
@@ -52,9 +52,9 @@ pub(crate) struct TrainCommand {
 /// What is gone on from, in a sentence.
 fn describe(start: &Weights) -> anyhow::Result<String> {
     let draws = start.file.about.training.as_ref().map_or(0, Training::taken);
-    let rounded = match start.file.kind()? {
-        WeightKind::Int8 => "; they were rounded to eight bits, and training goes on from the rounded ones",
-        WeightKind::F32 | WeightKind::Bf16 | WeightKind::Int16 => "",
+    let rounded = match start.file.quantisation()? {
+        Quantisation::Int8 => "; they were rounded to eight bits, and training goes on from the rounded ones",
+        Quantisation::F32 | Quantisation::Bf16 | Quantisation::Int16 => "",
     };
     Ok(format!("going on from {} after {} draws{rounded}", start.shown, grouped(draws as usize)))
 }

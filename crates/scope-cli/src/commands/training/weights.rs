@@ -79,7 +79,7 @@ impl Weights {
 #[cfg(test)]
 mod tests {
     use scope_data::{Constants, Scaling};
-    use scope_model::{About, Architecture, Preset, WeightKind};
+    use scope_model::{About, Architecture, Preset, Quantisation};
     use scope_pde::Pde;
 
     use super::*;
@@ -91,7 +91,7 @@ mod tests {
         let plain = Scaling { mean: 0.0, sigma: 1.0 };
         let constants = Constants { a: plain, u: plain };
         let about = About { pde: Pde::Poisson, constants, config, training: None };
-        model.save(path, &about, WeightKind::F32).unwrap();
+        model.save(path, &about, Quantisation::F32).unwrap();
         model.params.flat().to_vec().unwrap()
     }
 

@@ -9,7 +9,7 @@ use std::{fmt::Write, fs, path::Path};
 use assert_cmd::Command;
 use scope_data::Constants;
 use scope_engine::Device;
-use scope_model::{About, Model, Preset, WeightKind};
+use scope_model::{About, Model, Preset, Quantisation};
 use scope_pde::Pde;
 
 /// An untrained model of Poisson on 32 x 32 points.
@@ -21,7 +21,7 @@ fn write_model(path: &Path) {
         .save(
             path,
             &About { pde: Pde::Poisson, constants, config: config.into(), training: None },
-            WeightKind::F32,
+            Quantisation::F32,
         )
         .unwrap();
 }

@@ -1,4 +1,4 @@
-//! What a model's linear layers are given, as far as rounding their weights needs it.
+//! The Hessians of linear layers, from calibration inputs: what error-compensated rounding needs to know of them.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -15,17 +15,18 @@ use crate::{error::ModelError, field_model::FieldModel};
 const BATCH: usize = 8;
 /// Rows of a product that a thread computes: few enough for all threads, whatever their number, which then changes no bit.
 const STRIP: usize = 64;
-/// The share of the mean square that every direction is given beside what was seen of it.
-const UNSEEN: f64 = 0.01;
+/// The damping of the Hessian: the share of its mean diagonal that is added to every element of the diagonal.
+const DAMPING: f64 = 0.01;
 
-/// For each linear layer the sum of x x^T \[k, k\] over the rows x that it was given.
+/// For each linear layer the Hessian of its squared output error with respect to a row of its weights, up to a factor: the sum
+/// of x x^T \[k, k\] over the inputs x that the layer was given.
 #[derive(Debug, Default)]
-pub struct LayerInputs(HashMap<ParamId, Vec<f64>>);
+pub struct LayerHessians(HashMap<ParamId, Vec<f64>>);
 
-impl LayerInputs {
-    /// What layers are given when a model recovers contexts \[n, 4, S, S\], in stored coordinates. `progress` hears how many are
-    /// done.
-    pub fn seen(
+impl LayerHessians {
+    /// Sums over the inputs of all layers while a model recovers calibration contexts \[n, 4, S, S\], in stored coordinates.
+    /// `progress` hears how many are done.
+    pub fn calibrate(
         model: &FieldModel,
         contexts: &[f32],
         progress: &mut dyn FnMut(usize),
@@ -36,10 +37,10 @@ impl LayerInputs {
         if !contexts.len().is_multiple_of(each) {
             return Err(ModelError::Context { got: contexts.len(), channels, size });
         }
-        let inputs = RefCell::new(Self::default());
+        let hessians = RefCell::new(Self::default());
         let failure = RefCell::new(None);
         let watch = |weight: ParamId, x: &Tensor| {
-            inputs.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
+            hessians.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
         };
         for (k, batch) in contexts.chunks(BATCH * each).enumerate() {
             let shape = [batch.len() / each, channels, size, size];
@@ -50,7 +51,7 @@ impl LayerInputs {
         }
         match failure.into_inner() {
             Some(error) => Err(error.into()),
-            None => Ok(inputs.into_inner()),
+            None => Ok(hessians.into_inner()),
         }
     }
 
@@ -67,12 +68,12 @@ impl LayerInputs {
         Ok(())
     }
 
-    /// L with L L^T = sum of x x^T, and a little of every direction; none if the layer was given nothing.
-    pub(super) fn factor(&self, weight: ParamId) -> Option<Cholesky> {
+    /// The Cholesky factor L \[k, k\] of the damped Hessian, L L^T = H + damping; none if the layer was given nothing.
+    pub(in crate::weights) fn factor(&self, weight: ParamId) -> Option<Cholesky> {
         let mut sums = self.0.get(&weight)?.clone();
         let width = sums.len().isqrt();
         let mean = (0..width).map(|i| sums[i * width + i]).sum::<f64>() / width as f64;
-        (0..width).for_each(|i| sums[i * width + i] += UNSEEN * mean);
+        (0..width).for_each(|i| sums[i * width + i] += DAMPING * mean);
         Cholesky::new(sums, width).ok()
     }
 }
