@@ -134,7 +134,7 @@ fn contexts(count: usize) -> Vec<f32> {
             ((point / 32 + 3 * record) as f32 * 0.3).sin() + (point % 32 * (channel + 1)) as f32 * 0.02;
         if !seen {
             0.0
-        } else if channel % 2 == 0 {
+        } else if channel.is_multiple_of(2) {
             field
         } else {
             1.0

@@ -121,7 +121,7 @@ impl DeepOnetConfig {
             let frequency = (feature - plain) / 4;
             let which = (feature - plain) % 4;
             let angle = PI * f64::from(1_u32 << frequency) * at[which / 2];
-            if which % 2 == 0 { angle.sin() } else { angle.cos() }
+            if which.is_multiple_of(2) { angle.sin() } else { angle.cos() }
         })
     }
 }
