@@ -23,7 +23,7 @@ pub struct HeadTrainer {
     decoder: Decoder,
     /// The head's parameters, named `decoder. ...`.
     pub params: Params,
-    /// The optimiser's memory.
+    /// The optimizer's memory.
     pub moments: Moments,
     /// How parameters follow their gradients.
     pub optimizer: Optimizer,

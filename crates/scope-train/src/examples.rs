@@ -37,7 +37,7 @@ impl Examples {
         })
     }
 
-    /// Puts another batch of the same size in the place of this one, in the same memory if it is on a card.
+    /// Puts another batch of the same size in the place of this one, in the same memory if it is on a GPU.
     pub fn overwrite(
         &mut self,
         size: usize,
@@ -74,7 +74,8 @@ impl From<Gathered> for Examples {
 pub fn loss_weights(constants: &Constants, pair: [&[f32]; 2], zero: [bool; 2], scale: [f64; 2]) -> [f32; 2] {
     let scalings = [constants.a, constants.u];
     std::array::from_fn(|channel| {
-        let (scaling, field) = (scalings[channel], pair[channel]);
+        let scaling = scalings[channel];
+        let field = pair[channel];
         let norm = if zero[channel] {
             scale[channel] * (field.len() as f64).sqrt()
         } else {

@@ -18,7 +18,7 @@ use crate::{
 pub struct FieldTrainer {
     /// The network and the parameters that are trained.
     pub model: FieldModel,
-    /// The optimiser's memory.
+    /// The optimizer's memory.
     pub moments: Moments,
     /// How parameters follow their gradients.
     pub optimizer: Optimizer,

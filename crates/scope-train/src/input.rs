@@ -8,9 +8,9 @@ use crate::{error::TrainError, examples::Examples, run::Feed};
 /// A batch that is written over by the next one, in the memory that the step was recorded with.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Copied to the card whole, for data that do not fit on it.
+    /// Copied to the GPU whole, for data that do not fit on it.
     Given(Examples),
-    /// Gathered on the card from all records; part of the recorded work.
+    /// Gathered on the GPU from all records; part of the recorded work.
     Selected(Table, Selection),
 }
 

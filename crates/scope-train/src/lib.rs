@@ -10,11 +10,11 @@ mod field;
 mod input;
 mod losses;
 mod objective;
-mod pace;
 mod recipe;
 mod recorded;
 mod replayed;
 mod run;
+mod schedule;
 mod step;
 
 pub use adapt::{Adaptation, HeadTrainer};
@@ -23,7 +23,6 @@ pub use examples::{Examples, loss_weights};
 pub use field::FieldTrainer;
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
-pub use pace::{Schedule, ScheduleKind, StagePace};
 pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, SensorRecipe, StageRecipe};
 pub use recorded::RecordedTrainer;
 pub use replayed::{OneLoss, Replayed};
@@ -32,4 +31,5 @@ pub use run::{
     Learner, Length, Line, MakeLearner, Observer, Order, Position, RunConfig, RunFolder, Stage, Teacher,
     learner, plan, run, saved_teacher, stages,
 };
+pub use schedule::{LearningRateSchedule, Rates, ScheduleKind, StageSchedule};
 pub use step::{Measured, StepReport, Trainer};

@@ -19,7 +19,7 @@ pub struct Pass {
     pub complete: Option<Var>,
     /// x_F: the fields decoded from those.
     pub grounded: Option<Var>,
-    /// The teacher's latents of the complete view.
+    /// The EMA teacher's latents of the complete view.
     pub target: Option<Tensor>,
 }
 
@@ -81,7 +81,9 @@ impl Pass {
                     _ => None,
                 },
                 Component::Grounding => self.grounded.as_ref().map(distance),
-                Component::Variance => self.complete.as_ref().map(|z| tape.spread_floor(z, objective.spread)),
+                Component::Variance => {
+                    self.complete.as_ref().map(|z| tape.spread_floor(z, objective.std_floor))
+                }
             };
             losses.extend(loss.transpose()?.map(|loss| (component, loss)));
         }
@@ -89,7 +91,7 @@ impl Pass {
     }
 }
 
-/// The teacher's latents; nothing flows back to it.
+/// The EMA teacher's latents; nothing flows back to it.
 fn teach(
     network: &Network,
     teacher: &Params,

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub enum Component {
     /// L_F: the physical error of the fields recovered from the context.
     Field,
-    /// L_J: the distance of predicted latents from the teacher's.
+    /// L_J: the distance of predicted latents from the EMA teacher's.
     Latent,
     /// L_G: the physical error of the fields decoded from the complete view's latents.
     Grounding,
-    /// L_V: a floor under the spread of the complete view's latents.
+    /// L_V: a floor under the standard deviation of the complete view's latents.
     Variance,
 }
 
@@ -31,7 +31,7 @@ impl Component {
     }
 }
 
-/// What the grounding term trains.
+/// The parts of the network that the grounding term trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
@@ -46,18 +46,19 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Of L_F.
+    /// Weight of the field loss L_F.
     pub field: f64,
-    /// Of L_J; above zero there is a teacher.
+    /// Weight of the latent loss L_J; above zero there is an EMA teacher.
     pub latent: f64,
-    /// Of L_G.
+    /// Weight of the grounding loss L_G.
     pub grounding: f64,
-    /// What L_G trains.
+    /// The parts of the network that L_G trains.
     pub grounding_reach: Reach,
-    /// Of L_V.
+    /// Weight of the variance loss L_V.
     pub variance: f64,
-    /// The floor of L_V.
-    pub spread: f64,
+    /// Standard deviation of a latent coordinate over the batch below which L_V is above zero.
+    #[serde(rename = "spread")]
+    pub std_floor: f64,
     /// Whether the other components together may not outweigh L_F's gradient.
     pub capped: bool,
 }
@@ -76,7 +77,7 @@ impl Objective {
         grounding: 0.0,
         grounding_reach: Reach::EncoderAndDecoder,
         variance: 0.0,
-        spread: 0.1,
+        std_floor: 0.1,
         capped: true,
     };
 

@@ -26,7 +26,7 @@ pub struct Trainer {
     pub params: Params,
     /// The running average of the encoder, if the objective asks for one.
     pub teacher: Option<Params>,
-    /// The optimiser's memory.
+    /// The optimizer's memory.
     pub moments: Moments,
     /// How parameters follow their gradients.
     pub optimizer: Optimizer,
@@ -69,8 +69,8 @@ pub struct Measured {
     pub alpha: f64,
     /// The norm of the combined gradient before it was shortened.
     pub norm: f64,
-    /// The mean standard deviation of a latent coordinate over the batch.
-    pub spread: Option<f64>,
+    /// Mean standard deviation of a latent coordinate over the batch.
+    pub latent_std: Option<f64>,
 }
 
 impl Trainer {
@@ -374,7 +374,7 @@ impl StepReport {
             norms = losses.iter().map(|(component, _)| *component).zip(pairs).collect();
             alpha = scalar(factor)?;
         }
-        let spread = self.spread.as_ref().map(scalar).transpose()?;
-        Ok(Measured { losses, norms, alpha, norm: scalar(&self.norm)?, spread })
+        let latent_std = self.spread.as_ref().map(scalar).transpose()?;
+        Ok(Measured { losses, norms, alpha, norm: scalar(&self.norm)?, latent_std })
     }
 }

@@ -54,10 +54,12 @@ fn flat(params: &Params) -> Vec<f32> {
 
 #[test]
 fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
-    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let root = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
     let model = Model::initial(sizes(), 7, &device).unwrap();
-    let (weights, encoder) = (flat(&model.params), flat(&model.params.prefix("encoder").unwrap()));
+    let weights = flat(&model.params);
+    let encoder = flat(&model.params.prefix("encoder").unwrap());
     let config = config(&data, "full", sizes().into(), earlier());
     assert_eq!(config.stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["main"]);
     let learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
@@ -71,7 +73,8 @@ fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
 
 #[test]
 fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
-    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let root = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
     let sizes = ModelConfig { encoder: Transformer { width: 64, depth: 1, heads: 2 }, ..sizes() };
     let mut model = Model::initial(sizes.clone(), 7, &device).unwrap();
@@ -97,7 +100,8 @@ fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
 
 #[test]
 fn operators_go_on_too() {
-    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let root = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
     let fno = Operator::Fno.architecture(32);
     let model = FieldModel::initial(fno.clone(), 7, &device).unwrap();
@@ -150,7 +154,8 @@ fn an_adapted_model_has_its_backbones_training_too() {
 
 #[test]
 fn weights_that_do_not_belong_are_refused() {
-    let (root, device) = (tempfile::tempdir().unwrap(), Device::cpu(1));
+    let root = tempfile::tempdir().unwrap();
+    let device = Device::cpu(1);
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
     let refused = |config: &RunConfig, weights: Option<Params>| {
         scope_train::learner(config, &device, weights).err().unwrap().to_string()

@@ -65,7 +65,8 @@ impl Learner for Poisoned {
 fn configuration(data: &Dataset, draws: u64) -> RunConfig {
     let settings = ["batch=4".to_owned(), "peak_rate=1e-4".to_owned()];
     let recipe = Recipe::resolve("fo", &settings).unwrap();
-    let (model, length) = (Preset::Tiny.config(32).into(), Some(Length::Draws(draws)));
+    let model = Preset::Tiny.config(32).into();
+    let length = Some(Length::Draws(draws));
     let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
     scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
 }
@@ -95,11 +96,12 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     assert!(message.starts_with("the loss F is NaN at step 7 (after 24 draws) on records ["), "{message}");
     // The state that was kept is the one after six steps.
     let mut plain = trainer(&config);
-    let pace = config.pace(&config.stages[0]);
+    let schedule = config.schedule(&config.stages[0]);
     let mut feed = Feed::new(&data, &Device::cpu(1), ORDER, 1).unwrap();
     for step in 0..6 {
         let batch = feed.next_batch().unwrap();
-        plain.learn(&feed, &batch, pace.rate(4 * step), pace.momentum(4 * step)).unwrap();
+        let rates = schedule.at(4 * step);
+        plain.learn(&feed, &batch, rates.learning_rate, rates.ema_momentum).unwrap();
     }
     let kept =
         safetensors::SafeTensors::deserialize(Box::leak(newest_state(&bad).into_boxed_slice())).unwrap();
@@ -208,7 +210,8 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
 #[test]
 fn a_run_that_does_not_begin_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let (new, empty) = (root.path().join("new"), root.path().join("empty"));
+    let new = root.path().join("new");
+    let empty = root.path().join("empty");
     fs::create_dir(&empty).unwrap();
     for folder in [&new, &empty] {
         drop(RunFolder::open(folder, false).unwrap());
@@ -222,7 +225,8 @@ fn muon_is_refused_where_no_hidden_matrices_are_marked() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 4);
     let recipe = Recipe::resolve("operator", &["optimizer=muon".to_owned(), "batch=2".to_owned()]).unwrap();
-    let (model, length) = (Operator::DeepOnet.architecture(32), Some(Length::Draws(4)));
+    let model = Operator::DeepOnet.architecture(32);
+    let length = Some(Length::Draws(4));
     let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
     let make_learner = |config: &RunConfig| scope_train::learner(config, &Device::cpu(1), None);
     let config = scope_train::plan(ask, &data, &make_learner, 1).unwrap();

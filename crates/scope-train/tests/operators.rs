@@ -118,7 +118,9 @@ fn every_operator_learns() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2);
     let device = Device::cpu(2);
-    let (mut fields, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    let mut fields = Vec::new();
+    let mut contexts = Vec::new();
+    let mut weights = Vec::new();
     for pair in (0..2).map(|record| data.pair(record).unwrap()) {
         for field in [pair.a(), pair.u()] {
             fields.extend_from_slice(field);

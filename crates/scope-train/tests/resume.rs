@@ -1,4 +1,4 @@
-//! A run that was stopped and taken up again is the run that was never stopped, in every bit.
+//! A run that was stopped and resumed is the run that was never stopped, in every bit.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod small_set;
@@ -164,7 +164,8 @@ fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
 fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    let folder = root.path().join("run");
+    let ask = ask("fo", &[], None);
     assert_eq!(session(&folder, &data, &ask, 2, 15), Ending::Interrupted);
     let trained = |path: &Path| {
         let training = WeightFile::read(path).unwrap().about.training.clone().unwrap();
@@ -201,7 +202,8 @@ fn the_checkpoint_that_a_run_goes_on_from_becomes_the_milestone_that_it_is() {
 fn a_run_whose_last_save_was_cut_short_gets_its_model() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let (folder, ask) = (root.path().join("run"), ask("full", &["pretrain.epochs=1", "main.epochs=1"], None));
+    let folder = root.path().join("run");
+    let ask = ask("full", &["pretrain.epochs=1", "main.epochs=1"], None);
     assert_eq!(session(&folder, &data, &ask, 2, 20), Ending::Interrupted);
     let model = folder.join("model.safetensors");
     let stale = fs::read(&model).unwrap();
@@ -313,7 +315,8 @@ fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
 fn what_killed_processes_left_of_checkpoints_is_removed() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    let folder = root.path().join("run");
+    let ask = ask("fo", &[], None);
     session(&folder, &data, &ask, 2, 5);
     let state = folder.join("state");
     let at = |name: &str| state.join(name);
@@ -409,7 +412,8 @@ fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
 fn damaged_checkpoints_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let (folder, ask) = (root.path().join("run"), ask("fo", &[], None));
+    let folder = root.path().join("run");
+    let ask = ask("fo", &[], None);
     session(&folder, &data, &ask, 2, 5);
     let state = folder.join("state").join(format!("{:015}", 20));
     let refused = |what: String| {

@@ -20,7 +20,7 @@ use settings::apply_settings;
 use crate::{
     error::TrainError,
     objective::{Component, Objective},
-    pace::{Schedule, ScheduleKind},
+    schedule::{LearningRateSchedule, ScheduleKind},
 };
 
 /// The recipes that come with the program.
@@ -38,41 +38,41 @@ const BUILT_IN: [(&str, &str); 8] = [
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
 const HEAD_EPOCHS: f64 = 100.0;
 
-/// The longest file that is read as a recipe.
+/// Size of the largest file that is read as a recipe.
 const MOST_BYTES: u64 = 1 << 20;
-/// The most passes over a training set: of a single record the longest run has as many.
+/// The most passes over a training set: the largest run on a single record has as many.
 const MOST_EPOCHS: f64 = 1e15;
 
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// What it is called.
+    /// Name of the recipe.
     pub name: String,
-    /// Examples in a step.
+    /// Number of examples in a step.
     pub batch: usize,
-    /// What updates parameters.
+    /// The optimizer.
     #[serde(default)]
     pub optimizer: OptimizerKind,
-    /// AdamW's learning rate after the warm-up.
+    /// Learning rate of AdamW after the warm-up.
     pub peak_rate: f64,
-    /// The learning rate at both ends.
+    /// Learning rate at both ends of a stage.
     pub floor_rate: f64,
-    /// How the learning rate comes down after the warm-up.
+    /// Learning-rate schedule after the warm-up.
     #[serde(default)]
     pub schedule: ScheduleKind,
-    /// Of a constant rate: the share of a stage, its last, over which it comes down.
+    /// With a constant learning rate: the last share of a stage, over which it decays.
     #[serde(default = "default_decay_share")]
     pub decay_share: f64,
     /// Epochs of warm-up in each stage; a shortened stage keeps their share of its own epochs.
     pub warmup_epochs: f64,
-    /// Of weights of rank two and more, without positions.
+    /// Weight decay of parameters of rank two and more, without positions.
     pub weight_decay: f64,
-    /// The teacher's momentum at both ends of a stage.
+    /// Momentum of the EMA teacher at both ends of a stage.
     pub momentum: [f64; 2],
-    /// Steps between two measurements of the cap; 1 is exact.
+    /// Number of steps between two measurements of the gradient cap; 1 is exact.
     pub cap_every: u64,
-    /// Of Muon, where it is the optimizer.
+    /// Settings of Muon, where it is the optimizer.
     #[serde(default)]
     pub muon: MuonRecipe,
     /// Local fits of the sensors that the network sees beside the context, if any.
@@ -97,9 +97,9 @@ fn default_decay_share() -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageRecipe {
-    /// Its length in passes over the training set.
+    /// Length in passes over the training set.
     pub epochs: f64,
-    /// What it minimises.
+    /// The objective that is minimised.
     pub objective: Objective,
 }
 
@@ -176,18 +176,20 @@ impl Recipe {
         self.sensors.map_or(Ok(()), |sensors| sensors.validate())
     }
 
-    /// What updates parameters, with its settings.
+    /// The optimizer with its settings.
     pub fn optimizer(&self) -> Optimizer {
         let adamw = AdamW { decay: self.weight_decay, ..AdamW::default() };
         let muon = Muon { rate_ratio: self.muon.rate / self.peak_rate, ..Muon::default() };
         Optimizer { adamw, muon: (self.optimizer == OptimizerKind::Muon).then_some(muon) }
     }
 
-    /// How the learning rate comes down.
-    pub fn schedule(&self) -> Schedule {
+    /// Learning-rate schedule after the warm-up, with its settings.
+    pub fn schedule(&self) -> LearningRateSchedule {
         match self.schedule {
-            ScheduleKind::Cosine => Schedule::Cosine,
-            ScheduleKind::ConstantThenDecay => Schedule::ConstantThenDecay { decay_share: self.decay_share },
+            ScheduleKind::Cosine => LearningRateSchedule::Cosine,
+            ScheduleKind::ConstantThenDecay => {
+                LearningRateSchedule::ConstantThenDecay { decay_share: self.decay_share }
+            }
         }
     }
 
@@ -213,10 +215,10 @@ impl StageRecipe {
                 "{name}.objective has weights {weights:?}: none may be negative, and one must be above zero"
             )));
         }
-        let spread = self.objective.spread;
-        if !(spread.is_finite() && spread >= 0.0) {
+        let std_floor = self.objective.std_floor;
+        if !(std_floor.is_finite() && std_floor >= 0.0) {
             return Err(TrainError::Recipe(format!(
-                "{name}.objective.spread = {spread} must be a finite number that is not negative"
+                "{name}.objective.spread = {std_floor} must be a finite number that is not negative"
             )));
         }
         if !(self.epochs > 0.0 && self.epochs <= MOST_EPOCHS) {
@@ -266,7 +268,11 @@ mod tests {
         let paper = ["full", "fjv", "fo", "fg", "fjvg", "operator"];
         for name in paper {
             let recipe = Recipe::resolve(name, &[]).unwrap();
-            assert_eq!((recipe.optimizer().muon, recipe.schedule()), (None, Schedule::Cosine), "{name}");
+            assert_eq!(
+                (recipe.optimizer().muon, recipe.schedule()),
+                (None, LearningRateSchedule::Cosine),
+                "{name}"
+            );
         }
         let own = Recipe::resolve("muon", &[]).unwrap();
         let rate = |recipe: &Recipe| recipe.peak_rate * recipe.optimizer().muon.unwrap().rate_ratio;
@@ -278,7 +284,7 @@ mod tests {
             ["optimizer=muon", "muon.rate=2e-3", "schedule=constant_then_decay", "decay_share=0.5"];
         let full = Recipe::resolve("full", &settings.map(str::to_owned)).unwrap();
         assert!((rate(&full) - 2e-3).abs() < 1e-18);
-        assert_eq!(full.schedule(), Schedule::ConstantThenDecay { decay_share: 0.5 });
+        assert_eq!(full.schedule(), LearningRateSchedule::ConstantThenDecay { decay_share: 0.5 });
         let refused = |setting: &str| Recipe::resolve("muon", &[setting.to_owned()]).unwrap_err().to_string();
         assert!(refused("optimizer=sgd").contains("sgd"), "{}", refused("optimizer=sgd"));
         assert!(refused("schedule=wavy").contains("wavy"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What updates parameters.
+/// The optimizer of a recipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptimizerKind {
@@ -13,11 +13,11 @@ pub enum OptimizerKind {
     Muon,
 }
 
-/// What a recipe says of Muon.
+/// Settings of Muon in a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MuonRecipe {
-    /// The learning rate of hidden matrices after the warm-up. At all times it is the same multiple of AdamW's.
+    /// Learning rate of hidden matrices after the warm-up. At all times it is the same multiple of AdamW's.
     pub rate: f64,
 }
 

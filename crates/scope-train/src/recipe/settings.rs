@@ -38,7 +38,8 @@ fn replace(table: &mut Table, key: &str, text: &str) -> Result<(), TrainError> {
         (_, parsed) => parsed.unwrap_or_else(bare),
     };
     if !value.same_type(place) {
-        let (expected, got) = (place.type_str(), value.type_str());
+        let expected = place.type_str();
+        let got = value.type_str();
         return Err(TrainError::Recipe(format!("{key} = {text}: expected {expected}, got {got}")));
     }
     *place = value;

@@ -1,4 +1,4 @@
-//! The state of a run, put away so that nothing can spoil it.
+//! Checkpoints: the state of a run on disk, written so that nothing can spoil it.
 //!
 //! A checkpoint is a folder `state/DRAWS` that appears whole or not at all: `state.safetensors` with the learner's
 //! flat buffers, and `checkpoint.json` with its counters, written last, with the hash of the other file.
@@ -24,7 +24,7 @@ use crate::error::TrainError;
 const FORMAT: u32 = 1;
 const STATE: &str = "state.safetensors";
 const MARKER: &str = "checkpoint.json";
-/// The longest marker and the longest state that are read: of the largest network, a few buffers like its parameters.
+/// Size of the largest marker and of the largest state that are read: a few buffers like the parameters of the largest network.
 const MOST_MARKER: u64 = 1 << 20;
 const MOST_STATE: u64 = 1 << 38;
 
@@ -36,7 +36,7 @@ pub struct Position {
     pub stage: usize,
     /// Draws of all stages so far.
     pub draws: u64,
-    /// Of the learner.
+    /// Counters of the trainer.
     pub counters: Counters,
     /// The length of `metrics.jsonl` at this point.
     pub metrics_bytes: u64,
@@ -224,7 +224,7 @@ impl Checkpoint {
     fn read(folder: &Path) -> Result<Self, TrainError> {
         Self::read_whole(folder).map_err(|error| match error {
             TrainError::Malformed { path, problem } => {
-                let remedy = format!("to go on from the checkpoint before it, remove {}", folder.display());
+                let remedy = format!("to resume from the checkpoint before it, remove {}", folder.display());
                 TrainError::Malformed { path, problem: format!("{problem}; {remedy}") }
             }
             other => other,

@@ -11,9 +11,9 @@ use super::{
     checkpoint::Position,
     feed::{Conditions, Order},
 };
-use crate::{error::TrainError, objective::Objective, pace::StagePace, recipe::Recipe};
+use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::StageSchedule};
 
-/// The longest file that is read as a configuration.
+/// Size of the largest file that is read as a configuration.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The resolved configuration of a run. Two runs with equal configurations are equal in every bit (on one kind
@@ -23,11 +23,11 @@ const MOST_BYTES: u64 = 1 << 20;
 pub struct RunConfig {
     /// The problem.
     pub pde: String,
-    /// Of initial parameters, batches and masks.
+    /// Seed of initial parameters, batches and masks.
     pub seed: u64,
-    /// Steps between two lines of `metrics.jsonl`.
+    /// Number of steps between two lines of `metrics.jsonl`.
     pub log_every: u64,
-    /// How long, as it was asked for.
+    /// Length of the run, as it was asked for.
     pub length: Length,
     /// The stages, in draws.
     pub stages: Vec<Stage>,
@@ -35,9 +35,9 @@ pub struct RunConfig {
     pub data: DataIdentity,
     /// Which network, and its sizes.
     pub model: Architecture,
-    /// How it is trained.
+    /// The recipe that it is trained with.
     pub recipe: Recipe,
-    /// The weights that it goes on from, instead of initial ones.
+    /// The trained weights that it begins with, instead of initial ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Earlier>,
     /// The base and the head of an adaptation.
@@ -45,7 +45,7 @@ pub struct RunConfig {
     pub adapt: Option<AdaptConfig>,
 }
 
-/// Weights that a run goes on from.
+/// Trained weights that a run begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Earlier {
@@ -56,7 +56,7 @@ pub struct Earlier {
     pub trained: Option<Training>,
 }
 
-/// How long a run is to be.
+/// Length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Length {
@@ -76,9 +76,9 @@ pub struct Stage {
     pub name: String,
     /// Examples seen; a multiple of the batch.
     pub draws: u64,
-    /// Of them during warm-up.
+    /// Number of draws in the warm-up.
     pub warmup: u64,
-    /// What it minimises.
+    /// The objective that is minimised.
     pub objective: Objective,
 }
 
@@ -88,7 +88,7 @@ pub struct Stage {
 pub struct DataIdentity {
     /// BLAKE3 of the fields.
     pub blake3: String,
-    /// How many records.
+    /// Number of records.
     pub records: usize,
     /// Made by our own solvers: fresh draws, not the released records.
     pub generated: bool,
@@ -127,7 +127,7 @@ impl RunConfig {
         self.stages.iter().map(|stage| stage.draws).sum()
     }
 
-    /// The batch that the run begins with: where the training of the weights that it goes on from has ended, so that it
+    /// The batch that the run begins with: where the training of the weights that it begins with has ended, so that it
     /// sees other masks than that did.
     pub fn first_batch(&self) -> u64 {
         let earlier = self.from.as_ref().and_then(|from| from.trained.as_ref());
@@ -167,9 +167,9 @@ impl RunConfig {
         }
     }
 
-    /// How rate and momentum run over a stage.
-    pub fn pace(&self, stage: &Stage) -> StagePace {
-        StagePace {
+    /// The schedule of learning rate and EMA momentum over a stage.
+    pub fn schedule(&self, stage: &Stage) -> StageSchedule {
+        StageSchedule {
             total: stage.draws,
             warmup: stage.warmup,
             batch: self.recipe.batch as u64,
@@ -335,7 +335,8 @@ mod tests {
     #[test]
     fn the_largest_seeds_are_written_and_read() {
         let root = tempfile::tempdir().unwrap();
-        let (path, begun) = (root.path().join("config.toml"), config(u64::MAX, &[]));
+        let path = root.path().join("config.toml");
+        let begun = config(u64::MAX, &[]);
         begun.write(&path).unwrap();
         assert_eq!(RunConfig::read(&path).unwrap(), begun);
     }

@@ -28,7 +28,9 @@ impl Deployed {
     ) -> Result<Self, TrainError> {
         let Deployable { architecture, params } = learner.deployable(&config.model)?;
         let meta = data.meta();
-        let (pde, constants, training) = (meta.pde, meta.constants(), Some(config.training(draws)));
+        let pde = meta.pde;
+        let constants = meta.constants();
+        let training = Some(config.training(draws));
         Ok(Self { params, about: About { pde, constants, config: architecture, training } })
     }
 

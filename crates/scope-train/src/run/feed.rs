@@ -32,19 +32,19 @@ pub enum Conditions {
 /// Which batches a feed hands out.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    /// Under which conditions.
+    /// Conditions of the batches.
     pub conditions: Conditions,
     /// Few and noisy sensors among the others, if there are any.
     pub sensors: Option<SensorMix>,
-    /// Of the schedule and the masks.
+    /// Seed of the batch schedule and of the masks.
     pub seed: u64,
-    /// Records in a batch.
+    /// Number of records in a batch.
     pub batch: usize,
     /// The number of the first batch.
     pub first: u64,
 }
 
-/// The share of a card's free memory that the records may take.
+/// The share of a GPU's free memory that the records may take.
 const TABLE_SHARE: f64 = 0.5;
 
 /// A training set that hands out batches in order.
@@ -62,7 +62,7 @@ struct Weights {
     /// The records whose channel is zero, for each channel.
     zero: [Vec<bool>; 2],
     scale: [f64; 2],
-    /// Of all records, where those are on the device.
+    /// Weights of all records, where those are on the device.
     known: Vec<[f32; 2]>,
 }
 
@@ -74,7 +74,7 @@ struct Numbers {
 }
 
 impl<'a> Feed<'a> {
-    /// Batches made by `threads` threads ahead of their use. On a card the records are kept there if they fit.
+    /// Batches made by `threads` threads ahead of their use. On a GPU the records are kept there if they fit.
     pub fn new(data: &'a Dataset, device: &Device, order: Order, threads: usize) -> Result<Self, TrainError> {
         let Order { conditions, sensors, seed, batch, first } = order;
         let meta = data.meta();
@@ -154,7 +154,9 @@ impl<'a> Feed<'a> {
     /// Reads the records of a batch, and makes its contexts and weights.
     fn numbers(&self, batch: &Batch) -> Result<Numbers, DataError> {
         let size = self.data.meta().resolution;
-        let (pixels, words, count) = (size * size, words_for(size), batch.records.len());
+        let pixels = size * size;
+        let words = words_for(size);
+        let count = batch.records.len();
         let mut fields = vec![0.0; count * 2 * pixels];
         let mut contexts = Vec::with_capacity(count * 4 * pixels);
         let mut weights = Vec::with_capacity(count * 2);
@@ -175,7 +177,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// All records on a card, if they fit.
+/// All records on a GPU, if they fit.
 fn table_on(device: &Device, data: &Dataset) -> Result<Option<Table>, TrainError> {
     let Device::Cuda(cuda) = device else { return Ok(None) };
     let size = data.meta().resolution;
@@ -266,9 +268,11 @@ mod tests {
                 let noise = noisy.noise.unwrap();
                 for (row, (got, whole)) in got.chunks(2048).zip(whole.chunks(2048)).enumerate() {
                     let exact = &noise.exact[row / 2 * 16..][..16];
-                    let (level, trust) = (noise.rows[row].level, noise.rows[row].trust());
+                    let level = noise.rows[row].level;
+                    let trust = noise.rows[row].trust();
                     for k in 0..1024 {
-                        let (seen, given) = (whole[1024 + k] == 1.0, exact[k / 64] >> (k % 64) & 1 == 1);
+                        let seen = whole[1024 + k] == 1.0;
+                        let given = exact[k / 64] >> (k % 64) & 1 == 1;
                         let same = [k, 1024 + k].iter().all(|k| got[*k].to_bits() == whole[*k].to_bits());
                         assert_eq!(same, level == 0.0 || given || !seen);
                         assert!(same || got[1024 + k] == trust);

@@ -9,7 +9,7 @@ use crate::error::TrainError;
 /// Batches that are looked at, and records in each.
 const BATCHES: usize = 40;
 const RECORDS: usize = 32;
-/// Of the points every so many are looked at.
+/// Number of points from one that is looked at to the next.
 const STRIDE: usize = 5;
 /// The share of coefficients that lie below the divisor.
 const SHARE: f64 = 0.8;

@@ -128,7 +128,7 @@ impl RunFolder {
         self.milestones().join(format!("{}{MODEL_SUFFIX}", numbered(draws)))
     }
 
-    /// Which algorithms a card computed with: with the same ones, another run on that card gives the same bits.
+    /// Which algorithms a GPU computed with: with the same ones, another run on that GPU gives the same bits.
     pub fn algorithms(&self) -> PathBuf {
         self.path.join(ALGORITHMS)
     }

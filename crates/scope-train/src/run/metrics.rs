@@ -25,20 +25,20 @@ pub struct Line {
     pub step: u64,
     /// The learning rate.
     pub rate: f64,
-    /// The teacher's momentum.
+    /// Momentum of the EMA teacher.
     pub momentum: f64,
     /// Losses by letter, unweighted.
     pub losses: BTreeMap<String, f64>,
     /// Norms of weighted component gradients by letter: over all parameters, and over the encoder's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub norms: BTreeMap<String, [f64; 2]>,
-    /// The cap's factor.
+    /// Factor of the gradient cap.
     pub alpha: f64,
     /// The norm of the combined gradient before clipping.
     pub norm: f64,
-    /// The mean standard deviation of a latent coordinate over the batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
+    /// Mean standard deviation of a latent coordinate over the batch.
+    #[serde(rename = "spread", default, skip_serializing_if = "Option::is_none")]
+    pub latent_std: Option<f64>,
 }
 
 impl Line {
@@ -55,7 +55,7 @@ impl Line {
             norms: measured.norms.iter().map(|(component, norms)| (letter(*component), *norms)).collect(),
             alpha: measured.alpha,
             norm: measured.norm,
-            spread: measured.spread,
+            latent_std: measured.latent_std,
         }
     }
 
@@ -86,7 +86,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Opens the file and cuts it to the length it had at the checkpoint that the run goes on from. It is a log, and nothing
+    /// Opens the file and cuts it to the length it had at the checkpoint that the run resumes from. It is a log, and nothing
     /// is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
     /// A link is refused: what it leads to would be cut.
     pub(crate) fn open(path: &Path, saved: u64, observer: &mut dyn Observer) -> Result<Self, TrainError> {

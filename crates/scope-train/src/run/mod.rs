@@ -41,8 +41,8 @@ use metrics::Metrics;
 use tensorboard::EventFile;
 use watch::Watch;
 
-/// Threads whose masks keep ahead of any step of a processor.
-const PROCESSOR_THREADS: usize = 2;
+/// Number of threads whose masks keep ahead of any step on a CPU.
+const CPU_THREADS: usize = 2;
 
 /// How a run is conducted; none of this changes what it computes.
 #[derive(Clone, Copy, Debug)]
@@ -58,19 +58,19 @@ pub struct Conduct {
 }
 
 impl Default for Conduct {
-    /// For a processor; a checkpoint every five minutes.
+    /// Settings for a CPU, with a checkpoint every five minutes.
     fn default() -> Self {
-        Self { threads: PROCESSOR_THREADS, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
+        Self { threads: CPU_THREADS, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
     }
 }
 
 impl Conduct {
-    /// The threads that keep ahead of a device's steps. On a card 125 draws may take a millisecond, and their masks take four.
+    /// The threads that keep ahead of a device's steps. On a GPU 125 draws may take a millisecond, and their masks take four.
     pub fn threads_for(device: &Device) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         match device {
-            Device::Cuda(_) => (cores / 2).clamp(PROCESSOR_THREADS, 8),
-            _ => PROCESSOR_THREADS,
+            Device::Cuda(_) => (cores / 2).clamp(CPU_THREADS, 8),
+            _ => CPU_THREADS,
         }
     }
 }
@@ -122,7 +122,7 @@ struct Session<'a> {
     said: BTreeSet<String>,
 }
 
-/// Trains until all draws are taken or the observer asks to stop. Goes on from the folder's newest checkpoint, if it
+/// Trains until all draws are taken or the observer asks to stop. Resumes from the folder's newest checkpoint, if it
 /// has one.
 pub fn run(
     folder: &RunFolder,
@@ -186,7 +186,7 @@ impl Session<'_> {
         }
         let mut feed = Feed::new(self.data, learner.device(), order, self.conduct.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
-            // The checkpoint that the run goes on from was none when it was written: nobody had asked for milestones.
+            // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for milestones.
             self.save(learner, true, observer)?;
         }
         while self.position.draws < self.config.total() {
@@ -210,7 +210,8 @@ impl Session<'_> {
         let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
         match fits {
             Some(fits) if self.config.from.is_none() && self.config.adapt.is_none() => {
-                let (order, threads) = (self.config.order(Conditions::Mixed), self.conduct.threads);
+                let order = self.config.order(Conditions::Mixed);
+                let threads = self.conduct.threads;
                 let fit = fits.local_fit();
                 let divisors = fit_normaliser::measure(self.data, learner.device(), &fit, order, threads)?;
                 learner.set_fit_normaliser(&divisors)
@@ -237,12 +238,11 @@ impl Session<'_> {
     ) -> Result<(), TrainError> {
         let stage = &self.config.stages[self.position.stage];
         let before: u64 = self.config.stages[..self.position.stage].iter().map(|stage| stage.draws).sum();
-        let pace = self.config.pace(stage);
         let within = self.position.draws - before;
-        let [rate, momentum] = [pace.rate(within), pace.momentum(within)];
+        let rates = self.config.schedule(stage).at(within);
         let batch = feed.next_batch()?;
         self.position.counters = learner.counters();
-        let learnt = learner.learn(feed, &batch, rate, momentum);
+        let learnt = learner.learn(feed, &batch, rates.learning_rate, rates.ema_momentum);
         if let Err(TrainError::Data(source)) = learnt {
             return Err(self.without_data(learner, source, observer)?);
         }
@@ -250,18 +250,25 @@ impl Session<'_> {
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = not_finite(&measured) {
             // The step left the learner's buffers alone; only its counter went on, and that is not saved.
-            self.put_away(learner, false, observer)?;
-            let (draws, records) = (self.position.draws, batch.records);
+            self.write_checkpoint(learner, false, observer)?;
+            let draws = self.position.draws;
+            let records = batch.records;
             return Err(TrainError::NotFinite { what, value, step, draws, records });
         }
-        let line = Line::new(&stage.name, self.position.draws, step, [rate, momentum], &measured);
+        let line = Line::new(
+            &stage.name,
+            self.position.draws,
+            step,
+            [rates.learning_rate, rates.ema_momentum],
+            &measured,
+        );
         self.position.draws += self.config.recipe.batch as u64;
         let last = self.position.draws >= self.config.total();
         if (step - 1).is_multiple_of(self.config.log_every) || last {
             self.metrics.append(&line)?;
             self.events.add(&line)?;
         }
-        self.watch.see(stage.objective.spread, &measured).iter().for_each(|alarm| observer.alarm(alarm));
+        self.watch.see(stage.objective.std_floor, &measured).iter().for_each(|alarm| observer.alarm(alarm));
         observer.step(&line, self.position.draws, self.config.total());
         Ok(())
     }
@@ -273,7 +280,7 @@ impl Session<'_> {
         source: DataError,
         observer: &mut dyn Observer,
     ) -> Result<TrainError, TrainError> {
-        self.put_away(learner, false, observer)?;
+        self.write_checkpoint(learner, false, observer)?;
         let draws = self.position.draws;
         Ok(TrainError::DataLost { source, draws, checkpoint: self.folder.checkpoint(draws) })
     }
@@ -286,7 +293,7 @@ impl Session<'_> {
         part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
 
-    /// Puts away state and model after a step.
+    /// Writes a checkpoint and the model after a step.
     fn save(
         &mut self,
         learner: &dyn Learner,
@@ -294,10 +301,10 @@ impl Session<'_> {
         observer: &mut dyn Observer,
     ) -> Result<(), TrainError> {
         self.position.counters = learner.counters();
-        self.put_away(learner, milestone, observer)
+        self.write_checkpoint(learner, milestone, observer)
     }
 
-    fn put_away(
+    fn write_checkpoint(
         &mut self,
         learner: &dyn Learner,
         milestone: bool,
@@ -306,7 +313,7 @@ impl Session<'_> {
         self.position.metrics_bytes = self.metrics.sync()?;
         let model = Deployed::of(learner, self.config, self.data, self.position.draws)?;
         if milestone && self.position.draws < self.config.total() {
-            // Before its checkpoint: a run that goes on from there would not write it any more.
+            // Before its checkpoint: a run that resumes from there would not write it any more.
             self.keep_model(&model)?;
         }
         let position = Position { milestone, ..self.position.clone() };

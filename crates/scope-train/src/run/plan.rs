@@ -28,17 +28,17 @@ const USABLE_SHARE: f64 = 0.97;
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// How to train.
+    /// The recipe to train with.
     pub recipe: Recipe,
     /// What to train; of an adaptation, the base's sizes.
     pub model: Architecture,
-    /// How long; the recipe's own length if nothing is said.
+    /// Length of the run; the recipe's own if nothing is said.
     pub length: Option<Length>,
-    /// Of initial parameters, batches and masks.
+    /// Seed of initial parameters, batches and masks.
     pub seed: u64,
-    /// Steps between two lines of `metrics.jsonl`.
+    /// Number of steps between two lines of `metrics.jsonl`.
     pub log_every: u64,
-    /// The weights to go on from.
+    /// The trained weights to begin with.
     pub from: Option<Earlier>,
     /// An adaptation's base and head.
     pub adapt: Option<AdaptConfig>,
@@ -129,7 +129,8 @@ fn time_stages(
         if k > 0 {
             learner.begin_stage(&stage.objective)?;
         }
-        let (mut begin, mut steps) = (Instant::now(), 0);
+        let mut begin = Instant::now();
+        let mut steps = 0;
         while steps < UNTIMED_STEPS + TIMED_STEPS || begin.elapsed().as_secs_f64() < TIMED_SECONDS {
             if steps == UNTIMED_STEPS {
                 begin = Instant::now();
@@ -207,7 +208,8 @@ fn begin_with(params: &mut Params, weights: Option<Params>) -> Result<(), TrainE
                 .to_owned(),
         ));
     }
-    let (mut flat, initial) = (weights.flat().to_vec::<f32>()?, params.flat().to_vec::<f32>()?);
+    let mut flat = weights.flat().to_vec::<f32>()?;
+    let initial = params.flat().to_vec::<f32>()?;
     for held in params.layout().params().iter().map(|param| param.held.clone()) {
         flat[held.clone()].copy_from_slice(&initial[held]);
     }

@@ -36,7 +36,8 @@ mod tests {
             levels.iter().zip([3, 4]).map(|(level, key)| ReadingNoise { level: *level, key }).collect();
         let (field, pixels): (Vec<f32>, usize) =
             ((0..65_536).map(|k| (k as f32 * 0.01).sin()).collect(), 65_536);
-        let (all, none) = (vec![u64::MAX; pixels / 64], vec![0; pixels / 64]);
+        let all = vec![u64::MAX; pixels / 64];
+        let none = vec![0; pixels / 64];
         for (row, level) in row_noise(&BatchNoise { rows, exact: Vec::new() }).iter().zip(levels) {
             let mut context = Vec::new();
             show(&field, &all, &none, row, &mut context);

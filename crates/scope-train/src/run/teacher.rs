@@ -1,4 +1,4 @@
-//! The teacher that a run keeps beside its deployable model.
+//! The EMA teacher that a run keeps beside its deployable model.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use scope_model::Model;
 use super::checkpoint;
 use crate::error::TrainError;
 
-/// A run's teacher.
+/// The EMA teacher of a run.
 #[derive(Debug)]
 pub enum Teacher {
-    /// The running average of the encoder, under the encoder's names.
+    /// The EMA of the encoder, under the encoder's names.
     Kept(Box<Params>),
     /// There is none that belongs to the model; this says why.
     Missing(String),
 }
 
-/// Reads the teacher of a run folder's model from its newest checkpoint; a weight file has none. A checkpoint whose parameters are not the
+/// Reads the EMA teacher of a run folder's model from its newest checkpoint; a weight file has none. A checkpoint whose parameters are not the
 /// model's has a teacher, but not of this model.
 pub fn saved_teacher(run: &Path, model: &Model) -> Result<Teacher, TrainError> {
     let missing = |why: &str| Ok(Teacher::Missing(why.to_owned()));

@@ -47,7 +47,7 @@ impl EventFile {
         ];
         values.extend(line.losses.iter().map(|(letter, loss)| (format!("loss/{letter}"), *loss)));
         values.extend(line.norms.iter().map(|(letter, [all, _])| (format!("gradient/{letter}"), *all)));
-        values.extend(line.spread.map(|spread| ("latent_spread".to_owned(), spread)));
+        values.extend(line.latent_std.map(|std| ("latent_spread".to_owned(), std)));
         let summary: Vec<u8> = values
             .iter()
             .flat_map(|(tag, value)| bytes(1, &[bytes(1, tag.as_bytes()), float(2, *value as f32)].concat()))

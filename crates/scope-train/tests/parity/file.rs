@@ -97,7 +97,8 @@ impl Case {
     /// The contexts \[batch, 4, pixels\]: given, or made from masks.
     pub(crate) fn contexts(&self, pixels: usize) -> Vec<f32> {
         self.tensor("y").unwrap_or_else(|| {
-            let (fields, masks) = (self.tensor("x").unwrap(), self.bytes("mask").unwrap());
+            let fields = self.tensor("x").unwrap();
+            let masks = self.bytes("mask").unwrap();
             let channels = fields.chunks(pixels).zip(masks.chunks(pixels));
             channels
                 .flat_map(|(field, mask)| {
@@ -156,7 +157,8 @@ impl Case {
         let Some(distance) = self.distance(name, ours) else { return };
         let expected = self.tensor(name).unwrap();
         let size = expected.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        let (case, relative) = (&self.name, distance / size);
+        let case = &self.name;
+        let relative = distance / size;
         assert!(distance <= limit * size, "{case}: {name}: relative error {relative:.2e}");
     }
 
@@ -169,7 +171,9 @@ impl Case {
             let values: Vec<f64> = flat[param.range.clone()].iter().map(|x| f64::from(*x)).collect();
             let gradient = &gradient[param.range.clone()];
             let agree = |what: &str, ours: f64, expected: f64, limit: f64| {
-                let (case, name, apart) = (&self.name, &param.name, (ours - expected).abs());
+                let case = &self.name;
+                let name = &param.name;
+                let apart = (ours - expected).abs();
                 assert!(apart <= limit, "{case}: {what} of {name}: {ours}, expected {expected}");
             };
             let last = values.len() - 1;

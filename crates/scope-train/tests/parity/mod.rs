@@ -59,7 +59,8 @@ impl Case {
             teacher.set_flat(Tensor::from_slice(teacher.device(), &[flat.len()], &flat).unwrap()).unwrap();
         }
         let components = self.check_pass(&trainer, examples, pixels, setting);
-        let (mut measured, rate) = (None, self.number("lr").unwrap());
+        let mut measured = None;
+        let rate = self.number("lr").unwrap();
         for step in 1..=self.number("steps").unwrap_or(1.0) as u64 {
             let momentum = self.number("tau").unwrap_or(1.0);
             let now = trainer.step(examples, rate, momentum).unwrap().read().unwrap();
@@ -165,8 +166,10 @@ impl Case {
     }
 
     fn examples(&self, device: &Device, config: &ModelConfig) -> Examples {
-        let (size, pixels) = (config.resolution, config.resolution.pow(2));
-        let (fields, contexts) = (self.tensor("x").unwrap(), self.contexts(pixels));
+        let size = config.resolution;
+        let pixels = config.resolution.pow(2);
+        let fields = self.tensor("x").unwrap();
+        let contexts = self.contexts(pixels);
         let zero = self.bytes("zero").unwrap_or_else(|| vec![0; fields.len() / pixels]);
         let constants = self.constants();
         let weights: Vec<f32> = fields
@@ -188,7 +191,8 @@ impl Case {
         let together = layout.params().iter().filter_map(apart).map(|d| d * d).sum::<f64>().sqrt();
         // The spread over a batch is a small difference of rounded latents.
         let most = if kind == "grad_V" { 1.5 * setting.whole } else { setting.whole };
-        let (case, share) = (&self.name, together / whole);
+        let case = &self.name;
+        let share = together / whole;
         // A component that is not active has no gradient, and both sides are zero.
         assert!(
             together <= most * whole,
@@ -207,7 +211,8 @@ impl Case {
         let flat = flat.to_vec::<f32>().unwrap();
         for param in layout.params() {
             let Some(expected) = self.tensor(&format!("after/{}", param.name)) else { continue };
-            let (ours, gradient) = (&flat[param.range.clone()], &gradient[param.range.clone()]);
+            let ours = &flat[param.range.clone()];
+            let gradient = &gradient[param.range.clone()];
             for ((ours, expected), gradient) in ours.iter().zip(&expected).zip(gradient) {
                 let decided = gradient.abs() > DECIDED;
                 let apart = f64::from((ours - expected).abs());

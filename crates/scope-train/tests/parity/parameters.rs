@@ -46,7 +46,8 @@ impl Case {
 
     fn hashed(&self, param: &Param, kind: &str, last: Option<&str>) -> Vec<f32> {
         let seed = self.number("seed").unwrap() as u64;
-        let (name, count) = (param.name.as_str(), param.range.len());
+        let name = param.name.as_str();
+        let count = param.range.len();
         let own = Hashed::new(name, seed);
         let norm = name.contains(".ln") && name.ends_with("weight");
         let fan_in: usize = param.shape.iter().skip(1).product();

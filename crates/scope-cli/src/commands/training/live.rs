@@ -56,8 +56,8 @@ impl Live {
             let share = line.alpha * others.sum::<f64>() / field.max(1e-30);
             text.push_str(&format!(", alpha {:.3}, other gradients {:.0}%", line.alpha, 100.0 * share));
         }
-        if let Some(spread) = line.spread {
-            text.push_str(&format!(", spread {spread:.3}"));
+        if let Some(std) = line.latent_std {
+            text.push_str(&format!(", spread {std:.3}"));
         }
         text
     }

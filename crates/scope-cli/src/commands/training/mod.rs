@@ -208,7 +208,7 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
         .filter(|curve| !curve.points.is_empty())
         .collect();
     curves.push(series("gradient norm".to_owned(), &|line| Some(line.norm)));
-    curves.push(series("latent spread".to_owned(), &|line| line.spread));
+    curves.push(series("latent spread".to_owned(), &|line| line.latent_std));
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
     let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);

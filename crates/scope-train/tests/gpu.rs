@@ -1,4 +1,4 @@
-//! What a card must show. Needs one: `cargo test --release -p scope-train --test card -- --ignored`.
+//! What a GPU must show. Needs one: `cargo test --release -p scope-train --test gpu -- --ignored`.
 #![allow(clippy::unwrap_used)]
 
 mod parity;
@@ -25,7 +25,7 @@ use small_set::make;
 /// The batches that steps are compared on.
 const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 32, first: 0 };
 
-fn card() -> Device {
+fn gpu() -> Device {
     Device::cuda(0).unwrap()
 }
 
@@ -36,22 +36,22 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn oracle_cases_agree_in_half_precision() {
     let _alone = alone();
     // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of whole gradients,
     // 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
     let setting =
-        Setting { device: card(), precision: Dtype::Bf16, values: 2e-2, whole: 2e-2, gradients: 6e-2 };
+        Setting { device: gpu(), precision: Dtype::Bf16, values: 2e-2, whole: 2e-2, gradients: 6e-2 };
     cases().iter().for_each(|case| case.check(&setting));
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn oracle_cases_agree_in_single_precision() {
     let _alone = alone();
     let setting =
-        Setting { device: card(), precision: Dtype::F32, values: 1e-3, whole: 1e-3, gradients: 1e-3 };
+        Setting { device: gpu(), precision: Dtype::F32, values: 1e-3, whole: 1e-3, gradients: 1e-3 };
     cases().iter().for_each(|case| case.check(&setting));
 }
 
@@ -80,13 +80,13 @@ fn contexts(device: &Device, data: &Dataset) -> Vec<Vec<f32>> {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
-fn noisy_readings_are_those_of_a_processor() {
+#[ignore = "needs an NVIDIA GPU"]
+fn noisy_readings_are_those_of_a_cpu() {
     let _alone = alone();
     let root = tempfile::tempdir().unwrap();
     for pde in [Pde::Poisson, Pde::Cylinder] {
         let data = make(root.path(), pde.name(), pde, Split::Train, 100);
-        let [exact, ours] = [Device::cpu(1), card()].map(|device| contexts(&device, &data));
+        let [exact, ours] = [Device::cpu(1), gpu()].map(|device| contexts(&device, &data));
         let off = exact.iter().flatten().zip(ours.iter().flatten()).map(|(exact, ours)| (exact - ours).abs());
         let worst = off.fold(0.0, f32::max);
         assert!(worst < 1e-5, "{pde}: {worst}");
@@ -94,14 +94,14 @@ fn noisy_readings_are_those_of_a_processor() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn two_hundred_steps_in_half_precision_track_single_precision() {
     let _alone = alone();
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
     let exact = losses(&Device::all_threads(), &data, Dtype::F32, 200);
     for precision in [Dtype::F32, Dtype::Bf16] {
-        let ours = losses(&card(), &data, precision, 200);
+        let ours = losses(&gpu(), &data, precision, 200);
         // Single steps drift apart as training does under any two roundings (4 to 13% were seen); their means must not.
         for (k, (exact, ours)) in exact.chunks(50).zip(ours.chunks(50)).enumerate() {
             let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
@@ -111,7 +111,7 @@ fn two_hundred_steps_in_half_precision_track_single_precision() {
     }
 }
 
-/// A run on the card, taken up again if it was begun before.
+/// A run on the GPU, resumed if it was begun before.
 struct Run<'a> {
     folder: &'a Path,
     data: &'a Dataset,
@@ -122,10 +122,11 @@ struct Run<'a> {
 impl Run<'_> {
     /// Trains until done, or until asked to stop after a number of steps.
     fn train(&self, draws: u64, stop_after: Option<u64>) -> Ending {
-        let (recipe, model) = (self.recipe.clone(), self.model.clone());
+        let recipe = self.recipe.clone();
+        let model = self.model.clone();
         let length = Some(Length::Draws(draws));
         let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
-        let device = card();
+        let device = gpu();
         let make = |config: &RunConfig| scope_train::learner(config, &device, None);
         let config = scope_train::plan(ask, self.data, &make, 1).unwrap();
         let folder = RunFolder::open(self.folder, true).unwrap();
@@ -159,7 +160,7 @@ impl Observer for StopAfter {
     }
 }
 
-/// Straight runs and one that is stopped and taken up again, of so many steps.
+/// Straight runs and one that is stopped and resumed, of so many steps.
 fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
@@ -175,34 +176,34 @@ fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) 
         run.left()
     });
     assert!(left[0] == left[1], "two runs from one seed differ");
-    assert!(left[0] == left[2], "a run that was taken up again differs from a straight one");
+    assert!(left[0] == left[2], "a run that was resumed differs from a straight one");
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
-fn runs_from_one_seed_are_equal_in_every_bit_also_when_taken_up_again() {
+#[ignore = "needs an NVIDIA GPU"]
+fn runs_from_one_seed_are_equal_in_every_bit_also_when_resumed() {
     let _alone = alone();
     runs_agree(Preset::Small.config(32).into(), "full", &[], 200);
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn runs_that_measure_the_cap_now_and_then_are_equal_in_every_bit() {
     let _alone = alone();
     runs_agree(Preset::Small.config(32).into(), "full", &["cap_every=4"], 200);
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
-fn runs_with_muon_are_equal_in_every_bit_also_when_taken_up_again() {
+#[ignore = "needs an NVIDIA GPU"]
+fn runs_with_muon_are_equal_in_every_bit_also_when_resumed() {
     let _alone = alone();
     runs_agree(Preset::Small.config(32).into(), "muon", &[], 200);
     runs_agree(Preset::Small.config(32).into(), "full", &["optimizer=muon", "cap_every=4"], 200);
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
-fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
+#[ignore = "needs an NVIDIA GPU"]
+fn runs_of_operators_are_equal_in_every_bit_also_when_resumed() {
     let _alone = alone();
     for operator in Operator::ALL {
         runs_agree(operator.architecture(32), "operator", &[], 100);
@@ -210,10 +211,10 @@ fn runs_of_operators_are_equal_in_every_bit_also_when_taken_up_again() {
 }
 
 #[test]
-#[ignore = "needs an NVIDIA card"]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_recorded_pass_gives_the_bits_of_one_that_is_not() {
     let _alone = alone();
-    let device = card();
+    let device = gpu();
     let model = Model::initial(Preset::Small.config(32), 1, &device).unwrap();
     let constants = Constants::generated(Pde::Poisson);
     let twin = Model::initial(Preset::Small.config(32), 1, &device).unwrap();
