@@ -3,7 +3,6 @@
 use crate::{
     cpu::{Cpu, Memory},
     cuda::{self, Cuda},
-    dtype::Dtype,
     error::EngineError,
     tensor::Tensor,
 };
@@ -28,11 +27,11 @@ impl Device {
         Device::Cpu(Cpu::all_threads())
     }
 
-    /// The precision that it trains in: f32 on the processor, bf16 products on a card.
-    pub fn training_precision(&self) -> Dtype {
+    /// Makes what is asked from now on wait for all work beside the main stream.
+    pub(crate) fn join(&self) -> Result<(), EngineError> {
         match self {
-            Device::Cpu(_) => Dtype::F32,
-            Device::Cuda(_) => Dtype::Bf16,
+            Device::Cpu(_) => Ok(()),
+            Device::Cuda(cuda) => cuda.join_streams(),
         }
     }
 
@@ -66,10 +65,7 @@ pub struct Later<T> {
 impl<T> Later<T> {
     /// The result, for what the device is asked from now on.
     pub fn wait(self) -> Result<T, EngineError> {
-        match &self.device {
-            Device::Cpu(_) => {}
-            Device::Cuda(cuda) => cuda.join_streams()?,
-        }
+        self.device.join()?;
         Ok(self.value)
     }
 }

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 
 use crate::{
-    cuda,
+    cuda::Fusion,
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
-    ops::{Observed, add},
+    ops::Observed,
     params::{Gradients, ParamId, Params},
     tensor::Tensor,
 };
@@ -56,8 +56,8 @@ pub(crate) trait Record {
     /// Turns the gradient of the output into gradients of inputs and parameters.
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError>;
 
-    /// The slope that its gradient will be multiplied with first, if it is at hand: whoever computes that gradient may
-    /// do it on the way.
+    /// The slope of an activation that its gradient will be multiplied with first, if it is at hand: the kernel that
+    /// computes that gradient may do it on the way.
     fn slope(&self) -> Option<&Tensor> {
         None
     }
@@ -88,20 +88,12 @@ impl<'p> Tape<'p> {
     /// A tape for gradients, in the precision its device trains in: the parameters' own on the processor, bf16 on
     /// a card.
     pub fn recording(params: &'p Params) -> Result<Self, EngineError> {
-        let compute = match params.device() {
-            Device::Cpu(_) => params.dtype(),
-            Device::Cuda(_) => Dtype::Bf16,
-        };
-        Self::recording_in(params, compute)
+        Self::recording_in(params, params.training_precision())
     }
 
     /// A tape for gradients whose products are computed in a precision.
     pub fn recording_in(params: &'p Params, compute: Dtype) -> Result<Self, EngineError> {
-        let possible = match params.device() {
-            Device::Cpu(_) => compute == params.dtype(),
-            Device::Cuda(_) => compute != Dtype::F64,
-        };
-        if !possible {
+        if !params.can_train_in(compute) {
             return Err(EngineError::NoGradients(compute));
         }
         let records = Some(RefCell::default());
@@ -172,8 +164,7 @@ impl<'p> Tape<'p> {
             params: self.params,
             into,
             records: &records,
-            sums: None,
-            sloped: Vec::new(),
+            fusion: Fusion::default(),
         };
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
@@ -184,11 +175,8 @@ impl<'p> Tape<'p> {
                 record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
         }
-        if let Device::Cuda(cuda) = self.device() {
-            cuda.join_streams()?;
-            into.settle()?;
-        }
-        Ok(())
+        self.device().join()?;
+        into.settle()
     }
 
     /// Notes what a normalisation has seen.
@@ -226,65 +214,10 @@ pub(crate) struct Flow<'a> {
     params: &'a Params,
     into: &'a mut Gradients,
     records: &'a [Entry],
-    /// The latest gradient whose column sums a kernel has left, and what it left.
-    sums: Option<(Tensor, Tensor)>,
-    /// Gradients that were multiplied with their records' slopes on the way, and sums of their columns if still true.
-    sloped: Vec<(Tensor, Option<Tensor>)>,
+    fusion: Fusion,
 }
 
 impl<'a> Flow<'a> {
-    /// The slope that a value's gradient will be multiplied with, unless a part of that gradient has arrived already.
-    pub(crate) fn slope_awaiting(&self, var: &Var) -> Option<Tensor> {
-        let node = var.node.filter(|node| self.pending[*node].is_none())?;
-        // Under another shape, the columns that are summed on the way would be others.
-        let same = |slope: &&Tensor| slope.shape().last() == var.shape().last();
-        self.records[node].record.slope().filter(same).cloned()
-    }
-
-    /// Gives the first gradient to a value, multiplied with its slope, with sums of its columns.
-    pub(crate) fn give_sloped(
-        &mut self,
-        var: &Var,
-        gradient: Tensor,
-        sums: Tensor,
-    ) -> Result<(), EngineError> {
-        self.sloped.push((gradient.clone(), Some(sums)));
-        self.give(var, gradient)
-    }
-
-    /// Whether a gradient has been multiplied with its slope; if so, sums of its columns, if they are known.
-    pub(crate) fn take_sloped(&mut self, gradient: &Tensor) -> Option<Option<Tensor>> {
-        let same = |(sloped, _): &(Tensor, Option<Tensor>)| sloped.address() == gradient.address();
-        let place = self.sloped.iter().position(same)?;
-        Some(self.sloped.swap_remove(place).1)
-    }
-
-    /// Adds a gradient to one that has arrived, with the slope if that has it.
-    fn joined(&mut self, node: usize, before: Tensor, gradient: &Tensor) -> Result<Tensor, EngineError> {
-        match (gradient.device().clone(), self.records[node].record.slope()) {
-            (Device::Cuda(cuda), Some(slope)) if self.take_sloped(&before).is_some() => {
-                let gradient = add::convert(gradient.clone(), slope.dtype())?;
-                let sum = add::sum(before, &cuda::linear::times_slope(&cuda, &gradient, slope)?.0)?;
-                self.sloped.push((sum.clone(), None));
-                Ok(sum)
-            }
-            _ => add::sum(before, gradient),
-        }
-    }
-}
-
-impl<'a> Flow<'a> {
-    /// Remembers that the column sums of a gradient are among `sums`.
-    pub(crate) fn note_sums(&mut self, gradient: Tensor, sums: Tensor) {
-        self.sums = Some((gradient, sums));
-    }
-
-    /// What was left for a gradient, if it is the latest noted.
-    pub(crate) fn sums_of(&self, gradient: &Tensor) -> Option<Tensor> {
-        let (noted, sums) = self.sums.as_ref()?;
-        (noted.address() == gradient.address()).then(|| sums.clone())
-    }
-
     /// The parameters.
     pub(crate) fn params(&self) -> &'a Params {
         self.params
@@ -300,6 +233,19 @@ impl<'a> Flow<'a> {
         var.node.is_some()
     }
 
+    /// What the kernels of this pass have left for each other.
+    pub(crate) fn fusion(&mut self) -> &mut Fusion {
+        &mut self.fusion
+    }
+
+    /// The slope that a value's gradient will be multiplied with, unless a part of that gradient has arrived already.
+    pub(crate) fn awaiting_slope(&self, var: &Var) -> Option<Tensor> {
+        let node = var.node.filter(|node| self.pending[*node].is_none())?;
+        // Under another shape, the columns that are summed on the way would be others.
+        let same = |slope: &&Tensor| slope.shape().last() == var.shape().last();
+        self.records[node].record.slope().filter(same).cloned()
+    }
+
     /// Takes what has arrived at a value, so that a kernel can add to it on its way.
     pub(crate) fn take(&mut self, var: &Var) -> Option<Tensor> {
         self.pending[var.node?].take()
@@ -309,7 +255,7 @@ impl<'a> Flow<'a> {
     pub(crate) fn give(&mut self, var: &Var, gradient: Tensor) -> Result<(), EngineError> {
         if let Some(node) = var.node {
             let sum = match self.pending[node].take() {
-                Some(before) => self.joined(node, before, &gradient)?,
+                Some(before) => self.fusion.add(before, &gradient, self.records[node].record.slope())?,
                 None => gradient,
             };
             self.pending[node] = Some(sum);

@@ -56,7 +56,7 @@ impl Adaptation {
 
     /// The frozen model's latents of a batch; nothing flows back through them.
     fn latents(&self, examples: &Examples) -> Result<Tensor, TrainError> {
-        let tape = Tape::inference(&self.base.params, self.device().training_precision());
+        let tape = Tape::inference(&self.base.params, self.base.params.training_precision());
         let latents = match self.view {
             View::Sparse => self.base.network.predict(&tape, &tape.input(examples.contexts.clone()))?,
             View::Complete => {

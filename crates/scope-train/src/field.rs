@@ -33,7 +33,7 @@ impl FieldTrainer {
     /// Begins with fresh moments.
     pub fn new(model: FieldModel) -> Result<Self, TrainError> {
         let (moments, gradients) = (Moments::zeros(&model.params)?, Gradients::zeros(&model.params)?);
-        let precision = model.params.device().training_precision();
+        let precision = model.params.training_precision();
         Ok(Self { model, moments, optimizer: Optimizer::default(), precision, steps: 0, gradients })
     }
 

@@ -81,7 +81,7 @@ impl Trainer {
         let moments = Moments::zeros(&params)?;
         let (optimizer, gradients) = (Optimizer::default(), Vec::new());
         let (cap_every, steps, alpha) = (1, 0, 1.0);
-        let precision = params.device().training_precision();
+        let precision = params.training_precision();
         Ok(Self {
             network,
             params,

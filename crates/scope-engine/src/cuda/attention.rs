@@ -140,7 +140,7 @@ pub(crate) fn backward(
     let dqkv = Tensor::on_cuda(cuda, qkv.shape(), qkv.dtype())?;
     if sizes.fits_hopper(cuda, qkv.dtype()) {
         let partial = hopper_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
-        flow.note_sums(dqkv.clone(), partial);
+        flow.fusion().note_column_sums(dqkv.clone(), partial);
     } else if sizes.fits(qkv.dtype()) && sizes.shared_backward() <= cuda.shared_memory() {
         let grid = Grid { shared: sizes.shared_backward(), ..Grid::of(sizes.pairs, sizes.tokens) }.early();
         let arguments = [

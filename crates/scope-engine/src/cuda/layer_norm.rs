@@ -70,7 +70,7 @@ pub(crate) fn backward(
     let ((dgain, accumulate), (dbias, _)) =
         (flow.into().address(norm.weight), flow.into().address(norm.bias));
     add_sums(cuda, &partial, 0, &[dgain, dbias], accumulate)?;
-    flow.note_sums(dx.clone(), partial);
+    flow.fusion().note_column_sums(dx.clone(), partial);
     Ok(dx)
 }
 

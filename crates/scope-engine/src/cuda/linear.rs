@@ -257,8 +257,8 @@ pub(crate) fn bias_gradient(
     };
     let g = add::convert(gradient.clone(), compute)?;
     let sums = flow.into().address(record.layer.bias);
-    let (h, partial) = match flow.take_sloped(&g) {
-        Some(partial) => (g, partial),
+    let (h, partial) = match flow.fusion().take_sloped(&g) {
+        Some(sloped) => (g, sloped.column_sums),
         None => times_slope(cuda, &g, slope).map(|(h, partial)| (h, Some(partial)))?,
     };
     match partial {
@@ -269,7 +269,7 @@ pub(crate) fn bias_gradient(
 }
 
 /// h = g slope, and sums of its columns over blocks of rows.
-pub(crate) fn times_slope(cuda: &Cuda, g: &Tensor, slope: &Tensor) -> Result<(Tensor, Tensor), EngineError> {
+pub(super) fn times_slope(cuda: &Cuda, g: &Tensor, slope: &Tensor) -> Result<(Tensor, Tensor), EngineError> {
     let h = Tensor::on_cuda(cuda, g.shape(), g.dtype())?;
     let n = g.shape().last().copied().unwrap_or(1);
     let partial = block_sums(cuda, g, n, Made::Slope(slope, &h))?;
@@ -288,7 +288,7 @@ pub(super) fn through_gelu(
     let g = add::convert(gradient.clone(), compute)?;
     let sums = flow.into().address(layer.bias);
     let Some(before) = before else {
-        match flow.sums_of(&g) {
+        match flow.fusion().column_sums_of(&g) {
             Some(partial) if partial.shape().len() == 3 => bias_sums(cuda, &partial, sums)?,
             Some(partial) => add_up(cuda, &partial, sums)?,
             None => cuda.on_side_stream(&[&g], || column_sums(cuda, &g, Made::Alone, sums))?,
@@ -402,7 +402,7 @@ pub(crate) fn input_gradient(
     let n = row(flow.params(), record.layer.weight);
     let right = flow.params().address(record.layer.weight, compute);
     let fused = Fused { m, n, k, what: What::TimesSlope };
-    let slope = flow.slope_awaiting(x).filter(|slope| slope.shape() == x.shape());
+    let slope = flow.awaiting_slope(x).filter(|slope| slope.shape() == x.shape());
     if let Some(slope) = slope.filter(|_| fused.possible(cuda, compute)) {
         let partial = Tensor::on_cuda(cuda, &[fused.pieces(), n], Dtype::F32)?;
         let together = || fused.times_slope(cuda, [h.address(), right], &slope, &dx, &partial);
@@ -412,7 +412,8 @@ pub(crate) fn input_gradient(
         };
         if fused.wanted(cuda, together, apart)? {
             together()?;
-            return flow.give_sloped(x, dx, partial);
+            flow.fusion().note_sloped(dx.clone(), Some(partial));
+            return flow.give(x, dx);
         }
     }
     product_with(cuda, [m, n, k], h, right, &dx)?;

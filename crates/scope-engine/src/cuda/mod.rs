@@ -19,6 +19,7 @@ mod convolution;
 pub(crate) mod elementwise;
 pub(crate) mod flat;
 mod fused_product;
+mod fusion;
 mod gemm;
 pub(crate) mod heads;
 mod kernels;
@@ -44,6 +45,7 @@ pub(crate) mod windows;
 
 use crate::dtype::Dtype;
 
+pub(crate) use fusion::Fusion;
 pub(crate) use runtime::Memory;
 pub use runtime::{Cuda, Graph};
 

@@ -103,6 +103,22 @@ impl Params {
         self.values.dtype()
     }
 
+    /// What products are trained in: the parameters' own precision on the processor, bf16 on a card.
+    pub fn training_precision(&self) -> Dtype {
+        match self.device() {
+            Device::Cpu(_) => self.dtype(),
+            Device::Cuda(_) => Dtype::Bf16,
+        }
+    }
+
+    /// Whether there are gradients of products in a precision.
+    pub(crate) fn can_train_in(&self, compute: Dtype) -> bool {
+        match self.device() {
+            Device::Cpu(_) => compute == self.dtype(),
+            Device::Cuda(_) => compute != Dtype::F64,
+        }
+    }
+
     /// All values, padding included.
     pub fn flat(&self) -> &Tensor {
         &self.values
@@ -114,9 +130,7 @@ impl Params {
             return Err(EngineError::Layout { expected: self.layout.len(), got: values.len() });
         }
         self.forget_packed();
-        {
-            self.halves = rounded(&values)?;
-        }
+        self.halves = rounded(&values)?;
         self.values = values;
         Ok(())
     }
