@@ -85,6 +85,23 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// A tensor whose shape an operation cannot take.
+    pub(crate) fn shape(
+        operation: &'static str,
+        what: &'static str,
+        expected: impl Into<String>,
+        got: &[usize],
+    ) -> Self {
+        Self::Shape { operation, what, expected: expected.into(), got: got.to_vec() }
+    }
+
+    /// A tensor whose kind of number an operation cannot take.
+    pub(crate) fn kind(operation: &'static str, what: &'static str, expected: Dtype, got: Dtype) -> Self {
+        Self::Kind { operation, what, expected, got }
+    }
+}
+
 /// Checks a shape.
 pub(crate) fn require_shape(
     operation: &'static str,
@@ -95,5 +112,5 @@ pub(crate) fn require_shape(
     if got == expected {
         return Ok(());
     }
-    Err(EngineError::Shape { operation, what, expected: format!("{expected:?}"), got: got.to_vec() })
+    Err(EngineError::shape(operation, what, format!("{expected:?}"), got))
 }

@@ -113,9 +113,7 @@ impl Table {
     ) -> Result<Self, E> {
         let [records, channels, height, width] = shape;
         if !(height * width).is_multiple_of(64) {
-            let (operation, what) = ("a table", "its images");
-            let expected = "a multiple of 64 pixels".to_owned();
-            return Err(EngineError::Shape { operation, what, expected, got: shape.to_vec() }.into());
+            return Err(EngineError::shape("a table", "its images", "a multiple of 64 pixels", &shape).into());
         }
         let each = channels * height * width;
         match device {

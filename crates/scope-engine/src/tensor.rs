@@ -33,17 +33,18 @@ impl Tensor {
         values: &[T],
     ) -> Result<Self, EngineError> {
         if shape.iter().product::<usize>() != values.len() {
-            let expected = format!("as many elements as the {} values given", values.len());
-            let (operation, what) = ("a tensor from values", "the tensor");
-            return Err(EngineError::Shape { operation, what, expected, got: shape.to_vec() });
+            return Err(EngineError::shape(
+                "a tensor from values",
+                "the tensor",
+                format!("as many elements as the {} values given", values.len()),
+                shape,
+            ));
         }
         match device {
             Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
             Device::Cuda(cuda) => {
                 if T::DTYPE == Dtype::F64 {
-                    let (operation, what) = ("a tensor on a card", "it");
-                    let (expected, got) = (Dtype::F32, T::DTYPE);
-                    return Err(EngineError::Kind { operation, what, expected, got });
+                    return Err(EngineError::kind("a tensor on a card", "it", Dtype::F32, T::DTYPE));
                 }
                 let buffer = Arc::new(Buffer::Cuda(cuda.upload(values)?));
                 Ok(Self { buffer, shape: shape.to_vec(), dtype: T::DTYPE, device: device.clone() })
@@ -86,8 +87,7 @@ impl Tensor {
     pub fn overwrite<T: Element>(&mut self, values: &[T]) -> Result<(), EngineError> {
         require_shape("overwrite", "the new values", &[values.len()], &[self.len()])?;
         if T::DTYPE != self.dtype {
-            let (operation, what) = ("overwriting a tensor", "the new values");
-            return Err(EngineError::Kind { operation, what, expected: self.dtype, got: T::DTYPE });
+            return Err(EngineError::kind("overwriting a tensor", "the new values", self.dtype, T::DTYPE));
         }
         if let (Buffer::Cuda(memory), Device::Cuda(cuda)) = (&*self.buffer, &self.device) {
             return cuda.write(memory, values);
@@ -127,8 +127,7 @@ impl Tensor {
     /// Copies the numbers back.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, EngineError> {
         if T::DTYPE != self.dtype {
-            let (operation, what) = ("reading a tensor", "it");
-            return Err(EngineError::Kind { operation, what, expected: T::DTYPE, got: self.dtype });
+            return Err(EngineError::kind("reading a tensor", "it", T::DTYPE, self.dtype));
         }
         match &*self.buffer {
             Buffer::Cpu(memory) => Ok(memory.slice().to_vec()),
@@ -193,9 +192,7 @@ impl Tensor {
         if self.cpu_mut::<T>().is_none() {
             *self = Self::from_slice(&self.device, &self.shape, self.cpu::<T>())?;
         }
-        let (operation, what) = ("a change in place", "the tensor");
-        let shared =
-            || EngineError::Shape { operation, what, expected: "its own memory".into(), got: vec![] };
+        let shared = || EngineError::shape("a change in place", "the tensor", "its own memory", &[]);
         self.cpu_mut().ok_or_else(shared)
     }
 }

@@ -27,8 +27,7 @@ fn at_most(what: &'static str, most: usize, got: usize) -> Result<(), EngineErro
     if got <= most {
         return Ok(());
     }
-    let (operation, expected) = ("a pass over parameters", format!("at most {most}"));
-    Err(EngineError::Shape { operation, what, expected, got: vec![got] })
+    Err(EngineError::shape("a pass over parameters", what, format!("at most {most}"), &[got]))
 }
 
 /// The norms of gradients under paths, written to an address.

@@ -46,8 +46,7 @@ impl Optimizer {
         }
         for (what, tensor) in [("the gradients", gradients.flat()), ("the moments", &moments.first)] {
             if tensor.dtype() != params.dtype() {
-                let (operation, expected, got) = ("a step", params.dtype(), tensor.dtype());
-                return Err(EngineError::Kind { operation, what, expected, got });
+                return Err(EngineError::kind("a step", what, params.dtype(), tensor.dtype()));
             }
         }
         match params.device().clone() {

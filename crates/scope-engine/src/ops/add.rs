@@ -71,9 +71,12 @@ pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     }
     if tape.is_recording() && matches!(tape.device(), Device::Cpu(_)) {
         // On the processor a recording tape has one precision.
-        let (operation, what) = ("a recorded operation", "its input");
-        let (expected, got) = (tape.compute(), x.value().dtype());
-        return Err(EngineError::Kind { operation, what, expected, got });
+        return Err(EngineError::kind(
+            "a recorded operation",
+            "its input",
+            tape.compute(),
+            x.value().dtype(),
+        ));
     }
     let value = convert(x.value().clone(), tape.compute())?;
     Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))

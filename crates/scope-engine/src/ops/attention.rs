@@ -29,9 +29,12 @@ impl Tape<'_> {
             // Pairs of bf16 need an even head size.
             [batch, tokens, width] if width.is_multiple_of(6 * heads.max(1)) => [batch, tokens, width / 3],
             _ => {
-                let expected = format!("[batch, tokens, 3 x {heads} heads x even size]");
-                let (operation, what, got) = ("attention", "qkv", qkv.shape().to_vec());
-                return Err(EngineError::Shape { operation, what, expected, got });
+                return Err(EngineError::shape(
+                    "attention",
+                    "qkv",
+                    format!("[batch, tokens, 3 x {heads} heads x even size]"),
+                    qkv.shape(),
+                ));
             }
         };
         let qkv = add::converted(self, qkv)?;

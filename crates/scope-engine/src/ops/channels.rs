@@ -19,9 +19,12 @@ impl Tape<'_> {
     /// x \[batch, height, width, channels\], y \[batch, channels, height, width\].
     pub fn channels_first(&self, x: &Var) -> Result<Var, EngineError> {
         let [batch, height, width, channels] = *x.shape() else {
-            let expected = "[batch, height, width, channels]".to_owned();
-            let (operation, what, got) = ("channels first", "the image", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "channels first",
+                "the image",
+                "[batch, height, width, channels]",
+                x.shape(),
+            ));
         };
         let shape = [batch, channels, height, width];
         let value = match self.device() {

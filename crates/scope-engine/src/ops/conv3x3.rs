@@ -46,9 +46,12 @@ impl Tape<'_> {
     pub fn conv3x3(&self, x: &Var, layer: Linear, epilogue: Epilogue<'_>) -> Result<Var, EngineError> {
         let weight = &self.params().layout().param(layer.weight).shape;
         let (&[batch, height, width, c], &[o, ..]) = (x.shape(), &weight[..]) else {
-            let expected = "[batch, height, width, channels]".to_owned();
-            let (operation, what, got) = ("3x3 convolution", "its input", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "3x3 convolution",
+                "its input",
+                "[batch, height, width, channels]",
+                x.shape(),
+            ));
         };
         require_shape("3x3 convolution", "the weight", weight, &[o, c, 3, 3])?;
         let shape = with_last(x.shape(), o);
@@ -58,9 +61,12 @@ impl Tape<'_> {
                 Some(value.clone())
             }
             Epilogue::AddRows(_) => {
-                let (operation, what) = ("3x3 convolution", "its epilogue");
-                let expected = "any but a table of positions".to_owned();
-                return Err(EngineError::Shape { operation, what, expected, got: shape });
+                return Err(EngineError::shape(
+                    "3x3 convolution",
+                    "its epilogue",
+                    "any but a table of positions",
+                    &shape,
+                ));
             }
             Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => None,
         };

@@ -23,9 +23,12 @@ impl Tape<'_> {
     /// coefficients x \[batch, fields, k\], basis t \[points, k\], offset \[fields\], y \[batch, fields, points\].
     pub fn expansion(&self, coefficients: &Var, basis: &Var, offset: ParamId) -> Result<Var, EngineError> {
         let (&[batch, fields, k], &[points, _]) = (coefficients.shape(), basis.shape()) else {
-            let expected = "[batch, fields, k], and a basis [points, k]".to_owned();
-            let (operation, what, got) = ("an expansion", "its coefficients", coefficients.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "an expansion",
+                "its coefficients",
+                "[batch, fields, k], and a basis [points, k]",
+                coefficients.shape(),
+            ));
         };
         require_shape("an expansion", "its basis", basis.shape(), &[points, k])?;
         let offsets = &self.params().layout().param(offset).shape;

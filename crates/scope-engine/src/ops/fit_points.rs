@@ -39,9 +39,12 @@ impl LocalFit {
         let [height, width] = size;
         let sizes = FitSizes { batch: 1, fields: points.len(), height, width };
         if size.iter().any(|side| *side == 0 || !side.is_multiple_of(self.stride)) {
-            let (operation, what, got) = ("local fits", "the grid", size.to_vec());
-            let expected = format!("sides that are multiples of {}", self.stride);
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "local fits",
+                "the grid",
+                format!("sides that are multiples of {}", self.stride),
+                &size,
+            ));
         }
         points.iter().flatten().try_for_each(|point| point.require_inside(size))?;
         if let Some(divisors) = divisors {

@@ -20,9 +20,12 @@ impl Tape<'_> {
     /// x \[batch, ..., ..., c\], y \[batch, height, width, c\].
     pub fn frame(&self, x: &Var, [height, width]: [usize; 2]) -> Result<Var, EngineError> {
         let &[batch, _, _, c] = x.shape() else {
-            let expected = "[batch, height, width, channels]".to_owned();
-            let (operation, what, got) = ("a frame", "the image", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "a frame",
+                "the image",
+                "[batch, height, width, channels]",
+                x.shape(),
+            ));
         };
         let x = add::widened(self, x)?;
         let value = apply(x.value(), [batch, height, width, c])?;

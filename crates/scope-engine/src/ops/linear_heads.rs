@@ -23,9 +23,12 @@ impl Tape<'_> {
     /// x \[batch, rows, heads k\], W \[n, k\], y \[batch, rows, heads, n\].
     pub fn linear_heads(&self, x: &Var, layer: Linear, heads: usize) -> Result<Var, EngineError> {
         let &[batch, rows, width] = x.shape() else {
-            let expected = "[batch, rows, heads x size]".to_owned();
-            let (operation, what, got) = ("a layer for all heads", "its input", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "a layer for all heads",
+                "its input",
+                "[batch, rows, heads x size]",
+                x.shape(),
+            ));
         };
         let shape = [batch, rows, heads.max(1), width / heads.max(1)];
         match self.device() {

@@ -180,13 +180,14 @@ impl FitSizes {
             {
                 Ok(Self { batch, fields: channels / 2, height, width })
             }
-            _ => {
-                let expected = format!(
+            _ => Err(EngineError::shape(
+                "local fits",
+                "the context",
+                format!(
                     "[batch, values and masks in turn, height, width], sides multiples of {stride}, without gradients"
-                );
-                let (operation, what, got) = ("local fits", "the context", context.shape().to_vec());
-                Err(EngineError::Shape { operation, what, expected, got })
-            }
+                ),
+                context.shape(),
+            )),
         }
     }
 

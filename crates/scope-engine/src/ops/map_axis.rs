@@ -134,8 +134,12 @@ fn with_axis(shape: &[usize], axis: usize, length: usize) -> Vec<usize> {
 fn apply(x: &Tensor, axis: usize, matrix: &Matrix) -> Result<Tensor, EngineError> {
     let [m, n] = matrix.sizes();
     if x.shape().get(axis) != Some(&n) {
-        let (operation, what, got) = ("a map along an axis", "its input", x.shape().to_vec());
-        return Err(EngineError::Shape { operation, what, expected: format!("{n} on axis {axis}"), got });
+        return Err(EngineError::shape(
+            "a map along an axis",
+            "its input",
+            format!("{n} on axis {axis}"),
+            x.shape(),
+        ));
     }
     let shape = with_axis(x.shape(), axis, m);
     let outer = shape[..axis].iter().product();

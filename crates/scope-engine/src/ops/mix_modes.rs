@@ -37,9 +37,12 @@ impl Tape<'_> {
     pub fn mix_modes(&self, x: &Var, weight: ParamId) -> Result<Var, EngineError> {
         let shape = &self.params().layout().param(weight).shape;
         let (&[batch, modes, features], [kept @ .., 2, c, o]) = (x.shape(), &shape[..]) else {
-            let expected = "[batch, modes, 2 channels], and a weight [modes, 2, c, o]".to_owned();
-            let (operation, what, got) = ("mixing modes", "its input", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "mixing modes",
+                "its input",
+                "[batch, modes, 2 channels], and a weight [modes, 2, c, o]",
+                x.shape(),
+            ));
         };
         let expected = [kept.iter().product(), 2 * c];
         require_shape("mixing modes", "its input", &[modes, features], &expected)?;

@@ -27,11 +27,12 @@ impl Patches {
             {
                 Ok(Self { batch, channels, height, width, patch })
             }
-            _ => {
-                let expected = format!("[batch, channels, height, width] with sides a multiple of {patch}");
-                let (what, got) = ("the image", shape.to_vec());
-                Err(EngineError::Shape { operation, what, expected, got })
-            }
+            _ => Err(EngineError::shape(
+                operation,
+                "the image",
+                format!("[batch, channels, height, width] with sides a multiple of {patch}"),
+                shape,
+            )),
         }
     }
 

@@ -28,7 +28,10 @@ impl Tape<'_> {
 }
 
 fn malformed(x: &Var) -> EngineError {
-    let expected =
-        "[batch, channels, height, width] without gradients, of two pixels a side at least".to_owned();
-    EngineError::Shape { operation: "pixels", what: "the context", expected, got: x.shape().to_vec() }
+    EngineError::shape(
+        "pixels",
+        "the context",
+        "[batch, channels, height, width] without gradients, of two pixels a side at least",
+        x.shape(),
+    )
 }

@@ -33,11 +33,12 @@ impl Slices {
             [batch, pixels, heads, slices] if heads > 0 && width.is_multiple_of(heads) => {
                 Ok(Self { batch, pixels, heads, slices, size: width / heads })
             }
-            _ => {
-                let expected = format!("[batch, pixels, heads, slices], heads dividing {width}");
-                let (operation, what, got) = ("slices", "their weights", weights.shape().to_vec());
-                Err(EngineError::Shape { operation, what, expected, got })
-            }
+            _ => Err(EngineError::shape(
+                "slices",
+                "their weights",
+                format!("[batch, pixels, heads, slices], heads dividing {width}"),
+                weights.shape(),
+            )),
         }
     }
 }

@@ -88,10 +88,12 @@ fn row_length(x: &Tensor, features: usize) -> usize {
 }
 
 fn misshapen(x: &Var, stride: usize) -> EngineError {
-    let expected =
-        format!("[batch, height, width, channels] with sides a multiple of {stride}, and an odd window");
-    let (operation, what, got) = ("a convolution with a stride", "the image", x.shape().to_vec());
-    EngineError::Shape { operation, what, expected, got }
+    EngineError::shape(
+        "a convolution with a stride",
+        "the image",
+        format!("[batch, height, width, channels] with sides a multiple of {stride}, and an odd window"),
+        x.shape(),
+    )
 }
 
 /// Every pixel gets the sum over the windows that saw it.

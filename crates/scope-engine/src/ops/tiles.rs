@@ -22,9 +22,12 @@ impl Tape<'_> {
     /// side^2 = tokens.
     pub fn tiles(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
         let malformed = || {
-            let expected = format!("[batch, a square number, channels x {patch} x {patch}]");
-            let (operation, what, got) = ("tiles", "the tokens", x.shape().to_vec());
-            EngineError::Shape { operation, what, expected, got }
+            EngineError::shape(
+                "tiles",
+                "the tokens",
+                format!("[batch, a square number, channels x {patch} x {patch}]"),
+                x.shape(),
+            )
         };
         let [batch, tokens, features] = *x.shape() else { return Err(malformed()) };
         let (side, area) = (tokens.isqrt(), patch * patch);

@@ -17,9 +17,12 @@ impl Tape<'_> {
     pub fn visibility(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
         let patches = Patches::of("visibility", x.shape(), patch)?;
         if x.node().is_some() || !patches.channels.is_multiple_of(2) {
-            let expected = "values and masks in turn, without gradients".to_owned();
-            let (operation, what, got) = ("visibility", "the context", x.shape().to_vec());
-            return Err(EngineError::Shape { operation, what, expected, got });
+            return Err(EngineError::shape(
+                "visibility",
+                "the context",
+                "values and masks in turn, without gradients",
+                x.shape(),
+            ));
         }
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::layout::visibility(cpu, patches, x.value()),

@@ -71,8 +71,7 @@ impl Params {
         values: &[T],
     ) -> Result<Self, EngineError> {
         if T::DTYPE == Dtype::Bf16 {
-            let (operation, what) = ("parameters", "the flat buffer");
-            return Err(EngineError::Kind { operation, what, expected: Dtype::F32, got: T::DTYPE });
+            return Err(EngineError::kind("parameters", "the flat buffer", Dtype::F32, T::DTYPE));
         }
         if values.len() != layout.len() {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
