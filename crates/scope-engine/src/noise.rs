@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn errors_are_standard_normal_and_independent_between_pixels_and_keys() {
-        let (keys, pixels) = (64_u64, 4096);
+        let keys = 64_u64;
+        let pixels = 4096;
         let all: Vec<Vec<f64>> = (0..keys)
             .map(|key| (0..pixels).map(|pixel| f64::from(normal(key << 32, pixel))).collect())
             .collect();

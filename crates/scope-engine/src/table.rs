@@ -67,7 +67,8 @@ pub struct Gathered {
 impl Selection {
     /// Room for batches of a table, the first record of nothing seen in every place.
     pub fn new(table: &Table, batch: usize) -> Result<Self, EngineError> {
-        let (channels, pixels) = (table.images.shape()[1], table.pixels());
+        let channels = table.images.shape()[1];
+        let pixels = table.pixels();
         let count = batch * (1 + channels * (1 + NOISE_WORDS) + (channels + 1) * pixels / 32);
         let words = Tensor::from_slice(table.images.device(), &[count], &vec![0.0_f32; count])?;
         Ok(Self { words, batch, channels, pixels })
@@ -76,10 +77,12 @@ impl Selection {
     /// Another batch.
     pub fn change(&mut self, choice: &Choice) -> Result<(), EngineError> {
         let Choice { records, weights, masks, noise } = *choice;
-        let (columns, pixels) = (self.batch * self.channels, self.pixels / 64);
+        let columns = self.batch * self.channels;
+        let pixels = self.pixels / 64;
         let got = [records.len(), weights.len(), masks.len()];
         require_shape("a selection", "its batch", &got, &[self.batch, columns, columns * pixels])?;
-        let (mut rows, mut exact) = (vec![RowNoise::NONE; columns], vec![0; self.batch * pixels]);
+        let mut rows = vec![RowNoise::NONE; columns];
+        let mut exact = vec![0; self.batch * pixels];
         if let Some(noise) = noise {
             let got = [noise.rows.len(), noise.exact.len()];
             require_shape("a selection", "its noise", &got, &[rows.len(), exact.len()])?;

@@ -155,7 +155,8 @@ impl<'p> Tape<'p> {
     /// Sends gradients back from any values, adding to the gradients.
     pub fn backward_from(&self, seeds: &[(&Var, Tensor)], into: &mut Gradients) -> Result<(), EngineError> {
         let records = self.records.as_ref().ok_or(EngineError::NotRecording)?.borrow();
-        let (expected, got) = (self.params.layout().len(), into.layout().len());
+        let expected = self.params.layout().len();
+        let got = into.layout().len();
         if expected != got {
             return Err(EngineError::Layout { expected, got });
         }

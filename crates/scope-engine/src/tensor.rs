@@ -70,7 +70,8 @@ impl Tensor {
     /// A tensor on a card, of arbitrary content: the next kernel must write every element.
     pub(crate) fn on_cuda(cuda: &Cuda, shape: &[usize], dtype: Dtype) -> Result<Self, EngineError> {
         let memory = cuda.memory(bytes_of(shape, dtype.size()))?;
-        let (buffer, shape) = (Arc::new(Buffer::Cuda(memory)), shape.to_vec());
+        let buffer = Arc::new(Buffer::Cuda(memory));
+        let shape = shape.to_vec();
         Ok(Self { buffer, shape, dtype, device: Device::Cuda(cuda.clone()) })
     }
 

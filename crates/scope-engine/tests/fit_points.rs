@@ -83,7 +83,8 @@ fn on_pixels_they_are_those_of_the_grid() {
 
 #[test]
 fn without_a_ridge_quadratics_are_exact() {
-    let (size, scale) = ([24, 20], 2.5);
+    let size = [24, 20];
+    let scale = 2.5;
     let truth = [0.3, -0.7, 0.2, 0.4, -0.5, 0.6];
     let value = |at: [f64; 2]| {
         let [x, y] = at.map(|at| at / scale);
@@ -95,7 +96,8 @@ fn without_a_ridge_quadratics_are_exact() {
     let pixels = size[0] * size[1];
     for k in 0..pixels {
         let [i, j] = [k / size[1], k % size[1]].map(|at| at as f64);
-        let (x, y) = (i / scale, j / scale);
+        let x = i / scale;
+        let y = j / scale;
         let expected = [value([i, j]), -0.7 + 0.4 * x - 0.5 * y, 0.2 - 0.5 * x + 0.6 * y, 0.4, -0.5, 0.6];
         for (c, expected) in expected.iter().enumerate() {
             let got = got[c * pixels + k];
@@ -109,14 +111,16 @@ fn without_a_ridge_quadratics_are_exact() {
 
 /// The fit at one pixel, as its definition says it: the normal equations, summed sensor by sensor, by elimination.
 fn written_out(points: &[FitPoint], size: [usize; 2], fit: &LocalFit, pixel: [usize; 2]) -> [f64; 6] {
-    let (scale, [flat, curved]) = (fit.scales[0], fit.ridge);
+    let scale = fit.scales[0];
+    let [flat, curved] = fit.ridge;
     let mut rows = [[0.0; 7]; 6];
     for (k, row) in rows.iter_mut().enumerate() {
         row[k] = if k < 3 { flat } else { curved };
     }
     for point in points {
         let [x, y] = [0, 1].map(|axis| {
-            let (apart, length) = (point.at[axis] - pixel[axis] as f64, size[axis] as f64);
+            let apart = point.at[axis] - pixel[axis] as f64;
+            let length = size[axis] as f64;
             let turns = if fit.periodic[axis] { (apart / length).round() } else { 0.0 };
             (apart - turns * length) / scale
         });
@@ -170,7 +174,9 @@ fn on_periodic_axes_differences_wrap() {
         [points, moved].map(|points| fit.of_points(&Cpu::new(1), size, &[points], None).unwrap());
     let back: Vec<f64> = (0..moved.len())
         .map(|k| {
-            let (plane, i, j) = (k / 480, k / 24 % 20, k % 24);
+            let plane = k / 480;
+            let i = k / 24 % 20;
+            let j = k % 24;
             moved[plane * 480 + (i + 17) % 20 * 24 + (j + 13) % 24]
         })
         .collect();
@@ -191,7 +197,8 @@ fn they_depend_neither_on_the_threads_nor_on_the_order() {
 
 #[test]
 fn several_sensors_at_one_place_all_count() {
-    let (size, place) = ([16, 16], [6.3, 9.8]);
+    let size = [16, 16];
+    let place = [6.3, 9.8];
     let fit = fit(&[2.0], [1e-4, 1e-6], [false; 2]);
     let of = |readings: &[(f64, f64)]| {
         let mut points = scattered(30, size, wavy);

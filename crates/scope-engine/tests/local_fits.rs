@@ -26,8 +26,10 @@ fn recipe_golden_local_fits_agree_with_numpy() {
     for case in Golden::all("jets_") {
         let array = |name: &str| case.get(name);
         let name = &case.name;
-        let (shape, value) = (&array("value").shape, &array("value").values);
-        let (mask, expected) = (&array("mask").values, &array("coefficients").values);
+        let shape = &array("value").shape;
+        let value = &array("value").values;
+        let mask = &array("mask").values;
+        let expected = &array("coefficients").values;
         let fit = fit(array("scale").values[0], [1e-4, 1e-6], false);
         let seen = value.iter().zip(mask).map(|(value, mask)| (value * mask) as f32);
         let context: Vec<f32> = seen.chain(mask.iter().map(|mask| *mask as f32)).collect();
@@ -52,9 +54,11 @@ fn recipe_golden_local_fits_agree_with_numpy() {
 /// A field that is quadratic is found exactly, whatever is measured of it.
 #[test]
 fn without_a_ridge_quadratics_are_exact() {
-    let (side, scale) = (24_usize, 2.5);
+    let side = 24_usize;
+    let scale = 2.5;
     let at = |i: usize, j: usize| {
-        let (x, y) = (i as f64 / scale, j as f64 / scale);
+        let x = i as f64 / scale;
+        let y = j as f64 / scale;
         [0.3, -0.7, 0.2, 0.4, -0.5, 0.6]
             .iter()
             .zip([1.0, x, y, x * x / 2.0, x * y, y * y / 2.0])
@@ -68,8 +72,10 @@ fn without_a_ridge_quadratics_are_exact() {
     let device = Device::Cpu(Cpu::new(2));
     let got = fitted(&device, &context, [1, 2, side, side], &fit(scale, [0.0; 2], false));
     for k in 0..side * side {
-        let (i, j) = (k / side, k % side);
-        let (x, y) = (i as f64 / scale, j as f64 / scale);
+        let i = k / side;
+        let j = k % side;
+        let x = i as f64 / scale;
+        let y = j as f64 / scale;
         let expected = [at(i, j), -0.7 + 0.4 * x - 0.5 * y, 0.2 - 0.5 * x + 0.6 * y, 0.4, -0.5, 0.6];
         for (c, expected) in expected.iter().enumerate() {
             let got = got[c * side * side + k];
@@ -99,14 +105,18 @@ fn on_periodic_axes_differences_wrap() {
     let context = scattered(side, 60);
     let moved: Vec<f32> = (0..context.len())
         .map(|k| {
-            let (plane, i, j) = (k / (side * side), k / side % side, k % side);
+            let plane = k / (side * side);
+            let i = k / side % side;
+            let j = k % side;
             context[plane * side * side + (i + 3) % side * side + (j + 11) % side]
         })
         .collect();
     let fit = fit(2.0, [1e-4, 1e-6], true);
     let [still, moved] = [context, moved].map(|context| fitted(&device, &context, [1, 2, side, side], &fit));
     for (k, got) in moved.iter().enumerate() {
-        let (plane, i, j) = (k / (side * side), k / side % side, k % side);
+        let plane = k / (side * side);
+        let i = k / side % side;
+        let j = k % side;
         let expected = still[plane * side * side + (i + 3) % side * side + (j + 11) % side];
         assert!((got - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{k}: {got}, expected {expected}");
     }
@@ -136,7 +146,9 @@ fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
 /// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in every coefficient.
 #[test]
 fn weighted_readings_are_fitted_by_weighted_least_squares() {
-    let (side, scale, ridge) = (20_usize, 2.0, [1e-3, 1e-4]);
+    let side = 20_usize;
+    let scale = 2.0;
+    let ridge = [1e-3, 1e-4];
     let pixels = side * side;
     let plain: Vec<f64> = scattered(side, 120).into_iter().map(f64::from).collect();
     let weight = |q: usize| [1.0, 0.4, 0.05, 0.002][q * 7 % 4];
@@ -145,7 +157,8 @@ fn weighted_readings_are_fitted_by_weighted_least_squares() {
     let got = fitted(&device, &context, [1, 2, side, side], &fit(scale, ridge, false));
     let basis = |q: usize, p: usize| {
         let apart = |q: usize, p: usize| (q as f64 - p as f64) / scale;
-        let (x, y) = (apart(q / side, p / side), apart(q % side, p % side));
+        let x = apart(q / side, p / side);
+        let y = apart(q % side, p % side);
         ([1.0, x, y, x * x / 2.0, x * y, y * y / 2.0], (-(x * x + y * y) / 2.0).exp())
     };
     for p in (0..pixels).step_by(13) {
@@ -162,7 +175,8 @@ fn weighted_readings_are_fitted_by_weighted_least_squares() {
 /// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a sensor has none.
 #[test]
 fn a_known_edge_is_a_line_of_sensors() {
-    let (size, value) = (20, -0.4);
+    let size = 20;
+    let value = -0.4;
     let is_edge = |at: usize| [at / size, at % size].iter().any(|x| *x == 0 || *x == size - 1);
     let sensor = |at: usize| at.is_multiple_of(7) || at == 0;
     let field = |at: usize| (at as f64 * 0.13).sin();
@@ -198,7 +212,9 @@ fn a_known_edge_is_a_line_of_sensors() {
 /// A field that is quartic is found exactly by fits of degree four, at the centres of squares of pixels too.
 #[test]
 fn without_a_ridge_quartics_are_exact_at_every_point() {
-    let (side, scale, stride) = (24_usize, 4.0, 4_usize);
+    let side = 24_usize;
+    let scale = 4.0;
+    let stride = 4_usize;
     let powers: Vec<(i32, i32)> = (0..=4).flat_map(|d| (0..=d).map(move |l| (d - l, l))).collect();
     let factorial = |n: i32| f64::from((1..=n).product::<i32>());
     let truth: Vec<f64> = (0..15).map(|k| (f64::from(k) * 1.7).sin()).collect();
@@ -219,7 +235,9 @@ fn without_a_ridge_quartics_are_exact_at_every_point() {
     let got = fitted(&Device::Cpu(Cpu::new(2)), &context, [1, 2, side, side], &fit);
     let points = side / stride;
     for (k, got) in got.iter().enumerate() {
-        let (function, i, j) = (k / (points * points), k / points % points, k % points);
+        let function = k / (points * points);
+        let i = k / points % points;
+        let j = k % points;
         let place = |point: usize| middle((stride * point) as f64 + 1.5);
         let expected = at(place(i), place(j), powers[function]);
         assert!((got - expected).abs() < 1e-7, "{function} at ({i}, {j}): {got}, expected {expected}");

@@ -69,7 +69,8 @@ fn setting(device: &Device) -> Setting {
     let tensor = |seed, shape: &[usize]| {
         Tensor::from_slice(device, shape, &numbers(seed, shape.iter().product())).unwrap()
     };
-    let (context, target) = (tensor(2, &[3, 4, 32, 32]), tensor(3, &[3, 2, 32, 32]));
+    let context = tensor(2, &[3, 4, 32, 32]);
+    let target = tensor(3, &[3, 2, 32, 32]);
     Setting { net, params, context, target, weights: tensor(4, &[3, 2]) }
 }
 
@@ -90,7 +91,8 @@ fn everything(device: &Device) -> Vec<u32> {
     let capped = first.add_capped(&[&second], &["", "qkv"]).unwrap();
     let mut moments = Moments::zeros(&set.params).unwrap();
     let mut teacher = set.params.prefix("patch").unwrap();
-    let (settings, paths) = (AdamW::default(), &[""][..]);
+    let settings = AdamW::default();
+    let paths = &[""][..];
     let pace = Pace::new(device, &settings, 1, 1e-3, 0.9).unwrap();
     let update = Update { pace: &pace, max_norm: 0.1, paths };
     let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
@@ -142,7 +144,8 @@ fn a_tape_used_twice_equals_two_tapes() {
     let shared = Tape::recording(&set.params).unwrap();
     let (distance, spread) = losses(&shared);
     let twice = [gradient(&shared, &distance), gradient(&shared, &spread), gradient(&shared, &distance)];
-    let (one, two) = (Tape::recording(&set.params).unwrap(), Tape::recording(&set.params).unwrap());
+    let one = Tape::recording(&set.params).unwrap();
+    let two = Tape::recording(&set.params).unwrap();
     let alone = [gradient(&one, &losses(&one).0), gradient(&two, &losses(&two).1)];
     assert!(twice[0] == alone[0] && twice[1] == alone[1] && twice[2] == alone[0]);
 }
@@ -171,7 +174,8 @@ fn half_precision_stays_close_on_every_instruction_set() {
             let tape = Tape::inference(&set.params, compute);
             set.net.forward(&tape, &set.context).unwrap().1.value().to_vec::<f32>().unwrap()
         };
-        let (exact, half) = (run(Dtype::F32), run(Dtype::Bf16));
+        let exact = run(Dtype::F32);
+        let half = run(Dtype::Bf16);
         let error: f32 = exact.iter().zip(&half).map(|(a, b)| (a - b).powi(2)).sum();
         let size: f32 = exact.iter().map(|x| x.powi(2)).sum();
         assert!((error / size).sqrt() < 0.01, "{isa:?}: {}", (error / size).sqrt());

@@ -45,7 +45,8 @@ pub(crate) fn backward(cpu: &Cpu, activation: Activation, x: &Tensor, gradient: 
 }
 
 fn backward_in<R: Real>(cpu: &Cpu, activation: Activation, x: &Tensor, gradient: &Tensor) -> Tensor {
-    let (values, gradients) = (x.cpu::<R>(), gradient.cpu::<R>());
+    let values = x.cpu::<R>();
+    let gradients = gradient.cpu::<R>();
     Tensor::compute::<R>(cpu, x.shape(), |out| {
         cpu.for_pieces(out, PIECE, |piece, out| {
             let part = piece * PIECE..piece * PIECE + out.len();

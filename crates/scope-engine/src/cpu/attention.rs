@@ -36,14 +36,16 @@ impl Sizes {
 
     /// Where queries, keys and values of a head begin in qkv.
     fn starts(&self, task: usize) -> [usize; 3] {
-        let (sample, head) = (task / self.heads, task % self.heads);
+        let sample = task / self.heads;
+        let head = task % self.heads;
         let query = sample * self.tokens * 3 * self.width + head * self.head();
         [query, query + self.width, query + 2 * self.width]
     }
 
     /// Where a head begins in the output.
     fn output(&self, task: usize) -> usize {
-        let (sample, head) = (task / self.heads, task % self.heads);
+        let sample = task / self.heads;
+        let head = task % self.heads;
         sample * self.tokens * self.width + head * self.head()
     }
 }
@@ -115,7 +117,8 @@ where
     #[inline(always)]
     fn run<V: Lanes<Real = U::Real>>(self) {
         let Sizes { tokens, width, .. } = self.sizes;
-        let (size, stride) = (self.sizes.head(), 3 * width);
+        let size = self.sizes.head();
+        let stride = 3 * width;
         let [query, key, value] = self.sizes.starts(self.task);
         let (key_units, panel) = panel_units::<U>(self.cpu, size, tokens);
         let (value_units, _) = panel_units::<U>(self.cpu, tokens, size);
@@ -247,7 +250,9 @@ where
         let dqkv = Shared(dqkv.as_mut_ptr());
         cpu.for_each(batch * heads, |task| {
             let log_sums = &log_sums.cpu::<R>()[task * tokens..][..tokens];
-            let (qkv, out, dout) = (qkv.cpu(), out.cpu(), gradient.cpu());
+            let qkv = qkv.cpu();
+            let out = out.cpu();
+            let dout = gradient.cpu();
             cpu.run(Backward { cpu, qkv, out, log_sums, dout, dqkv, sizes, task });
         });
     })
@@ -272,7 +277,8 @@ where
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) {
         let Sizes { tokens, width, .. } = self.sizes;
-        let (size, stride) = (self.sizes.head(), 3 * width);
+        let size = self.sizes.head();
+        let stride = 3 * width;
         let [query, key, value] = self.sizes.starts(self.task);
         let at = self.sizes.output(self.task);
         let square = tokens * tokens;
@@ -341,13 +347,15 @@ impl<R: Real> Backward<'_, R> {
     #[inline(always)]
     fn softmax_gradient<V: Lanes<Real = R>>(&self, p: &mut [R], ds: &mut [R]) {
         let Sizes { tokens, width, .. } = self.sizes;
-        let (size, at) = (self.sizes.head(), self.sizes.output(self.task));
+        let size = self.sizes.head();
+        let at = self.sizes.output(self.task);
         let scale = V::splat(R::of(self.sizes.scale()));
         for row in 0..tokens {
             let head = at + row * width..at + row * width + size;
             let products = self.out[head.clone()].iter().zip(&self.dout[head]);
             let dot = products.fold(R::default(), |sum, (o, d)| sum + *o * *d);
-            let (dot, shift) = (V::splat(dot), V::splat(R::default() - self.log_sums[row]));
+            let dot = V::splat(dot);
+            let shift = V::splat(R::default() - self.log_sums[row]);
             let range = row * tokens..(row + 1) * tokens;
             let pairs = p[range.clone()].chunks_mut(V::COUNT).zip(ds[range].chunks_mut(V::COUNT));
             for (p, ds) in pairs {

@@ -32,7 +32,8 @@ fn sums(cpu: &Cpu, rows: usize, n: usize, f: impl Fn(usize, usize) -> [f64; 2] +
 
 /// (x - mean) r g + b, with mean and variance of each channel.
 fn normalise<R: Real>(cpu: &Cpu, params: &Params, norm: Norm, x: &Tensor, moments: &[R]) -> Tensor {
-    let (gain, bias) = (params.cpu::<R>(norm.weight), params.cpu::<R>(norm.bias));
+    let gain = params.cpu::<R>(norm.weight);
+    let bias = params.cpu::<R>(norm.bias);
     let n = gain.len();
     let (mean, variance) = moments.split_at(n);
     let scales: Vec<R> =
@@ -103,7 +104,8 @@ fn backward_in<R: Real>(
 ) -> Result<Tensor, EngineError> {
     let gain = flow.params().cpu::<R>(norm.weight);
     let n = gain.len();
-    let (values, dy) = (x.cpu::<R>(), gradient.cpu::<R>());
+    let values = x.cpu::<R>();
+    let dy = gradient.cpu::<R>();
     let (mean, variance) = moments.cpu::<R>().split_at(n);
     let inverse: Vec<R> = variance.iter().map(|v| R::of(1.0) / (*v + R::of(NORM_EPSILON)).sqrt()).collect();
     let rows = values.len() / n;
@@ -120,7 +122,8 @@ fn backward_in<R: Real>(
     Ok(Tensor::compute::<R>(cpu, x.shape(), |out| {
         cpu.for_pieces(out, ROWS * n, |piece, out| {
             for (k, out) in out.iter_mut().enumerate() {
-                let (at, channel) = (piece * ROWS * n + k, k % n);
+                let at = piece * ROWS * n + k;
+                let channel = k % n;
                 let h = (values[at] - mean[channel]) * inverse[channel];
                 let [plain, along] = means[channel];
                 *out = gain[channel] * inverse[channel] * (dy[at] - plain - h * along);

@@ -13,7 +13,8 @@ fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tens
     let place = |k: usize, length: usize| R::of(k as f64 / (length - 1) as f64);
     Tensor::compute::<R>(cpu, &[batch, height, width, c + 2], |out| {
         cpu.for_pieces(out, width * (c + 2), |line, out| {
-            let (sample, row) = (line / height, line % height);
+            let sample = line / height;
+            let row = line % height;
             for (column, out) in out.chunks_mut(c + 2).enumerate() {
                 for (channel, out) in out[..c].iter_mut().enumerate() {
                     *out = x[((sample * c + channel) * height + row) * width + column];
@@ -31,11 +32,13 @@ pub(crate) fn frame(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
 
 fn frame_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
     let [_, height, width, c] = *shape;
-    let (high, wide) = (x.shape()[1], x.shape()[2]);
+    let high = x.shape()[1];
+    let wide = x.shape()[2];
     let x = x.cpu::<R>();
     Tensor::compute::<R>(cpu, shape, |out| {
         cpu.for_pieces(out, width * c, |line, out| {
-            let (sample, row) = (line / height, line % height);
+            let sample = line / height;
+            let row = line % height;
             out.fill(R::default());
             if row < high {
                 let common = wide.min(width) * c;
@@ -52,7 +55,8 @@ pub(crate) fn windows(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
 
 fn windows_in<R: Real>(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
     let shape = windows.shape();
-    let (x, c) = (x.cpu::<R>(), windows.channels);
+    let x = x.cpu::<R>();
+    let c = windows.channels;
     Tensor::compute::<R>(cpu, &shape, |out| {
         cpu.for_pieces(out, shape[2] * shape[3], |line, out| {
             for (column, out) in out.chunks_mut(shape[3]).enumerate() {
@@ -71,7 +75,8 @@ impl Windows {
     /// The pixel that tap (row, column) of a window sees; `line` counts rows of windows over all samples.
     fn pixel(&self, line: usize, column: usize, tap: usize) -> Option<usize> {
         let lines = self.height / self.stride;
-        let (sample, row) = (line / lines, line % lines);
+        let sample = line / lines;
+        let row = line % lines;
         let reach = self.side / 2;
         let row = (row * self.stride + tap / self.side).checked_sub(reach).filter(|k| *k < self.height)?;
         let column =
@@ -111,8 +116,10 @@ pub(crate) fn join(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor
 
 fn join_in<R: Real>(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
     let last = |shape: &[usize]| shape.last().copied().unwrap_or(1);
-    let (m, n) = (last(x.shape()), last(y.shape()));
-    let (x, y) = (x.cpu::<R>(), y.cpu::<R>());
+    let m = last(x.shape());
+    let n = last(y.shape());
+    let x = x.cpu::<R>();
+    let y = y.cpu::<R>();
     Tensor::compute::<R>(cpu, shape, |out| {
         cpu.for_pieces(out, m + n, |row, out| {
             out[..m].copy_from_slice(&x[row * m..][..m]);
@@ -130,7 +137,8 @@ fn part_in<R: Real>(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2]
     let widths = shapes.map(|shape| shape.last().copied().unwrap_or(1));
     let z = z.cpu::<R>();
     let from = |which: usize| {
-        let (start, width) = (which * widths[0], widths[which]);
+        let start = which * widths[0];
+        let width = widths[which];
         Tensor::compute::<R>(cpu, shapes[which], |out| {
             cpu.for_pieces(out, width, |row, out| {
                 out.copy_from_slice(&z[row * (widths[0] + widths[1]) + start..][..width]);

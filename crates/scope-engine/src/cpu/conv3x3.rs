@@ -24,7 +24,7 @@ use crate::{
     dtype::{Dtype, Element},
     error::EngineError,
     ops::{ConvRecord, Epilogue, Linear, Window},
-    params::{Packing, ParamId, Params},
+    params::{Packing, Params},
     tape::{Flow, Tape},
     tensor::Tensor,
 };
@@ -102,13 +102,15 @@ where
         let channels = units::<U>(c);
         let row = (width + 2) * channels;
         let panels = self.panels(9 * channels * U::ELEMENTS, self.window.o, |k, o| {
-            let (tap, channel) = (k / (channels * U::ELEMENTS), k % (channels * U::ELEMENTS));
+            let tap = k / (channels * U::ELEMENTS);
+            let channel = k % (channels * U::ELEMENTS);
             (channel < c).then_some((o, channel, tap))
         });
         let bands = height.div_ceil(BAND);
         let base = Shared(padded.slice::<U>().as_ptr().cast_mut());
         self.cpu.for_each(batch * bands, |task| {
-            let (sample, band) = (task / bands, task % bands);
+            let sample = task / bands;
+            let band = task % bands;
             for y in band * BAND..((band + 1) * BAND).min(height) {
                 // SAFETY: rows y .. y + 2 of the bordered image exist; output rows are this task's own.
                 unsafe {
@@ -142,7 +144,8 @@ where
                 for channel in 0..o {
                     let mut sum = U::Real::default();
                     for tap in 0..9 {
-                        let (dy, dx) = (tap / 3, tap % 3);
+                        let dy = tap / 3;
+                        let dx = tap % 3;
                         if (1..=height).contains(&(y + dy)) && (1..=width).contains(&(x + dx)) {
                             let pixel = (line + dy - 1) * width + x + dx - 1;
                             sum += t[(pixel * 9 + tap) * o + channel];
@@ -166,7 +169,8 @@ where
         let packing = if self.turned { Packing::Backward(dtype) } else { Packing::Forward(dtype) };
         self.params.packed(self.layer.weight, packing, || {
             let weight = self.params.cpu::<U::Real>(self.layer.weight);
-            let (c, o) = (self.window.c, self.window.o);
+            let c = self.window.c;
+            let o = self.window.o;
             let value = |(to, from, tap): (usize, usize, usize)| match self.turned {
                 false => weight[(to * c + from) * 9 + tap],
                 true => weight[(from * o + to) * 9 + 8 - tap],
@@ -189,7 +193,8 @@ fn with_border<U: Unit>(cpu: &Cpu, window: Window, x: &[U::Element]) -> Memory {
     let row = (width + 2) * channels;
     let mut padded = cpu.memory(batch * (height + 2) * row * size_of::<U>());
     cpu.for_pieces(padded.slice_mut::<U>(), row, |line, out| {
-        let (sample, y) = (line / (height + 2), line % (height + 2));
+        let sample = line / (height + 2);
+        let y = line % (height + 2);
         if y == 0 || y > height {
             return out.fill(U::zeroed());
         }
@@ -234,7 +239,8 @@ pub(crate) fn bias_gradient(
     gradient: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    let (before, bias): (_, ParamId) = (record.before.as_ref(), record.layer.bias);
+    let before = record.before.as_ref();
+    let bias = record.layer.bias;
     match gradient.dtype() {
         Dtype::F64 => through_gelu::<f64>(cpu, before, gradient, flow, bias),
         _ => through_gelu::<f32>(cpu, before, gradient, flow, bias),
@@ -290,9 +296,11 @@ where
     let padded = with_border::<R>(cpu, record.window, record.x.value().cpu());
     let mut partial = cpu.memory(batch * bands * 9 * c * o * size_of::<R>());
     cpu.for_pieces(partial.slice_mut::<R>(), 9 * c * o, |task, out| {
-        let (sample, band) = (task / bands, task % bands);
+        let sample = task / bands;
+        let band = task % bands;
         let rows = band * GRADIENT_BAND..((band + 1) * GRADIENT_BAND).min(height);
-        let (x, h) = (padded.slice::<R>(), h.cpu::<R>());
+        let x = padded.slice::<R>();
+        let h = h.cpu::<R>();
         cpu.run(BandGradient { cpu, window: record.window, x, h, sample, rows, out });
     });
     let into = flow.into().cpu_mut::<R>(record.layer.weight)?;
@@ -300,7 +308,8 @@ where
     cpu.for_pieces(into, c * 9, |output, into| {
         for sums in partial.chunks(9 * c * o) {
             for (index, into) in into.iter_mut().enumerate() {
-                let (channel, tap) = (index / 9, index % 9);
+                let channel = index / 9;
+                let tap = index % 9;
                 *into += sums[(tap * c + channel) * o + output];
             }
         }

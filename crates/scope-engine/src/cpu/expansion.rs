@@ -97,8 +97,11 @@ fn backward_in<R>(
 where
     R: Real + Unit<Element = R, Real = R>,
 {
-    let (fields, points, k) = (x.shape()[1], t.shape()[0], t.shape()[1]);
-    let (rows, dy) = (x.len() / k, dy.cpu::<R>());
+    let fields = x.shape()[1];
+    let points = t.shape()[0];
+    let k = t.shape()[1];
+    let rows = x.len() / k;
+    let dy = dy.cpu::<R>();
     let sums = flow.into().cpu_mut::<R>(offset)?;
     for (row, dy) in dy.chunks(points).enumerate() {
         sums[row % fields] += R::of(dy.iter().map(|dy| dy.wide()).sum());
@@ -122,7 +125,8 @@ where
     R: Real + Unit<Element = R, Real = R>,
 {
     let sizes = &params.layout().param(weight).shape;
-    let (n, k) = (sizes[0], sizes[1]);
+    let n = sizes[0];
+    let k = sizes[1];
     let right = (params.cpu::<R>(weight), Order::ByColumn);
     Tensor::compute::<R>(cpu, shape, |out| product(cpu, x.cpu::<R>(), right, [out.len() / n, k, n], out))
 }
@@ -150,7 +154,8 @@ where
 {
     let params = flow.params();
     let n = params.layout().param(weight).shape[0];
-    let (dy, k) = (dy.cpu::<R>(), x.shape().last().copied().unwrap_or(1));
+    let dy = dy.cpu::<R>();
+    let k = x.shape().last().copied().unwrap_or(1);
     let rows = dy.len() / n;
     outer(cpu, dy, x.cpu::<R>(), [n, rows, k], flow.into().cpu_mut::<R>(weight)?, true);
     Ok(Tensor::compute::<R>(cpu, x.shape(), |out| {

@@ -165,7 +165,9 @@ fn step_in<R: Number>(
     let second = moments.second.own_cpu_mut::<R>()?;
     let values = params.cpu_mut::<R>()?;
     let rule = Rule::new(&optimizer.adamw, update.pace, factor);
-    let (m, v, p) = (Shared(first.as_mut_ptr()), Shared(second.as_mut_ptr()), Shared(values.as_mut_ptr()));
+    let m = Shared(first.as_mut_ptr());
+    let v = Shared(second.as_mut_ptr());
+    let p = Shared(values.as_mut_ptr());
     cpu.for_each(pieces.len(), |task| {
         let (range, decays) = pieces[task].clone();
         // SAFETY: pieces are disjoint ranges of buffers of one length.

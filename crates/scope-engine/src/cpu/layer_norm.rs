@@ -24,7 +24,9 @@ pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Ten
         Dtype::F32 => forward_wide::<f32>(cpu, tape, norm, x),
         Dtype::Bf16 => {
             let affine = Affine::of(tape, norm);
-            let (shape, x, each) = (x.shape(), x.cpu::<f32>(), ROWS * affine.gain.len());
+            let shape = x.shape();
+            let x = x.cpu::<f32>();
+            let each = ROWS * affine.gain.len();
             Tensor::compute::<bf16>(cpu, shape, |out| {
                 cpu.for_pieces(out, each, |piece, out| {
                     let x = &x[piece * each..][..out.len()];
@@ -37,7 +39,9 @@ pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Ten
 
 fn forward_wide<R: Real>(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Tensor {
     let affine = Affine::of(tape, norm);
-    let (shape, x, each) = (x.shape(), x.cpu::<R>(), ROWS * affine.gain.len());
+    let shape = x.shape();
+    let x = x.cpu::<R>();
+    let each = ROWS * affine.gain.len();
     Tensor::compute::<R>(cpu, shape, |out| {
         cpu.for_pieces(out, each, |piece, out| {
             let x = &x[piece * each..][..out.len()];
@@ -78,7 +82,8 @@ impl<R: Real> Kernel<R> for Normalise<'_, R> {
         let n = self.affine.gain.len();
         for (row, x) in self.x.chunks(n).enumerate() {
             let (mean, scale) = moments::<V>(x);
-            let (mean, scale) = (V::splat(mean), V::splat(scale));
+            let mean = V::splat(mean);
+            let scale = V::splat(scale);
             for start in (0..n).step_by(V::COUNT) {
                 let range = start..(start + V::COUNT).min(n);
                 let h = load_some::<V>(&x[range.clone()]).sub(mean).mul(scale);
@@ -154,7 +159,8 @@ fn backward_in<R: Real>(
     // Per block: sums for the gain, then sums for the bias.
     let mut partial = cpu.memory(blocks * 2 * n * size_of::<R>());
     let sums = Shared(partial.slice_mut::<R>().as_mut_ptr());
-    let (values, dy) = (x.cpu::<R>(), gradient.cpu::<R>());
+    let values = x.cpu::<R>();
+    let dy = gradient.cpu::<R>();
     let arrived = arrived.as_ref().map(|arrived| arrived.cpu::<R>());
     let dx = Tensor::compute::<R>(cpu, x.shape(), |out| {
         cpu.for_pieces(out, each, |block, out| {
@@ -196,10 +202,13 @@ impl<R: Real> Kernel<R> for Backward<'_, R> {
         let zero = V::splat(R::default());
         let count = R::of(n as f64);
         for row in 0..self.x.len() / n {
-            let (x, dy) = (&self.x[row * n..][..n], &self.dy[row * n..][..n]);
+            let x = &self.x[row * n..][..n];
+            let dy = &self.dy[row * n..][..n];
             let (mean, scale) = moments::<V>(x);
-            let (mean, scale) = (V::splat(mean), V::splat(scale));
-            let (mut sum_d, mut sum_dh) = (zero, zero);
+            let mean = V::splat(mean);
+            let scale = V::splat(scale);
+            let mut sum_d = zero;
+            let mut sum_dh = zero;
             for start in (0..n).step_by(V::COUNT) {
                 let at = start..(start + V::COUNT).min(n);
                 let g = load_some::<V>(&dy[at.clone()]);
@@ -211,7 +220,8 @@ impl<R: Real> Kernel<R> for Backward<'_, R> {
                 store_some(g.mul_add(h, load_some::<V>(&dgain[at.clone()])), &mut dgain[at.clone()]);
                 store_some(g.add(load_some::<V>(&dbias[at.clone()])), &mut dbias[at]);
             }
-            let (mean_d, mean_dh) = (V::splat(sum_d.sum() / count), V::splat(sum_dh.sum() / count));
+            let mean_d = V::splat(sum_d.sum() / count);
+            let mean_dh = V::splat(sum_dh.sum() / count);
             for start in (0..n).step_by(V::COUNT) {
                 let at = start..(start + V::COUNT).min(n);
                 let h = load_some::<V>(&x[at.clone()]).sub(mean).mul(scale);

@@ -28,8 +28,10 @@ fn patches_in<R: Real>(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
 /// Where row `index` = (channel, row) of a token's patch begins in an image with channels first.
 fn pixel(sizes: Patches, token: usize, index: usize) -> usize {
     let across = sizes.width / sizes.patch;
-    let (sample, place) = (token / sizes.tokens(), token % sizes.tokens());
-    let (channel, row) = (index / sizes.patch, index % sizes.patch);
+    let sample = token / sizes.tokens();
+    let place = token % sizes.tokens();
+    let channel = index / sizes.patch;
+    let row = index % sizes.patch;
     let line = (sample * sizes.channels + channel) * sizes.height + place / across * sizes.patch + row;
     line * sizes.width + place % across * sizes.patch
 }
@@ -71,7 +73,8 @@ fn tiles_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 /// Where a pixel's channel lies among the tokens; `line` counts rows of all samples.
 fn feature(sizes: Patches, line: usize, column: usize, channel: usize) -> usize {
     let Patches { channels, height, width, patch, .. } = sizes;
-    let (sample, row) = (line / height, line % height);
+    let sample = line / height;
+    let row = line % height;
     let token = sample * sizes.tokens() + row / patch * (width / patch) + column / patch;
     (token * channels + channel) * sizes.area() + row % patch * patch + column % patch
 }
@@ -120,7 +123,8 @@ pub(crate) fn transpose(cpu: &Cpu, x: &Tensor, [rows, columns]: [usize; 2], shap
     fn typed<R: Element>(cpu: &Cpu, x: &[R], [rows, columns]: [usize; 2], shape: &[usize]) -> Tensor {
         Tensor::compute::<R>(cpu, shape, |out| {
             cpu.for_pieces(out, rows, |line, out| {
-                let (matrix, column) = (line / columns, line % columns);
+                let matrix = line / columns;
+                let column = line % columns;
                 let from = &x[matrix * rows * columns..][..rows * columns];
                 for (row, out) in out.iter_mut().enumerate() {
                     *out = from[row * columns + column];

@@ -128,7 +128,8 @@ pub(crate) fn through_gelu<R: Real>(
     bias: ParamId,
 ) -> Result<Tensor, EngineError> {
     let sums = flow.into().cpu_mut::<R>(bias)?;
-    let (g, n) = (gradient.cpu::<R>(), sums.len());
+    let g = gradient.cpu::<R>();
+    let n = sums.len();
     let Some(before) = before else {
         column_sums(cpu, g, None, sums);
         return Ok(gradient.clone());
@@ -224,9 +225,11 @@ where
     R: Real + Unit<Element = R, Real = R>,
 {
     let into = flow.into().cpu_mut::<R>(record.layer.weight)?;
-    let (h, x) = (h.cpu::<R>(), record.x.value().cpu::<R>());
+    let h = h.cpu::<R>();
+    let x = record.x.value().cpu::<R>();
     let k = record.x.shape().last().copied().unwrap_or(1);
-    let (m, n) = (x.len() / k, into.len() / k);
+    let m = x.len() / k;
+    let n = into.len() / k;
     let left = Panels::pack_left::<R>(cpu, h, [m, n]);
     let right = Panels::pack::<R>(cpu, x, Order::ByRow, [m, k], k);
     let finish = Finish { accumulate: true, ..Finish::plain(Out::Real(into.as_mut_ptr()), k) };

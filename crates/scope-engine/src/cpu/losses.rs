@@ -30,7 +30,9 @@ pub(crate) fn distance(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> (Tensor
 }
 
 fn distance_in<R: Real>(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> (Tensor, Tensor) {
-    let (p, t, weights) = (p.cpu::<R>(), t.cpu::<R>(), w.cpu::<R>());
+    let p = p.cpu::<R>();
+    let t = t.cpu::<R>();
+    let weights = w.cpu::<R>();
     let each = p.len() / weights.len().max(1);
     let mut exact = vec![0.0_f64; weights.len()];
     cpu.for_pieces(&mut exact, 1, |pair, out| {
@@ -87,7 +89,9 @@ pub(crate) fn mean_square(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Tensor {
 pub(crate) fn mean_square_back(cpu: &Cpu, x: &Tensor, t: &Tensor, gradient: &Tensor) -> Tensor {
     fn typed<R: Real>(cpu: &Cpu, x: &Tensor, t: &Tensor, gradient: &Tensor) -> Tensor {
         let factor = gradient.cpu::<R>()[0] * R::of(2.0 / x.len() as f64);
-        let (shape, x, t) = (x.shape(), x.cpu::<R>(), t.cpu::<R>());
+        let shape = x.shape();
+        let x = x.cpu::<R>();
+        let t = t.cpu::<R>();
         Tensor::compute::<R>(cpu, shape, |out| {
             for ((out, x), t) in out.iter_mut().zip(x).zip(t) {
                 *out = factor * (*x - *t);
@@ -110,7 +114,8 @@ pub(crate) fn spread(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
 
 fn spread_in<R: Real>(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
     let batch = z.shape().first().copied().unwrap_or(1);
-    let (z, coordinates) = (z.cpu::<R>(), z.len() / batch.max(1));
+    let coordinates = z.len() / batch.max(1);
+    let z = z.cpu::<R>();
     let column = |j: usize| (0..batch).map(move |b| z[b * coordinates + j].wide());
     let moments = Tensor::compute::<R>(cpu, &[2, coordinates], |out| {
         let (means, deviations) = out.split_at_mut(coordinates);
@@ -163,7 +168,8 @@ fn spread_back_in<R: Real + Element>(
         .map(|s| s.wide())
         .map(|s| R::of(if s > 0.0 { share * (floor - s).max(0.0) / s } else { 0.0 }))
         .collect();
-    let (shape, z) = (z.shape(), z.cpu::<R>());
+    let shape = z.shape();
+    let z = z.cpu::<R>();
     Tensor::compute::<R>(cpu, shape, |out| {
         cpu.for_pieces(out, coordinates, |sample, out| {
             let z = &z[sample * coordinates..][..coordinates];

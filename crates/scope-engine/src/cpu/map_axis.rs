@@ -13,13 +13,15 @@ pub(crate) fn apply(cpu: &Cpu, matrix: &Matrix, outer: usize, x: &Tensor, shape:
 
 fn apply_in<R: Real>(cpu: &Cpu, matrix: &Matrix, outer: usize, x: &Tensor, shape: &[usize]) -> Tensor {
     let [m, n] = matrix.sizes();
-    let (a, x) = (matrix.entries.cpu::<R>(), x.cpu::<R>());
+    let a = matrix.entries.cpu::<R>();
+    let x = x.cpu::<R>();
     let width = x.len() / (outer * n).max(1);
     let rows = if width >= LONG { 1 } else { m };
     Tensor::compute::<R>(cpu, shape, |out| {
         cpu.for_pieces(out, rows * width, |piece, out| {
             for (k, out) in out.chunks_mut(width).enumerate() {
-                let (p, i) = ((piece * rows + k) / m, (piece * rows + k) % m);
+                let p = (piece * rows + k) / m;
+                let i = (piece * rows + k) % m;
                 let band = matrix.bands[i].clone();
                 cpu.run(Combine {
                     sizes: [1, band.len()],

@@ -17,7 +17,8 @@ pub(crate) fn forward(cpu: &Cpu, mixing: Mixing, params: &Params, weight: ParamI
 
 fn forward_in<R: Real>(cpu: &Cpu, mixing: Mixing, params: &Params, weight: ParamId, x: &Tensor) -> Tensor {
     let Mixing { batch, modes, c, o } = mixing;
-    let (w, x) = (params.cpu::<R>(weight), x.cpu::<R>());
+    let w = params.cpu::<R>(weight);
+    let x = x.cpu::<R>();
     Tensor::compute::<R>(cpu, &[batch, modes, 2 * o], |out| {
         cpu.for_pieces(out, modes * 2 * o, |sample, out| {
             for (k, out) in out.chunks_mut(2 * o).enumerate() {
@@ -31,7 +32,8 @@ fn forward_in<R: Real>(cpu: &Cpu, mixing: Mixing, params: &Params, weight: Param
                     (1, &x[c..], real, true),
                 ] {
                     let out = (&mut out[half * o..][..o], o);
-                    let (factors, terms) = ((factors, [0, 1]), (terms, o));
+                    let factors = (factors, [0, 1]);
+                    let terms = (terms, o);
                     cpu.run(Combine { sizes: [1, c], width: o, factors, terms, out, accumulate });
                 }
             }
@@ -58,14 +60,16 @@ fn input_gradient_in<R: Real>(
     dy: &Tensor,
 ) -> Tensor {
     let Mixing { batch, modes, c, o } = mixing;
-    let (w, dy) = (params.cpu::<R>(weight), dy.cpu::<R>());
+    let w = params.cpu::<R>(weight);
+    let dy = dy.cpu::<R>();
     Tensor::compute::<R>(cpu, &[batch, modes, 2 * c], |out| {
         cpu.for_pieces(out, modes * 2 * c, |sample, out| {
             for (k, out) in out.chunks_mut(2 * c).enumerate() {
                 let (dr, di) = dy[(sample * modes + k) * 2 * o..][..2 * o].split_at(o);
                 let (real, imaginary) = w[k * 2 * c * o..][..2 * c * o].split_at(c * o);
                 for i in 0..c {
-                    let (wr, wi) = (&real[i * o..][..o], &imaginary[i * o..][..o]);
+                    let wr = &real[i * o..][..o];
+                    let wi = &imaginary[i * o..][..o];
                     out[i] = dot(dr, wr) + dot(di, wi);
                     out[c + i] = dot(di, wr) - dot(dr, wi);
                 }
@@ -99,7 +103,8 @@ fn weight_gradient_in<R: Real>(
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
     let Mixing { batch, modes, c, o } = mixing;
-    let (x, dy) = (x.cpu::<R>(), dy.cpu::<R>());
+    let x = x.cpu::<R>();
+    let dy = dy.cpu::<R>();
     cpu.for_pieces(flow.into().cpu_mut::<R>(weight)?, 2 * c * o, |k, out| {
         let (real, imaginary) = out.split_at_mut(c * o);
         for sample in 0..batch {

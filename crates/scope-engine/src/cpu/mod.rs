@@ -122,7 +122,8 @@ impl Cpu {
         work: impl Fn(usize, &mut [T]) + Sync,
     ) {
         let each = each.max(1);
-        let (pieces, length) = (slice.len().div_ceil(each), slice.len());
+        let pieces = slice.len().div_ceil(each);
+        let length = slice.len();
         let start = Shared(slice.as_mut_ptr());
         self.for_each(pieces, |piece| {
             let from = piece * each;

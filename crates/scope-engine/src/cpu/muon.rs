@@ -44,7 +44,8 @@ impl MuonStep {
         let direction = direction.slice_mut::<R>();
         self.direction(cpu, columns, momentum, gradient, direction);
         let inverse = R::of(1.0 / (length(cpu, direction) + EPSILON));
-        let (height, width) = (rows.min(columns), rows.max(columns));
+        let height = rows.min(columns);
+        let width = rows.max(columns);
         let mut x = vec![R::default(); gradient.len()];
         cpu.for_pieces(&mut x, width, |row, out| {
             for (column, out) in out.iter_mut().enumerate() {
@@ -65,7 +66,8 @@ impl MuonStep {
 
     /// b = mu b + (1 - mu) g, in place; d = (1 - mu) g + mu b, into `out`.
     fn direction<R: Number>(&self, cpu: &Cpu, columns: usize, b: &mut [R], g: &[R], out: &mut [R]) {
-        let (keep, take) = (R::of(self.momentum), R::of(1.0 - self.momentum));
+        let keep = R::of(self.momentum);
+        let take = R::of(1.0 - self.momentum);
         let factor = R::of(self.factor);
         let start = Shared(out.as_mut_ptr());
         cpu.for_pieces(b, columns, |row, b| {
@@ -84,7 +86,8 @@ impl MuonStep {
 /// X \[m, n\], m <= n, with its singular values brought near one: X = (a + b A + c A^2) X with A = X X^T, five times.
 fn orthogonalised<R: Number>(cpu: &Cpu, mut x: Vec<R>, [m, n]: [usize; 2]) -> Vec<R> {
     let [a, b, c] = COEFFICIENTS.map(R::of);
-    let (mut gram, mut map) = (vec![R::default(); m * m], vec![R::default(); m * m]);
+    let mut gram = vec![R::default(); m * m];
+    let mut map = vec![R::default(); m * m];
     let mut next = vec![R::default(); m * n];
     for _ in 0..STEPS {
         product(cpu, &x, &x, Order::ByColumn, [m, n, m], &mut gram);

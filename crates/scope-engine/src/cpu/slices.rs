@@ -38,7 +38,8 @@ fn weights_in<R: Real>(
     temperature: ParamId,
     logits: &Tensor,
 ) -> Tensor {
-    let (values, temperatures) = (logits.cpu::<R>(), params.cpu::<R>(temperature));
+    let values = logits.cpu::<R>();
+    let temperatures = params.cpu::<R>(temperature);
     let each = sizes.heads * sizes.slices;
     Tensor::compute::<R>(cpu, logits.shape(), |out| {
         cpu.for_pieces(out, each, |pixel, out| {
@@ -63,7 +64,8 @@ impl<R: Real> Kernel<R> for Softmax<'_, R> {
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) {
         let most = self.row.iter().fold(self.row[0], |most, x| if *x > most { *x } else { most });
-        let (most, scale) = (V::splat(most), V::splat(R::of(1.0) / self.temperature));
+        let most = V::splat(most);
+        let scale = V::splat(R::of(1.0) / self.temperature);
         for (out, row) in self.out.chunks_mut(V::COUNT).zip(self.row.chunks(V::COUNT)) {
             store_some(load_some::<V>(row).sub(most).mul(scale).exp(), out);
         }
@@ -93,8 +95,9 @@ fn weights_back_in<R: Real>(
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
     let Slices { batch, pixels, heads, slices, .. } = sizes;
-    let (w, dw, temperatures) =
-        (weights.cpu::<R>(), gradient.cpu::<R>(), flow.params().cpu::<R>(temperature));
+    let w = weights.cpu::<R>();
+    let dw = gradient.cpu::<R>();
+    let temperatures = flow.params().cpu::<R>(temperature);
     let each = pixels * heads * slices;
     // The sum of e ln w, for each sample and head.
     let mut sums = vec![0.0_f64; batch * heads];
@@ -102,8 +105,10 @@ fn weights_back_in<R: Real>(
         let out = Shared(out.as_mut_ptr());
         cpu.for_pieces(&mut sums, heads, |sample, sums| {
             for row in 0..pixels * heads {
-                let (head, at) = (row % heads, sample * each + row * slices);
-                let (w, dw) = (&w[at..at + slices], &dw[at..at + slices]);
+                let head = row % heads;
+                let at = sample * each + row * slices;
+                let w = &w[at..at + slices];
+                let dw = &dw[at..at + slices];
                 let mean = w.iter().zip(dw).fold(R::default(), |sum, (w, dw)| sum + *w * *dw);
                 let scale = R::of(1.0) / bounded(temperatures[head]);
                 for (k, (w, dw)) in w.iter().zip(dw).enumerate() {
@@ -233,7 +238,8 @@ fn pool_back_in<R: Real>(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 4], gradient
         .collect();
     let dw = Tensor::compute::<R>(cpu, shapes[0], |out| {
         cpu.for_pieces(out, pixels * heads * slices, |sample, out| {
-            let (e, z) = (&scaled[sample * each..][..each], &z[sample * each..][..each]);
+            let e = &scaled[sample * each..][..each];
+            let z = &z[sample * each..][..each];
             inner(cpu, sizes, sizes.values_of(f, sample), e, out);
             let dot = |(e, z): (&[R], &[R])| e.iter().zip(z).fold(R::default(), |sum, (e, z)| sum + *e * *z);
             let along: Vec<R> = e.chunks(size).zip(z.chunks(size)).map(dot).collect();
@@ -257,7 +263,8 @@ pub(crate) fn spread(cpu: &Cpu, sizes: Slices, weights: &Tensor, tokens: &Tensor
 
 fn spread_in<R: Real>(cpu: &Cpu, sizes: Slices, weights: &Tensor, tokens: &Tensor) -> Tensor {
     let Slices { batch, pixels, heads, slices, size } = sizes;
-    let (w, z) = (weights.cpu::<R>(), tokens.cpu::<R>());
+    let w = weights.cpu::<R>();
+    let z = tokens.cpu::<R>();
     Tensor::compute::<R>(cpu, &[batch, pixels, heads * size], |out| {
         cpu.for_pieces(out, pixels * heads * size, |sample, out| {
             let z = &z[sample * heads * slices * size..][..heads * slices * size];

@@ -87,9 +87,11 @@ pub(crate) fn forward(
     let sizes = Sizes::of(qkv, heads);
     let out = Tensor::on_cuda(cuda, &shape, qkv.dtype())?;
     let log_sums = Tensor::on_cuda(cuda, &[shape[0], heads, sizes.tokens], Dtype::F32)?;
-    let (scale, tokens) = (sizes.scale(), sizes.tokens);
+    let scale = sizes.scale();
+    let tokens = sizes.tokens;
     if sizes.fits_hopper(cuda, qkv.dtype()) {
-        let (rows, width) = (sizes.rows(), sizes.width());
+        let rows = sizes.rows();
+        let width = sizes.width();
         let arguments = [
             boxes(qkv.address(), [rows, 3 * width], tokens as u32)?.into(),
             boxes(out.address(), [rows, width], 64)?.into(),
@@ -167,7 +169,9 @@ fn hopper_backward(
     g: &Tensor,
     dqkv: &Tensor,
 ) -> Result<Tensor, EngineError> {
-    let (rows, width, tokens) = (sizes.rows(), sizes.width(), sizes.tokens);
+    let rows = sizes.rows();
+    let width = sizes.width();
+    let tokens = sizes.tokens;
     let partial = Tensor::on_cuda(cuda, &[rows / tokens, 3 * width], Dtype::F32)?;
     let arguments = [
         boxes(qkv.address(), [rows, 3 * width], 128)?.into(),
@@ -195,7 +199,9 @@ fn plain_backward(
     dqkv: &Tensor,
 ) -> Result<(), EngineError> {
     let deltas = Tensor::on_cuda(cuda, log_sums.shape(), Dtype::F32)?;
-    let (tokens, heads, head) = (sizes.tokens, sizes.heads, sizes.head);
+    let tokens = sizes.tokens;
+    let heads = sizes.heads;
+    let head = sizes.head;
     let arguments = [
         qkv.into(),
         g.into(),

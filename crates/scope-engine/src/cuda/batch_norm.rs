@@ -57,7 +57,8 @@ pub(super) fn total(
     out: u64,
     gradient: Option<(u64, bool)>,
 ) -> Result<(), EngineError> {
-    let (blocks, n) = (partial.shape()[0], partial.shape()[2]);
+    let blocks = partial.shape()[0];
+    let n = partial.shape()[2];
     let (gradient, accumulate) = gradient.unwrap_or((0, false));
     let arguments = [
         partial.into(),
@@ -149,7 +150,8 @@ pub(crate) fn backward(
     let share = 1.0 / rows as f64;
     let partial = partial_sums(cuda, "batch_slopes", x, Some(&dy), Some(moments))?;
     let means = Tensor::on_cuda(cuda, &[2, n], Dtype::F32)?;
-    let (bias, gain) = (flow.into().address(norm.bias), flow.into().address(norm.weight));
+    let bias = flow.into().address(norm.bias);
+    let gain = flow.into().address(norm.weight);
     total(cuda, &partial, 0, share, means.address(), Some(bias))?;
     total(cuda, &partial, 1, share, second(&means), Some(gain))?;
     let dx = Tensor::on_cuda(cuda, x.shape(), x.dtype())?;

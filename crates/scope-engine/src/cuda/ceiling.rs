@@ -19,7 +19,8 @@ impl Cuda {
     pub fn product_rate(&self) -> Result<f64, EngineError> {
         let number = |k: u32| bf16::from_f32((k.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0);
         let numbers: Vec<bf16> = (0..(SIDE * SIDE) as u32).map(number).collect();
-        let (left, right) = (self.upload(&numbers)?, self.upload(&numbers)?);
+        let left = self.upload(&numbers)?;
+        let right = self.upload(&numbers)?;
         let out = self.memory(SIDE * SIDE * size_of::<bf16>())?;
         let shape = Shape {
             kind: Kind::Forward,
@@ -32,7 +33,9 @@ impl Cuda {
             add: false,
             period: 0,
         };
-        let (left, right, out) = (left.address(), right.address(), out.address());
+        let left = left.address();
+        let right = right.address();
+        let out = out.address();
         let product = || self.product(shape, Operands { left, right, bias: 0, add: 0, out });
         product()?;
         let mut times = (0..REPEATS)

@@ -83,7 +83,8 @@ pub(super) fn add_up(
     partial: &Tensor,
     (sums, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
-    let (pieces, n) = (partial.shape()[0], partial.shape()[1]);
+    let pieces = partial.shape()[0];
+    let n = partial.shape()[1];
     let arguments = [partial.into(), sums.into(), n.into(), pieces.into(), usize::from(accumulate).into()];
     let grid = Grid::of(n.div_ceil(32), 32 * pieces.min(32));
     cuda.on_side_stream(&[partial], || cuda.launch(LINEAR, "finish_sums", grid, &arguments))

@@ -47,7 +47,8 @@ pub(crate) fn forward(
     x: &Tensor,
     epilogue: Epilogue<'_>,
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
-    let (params, compute) = (tape.params(), tape.compute());
+    let params = tape.params();
+    let compute = tape.compute();
     let bias = params.address(layer.bias, Dtype::F32);
     let gelu = matches!(epilogue, Epilogue::Gelu);
     let residual = match epilogue {
@@ -95,7 +96,8 @@ fn library(
     x: &Tensor,
 ) -> Result<Tensor, EngineError> {
     let sums = Tensor::on_cuda(cuda, &window.image(padded(window.o)), Dtype::Bf16)?;
-    let (x, weight) = (pad(cuda, x)?, pack(cuda, params, weight, window, Dtype::Bf16)?);
+    let x = pad(cuda, x)?;
+    let weight = pack(cuda, params, weight, window, Dtype::Bf16)?;
     cuda.convolve(window.library(Pass::Forward), [x.address(), weight.address(), sums.address()])?;
     Ok(sums)
 }
@@ -109,9 +111,12 @@ fn unfolded(
     x: &Tensor,
 ) -> Result<Tensor, EngineError> {
     let Window { batch, height, width, c, o } = window;
-    let (m, row, dtype) = (batch * height * width, 9 * c, x.dtype());
+    let m = batch * height * width;
+    let row = 9 * c;
+    let dtype = x.dtype();
     let windows = Windows { batch, height, width, channels: c, side: 3, stride: 1, row };
-    let (seen, weight) = (windows::see(cuda, windows, x)?, pack(cuda, params, weight, window, dtype)?);
+    let seen = windows::see(cuda, windows, x)?;
+    let weight = pack(cuda, params, weight, window, dtype)?;
     let sums = Tensor::on_cuda(cuda, &window.image(o), dtype)?;
     let shape = gemm::Shape {
         kind: Kind::Forward,
@@ -124,7 +129,8 @@ fn unfolded(
         add: false,
         period: 0,
     };
-    let (left, right) = (seen.address(), weight.address());
+    let left = seen.address();
+    let right = weight.address();
     cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: sums.address() })?;
     Ok(sums)
 }
@@ -138,7 +144,8 @@ pub(crate) fn pair(
     x: &Tensor,
     residual: &Tensor,
 ) -> Result<Option<Tensor>, EngineError> {
-    let (params, compute) = (tape.params(), tape.compute());
+    let params = tape.params();
+    let compute = tape.compute();
     let weights = [first, second].map(|layer| &params.layout().param(layer.weight).shape[..]);
     let (&[batch, height, width, c], [&[between, from, ..], &[o, to, ..]]) = (x.shape(), weights) else {
         return Ok(None);
@@ -154,10 +161,8 @@ pub(crate) fn pair(
     let sums = library(cuda, params, first.weight, windows[0], &x)?;
     let [inner, bias] = [first, second].map(|layer| params.address(layer.bias, Dtype::F32));
     let weight = params.address(second.weight, Dtype::F32);
-    let (residual, value) = (
-        add::convert(residual.clone(), Dtype::F32)?,
-        Tensor::on_cuda(cuda, &windows[1].image(o), Dtype::F32)?,
-    );
+    let residual = add::convert(residual.clone(), Dtype::F32)?;
+    let value = Tensor::on_cuda(cuda, &windows[1].image(o), Dtype::F32)?;
     narrow.narrow_gelu(cuda, &sums, [inner, weight, bias], &residual, &value)?;
     Ok(Some(value))
 }
@@ -228,7 +233,8 @@ pub(crate) fn weight_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (x, into) = (record.x.value(), flow.into().address(record.layer.weight));
+    let x = record.x.value();
+    let into = flow.into().address(record.layer.weight);
     let narrow = Narrow::of(record.window, h.dtype());
     cuda.on_side_stream(&[h, x], || match (narrow, h.dtype()) {
         (Some(narrow), _) => narrow.weight_gradient(cuda, h, x, into),
@@ -245,7 +251,8 @@ fn library_weight_gradient(
     (into, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
     let Window { c, o, .. } = window;
-    let (x, h) = (pad(cuda, x)?, pad(cuda, h)?);
+    let x = pad(cuda, x)?;
+    let h = pad(cuda, h)?;
     let packed = Tensor::on_cuda(cuda, &[padded(o), 3, 3, padded(c)], Dtype::Bf16)?;
     cuda.convolve(window.library(Pass::Weight), [x.address(), packed.address(), h.address()])?;
     let arguments =
@@ -284,10 +291,8 @@ pub(crate) fn input_gradient(
 ) -> Result<Tensor, EngineError> {
     let window = record.window;
     if let Some(narrow) = Narrow::of(window, h.dtype()) {
-        let (dx, weight) = (
-            Tensor::on_cuda(cuda, &window.image(window.c), Dtype::Bf16)?,
-            params.address(record.layer.weight, Dtype::F32),
-        );
+        let dx = Tensor::on_cuda(cuda, &window.image(window.c), Dtype::Bf16)?;
+        let weight = params.address(record.layer.weight, Dtype::F32);
         if narrow.narrows() {
             narrow.widen(cuda, h, weight, Some(&dx), None)?;
         } else {
@@ -298,7 +303,8 @@ pub(crate) fn input_gradient(
     if h.dtype() != Dtype::Bf16 {
         return plain(cuda, params, record.layer.weight, window, h, true);
     }
-    let (h, weight) = (pad(cuda, h)?, pack(cuda, params, record.layer.weight, window, Dtype::Bf16)?);
+    let h = pad(cuda, h)?;
+    let weight = pack(cuda, params, record.layer.weight, window, Dtype::Bf16)?;
     let dx = Tensor::on_cuda(cuda, &window.image(padded(window.c)), Dtype::Bf16)?;
     cuda.convolve(window.library(Pass::Input), [dx.address(), weight.address(), h.address()])?;
     unaligned::with_last(cuda, &dx, window.c)

@@ -29,7 +29,8 @@ fn product(
 ) -> Result<(), EngineError> {
     let rows = if which == Kind::Weight { m } else { k };
     if aligned(rows, input) && aligned(n, input) && aligned(n, dtype) {
-        let (bias_too, period) = (bias != 0, 0);
+        let bias_too = bias != 0;
+        let period = 0;
         let shape =
             Shape { kind: which, m, n, k, input, out: dtype, bias: bias_too, add: accumulate, period };
         return cuda.product(shape, Operands { left, right, bias, add: out, out });
@@ -81,8 +82,11 @@ pub(crate) fn expand_back(
     offset: ParamId,
     flow: &mut Flow<'_>,
 ) -> Result<[Tensor; 2], EngineError> {
-    let (batch, fields) = (x.shape()[0], x.shape()[1]);
-    let (points, k, rows) = (t.shape()[0], t.shape()[1], batch * fields);
+    let batch = x.shape()[0];
+    let fields = x.shape()[1];
+    let points = t.shape()[0];
+    let k = t.shape()[1];
+    let rows = batch * fields;
     let wide = add::convert(dy.clone(), Dtype::F32)?;
     let sums = flow.into().address(offset);
     cuda.on_side_stream(&[&wide], || offset_back(cuda, &wide, [rows, points, fields], sums))?;
@@ -131,7 +135,8 @@ pub(crate) fn project(
 ) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     let sizes = &params.layout().param(weight).shape;
-    let (n, k) = (sizes[0], sizes[1]);
+    let n = sizes[0];
+    let k = sizes[1];
     let at = params.address(weight, x.dtype());
     if unaligned([n, k], x.dtype()) {
         unaligned::forward(cuda, x, (at, [n, k]), None, None, &out)?;
@@ -153,10 +158,12 @@ pub(crate) fn project_back(
     let input = x.dtype();
     let dy = add::convert(dy.clone(), input)?;
     let sizes = &flow.params().layout().param(weight).shape;
-    let (n, k) = (sizes[0], sizes[1]);
+    let n = sizes[0];
+    let k = sizes[1];
     let rows = dy.len() / n;
     let (into, accumulate) = flow.into().address(weight);
-    let (at, dx) = (flow.params().address(weight, input), Tensor::on_cuda(cuda, x.shape(), input)?);
+    let at = flow.params().address(weight, input);
+    let dx = Tensor::on_cuda(cuda, x.shape(), input)?;
     if unaligned([n, k], input) {
         unaligned::weight(cuda, &dy, x, [n, k], (into, accumulate))?;
         unaligned::input(cuda, &dy, (at, [n, k]), &dx)?;
@@ -178,7 +185,8 @@ fn blocks(
     dtype: Dtype,
 ) -> Result<(Tensor, Tensor), EngineError> {
     let sizes = &params.layout().param(layer.weight).shape;
-    let (n, k) = (sizes[0], sizes[1]);
+    let n = sizes[0];
+    let k = sizes[1];
     let out = Tensor::on_cuda(cuda, &[heads * n, heads * k], dtype)?;
     let bias = Tensor::on_cuda(cuda, &[heads * n], Dtype::F32)?;
     let arguments = [
@@ -205,7 +213,8 @@ pub(crate) fn forward(
 ) -> Result<Tensor, EngineError> {
     let (weight, bias) = blocks(cuda, params, layer, heads, x.dtype())?;
     let out = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
-    let (n, k) = (weight.shape()[0], weight.shape()[1]);
+    let n = weight.shape()[0];
+    let k = weight.shape()[1];
     let factors = (x.address(), weight.address(), x.dtype());
     let into = (out.address(), Dtype::F32, false);
     product(cuda, Kind::Forward, [out.len() / n, n, k], factors, bias.address(), into)?;
@@ -220,9 +229,11 @@ pub(crate) fn backward(
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
     let HeadsRecord { layer, heads, x } = record;
-    let (x, input) = (x.value(), x.value().dtype());
+    let input = x.value().dtype();
+    let x = x.value();
     let (weight, _) = blocks(cuda, flow.params(), *layer, *heads, input)?;
-    let (n, k) = (weight.shape()[0], weight.shape()[1]);
+    let n = weight.shape()[0];
+    let k = weight.shape()[1];
     let rows = x.len() / k;
     let dy = add::convert(gradient.clone(), input)?.reshape(&[rows, n])?;
     let all = Tensor::on_cuda(cuda, &[n, k], Dtype::F32)?;

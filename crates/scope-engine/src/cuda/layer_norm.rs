@@ -67,8 +67,8 @@ pub(crate) fn backward(
     let name = format!("norm_back_{}", kind(gradient.dtype()));
     let grid = Grid::of(blocks, 32 * WARPS).early();
     cuda.launch_with(LAYER_NORM, &format!("WIDTH={width}"), &name, grid, &arguments)?;
-    let ((dgain, accumulate), (dbias, _)) =
-        (flow.into().address(norm.weight), flow.into().address(norm.bias));
+    let (dgain, accumulate) = flow.into().address(norm.weight);
+    let (dbias, _) = flow.into().address(norm.bias);
     add_sums(cuda, &partial, 0, &[dgain, dbias], accumulate)?;
     flow.fusion().note_column_sums(dx.clone(), partial);
     Ok(dx)
@@ -91,7 +91,8 @@ fn add_sums(
     to: &[u64],
     accumulate: bool,
 ) -> Result<(), EngineError> {
-    let (blocks, width) = (partial.shape()[0], partial.shape()[2]);
+    let blocks = partial.shape()[0];
+    let width = partial.shape()[2];
     let second = to.get(1).copied().unwrap_or(0);
     let arguments = [
         partial.into(),

@@ -35,7 +35,8 @@ pub(crate) fn forward(
     epilogue: Epilogue<'_>,
     shape: &[usize],
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
-    let (params, compute) = (tape.params(), tape.compute());
+    let params = tape.params();
+    let compute = tape.compute();
     let product = |out: Dtype, bias: Option<ParamId>, residual: Option<&Tensor>| {
         let y = Tensor::on_cuda(cuda, shape, out)?;
         multiply(cuda, params, layer.weight, bias, residual, x, &y)?;
@@ -65,12 +66,16 @@ fn add_rows(
     let y = Tensor::on_cuda(cuda, shape, Dtype::F32)?;
     let n = shape.last().copied().unwrap_or(1);
     let m = y.len() / n.max(1);
-    let (k, input, out) = (x.len() / m.max(1), x.dtype(), Dtype::F32);
-    let (table, numbers) = (params.address(rows, out), params.layout().param(rows).range.len());
+    let k = x.len() / m.max(1);
+    let input = x.dtype();
+    let out = Dtype::F32;
+    let table = params.address(rows, out);
+    let numbers = params.layout().param(rows).range.len();
     let period = numbers / n.max(1);
     let together = || {
         let shape = Shape { kind: Kind::Forward, m, n, k, input, out, bias: true, add: true, period };
-        let (left, right) = (x.address(), params.address(layer.weight, input));
+        let left = x.address();
+        let right = params.address(layer.weight, input);
         let bias = params.address(layer.bias, out);
         cuda.product(shape, Operands { left, right, bias, add: table, out: y.address() })
     };
@@ -95,7 +100,8 @@ fn gelu(
     x: &Tensor,
     shape: &[usize],
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
-    let (params, compute) = (tape.params(), tape.compute());
+    let params = tape.params();
+    let compute = tape.compute();
     let y = Tensor::on_cuda(cuda, shape, compute)?;
     let slope = tape.is_recording().then(|| Tensor::on_cuda(cuda, shape, compute)).transpose()?;
     let bias = params.address(layer.bias, Dtype::F32);
@@ -143,11 +149,14 @@ fn multiply(
     y: &Tensor,
 ) -> Result<(), EngineError> {
     let n = params.layout().param(weight).shape[0];
-    let (m, k) = (y.len() / n.max(1), row(params, weight));
-    let (input, out) = (x.dtype(), y.dtype());
+    let m = y.len() / n.max(1);
+    let k = row(params, weight);
+    let input = x.dtype();
+    let out = y.dtype();
     let right = params.address(weight, input);
     if aligned(k, input) && aligned(n, input) {
-        let (bias_at, add) = (bias.map(|id| params.address(id, out)), residual.map(Tensor::address));
+        let bias_at = bias.map(|id| params.address(id, out));
+        let add = residual.map(Tensor::address);
         let shape = Shape {
             kind: Kind::Forward,
             m,
@@ -159,7 +168,9 @@ fn multiply(
             add: add.is_some(),
             period: 0,
         };
-        let (left, bias, add) = (x.address(), bias_at.unwrap_or(0), add.unwrap_or(0));
+        let left = x.address();
+        let bias = bias_at.unwrap_or(0);
+        let add = add.unwrap_or(0);
         return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
     }
     let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
@@ -175,7 +186,8 @@ fn multiply(
             [x.into(), right.into(), bias.into(), added.into(), y.into(), y.len().into(), n.into(), k.into()];
         return cuda.launch(LINEAR, &name, Grid::over(y.len()), &arguments);
     }
-    let (left, right) = ((x.address(), [k, 1]), (right, [k, 1]));
+    let left = (x.address(), [k, 1]);
+    let right = (right, [k, 1]);
     any_product(cuda, [m, n, k], left, right, bias, (input, y.address(), out), false)?;
     match residual {
         Some(_) => finish(cuda, y, None, Some((added, 0)), None, y),
@@ -224,7 +236,8 @@ pub(super) fn finish(
     out: &Tensor,
 ) -> Result<(), EngineError> {
     let last = |tensor: &Tensor| tensor.shape().last().copied().unwrap_or(1);
-    let (n, stride) = (last(out), last(u));
+    let n = last(out);
+    let stride = last(u);
     let whole = |width: &usize| n.is_multiple_of(*width) && stride.is_multiple_of(*width);
     let width = [8, 2].into_iter().find(whole).unwrap_or(1);
     let name = if gelu.is_some() { "gelu" } else { "bias" };
@@ -323,7 +336,8 @@ pub(crate) fn weight_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (x, k) = (record.x.value(), row(flow.params(), record.layer.weight));
+    let x = record.x.value();
+    let k = row(flow.params(), record.layer.weight);
     let into = flow.into().address(record.layer.weight);
     cuda.on_side_stream(&[h, x], || outer_product(cuda, h, (x, k), into))
 }
@@ -334,10 +348,13 @@ fn outer_product(
     (x, k): (&Tensor, usize),
     (out, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
-    let (n, input) = (h.shape().last().copied().unwrap_or(1), h.dtype());
+    let n = h.shape().last().copied().unwrap_or(1);
+    let input = h.dtype();
     let rows = h.len() / n.max(1);
     if aligned(n, input) && aligned(k, input) {
-        let (m, n, k) = (n, k, rows);
+        let m = n;
+        let n = k;
+        let k = rows;
         let shape = Shape {
             kind: Kind::Weight,
             m,
@@ -358,7 +375,8 @@ fn outer_product(
     if k <= NARROW {
         return narrow_gradient(cuda, h, x, (out, accumulate), [rows, n, k]);
     }
-    let (left, right) = ((h.address(), [1, n]), (x.address(), [1, k]));
+    let left = (h.address(), [1, n]);
+    let right = (x.address(), [1, k]);
     any_product(cuda, [n, k, rows], left, right, 0, (input, out, Dtype::F32), accumulate)
 }
 
@@ -395,7 +413,8 @@ pub(crate) fn input_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    let (x, compute) = (&record.x, h.dtype());
+    let x = &record.x;
+    let compute = h.dtype();
     let k = h.shape().last().copied().unwrap_or(1);
     let m = h.len() / k.max(1);
     let dx = Tensor::on_cuda(cuda, x.shape(), compute)?;
@@ -438,6 +457,7 @@ fn product_with(
     if input == Dtype::Bf16 {
         return unaligned::input(cuda, h, (right, [k, n]), dx);
     }
-    let (left, right) = ((h.address(), [k, 1]), (right, [1, n]));
+    let left = (h.address(), [k, 1]);
+    let right = (right, [1, n]);
     any_product(cuda, [m, n, k], left, right, 0, (input, dx.address(), input), false)
 }

@@ -30,7 +30,8 @@ pub(crate) fn fits(
     normaliser: Option<ParamId>,
 ) -> Result<Tensor, EngineError> {
     let context = add::convert(context.clone(), Dtype::F32)?;
-    let (channels, [height, width]) = (fit.channels(sizes.fields), sizes.points(fit.stride));
+    let channels = fit.channels(sizes.fields);
+    let [height, width] = sizes.points(fit.stride);
     let out = Tensor::on_cuda(cuda, &[sizes.batch, channels, height, width], tape.compute())?;
     let sensors = any_sensor(cuda, sizes, &context)?;
     let (known, edges) = edges(fit);
@@ -100,7 +101,8 @@ impl WeightTables {
             (far as usize).saturating_add(fit.stride).min(most)
         });
         let pad = ROWS * (fit.stride + 1);
-        let (mask_powers, value_powers) = (2 * fit.degree + 1, fit.degree + 1);
+        let mask_powers = 2 * fit.degree + 1;
+        let value_powers = fit.degree + 1;
         let sums = (mask_powers + value_powers) * ROWS * (CHUNK + 4);
         let moments = (mask_powers * (mask_powers + 1) / 2 + fit.coefficients()) * (ROWS * COLUMNS + 2);
         let tables = reach.map(|reach| mask_powers * (2 * (reach + pad) + 1)).iter().sum::<usize>();

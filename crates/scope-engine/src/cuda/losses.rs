@@ -20,7 +20,8 @@ pub(crate) fn distance(
     t: &Tensor,
     w: &Tensor,
 ) -> Result<(Tensor, Tensor), EngineError> {
-    let (p, pairs) = (wide(p)?, w.len());
+    let p = wide(p)?;
+    let pairs = w.len();
     let loss = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
     let distances = Tensor::on_cuda(cuda, w.shape(), Dtype::F32)?;
     let partial = cuda.memory(pairs * PIECES * size_of::<f64>())?;
@@ -46,7 +47,8 @@ pub(crate) fn distance_back(
     [p, t, w, distances]: [&Tensor; 4],
     gradient: &Tensor,
 ) -> Result<Tensor, EngineError> {
-    let (p, pairs) = (wide(p)?, w.len());
+    let p = wide(p)?;
+    let pairs = w.len();
     let out = Tensor::on_cuda(cuda, p.shape(), Dtype::F32)?;
     let arguments = [
         (&p).into(),
@@ -65,7 +67,8 @@ pub(crate) fn distance_back(
 
 /// The mean squared difference.
 pub(crate) fn mean_square(cuda: &Cuda, x: &Tensor, t: &Tensor) -> Result<Tensor, EngineError> {
-    let (x, t) = (wide(x)?, wide(t)?);
+    let x = wide(x)?;
+    let t = wide(t)?;
     let loss = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
     let blocks = x.len().div_ceil(1024).clamp(1, 2 * cuda.processors());
     let partial = cuda.memory(blocks * size_of::<f64>())?;
@@ -88,7 +91,8 @@ pub(crate) fn mean_square_back(
     t: &Tensor,
     gradient: &Tensor,
 ) -> Result<Tensor, EngineError> {
-    let (x, t) = (wide(x)?, wide(t)?);
+    let x = wide(x)?;
+    let t = wide(t)?;
     let out = Tensor::on_cuda(cuda, x.shape(), Dtype::F32)?;
     let arguments = [(&x).into(), (&t).into(), gradient.into(), (&out).into(), out.len().into()];
     cuda.launch(LOSSES, "mean_square_back", Grid::over(out.len()), &arguments)?;

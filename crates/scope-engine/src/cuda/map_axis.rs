@@ -56,7 +56,8 @@ fn multiply(
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     let input = x.dtype();
     let shape = Shape { kind, m, n, k, input, out: input, bias: false, add: false, period: 0 };
-    let (left, right) = (matrix.address(), x.address());
+    let left = matrix.address();
+    let right = x.address();
     cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: out.address() })?;
     Ok(out)
 }

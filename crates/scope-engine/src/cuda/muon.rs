@@ -112,8 +112,11 @@ fn direction(
 ) -> Result<Tensor, EngineError> {
     let chunks = (group.m * group.n).div_ceil(CHUNK);
     let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
-    let (beta, max_norm) = (Arg::from(settings.momentum as f32), Arg::from(update.max_norm as f32));
-    let (first, gradient, table) = ((&moments.first).into(), gradients.flat().into(), (&group.table).into());
+    let beta = Arg::from(settings.momentum as f32);
+    let max_norm = Arg::from(update.max_norm as f32);
+    let first = (&moments.first).into();
+    let gradient = gradients.flat().into();
+    let table = (&group.table).into();
     let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
     let arguments = [first, gradient, table, (&partial).into(), norm.into(), beta, max_norm];
     cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
@@ -140,8 +143,10 @@ fn direction(
 fn orthogonalised(cuda: &Cuda, group: &HiddenGroup, x: Tensor) -> Result<Tensor, EngineError> {
     let HiddenGroup { m, n, count, .. } = *group;
     let [a, b, c] = COEFFICIENTS.map(|x| x as f32);
-    let (gram, map) = (group.room(cuda, m)?, group.room(cuda, m)?);
-    let (mut x, mut next) = (x, group.room(cuda, n)?);
+    let gram = group.room(cuda, m)?;
+    let map = group.room(cuda, m)?;
+    let mut x = x;
+    let mut next = group.room(cuda, n)?;
     let shape = |kind, n, k, add| {
         let input = Dtype::Bf16;
         Shape { kind, m, n, k, input, out: input, bias: false, add, period: 0 }

@@ -100,7 +100,8 @@ pub(crate) fn join(cuda: &Cuda, x: &Tensor, y: &Tensor, shape: &[usize]) -> Resu
 /// Rows cut in two.
 pub(crate) fn part(cuda: &Cuda, z: &Tensor, shapes: [&[usize]; 2]) -> Result<[Tensor; 2], EngineError> {
     let [first, second] = shapes.map(|shape| Tensor::on_cuda(cuda, shape, z.dtype()));
-    let (first, second) = (first?, second?);
+    let first = first?;
+    let second = second?;
     side_by_side(cuda, [&first, &second], z, true)?;
     Ok([first, second])
 }

@@ -79,7 +79,8 @@ pub(crate) fn weights_back(
     let dl = Tensor::on_cuda(cuda, &sizes.weights(), weights.dtype())?;
     // As many warps for each head as for any other.
     let blocks = (4 * cuda.processors()).next_multiple_of(sizes.heads);
-    let (warps, pixels) = (8 * blocks, sizes.batch * sizes.pixels);
+    let warps = 8 * blocks;
+    let pixels = sizes.batch * sizes.pixels;
     let partial = Tensor::on_cuda(cuda, &[warps], Dtype::F32)?;
     let values = flow.params().address(temperature, Dtype::F32);
     let arguments =
@@ -121,7 +122,8 @@ pub(super) fn finish_pooling(
     partial: &Tensor,
     divide: bool,
 ) -> Result<(Tensor, Tensor), EngineError> {
-    let (Slices { batch, heads, slices, .. }, pieces) = (sizes, partial.shape()[1]);
+    let Slices { batch, heads, slices, .. } = sizes;
+    let pieces = partial.shape()[1];
     let out = Tensor::on_cuda(cuda, &sizes.tokens(), Dtype::F32)?;
     let totals = Tensor::on_cuda(cuda, &[batch, heads, slices], Dtype::F32)?;
     let arguments = [

@@ -131,14 +131,17 @@ pub(crate) fn backward(
     flow: &mut Flow<'_>,
 ) -> Result<[Tensor; 2], EngineError> {
     let Slices { batch, pixels, heads, slices, .. } = slicing.sizes;
-    let (pieces, columns) = (slicing.pieces(cuda), slicing.columns());
-    let (blocks, each) = (batch * pieces, heads * slices * columns);
+    let pieces = slicing.pieces(cuda);
+    let columns = slicing.columns();
+    let blocks = batch * pieces;
+    let each = heads * slices * columns;
     let (tokens, dy) = &passed.spread;
-    let (tokens, dz) =
-        (add::convert(tokens.clone(), Dtype::F32)?, add::convert(gradient.clone(), Dtype::F32)?);
+    let tokens = add::convert(tokens.clone(), Dtype::F32)?;
+    let dz = add::convert(gradient.clone(), Dtype::F32)?;
     let dy = add::convert(dy.clone(), Dtype::Bf16)?;
     let [dg, df] = [passed.g, passed.f].map(|x| Tensor::on_cuda(cuda, x.shape(), Dtype::Bf16));
-    let (dg, df) = (dg?, df?);
+    let dg = dg?;
+    let df = df?;
     let partial = Tensor::on_cuda(cuda, &[blocks, each], Dtype::F32)?;
     let [weight, bias, temperature] = slicing.addresses(flow.params());
     let arguments = [

@@ -14,7 +14,8 @@ use crate::{
 /// The batch that a selection names.
 pub(crate) fn gather(cuda: &Cuda, images: &Tensor, selection: &Selection) -> Result<Gathered, EngineError> {
     let Selection { batch, channels, pixels, .. } = *selection;
-    let (height, width) = (images.shape()[2], images.shape()[3]);
+    let height = images.shape()[2];
+    let width = images.shape()[3];
     let tensor = |channels| Tensor::on_cuda(cuda, &[batch, channels, height, width], Dtype::F32);
     let gathered = Gathered {
         images: tensor(channels)?,

@@ -64,9 +64,11 @@ fn product(
     [left, right]: [&Tensor; 2],
     out: &Tensor,
 ) -> Result<(), EngineError> {
-    let (input, dtype) = (left.dtype(), out.dtype());
+    let input = left.dtype();
+    let dtype = out.dtype();
     let shape = Shape { kind, m, n, k, input, out: dtype, bias: false, add: false, period: 0 };
-    let (left, right) = (left.address(), right.address());
+    let left = left.address();
+    let right = right.address();
     cuda.product(shape, Operands { left, right, bias: 0, add: 0, out: out.address() })
 }
 
@@ -80,7 +82,8 @@ pub(super) fn forward(
     y: &Tensor,
 ) -> Result<(), EngineError> {
     let m = y.len() / n.max(1);
-    let (x, weight) = (rows(cuda, x, k)?, corner(cuda, weight, [n, k])?);
+    let x = rows(cuda, x, k)?;
+    let weight = corner(cuda, weight, [n, k])?;
     let whole = filled(n) == n;
     let u = if whole { y.reshape(&[m, n])? } else { Tensor::on_cuda(cuda, &[m, filled(n)], y.dtype())? };
     product(cuda, Kind::Forward, [m, filled(n), filled(k)], [&x, &weight], &u)?;
@@ -97,7 +100,8 @@ pub(super) fn input(
     (weight, [k, n]): (u64, [usize; 2]),
     dx: &Tensor,
 ) -> Result<(), EngineError> {
-    let (h, weight) = (rows(cuda, h, k)?, corner(cuda, weight, [k, n])?);
+    let h = rows(cuda, h, k)?;
+    let weight = corner(cuda, weight, [k, n])?;
     let m = h.len() / filled(k);
     if dx.shape().last() == Some(&filled(n)) {
         return product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], dx);
@@ -116,7 +120,8 @@ pub(super) fn weight(
     [n, k]: [usize; 2],
     (into, accumulate): (u64, bool),
 ) -> Result<(), EngineError> {
-    let (h, x) = (rows(cuda, h, n)?, rows(cuda, x, k)?);
+    let h = rows(cuda, h, n)?;
+    let x = rows(cuda, x, k)?;
     let m = h.len() / filled(n);
     let all = Tensor::on_cuda(cuda, &[filled(n), filled(k)], Dtype::F32)?;
     product(cuda, Kind::Weight, [filled(n), filled(k), m], [&h, &x], &all)?;

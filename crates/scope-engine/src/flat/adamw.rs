@@ -38,7 +38,8 @@ pub struct Moments {
 impl Moments {
     /// Before the first step.
     pub fn zeros(params: &Params) -> Result<Self, EngineError> {
-        let (device, length) = (params.device(), params.layout().len());
+        let device = params.device();
+        let length = params.layout().len();
         let fresh = || match params.dtype() {
             Dtype::F64 => Tensor::from_slice(device, &[length], &vec![0.0_f64; length]),
             _ => Tensor::from_slice(device, &[length], &vec![0.0_f32; length]),

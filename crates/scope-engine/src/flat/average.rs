@@ -7,7 +7,8 @@ impl Params {
     /// self = momentum self + (1 - momentum) online, over the parameters that self has; online may have more
     /// behind them. Nothing happens if `guard`, the norm of the step's gradients, is not finite.
     pub fn follow(&mut self, online: &Params, pace: &Pace, guard: &Tensor) -> Result<(), EngineError> {
-        let (expected, got) = (self.layout().len(), online.layout().len());
+        let expected = self.layout().len();
+        let got = online.layout().len();
         if expected > got {
             return Err(EngineError::Layout { expected, got });
         }

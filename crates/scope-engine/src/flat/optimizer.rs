@@ -40,7 +40,8 @@ impl Optimizer {
         moments: &mut Moments,
         update: Update<'_>,
     ) -> Result<Tensor, EngineError> {
-        let (expected, got) = (params.layout().len(), gradients.layout().len());
+        let expected = params.layout().len();
+        let got = gradients.layout().len();
         if expected != got {
             return Err(EngineError::Layout { expected, got });
         }

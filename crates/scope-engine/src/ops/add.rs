@@ -46,7 +46,8 @@ impl Record for AddRecord {
 pub(crate) fn sum(x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
     require_shape("add", "the number of elements", &[y.len()], &[x.len()])?;
     let dtype = if x.dtype() == y.dtype() { x.dtype() } else { x.dtype().wide() };
-    let (x, y) = (convert(x, dtype)?, convert(y.clone(), dtype)?);
+    let x = convert(x, dtype)?;
+    let y = convert(y.clone(), dtype)?;
     match x.device().clone() {
         Device::Cpu(cpu) => Ok(cpu::elementwise::add(&cpu, x, &y)),
         Device::Cuda(cuda) => cuda::elementwise::add(&cuda, &x, &y),

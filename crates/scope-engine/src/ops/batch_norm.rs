@@ -29,8 +29,8 @@ impl BatchNorm {
     /// Declares a normalisation of `n` channels.
     pub fn declare(mut scope: Scope<'_>, n: usize) -> Self {
         let norm = Norm { weight: scope.offset("weight", &[n]), bias: scope.offset("bias", &[n]) };
-        let (running_mean, running_var) =
-            (scope.statistic("running_mean", &[n]), scope.statistic("running_var", &[n]));
+        let running_mean = scope.statistic("running_mean", &[n]);
+        let running_var = scope.statistic("running_var", &[n]);
         Self { norm, running_mean, running_var }
     }
 }
@@ -82,7 +82,8 @@ impl Tape<'_> {
 /// dx = g r (dy - mean(dy) - h mean(dy h)), dg = sum of dy h, db = sum of dy.
 impl Record for BatchNormRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let (norm, x) = (self.layer.norm, self.x.value());
+        let norm = self.layer.norm;
+        let x = self.x.value();
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::batch_norm::backward(&cpu, norm, x, &self.moments, &gradient, flow)?,
             Device::Cuda(cuda) => cuda::batch_norm::backward(&cuda, norm, x, &self.moments, &gradient, flow)?,

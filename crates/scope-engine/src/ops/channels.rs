@@ -42,7 +42,8 @@ impl Tape<'_> {
 impl Record for ChannelsRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let shape = self.x.shape();
-        let (pixels, channels) = (shape[1] * shape[2], shape[3]);
+        let pixels = shape[1] * shape[2];
+        let channels = shape[3];
         let dx = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::layout::transpose(&cpu, &gradient, [channels, pixels], shape),
             Device::Cuda(cuda) => cuda::layout::transpose(&cuda, &gradient, [channels, pixels], shape)?,

@@ -34,7 +34,8 @@ impl Tape<'_> {
             Device::Cpu(cpu) => cpu::losses::distance(cpu, prediction.value(), target, weights),
             Device::Cuda(cuda) => cuda::losses::distance(cuda, prediction.value(), target, weights)?,
         };
-        let (target, weights) = (target.clone(), weights.clone());
+        let target = target.clone();
+        let weights = weights.clone();
         let record = DistanceRecord { prediction: prediction.clone(), target, weights, distances };
         Ok(self.push(value, prediction.node().is_some(), || Box::new(record)))
     }

@@ -37,7 +37,9 @@ impl Tape<'_> {
             Device::Cpu(_) => (add::widened(self, coefficients)?, add::widened(self, basis)?),
             Device::Cuda(_) => (add::converted(self, coefficients)?, add::converted(self, basis)?),
         };
-        let (x, t, shape) = (coefficients.value(), basis.value(), [batch, fields, points]);
+        let x = coefficients.value();
+        let t = basis.value();
+        let shape = [batch, fields, points];
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::expansion::forward(cpu, x, t, self.params(), offset, &shape),
             Device::Cuda(cuda) => cuda::heads::expand(cuda, x, t, self.params(), offset, &shape)?,
@@ -49,7 +51,8 @@ impl Tape<'_> {
 /// dx = dy t, dt = dy^T x over batch and fields, d offset = the sum of dy over batch and points.
 impl Record for ExpansionRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let (x, t) = (self.coefficients.value(), self.basis.value());
+        let x = self.coefficients.value();
+        let t = self.basis.value();
         let [dx, dt] = match gradient.device().clone() {
             Device::Cpu(cpu) => cpu::expansion::backward(&cpu, x, t, &gradient, self.offset, flow)?,
             Device::Cuda(cuda) => cuda::heads::expand_back(&cuda, x, t, &gradient, self.offset, flow)?,

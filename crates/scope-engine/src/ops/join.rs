@@ -21,9 +21,11 @@ impl Tape<'_> {
     /// # Shapes
     /// x \[..., m\], y \[..., n\], z \[..., m + n\].
     pub fn join(&self, x: &Var, y: &Var) -> Result<Var, EngineError> {
-        let ((_, m), (_, n)) = (rows_of(x.shape()), rows_of(y.shape()));
+        let (_, m) = rows_of(x.shape());
+        let (_, n) = rows_of(y.shape());
         require_shape("join", "the second value", y.shape(), &with_last(x.shape(), n))?;
-        let (x, y) = (add::widened(self, x)?, add::widened(self, y)?);
+        let x = add::widened(self, x)?;
+        let y = add::widened(self, y)?;
         let shape = with_last(x.shape(), m + n);
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::channels_last::join(cpu, x.value(), y.value(), &shape),

@@ -74,9 +74,11 @@ impl Tape<'_> {
         epilogue: Epilogue<'_>,
     ) -> Result<Var, EngineError> {
         let layout = self.params().layout();
-        let (m, n) = (rows_of(x.shape()).0, layout.param(layer.weight).shape[0]);
+        let m = rows_of(x.shape()).0;
+        let n = layout.param(layer.weight).shape[0];
         let shape = with_last(x.shape(), n);
-        let (mut residual, mut positions) = (None, None);
+        let mut residual = None;
+        let mut positions = None;
         match epilogue {
             Epilogue::Add(value) => {
                 require_shape("linear", "the residual", value.shape(), &shape)?;

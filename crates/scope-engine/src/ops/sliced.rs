@@ -90,14 +90,16 @@ impl Tape<'_> {
             return Ok(None);
         };
         let weight = &self.params().layout().param(layer.weight).shape;
-        let (slices, size) = (weight[0], width / heads.max(1));
+        let slices = weight[0];
+        let size = width / heads.max(1);
         let slicing = Slicing { sizes: Slices { batch, pixels, heads, slices, size }, layer, temperature };
         if !slicing.possible(cuda, self.compute()) {
             return Ok(None);
         }
         require_shape("slices", "the layer of their weights", weight, &[slices, size])?;
         require_shape("slices", "what they gather", f.shape(), &[batch, pixels, heads * size])?;
-        let (g, f) = (add::converted(self, g)?, add::converted(self, f)?);
+        let g = add::converted(self, g)?;
+        let f = add::converted(self, f)?;
         let (pooled, sums) = slices_fused::pool(cuda, slicing, self.params(), [g.value(), f.value()], true)?;
         let again =
             Rc::new(Again { slicing, g, f, pooled: pooled.clone(), sums, spread: RefCell::default() });
@@ -135,7 +137,8 @@ impl Record for PoolRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Self(again) = self;
         let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
-        let (g, f) = (again.g.value(), again.f.value());
+        let g = again.g.value();
+        let f = again.f.value();
         let spread = match again.spread.borrow_mut().take() {
             Some(spread) => spread,
             None => {

@@ -98,7 +98,8 @@ impl Tape<'_> {
         let width = values.shape().last().copied().unwrap_or(0);
         let sizes = Slices::of(weights, width)?;
         require_shape("pooling slices", "the values", values.shape(), &[sizes.batch, sizes.pixels, width])?;
-        let (weights, values) = (add::widened(self, weights)?, add::widened(self, values)?);
+        let weights = add::widened(self, weights)?;
+        let values = add::widened(self, values)?;
         let (pooled, sums) = match self.device() {
             Device::Cpu(cpu) => cpu::slices::pool(cpu, sizes, weights.value(), values.value()),
             Device::Cuda(cuda) => cuda::slices::pool(cuda, sizes, weights.value(), values.value())?,
@@ -118,7 +119,8 @@ impl Tape<'_> {
         let sizes = Slices::of(weights, heads * size)?;
         let Slices { batch, slices, .. } = sizes;
         require_shape("spreading slices", "the tokens", tokens.shape(), &[batch, heads, slices, size])?;
-        let (weights, tokens) = (add::widened(self, weights)?, add::widened(self, tokens)?);
+        let weights = add::widened(self, weights)?;
+        let tokens = add::widened(self, tokens)?;
         let value = match self.device() {
             Device::Cpu(cpu) => cpu::slices::spread(cpu, sizes, weights.value(), tokens.value()),
             Device::Cuda(cuda) => cuda::slices::spread(cuda, sizes, weights.value(), tokens.value())?,

@@ -30,7 +30,8 @@ impl Tape<'_> {
             )
         };
         let [batch, tokens, features] = *x.shape() else { return Err(malformed()) };
-        let (side, area) = (tokens.isqrt(), patch * patch);
+        let side = tokens.isqrt();
+        let area = patch * patch;
         if side * side != tokens || area == 0 || !features.is_multiple_of(area) {
             return Err(malformed());
         }

@@ -24,7 +24,8 @@ pub struct Gradients {
 impl Gradients {
     /// Room for the gradients of some parameters, all zero.
     pub fn zeros(params: &Params) -> Result<Self, EngineError> {
-        let (device, layout) = (params.device(), params.layout().clone());
+        let device = params.device();
+        let layout = params.layout().clone();
         let shape = [layout.len()];
         let flat = match params.dtype() {
             Dtype::F64 => Tensor::from_slice(device, &shape, &vec![0.0_f64; layout.len()])?,

@@ -150,7 +150,8 @@ impl Layout {
     }
 
     fn add(&mut self, name: String, shape: &[usize], [decay, trained]: [bool; 2]) -> ParamId {
-        let (id, start) = (ParamId(self.params.len()), self.len());
+        let id = ParamId(self.params.len());
+        let start = self.len();
         let length = shape.iter().fold(1, |length: usize, side| length.saturating_mul(*side));
         let range = start..start.saturating_add(length);
         assert!(self.by_name.insert(name.clone(), id).is_none(), "{name} is declared twice");
@@ -303,7 +304,8 @@ mod tests {
 
     #[test]
     fn a_prefix_keeps_names_ids_and_places() {
-        let (whole, part) = (sample(), sample().prefix("encoder"));
+        let whole = sample();
+        let part = sample().prefix("encoder");
         assert_eq!((part.len(), part.params().len()), (192, 2));
         assert!(part.ids().all(|id| whole.param(id) == part.param(id)));
     }

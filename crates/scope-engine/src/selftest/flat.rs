@@ -24,7 +24,8 @@ pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, En
         Optimizer { muon: Some(Muon { rate_ratio: 2.0, ..Muon::default() }), ..Optimizer::default() };
     let mut checks = Vec::new();
     for (with, optimizer) in [("", Optimizer::default()), (" with Muon", with_muon)] {
-        let (expected, got) = (two_steps(processor, &optimizer)?, two_steps(card, &optimizer)?);
+        let expected = two_steps(processor, &optimizer)?;
+        let got = two_steps(card, &optimizer)?;
         checks.extend(expected.iter().zip(&got).map(|((name, limit, expected), (_, _, got))| Check {
             name: format!("parameters: {name}{with}"),
             error: relative_error(got, expected),
@@ -61,7 +62,8 @@ fn gradients(params: &Params, seed: u32, scale: f32) -> Result<Gradients, Engine
 
 /// Numbers in the places of parameters, zeros between them.
 fn padded(layout: &Layout, seed: u32) -> Vec<f32> {
-    let (random, mut values) = (numbers(seed, layout.len()), vec![0.0; layout.len()]);
+    let random = numbers(seed, layout.len());
+    let mut values = vec![0.0; layout.len()];
     for param in layout.params() {
         values[param.range.clone()].copy_from_slice(&random[param.range.clone()]);
     }

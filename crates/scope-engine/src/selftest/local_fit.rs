@@ -77,8 +77,10 @@ impl Case {
         let divisors: Vec<f32> = numbers(3, layout.len()).iter().map(|x| 0.2 + x.abs()).collect();
         let params = Params::from_flat(device, Arc::new(layout), &divisors)?;
         let tape = Tape::inference(&params, compute);
-        let (batch, pixels) = (3, height * width);
-        let (values, chances) = (numbers(1, batch * 2 * pixels), numbers(2, batch * 2 * pixels));
+        let batch = 3;
+        let pixels = height * width;
+        let values = numbers(1, batch * 2 * pixels);
+        let chances = numbers(2, batch * 2 * pixels);
         let mut context = Vec::with_capacity(4 * batch * pixels);
         for plane in 0..2 * batch {
             let at = plane * pixels..(plane + 1) * pixels;

@@ -17,7 +17,8 @@ const NOISY_LIMIT: f64 = 1e-5;
 pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     for (kind, noisy, limit) in [("", false, LIMIT), (" with noise", true, NOISY_LIMIT)] {
-        let (expected, got) = (gathered(processor, noisy)?, gathered(card, noisy)?);
+        let expected = gathered(processor, noisy)?;
+        let got = gathered(card, noisy)?;
         let pairs = expected.iter().zip(&got);
         checks.extend(pairs.map(|((name, expected), (_, got))| Check {
             name: format!("gather{kind}: {name}"),
@@ -36,14 +37,17 @@ fn bits(count: usize, first: u64) -> Vec<u64> {
 }
 
 fn gathered(device: &Device, noisy: bool) -> Result<Parts, EngineError> {
-    let (shape, batch) = ([7, 2, 16, 24], 5);
+    let shape = [7, 2, 16, 24];
+    let batch = 5;
     let images = numbers(1, shape.iter().product());
     let table = Table::new(device, shape, |first, piece| {
         piece.copy_from_slice(&images[first * 2 * 16 * 24..][..piece.len()]);
         Ok::<(), EngineError>(())
     })?;
     let mut selection = Selection::new(&table, batch)?;
-    let (masks, exact, keys) = (bits(batch * 2 * 6, 1), bits(batch * 6, 1_000), bits(batch * 2, 2_000));
+    let masks = bits(batch * 2 * 6, 1);
+    let exact = bits(batch * 6, 1_000);
+    let keys = bits(batch * 2, 2_000);
     // Every third row is exact.
     let row = |(k, key): (usize, &u64)| match k % 3 {
         0 => RowNoise::NONE,

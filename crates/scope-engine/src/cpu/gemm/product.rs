@@ -68,7 +68,8 @@ unsafe fn pass<U: Unit>(
     let together = [4, 2].into_iter().find(|g| strips * panels >= 8 * g * cpu.threads()).unwrap_or(1);
     let groups = panels.div_ceil(together);
     cpu.for_each(strips * groups, |task| {
-        let (strip, group) = (task / groups, task % groups);
+        let strip = task / groups;
+        let group = task % groups;
         let first = right.panels.start + group * together;
         let work = Rows {
             left,

@@ -53,7 +53,8 @@ impl<U> Left<U> {
 
     /// The rows of a packed transpose: panels \[row / width\]\[k\]\[width\].
     pub(crate) fn packed(panels: &PanelView<'_, U>) -> Self {
-        let (k, width) = (panels.k, panels.width);
+        let k = panels.k;
+        let width = panels.width;
         Self {
             base: panels.units.as_ptr(),
             group: width,

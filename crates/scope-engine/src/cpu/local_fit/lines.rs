@@ -79,7 +79,8 @@ impl Lines {
     }
 
     fn new(fields: impl Iterator<Item = Vec<Line>>) -> Self {
-        let (mut lines, mut of_field) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut of_field = Vec::new();
         for field in fields {
             let first = lines.len();
             lines.extend(field);

@@ -50,7 +50,8 @@ pub(crate) fn fits(
 }
 
 fn fits_in<R: Real>(cpu: &Cpu, work: &Work<'_>, context: &Tensor) -> Tensor {
-    let (sizes, channels) = (work.sizes, work.fit.channels(work.sizes.fields));
+    let sizes = work.sizes;
+    let channels = work.fit.channels(work.sizes.fields);
     let samples = context.cpu::<R>().chunks(2 * sizes.fields * sizes.pixels());
     let [height, width] = sizes.points(work.fit.stride);
     Tensor::compute::<R>(cpu, &[sizes.batch, channels, height, width], |out| {
@@ -102,7 +103,8 @@ impl<'a> Work<'a> {
 
     /// The fits of one sample, `out` \[scales, fields, coefficients, points, points\].
     fn fit<R: Real>(&self, cpu: &Cpu, lines: &Lines, out: &mut [R]) {
-        let (shape, fields) = (self.sums, self.sizes.fields);
+        let shape = self.sums;
+        let fields = self.sizes.fields;
         let [height, width] = self.sizes.points(self.fit.stride);
         let degree = self.fit.degree;
         let count = lines.lines.len();
@@ -111,18 +113,23 @@ impl<'a> Work<'a> {
         let mut memory = cpu.memory(self.scales.len() * each * size_of::<f64>());
         let first = Shared(memory.slice_mut::<f64>().as_mut_ptr());
         cpu.for_each(self.scales.len() * count, |task| {
-            let (scale, at) = (task / count, task % count);
+            let scale = task / count;
+            let at = task % count;
             // SAFETY: the sums of a scale lie inside the memory.
             let sums = Shared(unsafe { first.get().add(scale * each) });
-            let (scale, line) = (&self.scales[scale], &lines.lines[at]);
+            let scale = &self.scales[scale];
+            let line = &lines.lines[at];
             cpu.run_double(SpreadRow { scale, degree, shape, line, sums, lines: count, at });
         });
         let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
-        let (ridges, coefficients) = (self.fit.ridges(), self.fit.coefficients());
+        let ridges = self.fit.ridges();
+        let coefficients = self.fit.coefficients();
         cpu.for_each(self.scales.len() * fields * height, |task| {
-            let (plane, line) = (task / height, task % height);
-            let (scale, own) = (plane / fields, lines.of_field[plane % fields].clone());
+            let plane = task / height;
+            let line = task % height;
+            let scale = plane / fields;
+            let own = lines.of_field[plane % fields].clone();
             let sums = &sums[scale * each..][..each];
             let rows = lines_around(&self.scales[scale], &lines.lines, own, line);
             let mut solved = vec![0.0; coefficients * shape.stride];

@@ -63,7 +63,8 @@ impl<V: Lanes<Real = f64>, const M: usize, const N: usize> NormalEquations<V, M,
     /// A\[i, j\] without its ridge.
     #[inline(always)]
     fn entry(&self, i: usize, j: usize) -> V {
-        let ((k, l), (m, n)) = (BASIS[i], BASIS[j]);
+        let (k, l) = BASIS[i];
+        let (m, n) = BASIS[j];
         self.mask[k + m][l + n].mul(V::splat(BASIS_FACTORS[i] * BASIS_FACTORS[j]))
     }
 }

@@ -28,7 +28,8 @@ impl Scale {
     /// `stride` numbers lie from one power to the next: at least one for each point of axis 1.
     pub(super) fn new(fit: &LocalFit, scale: f64, sizes: FitSizes, stride: usize) -> Self {
         let axis = |axis: usize, length: usize, stride: usize| {
-            let (limits, periodic) = (fit.limits(scale, axis, length), fit.periodic[axis]);
+            let limits = fit.limits(scale, axis, length);
+            let periodic = fit.periodic[axis];
             let places = (0..length / fit.stride).map(|point| fit.place(point)).collect();
             let mut axis = Axis { scale, length, periodic, limits, places, stride, on_pixels: Vec::new() };
             axis.on_pixels = axis.pixels();

@@ -49,7 +49,8 @@ impl SpreadRow<'_> {
             let mut values = [V::splat(0.0); N];
             for (weights, mask, value) in &readings {
                 let weights = &weights[column..][..(M - 1) * stride + V::COUNT];
-                let (mask, value) = (V::splat(*mask), V::splat(*value));
+                let mask = V::splat(*mask);
+                let value = V::splat(*value);
                 for k in 0..M {
                     // SAFETY: the slice reaches a vector beyond its last power's beginning.
                     let weight = unsafe { V::load(weights.as_ptr().add(k * stride)) };

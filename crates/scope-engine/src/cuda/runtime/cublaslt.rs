@@ -106,7 +106,8 @@ fn batch(layout: sys::cublasLtMatrixLayout_t, times: usize, stride: usize) -> Re
     if times == 1 {
         return Ok(());
     }
-    let (times, stride) = (i32::try_from(times).unwrap_or(i32::MAX), stride as i64);
+    let times = i32::try_from(times).unwrap_or(i32::MAX);
+    let stride = stride as i64;
     // SAFETY: the values are as large as said, and copied.
     unsafe {
         lt::set_matrix_layout_attribute(

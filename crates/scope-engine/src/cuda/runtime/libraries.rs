@@ -128,7 +128,8 @@ pub(super) fn driver_version() -> Result<i32, EngineError> {
 /// The versions of the libraries that are loaded; cuDNN is among them if it can be.
 pub(super) fn versions() -> Result<Vec<(&'static str, String)>, EngineError> {
     let driver = driver_version()?;
-    let (mut major, mut minor) = (0, 0);
+    let mut major = 0;
+    let mut minor = 0;
     // SAFETY: writes two numbers.
     let asked = unsafe { nvrtc::sys::nvrtcVersion(&mut major, &mut minor) };
     asked.result().map_err(super::failed("asking for NVRTC's version"))?;

@@ -48,7 +48,8 @@ impl Stream {
         let store = Arc::new(Store::new(context.clone(), ledger.clone()));
         let stream = context.new_stream().map_err(failed("making a stream"))?;
         let bytes = COUNTERS * size_of::<u32>();
-        let (counters, workspace) = (store.take(bytes)?, store.take(WORKSPACE)?);
+        let counters = store.take(bytes)?;
+        let workspace = store.take(WORKSPACE)?;
         // SAFETY: just allocated, so long.
         unsafe { result::memset_d8_async(counters.address(), 0, bytes, stream.cu_stream()) }
             .map_err(failed("clearing memory"))?;

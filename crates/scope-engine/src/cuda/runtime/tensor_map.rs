@@ -21,8 +21,10 @@ pub(crate) fn boxes(
     box_rows: u32,
 ) -> Result<TensorMap, EngineError> {
     let mut map = CUtensorMap { opaque: [0; 16] };
-    let (sizes, strides) = ([columns as u64, rows as u64], [2 * columns as u64]);
-    let (lengths, steps) = ([COLUMNS, box_rows], [1_u32, 1]);
+    let sizes = [columns as u64, rows as u64];
+    let strides = [2 * columns as u64];
+    let lengths = [COLUMNS, box_rows];
+    let steps = [1_u32, 1];
     // SAFETY: writes one map; the arrays are as long as the rank asks for. The address is not read.
     unsafe {
         sys::cuTensorMapEncodeTiled(
