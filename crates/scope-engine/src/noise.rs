@@ -20,9 +20,10 @@ impl RowNoise {
 
     /// What is shown of a seen pixel: its reading times its weight, and the weight. An exact row gives the value itself, and 1.
     pub fn reading(&self, pixel: usize, value: f32) -> [f32; 2] {
-        match self.level > 0.0 {
-            true => [self.weight * (value + self.level * normal(self.key, pixel)), self.weight],
-            false => [value, 1.0],
+        if self.level > 0.0 {
+            [self.weight * (value + self.level * normal(self.key, pixel)), self.weight]
+        } else {
+            [value, 1.0]
         }
     }
 

@@ -171,9 +171,12 @@ where
             let weight = self.params.cpu::<U::Real>(self.layer.weight);
             let c = self.window.c;
             let o = self.window.o;
-            let value = |(to, from, tap): (usize, usize, usize)| match self.turned {
-                false => weight[(to * c + from) * 9 + tap],
-                true => weight[(from * o + to) * 9 + 8 - tap],
+            let value = |(to, from, tap): (usize, usize, usize)| {
+                if self.turned {
+                    weight[(from * o + to) * 9 + 8 - tap]
+                } else {
+                    weight[(to * c + from) * 9 + tap]
+                }
             };
             let matrix: Vec<U::Real> =
                 (0..k * n).map(|index| at(index / n, index % n).map_or(U::Real::default(), value)).collect();

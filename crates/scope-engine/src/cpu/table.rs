@@ -37,10 +37,11 @@ pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathe
                 for (pixel, (value, mask)) in values.iter_mut().zip(mask).enumerate() {
                     let noise = if is_set(exact, row / channels, pixel) { RowNoise::NONE } else { noise };
                     let whole = image(row)[pixel];
-                    [*value, *mask] = match is_set(bits, row, pixel) {
-                        true => noise.reading(pixel, whole),
-                        // The sign of a zero is a card's too.
-                        false => [0.0 * whole, 0.0],
+                    [*value, *mask] = if is_set(bits, row, pixel) {
+                        noise.reading(pixel, whole)
+                    } else {
+                        // A zero has the same sign on a GPU.
+                        [0.0 * whole, 0.0]
                     };
                 }
             },
