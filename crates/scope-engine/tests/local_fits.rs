@@ -66,7 +66,8 @@ fn without_a_ridge_quadratics_are_exact() {
             .sum::<f64>()
     };
     // Two of three pixels, in no order that a line or a column would miss.
-    let mask: Vec<f64> = (0..side * side).map(|k| f64::from((k * 7 + k / side * 5) % 3 != 0)).collect();
+    let mask: Vec<f64> =
+        (0..side * side).map(|k| f64::from(!(k * 7 + k / side * 5).is_multiple_of(3))).collect();
     let value = (0..side * side).map(|k| at(k / side, k % side) * mask[k]);
     let context: Vec<f64> = value.chain(mask.iter().copied()).collect();
     let device = Device::Cpu(Cpu::new(2));
@@ -227,7 +228,8 @@ fn without_a_ridge_quartics_are_exact_at_every_point() {
         truth.iter().zip(&powers).map(term).sum()
     };
     let middle = |pixels: f64| (pixels - 11.5) / scale;
-    let mask: Vec<f64> = (0..side * side).map(|k| f64::from((k * 7 + k / side * 5) % 3 != 0)).collect();
+    let mask: Vec<f64> =
+        (0..side * side).map(|k| f64::from(!(k * 7 + k / side * 5).is_multiple_of(3))).collect();
     let value =
         (0..side * side).map(|k| at(middle((k / side) as f64), middle((k % side) as f64), (0, 0)) * mask[k]);
     let context: Vec<f64> = value.chain(mask.iter().copied()).collect();
