@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use scope_eval::{
     Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity, PerRecord, Record, Scores,
-    report::{Format, Published, Runs, TABLES, Table, draws_charts, table},
+    report::{Choice, Format, Published, Runs, TableName, draws_charts, tables},
 };
 
 /// An evaluation whose errors are round numbers about `scale`.
@@ -100,9 +100,8 @@ fn runs() -> Runs {
 fn tables_are_written_as_they_were() {
     let published = Published::read().unwrap();
     let runs = runs();
-    let tables: Vec<_> =
-        TABLES.iter().filter_map(|name| table(name, &published, &runs, false).unwrap()).collect();
-    assert_eq!(tables.len(), TABLES.len(), "each has a row of ours");
+    let tables = tables(&Choice::WithOurs, &published, &runs).unwrap();
+    assert_eq!(tables.len(), TableName::ALL.len(), "each has a row of ours");
     for format in Format::ALL {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
             .join("tests/snapshots/report")
@@ -119,10 +118,64 @@ fn tables_are_written_as_they_were() {
 fn tables_without_a_row_of_ours_are_left_out_unless_asked_for() {
     let published = Published::read().unwrap();
     let poisson = Runs::gather(vec![evaluation("poisson", "full", "native", 2.0)]);
-    let shown = |name: &str, always| table(name, &published, &poisson, always).unwrap().is_some();
-    assert!(shown("main", false) && shown("parameters", false));
-    assert!(!shown("darcy-ber", false) && !shown("capacity", false) && shown("capacity", true));
-    assert!(table("no-such", &published, &poisson, false).unwrap_err().to_string().contains("main, recipes"));
+    let shown = |choice: Choice| -> Vec<TableName> {
+        tables(&choice, &published, &poisson).unwrap().iter().map(|table| table.name).collect()
+    };
+    let ours = shown(Choice::WithOurs);
+    assert!(ours.contains(&TableName::Main) && ours.contains(&TableName::Parameters), "{ours:?}");
+    assert!(!ours.contains(&TableName::DarcyBer) && !ours.contains(&TableName::Capacity), "{ours:?}");
+    assert_eq!(shown(Choice::Named(vec![TableName::Capacity])), [TableName::Capacity]);
+}
+
+/// The rows of a table, as lines of CSV: a line a figure.
+fn lines(name: TableName, runs: &Runs) -> Vec<String> {
+    let tables = tables(&Choice::Named(vec![name]), &Published::read().unwrap(), runs).unwrap();
+    Format::Csv.write(&tables).lines().skip(1).map(str::to_owned).collect()
+}
+
+#[test]
+fn without_runs_all_tables_of_the_paper_have_its_rows() {
+    let none = Runs::gather(Vec::new());
+    let shown = tables(&Choice::All, &Published::read().unwrap(), &none).unwrap();
+    let names: Vec<TableName> = shown.iter().map(|table| table.name).collect();
+    let ours = [TableName::Bands, TableName::Runs];
+    assert_eq!(names, TableName::ALL.into_iter().filter(|name| !ours.contains(name)).collect::<Vec<_>>());
+    for format in Format::ALL {
+        assert!(format.write(&shown).contains("1.6804"), "Poisson, Full, forward u");
+    }
+}
+
+#[test]
+fn problems_without_a_run_of_ours_keep_the_papers_rows() {
+    let poisson = Runs::gather(vec![evaluation("poisson", "full", "sp-10m", 2.0)]);
+    for name in [TableName::Channels, TableName::Capacity] {
+        for pde in ["Darcy", "Poisson", "Helmholtz", "NS", "Cylinder"] {
+            let of_paper = format!("{},{pde},the paper: SP-10M,", name.name());
+            let lines = lines(name, &poisson);
+            assert!(lines.iter().any(|line| line.starts_with(&of_paper)), "{of_paper} in {lines:#?}");
+            let ours = lines.iter().any(|line| line.contains(&format!(",{pde},ours: ")));
+            assert_eq!(ours, pde == "Poisson", "{pde}");
+        }
+    }
+    let paired = |runs: &Runs| lines(TableName::Paired, runs).len();
+    assert_eq!(paired(&poisson), paired(&Runs::gather(Vec::new())));
+}
+
+#[test]
+fn darcys_classification_has_all_ten_rows_of_the_paper() {
+    let rates: Vec<String> = lines(TableName::DarcyBer, &Runs::gather(Vec::new()));
+    let rates: Vec<&String> = rates.iter().filter(|line| line.contains("bit error rate")).collect();
+    assert_eq!(rates.len(), 10, "{rates:#?}");
+    for (method, rate, sd) in
+        [("DeepONet + G", 5.8548, 2.1429), ("FNO", 3.6251, 1.7206), ("SP-15M", 1.5498, 0.7717)]
+    {
+        let row = format!(",{method},");
+        let figure = format!("{rate},{sd}");
+        assert!(
+            rates.iter().any(|line| line.contains(&row) && line.contains(&figure)),
+            "{method}: {rates:#?}"
+        );
+    }
 }
 
 #[test]
@@ -232,24 +285,21 @@ fn other_evaluations_make_no_curve() {
 }
 
 #[test]
-fn tables_show_the_longest_of_each_training() {
-    let published = Published::read().unwrap();
+fn tables_show_the_latest_of_each_training() {
     let shorter =
         moment("poisson", 3_000, |budget| (budget.planned, budget.cut_short) = (Some(3_000), false));
     let records =
         [[1_000, 4_000, 2_000].map(|draws| moment("poisson", draws, |_| ())).to_vec(), vec![shorter]]
             .concat();
     let runs = Runs::gather(records);
-    let rows = |name: &str| -> Vec<String> {
-        let table: Table = table(name, &published, &runs, false).unwrap().unwrap();
-        let text = Format::Csv.write(&[table]);
-        text.lines().filter(|line| line.contains("draws")).map(str::to_owned).collect()
+    let rows = |name: TableName| -> Vec<String> {
+        lines(name, &runs).into_iter().filter(|line| line.contains("draws")).collect()
     };
-    let told = |name: &str| {
+    let told = |name: TableName| {
         [1_000, 2_000, 3_000, 4_000]
             .map(|draws| rows(name).iter().any(|line| line.contains(&format!("{draws} draws"))))
     };
-    assert_eq!(told("main"), [false, false, true, true]);
-    assert_eq!(told("recipes"), [false, false, true, true]);
-    assert_eq!(told("runs"), [true; 4]);
+    assert_eq!(told(TableName::Main), [false, false, true, true]);
+    assert_eq!(told(TableName::Recipes), [false, false, true, true]);
+    assert_eq!(told(TableName::Runs), [true; 4]);
 }

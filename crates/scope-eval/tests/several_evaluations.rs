@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use scope_eval::{
     DataIdentity, Identity, MaskIdentity, MethodIdentity, Record, Scores, matching,
-    report::{Format, Published, Runs, table},
+    report::{Choice, Format, Published, Runs, tables},
 };
 
 /// An evaluation of some records at uniform/500, whose errors lie about a figure.
@@ -47,8 +47,9 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
 
 /// The lines of a table that have a word.
 fn lines(name: &str, records: Vec<Record>, word: &str) -> Vec<String> {
-    let table = table(name, &Published::read().unwrap(), &Runs::gather(records), true).unwrap().unwrap();
-    let text = Format::Markdown.write(&[table]);
+    let choice = Choice::Named(vec![name.parse().unwrap()]);
+    let tables = tables(&choice, &Published::read().unwrap(), &Runs::gather(records)).unwrap();
+    let text = Format::Markdown.write(&tables);
     text.lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
 }
 

@@ -46,6 +46,21 @@ fn its_results_stand_in_reports_as_a_limit() {
 }
 
 #[test]
+fn reports_show_the_papers_rows_without_any_run() {
+    let here = tempfile::tempdir().unwrap();
+    let report = succeed(here.path(), &["report", "--tables", "all"]);
+    for row in
+        ["SCOPE-SP-10M", "| DeepONet + G | 5.8548 ± 2.1429 | 94.1452 |", "| Full - FJV |", "40,040,834"]
+    {
+        assert!(report.contains(row), "{row} in {report}");
+    }
+    assert_eq!(report, succeed(here.path(), &["report"]));
+    let one = succeed(here.path(), &["report", "--tables", "darcy-ber", "--format", "csv"]);
+    assert!(one.lines().skip(1).all(|line| line.starts_with("darcy-ber,")), "{one}");
+    refused(here.path(), &["report", "--figures", "figures"], 2);
+}
+
+#[test]
 fn conditions_without_an_exact_posterior_are_left_out() {
     let root = with_records("ns");
     let output = scope(root.path(), &exact("ns", &[])).assert().success().get_output().clone();

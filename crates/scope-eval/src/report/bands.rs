@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    choice::TableName,
     runs::{Run, grouped},
     table::{Cell, Section, Table},
 };
@@ -16,7 +17,7 @@ pub(super) fn bands(runs: &[Run]) -> Table {
         columns.extend(LEVELS.map(|level| format!("{channel} within {:.0}% band", 100.0 * level)));
     }
     Table {
-        name: "bands",
+        name: TableName::Bands,
         title: "Pixels within error bands".to_owned(),
         columns,
         has_ours: !sections.is_empty(),

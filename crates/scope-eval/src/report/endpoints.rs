@@ -3,6 +3,7 @@
 use scope_pde::Pde;
 
 use super::{
+    choice::TableName,
     published::{Errors, Group, Published},
     runs::{Run, by_label, title},
     table::{Cell, Section, Table, rank},
@@ -107,7 +108,7 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
             .to_owned(),
     );
     Table {
-        name: "main",
+        name: TableName::Main,
         title: "Sparse recovery across problems".to_owned(),
         columns: columns(),
         has_ours: !cells.is_empty(),
@@ -138,13 +139,7 @@ fn comparable(rows: &[(Row, Vec<&Run>)]) -> bool {
 }
 
 /// The paper's rows and ours, to four decimals, without places.
-fn plain(
-    name: &'static str,
-    title: &str,
-    paper: Vec<Row>,
-    runs: &[Run],
-    ours: &dyn Fn(&Run) -> bool,
-) -> Table {
+fn plain(name: TableName, title: &str, paper: Vec<Row>, runs: &[Run], ours: &dyn Fn(&Run) -> bool) -> Table {
     let cells: Vec<Vec<Cell>> =
         our_rows(runs.iter().filter(|run| ours(run))).iter().map(|(row, _)| row.cells(4)).collect();
     Table {
@@ -170,7 +165,7 @@ pub(super) fn recipes(published: &Published, runs: &[Run]) -> Table {
     let paper =
         [("FO", "500 epochs, not pretrained"), ("FJV", "10 + 500 epochs"), ("Full", "10 + 500 epochs")];
     let paper = paper.map(|(method, training)| scope_row(published, method, method, training));
-    plain("recipes", "Backbone recipes before decoder adaptation", paper.into(), runs, &|run| {
+    plain(TableName::Recipes, "Backbone recipes before decoder adaptation", paper.into(), runs, &|run| {
         decoder_is(run, true)
     })
 }
@@ -182,7 +177,8 @@ pub(super) fn adaptation(published: &Published, runs: &[Run]) -> Table {
         _ => scope_row(published, method, &format!("Full / {method}"), "100 more epochs of the head"),
     });
     let ours = |run: &Run| decoder_is(run, false) || run.identity().method.recipe.as_deref() == Some("full");
-    let mut table = plain("adaptation", "Decoder adaptation on a fixed backbone", paper.into(), runs, &ours);
+    let mut table =
+        plain(TableName::Adaptation, "Decoder adaptation on a fixed backbone", paper.into(), runs, &ours);
     table.has_ours = runs.iter().any(|run| decoder_is(run, false));
     table.notes.push(
         "DP fits the head on complete-view latents, SP on the latents predicted from sparse contexts; all are tested on sparse \

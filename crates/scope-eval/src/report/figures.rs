@@ -3,6 +3,7 @@
 use scope_pde::Pde;
 
 use super::{
+    choice::TableName,
     published::{Channels, Published},
     runs::{Measured, Run, by_label, title},
     table::{Cell, Section, Table},
@@ -31,22 +32,22 @@ fn row(label: String, figures: &Channels, counts: String) -> Vec<Cell> {
     cells
 }
 
-/// A section a problem that has rows of ours, the paper's rows first.
+/// Both channels problem by problem: a section each, the paper's rows first, then those of our runs that belong there.
 fn by_problem(
+    name: TableName,
+    heading: &str,
     published: &Published,
-    runs: &[Run],
     methods: &[&str],
-    ours: &dyn Fn(&Run) -> bool,
-) -> Vec<Section> {
+    runs: &[&Run],
+) -> Table {
     let mut sections = Vec::new();
+    let mut has_ours = false;
     for pde in Pde::ALL {
-        let measured: Vec<(&Run, Measured<'_>)> = (runs.iter().filter(|run| run.is(pde) && ours(run)))
-            .map(|run| (run, run.channels("uniform/500")))
+        let measured: Vec<(&Run, Measured<'_>)> = (runs.iter().filter(|run| run.is(pde)))
+            .map(|run| (*run, run.channels("uniform/500")))
             .filter(|(_, measured)| measured.any())
             .collect();
-        if measured.is_empty() {
-            continue;
-        }
+        has_ours |= !measured.is_empty();
         let paper = methods.iter().filter_map(|method| published.of(pde.name(), method));
         let mut rows: Vec<Vec<Cell>> = paper
             .map(|figures| row(format!("the paper: {}", figures.method), figures, "—".to_owned()))
@@ -56,7 +57,14 @@ fn by_problem(
         }));
         sections.push(Section { title: title(pde).to_owned(), rows });
     }
-    sections
+    Table {
+        name,
+        title: heading.to_owned(),
+        columns: names(&CHANNELS),
+        has_ours,
+        sections,
+        notes: channel_notes(),
+    }
 }
 
 const CHANNELS: [&str; 7] =
@@ -72,15 +80,9 @@ fn channel_notes() -> Vec<String> {
 
 /// Both reconstructed channels.
 pub(super) fn channels(published: &Published, runs: &[Run]) -> Table {
-    let sections = by_problem(published, runs, &["FO", "FJV", "Full", "SP-5M", "SP-10M"], &|_| true);
-    Table {
-        name: "channels",
-        title: "Both reconstructed channels".to_owned(),
-        columns: names(&CHANNELS),
-        has_ours: !sections.is_empty(),
-        sections,
-        notes: channel_notes(),
-    }
+    let methods = ["FO", "FJV", "Full", "SP-5M", "SP-10M"];
+    let ours: Vec<&Run> = runs.iter().collect();
+    by_problem(TableName::Channels, "Both reconstructed channels", published, &methods, &ours)
 }
 
 /// Head sizes and training views.
@@ -88,15 +90,8 @@ pub(super) fn capacity(published: &Published, runs: &[Run]) -> Table {
     let heads = ["DP-5M", "DP-10M", "DP-15M", "SP-5M", "SP-10M", "SP-15M"];
     let adapted =
         |run: &Run| run.identity().method.decoder.as_deref().is_some_and(|decoder| decoder != "native");
-    let sections = by_problem(published, runs, &heads, &adapted);
-    Table {
-        name: "capacity",
-        title: "Decoder size and training view".to_owned(),
-        columns: names(&CHANNELS),
-        has_ours: !sections.is_empty(),
-        sections,
-        notes: channel_notes(),
-    }
+    let ours: Vec<&Run> = runs.iter().filter(|run| adapted(run)).collect();
+    by_problem(TableName::Capacity, "Decoder size and training view", published, &heads, &ours)
 }
 
 /// The cylinder's known disk with 1% of the fluid.
@@ -114,7 +109,7 @@ pub(super) fn cylinder(published: &Published, runs: &[Run]) -> Table {
         .map(|(run, measured)| cells(run.label(), &measured.means(), measured.counts()))
         .collect();
     Table {
-        name: "cylinder",
+        name: TableName::Cylinder,
         title: "A separate condition of the cylinder: known disk and 1% of the fluid".to_owned(),
         columns: names(&["model", "forward a", "forward u", "inverse a", "inverse u", "scored"]),
         has_ours: !ours.is_empty(),
@@ -156,8 +151,8 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         _ => title(pde).to_owned(),
     }));
     let (name, title) = match endpoint {
-        Endpoint::Forward => ("forward-sd", "Forward recovery of u: mean and deviation over records"),
-        Endpoint::Inverse => ("inverse-sd", "Inverse recovery of a: mean and deviation over records"),
+        Endpoint::Forward => (TableName::ForwardSd, "Forward recovery of u: mean and deviation over records"),
+        Endpoint::Inverse => (TableName::InverseSd, "Inverse recovery of a: mean and deviation over records"),
     };
     let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     Table {
@@ -168,7 +163,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         sections: vec![
             section(
                 "The paper: auxiliary operators, 3% Bernoulli masks, their own units",
-                lines(&["DeepONet + G", "DeepONet", "FNO + G", "FNO"], &published.auxiliary),
+                lines(&AUXILIARY, &published.auxiliary),
             ),
             section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
             section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
@@ -180,27 +175,40 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
     }
 }
 
+/// The auxiliary operators of the paper: other networks under other masks.
+const AUXILIARY: [&str; 4] = ["DeepONet + G", "DeepONet", "FNO + G", "FNO"];
+
 /// Darcy's inverse as a classification.
 pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
     let cells = |label: &str, mean: Option<f64>, sd: Option<f64>| {
         vec![Cell::text(label), Cell::with_sd(mean, sd, 4), Cell::number(mean.map(|rate| 100.0 - rate), 4)]
     };
-    let paper = ["FO", "FJV", "Full", "SP-5M", "SP-10M", "SP-15M"].map(|method| {
-        let row = published.of("darcy", method);
-        cells(method, row.and_then(|row| row.inverse_a), row.and_then(|row| row.inverse_a_sd))
-    });
+    let lines = |methods: &[&str], rows: &[Channels]| -> Vec<Vec<Cell>> {
+        let row = |method: &&str| rows.iter().find(|row| row.pde == "darcy" && row.method == *method);
+        methods
+            .iter()
+            .filter_map(row)
+            .map(|row| cells(&row.method, row.inverse_a, row.inverse_a_sd))
+            .collect()
+    };
+    let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::Darcy)))
         .filter_map(|run| Some((run, run.channels("uniform/500").inverse_a?)))
         .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
         .collect();
     Table {
-        name: "darcy-ber",
+        name: TableName::DarcyBer,
         title: "Darcy's inverse as a classification".to_owned(),
         columns: names(&["method", "bit error rate, %", "pixel accuracy, %"]),
         has_ours: !ours.is_empty(),
         sections: vec![
-            Section { title: "The paper".to_owned(), rows: paper.into() },
-            Section { title: "Ours".to_owned(), rows: ours },
+            section(
+                "The paper: auxiliary operators, 3% Bernoulli masks, their own units",
+                lines(&AUXILIARY, &published.auxiliary),
+            ),
+            section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
+            section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
+            section("Ours", ours),
         ],
         notes: vec!["The threshold is 7.5; accuracy is what is missing to 100.".to_owned()],
     }

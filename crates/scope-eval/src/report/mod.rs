@@ -2,6 +2,7 @@
 
 mod bands;
 mod charts;
+mod choice;
 mod endpoints;
 mod figures;
 mod learning;
@@ -13,6 +14,7 @@ mod runs;
 mod table;
 
 pub use charts::{budget_chart, comparison_chart};
+pub use choice::{Choice, TableName};
 pub use learning::draws_charts;
 pub use published::Published;
 pub use render::Format;
@@ -21,58 +23,48 @@ pub use table::Table;
 
 use crate::error::EvalError;
 
-/// The tables by name, in the order of the paper; the last three are ours.
-pub const TABLES: [&str; 13] = [
-    "main",
-    "recipes",
-    "adaptation",
-    "channels",
-    "capacity",
-    "cylinder",
-    "forward-sd",
-    "inverse-sd",
-    "darcy-ber",
-    "paired",
-    "bands",
-    "parameters",
-    "runs",
-];
+/// The tables of a choice, each with the paper's rows of all problems and ours.
+pub fn tables(choice: &Choice, published: &Published, runs: &Runs) -> Result<Vec<Table>, EvalError> {
+    let names: &[TableName] = match choice {
+        Choice::Named(names) => names,
+        Choice::WithOurs | Choice::All => &TableName::ALL,
+    };
+    let mut tables = Vec::new();
+    for name in names {
+        let table = table(*name, published, runs)?;
+        let shown = match choice {
+            Choice::WithOurs => table.has_ours || *name == TableName::Parameters,
+            Choice::All => table.has_rows(),
+            Choice::Named(_) => true,
+        };
+        tables.extend(shown.then_some(table));
+    }
+    Ok(tables)
+}
 
-/// A table by its name. One that none of the runs has a row in is left out, unless `always`. Models that a later moment of their
-/// training surpasses are in the table of runs only.
-pub fn table(
-    name: &str,
-    published: &Published,
-    all: &Runs,
-    always: bool,
-) -> Result<Option<Table>, EvalError> {
+/// A table. Models that a later moment of their training surpasses are in the table of runs only.
+fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, EvalError> {
     let runs = all.latest.as_slice();
     let mut table = match name {
-        "main" => endpoints::main(published, runs),
-        "recipes" => endpoints::recipes(published, runs),
-        "adaptation" => endpoints::adaptation(published, runs),
-        "channels" => figures::channels(published, runs),
-        "capacity" => figures::capacity(published, runs),
-        "cylinder" => figures::cylinder(published, runs),
-        "forward-sd" => figures::dispersion(published, runs, figures::Endpoint::Forward),
-        "inverse-sd" => figures::dispersion(published, runs, figures::Endpoint::Inverse),
-        "darcy-ber" => figures::darcy(published, runs),
-        "paired" => paired::paired(published, runs)?,
-        "bands" => bands::bands(runs),
-        "parameters" => parameters::parameters()?,
-        "runs" => parameters::provenance(all),
-        other => {
-            return Err(EvalError::Mismatch(format!(
-                "no table is called \"{other}\"; there are {}",
-                TABLES.join(", ")
-            )));
-        }
+        TableName::Main => endpoints::main(published, runs),
+        TableName::Recipes => endpoints::recipes(published, runs),
+        TableName::Adaptation => endpoints::adaptation(published, runs),
+        TableName::Channels => figures::channels(published, runs),
+        TableName::Capacity => figures::capacity(published, runs),
+        TableName::Cylinder => figures::cylinder(published, runs),
+        TableName::ForwardSd => figures::dispersion(published, runs, figures::Endpoint::Forward),
+        TableName::InverseSd => figures::dispersion(published, runs, figures::Endpoint::Inverse),
+        TableName::DarcyBer => figures::darcy(published, runs),
+        TableName::Paired => paired::paired(published, runs),
+        TableName::Bands => bands::bands(runs),
+        TableName::Parameters => parameters::parameters()?,
+        TableName::Runs => parameters::provenance(all),
     };
-    if table.has_ours && !all.earlier.is_empty() && name != "runs" {
+    if table.has_ours && !all.earlier.is_empty() && name != TableName::Runs {
         table.notes.push(
             "Of each training the model with the most draws is shown; those of earlier moments are in the table of runs."
                 .to_owned(),
         );
     }
-    Ok((always || table.has_ours || name == "parameters").then_some(table))
+    Ok(table)
 }

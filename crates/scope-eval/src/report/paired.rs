@@ -3,14 +3,12 @@
 use scope_pde::Pde;
 
 use super::{
+    choice::TableName,
     published::Published,
     runs::{Run, grouped, title},
     table::{Cell, Number, Section, Table},
 };
-use crate::{
-    error::EvalError,
-    paired::{Paired, compare, matching},
-};
+use crate::paired::{Paired, compare, matching};
 
 /// Endpoints: a name, the condition and the measure.
 const ENDPOINTS: [(&str, &str, &str); 3] = [
@@ -19,8 +17,8 @@ const ENDPOINTS: [(&str, &str, &str); 3] = [
     ("inverse a (BER)", "inverse/uniform/500", "ber"),
 ];
 
-/// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's for the same problems.
-pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalError> {
+/// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's.
+pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
     let mut ours = Vec::new();
     let mut unmatched = 0;
     for (k, first) in runs.iter().enumerate() {
@@ -35,8 +33,7 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalE
             }
         }
     }
-    let known = published.paired.iter().filter(|line| runs.iter().any(|run| run.pde() == line.pde));
-    let paper = known.map(|line| {
+    let paper = published.paired.iter().map(|line| {
         let pde = Pde::ALL.into_iter().find(|pde| pde.name() == line.pde).map_or("", title);
         let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
         let mut row =
@@ -58,8 +55,8 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalE
         "t",
         "first better, %",
     ];
-    Ok(Table {
-        name: "paired",
+    Table {
+        name: TableName::Paired,
         title: "Paired differences at uniform/500".to_owned(),
         columns: columns.map(str::to_owned).into(),
         has_ours: !ours.is_empty(),
@@ -68,7 +65,7 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Result<Table, EvalE
             Section { title: "Ours, same records and masks".to_owned(), rows: ours },
         ],
         notes: notes(unmatched),
-    })
+    }
 }
 
 fn notes(unmatched: usize) -> Vec<String> {

@@ -3,6 +3,7 @@
 use scope_model::{Accounting, Head, Preset};
 
 use super::{
+    choice::TableName,
     runs::{Run, Runs, grouped},
     table::{Cell, Section, Table},
 };
@@ -29,7 +30,7 @@ pub(super) fn parameters() -> Result<Table, EvalError> {
         rows.push(vec![Cell::text(format!("SP-{name} deployment total")), count(total), share]);
     }
     Ok(Table {
-        name: "parameters",
+        name: TableName::Parameters,
         title: "Parameter accounting of the paper's model".to_owned(),
         columns: ["component", "parameters", "head's share, %"].map(str::to_owned).into(),
         sections: vec![Section { title: String::new(), rows }],
@@ -64,7 +65,7 @@ pub(super) fn provenance(runs: &Runs) -> Table {
         "computed",
     ];
     Table {
-        name: "runs",
+        name: TableName::Runs,
         title: "Where our rows come from".to_owned(),
         columns: columns.map(str::to_owned).into(),
         has_ours: !runs.latest.is_empty(),

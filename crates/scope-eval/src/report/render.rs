@@ -100,9 +100,9 @@ fn latex(table: &Table) -> String {
     let columns = table.columns.len();
     let mut out = format!(
         "% {}\n\\begin{{table}}[t]\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{@{{}}l*{{{}}}{{r}}@{{}}}}\n\\toprule\n",
-        table.name,
+        table.name.name(),
         escaped(&format!("{}. {}", table.title, table.notes.join(" "))),
-        table.name,
+        table.name.name(),
         columns - 1
     );
     let heads: Vec<String> = table.columns.iter().map(|head| escaped(head)).collect();
@@ -179,7 +179,8 @@ fn csv(table: &Table) -> String {
                         )
                     }
                 };
-                let fields = [table.name, &section.title, &name, column, &value, &sd, place].map(quoted);
+                let fields =
+                    [table.name.name(), &section.title, &name, column, &value, &sd, place].map(quoted);
                 let _ = writeln!(out, "{}", fields.join(","));
             }
         }
@@ -198,13 +199,13 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::table::Section;
+    use crate::report::{choice::TableName, table::Section};
 
     fn table() -> Table {
         let best = Number { value: 1.23456, decimals: 2, sd: None, mark: Mark::Best };
         let spread = Number { value: 2.0, decimals: 1, sd: Some(0.5), mark: Mark::Second };
         Table {
-            name: "main",
+            name: TableName::Main,
             title: "Errors, %".to_owned(),
             columns: vec!["method".to_owned(), "u".to_owned(), "a|b".to_owned()],
             sections: vec![

@@ -1,10 +1,12 @@
 //! Tables, before they are written in some notation.
 
+use super::choice::TableName;
+
 /// A table with a heading, sections of rows and notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its name on the command line.
-    pub name: &'static str,
+    /// Which one it is.
+    pub name: TableName,
     /// What it shows.
     pub title: String,
     /// The heads of its columns; the first names the rows.
@@ -59,6 +61,13 @@ pub enum Mark {
     Best,
     /// The second least.
     Second,
+}
+
+impl Table {
+    /// Whether it has a row, the paper's or ours.
+    pub(super) fn has_rows(&self) -> bool {
+        self.sections.iter().any(|section| !section.rows.is_empty())
+    }
 }
 
 impl Cell {

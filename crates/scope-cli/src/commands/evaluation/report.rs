@@ -11,7 +11,9 @@ use scope_data::write_atomic;
 use scope_eval::{
     Record,
     figure::Drawing,
-    report::{Format, Published, Runs, TABLES, budget_chart, comparison_chart, draws_charts, table},
+    report::{
+        Choice, Format, Published, Runs, TableName, budget_chart, comparison_chart, draws_charts, tables,
+    },
 };
 
 use super::{evaluations, without_evaluation};
@@ -26,26 +28,42 @@ Examples:
   scope report runs/poisson runs/darcy
   scope report runs/* --tables main,paired --format tex --out tables.tex
   scope report runs/* --figures figures
+  scope report --tables all
   scope report runs/poisson runs/poisson/milestones/*/ --figures figures";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportCommand {
-    /// Run folders, their eval folders or evaluation files
-    #[arg(required = true, value_name = "RUN")]
+    /// Run folders, their eval folders or evaluation files [default: none, the paper's own rows alone]
+    #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The notation: Markdown, LaTeX, or one figure a line for machines
     #[arg(long, default_value = "md", value_parser = format_names())]
     format: Format,
-    /// Which tables, separated by commas [default: all that the runs have a row in]
-    #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(TABLES))]
-    tables: Vec<String>,
+    /// Which tables, separated by commas [default: those that the runs have a row in; all without runs]
+    #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = table_names())]
+    tables: Vec<Asked>,
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "runs")]
     figures: Option<PathBuf>,
+}
+
+/// What `--tables` may name.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    All,
+    One(TableName),
+}
+
+fn table_names() -> impl TypedValueParser<Value = Asked> {
+    let names = TableName::ALL.map(TableName::name).into_iter().chain(["all"]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        "all" => Ok(Asked::All),
+        name => name.parse().map(Asked::One),
+    })
 }
 
 fn format_names() -> impl TypedValueParser<Value = Format> {
@@ -56,14 +74,7 @@ impl ReportCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let runs = Runs::gather(self.records()?);
         let published = Published::read()?;
-        let asked = !self.tables.is_empty();
-        let names: Vec<&str> =
-            if asked { self.tables.iter().map(String::as_str).collect() } else { TABLES.to_vec() };
-        let mut tables = Vec::new();
-        for name in names {
-            tables.extend(table(name, &published, &runs, asked)?);
-        }
-        let text = self.format.write(&tables);
+        let text = self.format.write(&tables(&self.choice(), &published, &runs)?);
         match &self.out {
             Some(path) => {
                 write_atomic(path, text.as_bytes())?;
@@ -75,6 +86,18 @@ impl ReportCommand {
             draw(folder, &published, &runs)?;
         }
         Ok(Outcome::Success)
+    }
+
+    /// The tables that were asked for.
+    fn choice(&self) -> Choice {
+        let name = |asked: &Asked| match asked {
+            Asked::All => None,
+            Asked::One(name) => Some(*name),
+        };
+        if self.tables.is_empty() {
+            return if self.runs.is_empty() { Choice::All } else { Choice::WithOurs };
+        }
+        self.tables.iter().map(name).collect::<Option<_>>().map_or(Choice::All, Choice::Named)
     }
 
     /// The evaluations of all runs. One without any is left out, as among `runs/*` there may be some that still train.

@@ -1,0 +1,117 @@
+//! Which tables are written.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The tables by name, in the order of the paper; the last three are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableName {
+    /// Sparse recovery across problems: the literature, the paper's operators, SCOPE.
+    Main,
+    /// Backbone recipes with their native decoders.
+    Recipes,
+    /// Replacement decoders on the Full backbone.
+    Adaptation,
+    /// Both reconstructed channels.
+    Channels,
+    /// Sizes and training views of replacement decoders.
+    Capacity,
+    /// The cylinder's own condition.
+    Cylinder,
+    /// Means and deviations over records of forward errors.
+    ForwardSd,
+    /// Means and deviations over records of inverse errors.
+    InverseSd,
+    /// Darcy's inverse as a classification.
+    DarcyBer,
+    /// Paired differences.
+    Paired,
+    /// Pixels within error bands.
+    Bands,
+    /// Numbers of parameters.
+    Parameters,
+    /// Where our rows come from.
+    Runs,
+}
+
+impl TableName {
+    /// All tables.
+    pub const ALL: [Self; 13] = [
+        TableName::Main,
+        TableName::Recipes,
+        TableName::Adaptation,
+        TableName::Channels,
+        TableName::Capacity,
+        TableName::Cylinder,
+        TableName::ForwardSd,
+        TableName::InverseSd,
+        TableName::DarcyBer,
+        TableName::Paired,
+        TableName::Bands,
+        TableName::Parameters,
+        TableName::Runs,
+    ];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableName::Main => "main",
+            TableName::Recipes => "recipes",
+            TableName::Adaptation => "adaptation",
+            TableName::Channels => "channels",
+            TableName::Capacity => "capacity",
+            TableName::Cylinder => "cylinder",
+            TableName::ForwardSd => "forward-sd",
+            TableName::InverseSd => "inverse-sd",
+            TableName::DarcyBer => "darcy-ber",
+            TableName::Paired => "paired",
+            TableName::Bands => "bands",
+            TableName::Parameters => "parameters",
+            TableName::Runs => "runs",
+        }
+    }
+}
+
+/// A name that no table has.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no table is called \"{0}\"; there are {list}", list = TableName::ALL.map(TableName::name).join(", "))]
+#[non_exhaustive]
+pub struct UnknownTable(String);
+
+impl FromStr for TableName {
+    type Err = UnknownTable;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTable> {
+        let found = Self::ALL.into_iter().find(|table| table.name() == name);
+        found.ok_or_else(|| UnknownTable(name.to_owned()))
+    }
+}
+
+/// Which tables are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Those that a run has a row in, and the table of parameters.
+    WithOurs,
+    /// All that have a row, the paper's or ours.
+    All,
+    /// These, with rows or without.
+    Named(Vec<TableName>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for table in TableName::ALL {
+            assert_eq!(table.name().parse(), Ok(table));
+        }
+        let refused = "no-such".parse::<TableName>().unwrap_err().to_string();
+        assert!(
+            refused.starts_with("no table is called \"no-such\"; there are main, recipes, "),
+            "{refused}"
+        );
+    }
+}
