@@ -10,6 +10,7 @@ use thiserror::Error;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum DataError {
     /// The operating system refused something.
     #[error("cannot {action} {}: {source}", path.display())]

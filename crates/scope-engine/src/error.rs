@@ -6,6 +6,7 @@ use crate::dtype::Dtype;
 
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum EngineError {
     /// A tensor does not have the shape an operation needs.
     #[error("{operation}: {what} has shape {got:?}, expected {expected}")]

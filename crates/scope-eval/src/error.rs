@@ -10,6 +10,7 @@ use crate::recovery::RecoveryError;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum EvalError {
     /// Something about files or data.
     #[error(transparent)]

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum ExactError {
     /// A problem that is not linear with a Gaussian prior.
     #[error(

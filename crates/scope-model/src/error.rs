@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// Sizes that make no model.
     #[error("{0}")]

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum PdeError {
     /// The grid is too small, too large or of odd size.
     #[error(

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum TrainError {
     /// A recipe or a setting that cannot be used.
     #[error("{0}")]

@@ -28,6 +28,7 @@ pub struct Sensor {
 
 /// Why sensors cannot be used. Sensors are numbered from 0, in the order given.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum SensorError {
     /// A value or coordinate that is NaN or infinite.
     NotFinite {

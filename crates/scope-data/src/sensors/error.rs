@@ -8,6 +8,7 @@ use crate::budget::OverBudget;
 
 /// Why a file of measurements cannot be used.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SensorFileError {
     /// The operating system refused.
     #[error("cannot read {file}: {source}")]
@@ -50,6 +51,7 @@ pub enum SensorFileError {
 
 /// What is wrong inside a file.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum Fault {
     /// A fault with its line, counted from 1.
     #[error(", line {line}{fault}")]

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// An error of a diagnosis.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum DiagnoseError {
     /// Records that the model was not trained for.
     #[error(

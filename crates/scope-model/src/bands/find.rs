@@ -31,6 +31,7 @@ pub struct FieldBands {
 
 /// Why there are no bands for sensors.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum NoBands {
     /// Nothing was measured under this task.
     #[error("no error bands were measured for {0} problems")]
