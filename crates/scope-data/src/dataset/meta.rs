@@ -35,10 +35,8 @@ pub struct Meta {
     /// The version of the layout.
     pub version: u32,
     /// The problem.
-    #[serde(with = "by_name")]
     pub pde: Pde,
     /// The split.
-    #[serde(with = "by_name")]
     pub split: Split,
     /// The number of records in the folder.
     pub count: usize,
@@ -245,25 +243,6 @@ impl Meta {
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| DataError::Request(format!("meta.json cannot be written: {error}")))?;
         Ok(text + "\n")
-    }
-}
-
-/// Enumerations of `scope-pde` are written by their names.
-mod by_name {
-    use std::{fmt::Display, str::FromStr};
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

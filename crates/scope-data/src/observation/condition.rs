@@ -1,8 +1,9 @@
 //! What is observed, by name: task, layout and budget.
 
-use std::{fmt, str::FromStr};
+use std::{cmp::Ordering, fmt, str::FromStr};
 
 use scope_pde::Pde;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
 use super::family::Family;
@@ -49,8 +50,8 @@ pub enum Layout {
     Full,
 }
 
-/// An observation condition; prints and parses as `forward/uniform/500`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// An observation condition; prints and parses as `forward/uniform/500`, and has the order of these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
     task: Task,
     layout: Layout,
@@ -132,6 +133,30 @@ impl fmt::Display for Condition {
     }
 }
 
+impl Ord for Condition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl PartialOrd for Condition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Serialize for Condition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Condition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
 /// A text that is no condition.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("'{text}' is no observation condition: {problem}")]
@@ -184,7 +209,7 @@ impl FromStr for Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
 
     #[test]
     fn there_are_75_conditions_and_77_for_the_cylinder() {
@@ -206,6 +231,15 @@ mod tests {
         let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
         assert_eq!(condition.to_string(), "forward/uniform/500");
         assert_eq!(Condition::full_observation().to_string(), "joint/full/16384");
+    }
+
+    #[test]
+    fn conditions_are_written_and_ordered_as_their_names() {
+        let all: BTreeMap<Condition, usize> = Condition::all(Pde::Cylinder).into_iter().zip(0..).collect();
+        let names: BTreeMap<String, usize> = all.iter().map(|(known, k)| (known.to_string(), *k)).collect();
+        let json = serde_json::to_string(&all).unwrap();
+        assert_eq!(json, serde_json::to_string(&names).unwrap());
+        assert_eq!(serde_json::from_str::<BTreeMap<Condition, usize>>(&json).unwrap(), all);
     }
 
     #[test]

@@ -31,7 +31,6 @@ pub struct Card {
     /// What the model is called.
     pub name: String,
     /// Its problem.
-    #[serde(with = "pde_name")]
     pub pde: Pde,
     /// `base`, `small`, `tiny`, or `custom`.
     pub size: String,
@@ -202,19 +201,5 @@ impl Card {
         self.check().map_err(refuse)?;
         let text = toml::to_string(self).map_err(|error| refuse(error.to_string()))?;
         Ok(write_atomic(path, text.as_bytes())?)
-    }
-}
-
-/// A problem as its name.
-mod pde_name {
-    use scope_pde::Pde;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(pde: &Pde, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(pde.name())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pde, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
