@@ -12,7 +12,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// An array of fixed numbers, known before any device; a card gets its copy when it first asks for it, and keeps it.
+/// An array of fixed numbers, known before any device; a GPU gets its copy when it first asks for it, and keeps it.
 #[derive(Clone, Debug)]
 pub struct Constant(Arc<Inner>);
 
@@ -21,7 +21,7 @@ struct Inner {
     shape: Vec<usize>,
     double: Vec<f64>,
     single: Vec<f32>,
-    card: OnceLock<Tensor>,
+    gpu: OnceLock<Tensor>,
     rounded: OnceLock<Tensor>,
 }
 
@@ -33,7 +33,7 @@ impl Constant {
             shape: shape.to_vec(),
             single: double.iter().map(|x| *x as f32).collect(),
             double,
-            card: OnceLock::new(),
+            gpu: OnceLock::new(),
             rounded: OnceLock::new(),
         }))
     }
@@ -59,22 +59,22 @@ impl Constant {
             }
             Device::Cpu(_) => Tensor::from_slice(device, &self.0.shape, &self.0.single),
             Device::Cuda(_) => {
-                if let Some(kept) = self.0.card.get() {
+                if let Some(kept) = self.0.gpu.get() {
                     return Ok(kept.clone());
                 }
                 let tensor = Tensor::from_slice(device, &self.0.shape, &self.0.single)?;
-                Ok(self.0.card.get_or_init(|| tensor).clone())
+                Ok(self.0.gpu.get_or_init(|| tensor).clone())
             }
         }
     }
 
-    /// Its numbers on a card, in bf16.
-    pub(crate) fn rounded(&self, card: &Device) -> Result<Tensor, EngineError> {
+    /// Its numbers on a GPU, in bf16.
+    pub(crate) fn rounded(&self, gpu: &Device) -> Result<Tensor, EngineError> {
         if let Some(kept) = self.0.rounded.get() {
             return Ok(kept.clone());
         }
         let halves: Vec<bf16> = self.0.double.iter().map(|x| bf16::from_f64(*x)).collect();
-        let tensor = Tensor::from_slice(card, &self.0.shape, &halves)?;
+        let tensor = Tensor::from_slice(gpu, &self.0.shape, &halves)?;
         Ok(self.0.rounded.get_or_init(|| tensor).clone())
     }
 }

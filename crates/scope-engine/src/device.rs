@@ -10,19 +10,19 @@ use crate::{
 /// A device: something that holds tensors and computes with them.
 #[derive(Clone, Debug)]
 pub enum Device {
-    /// The processor.
+    /// The CPU.
     Cpu(Cpu),
-    /// An NVIDIA card.
+    /// An NVIDIA GPU.
     Cuda(Cuda),
 }
 
 impl Device {
-    /// The processor with a number of threads.
+    /// The CPU with a number of threads.
     pub fn cpu(threads: usize) -> Self {
         Device::Cpu(Cpu::new(threads))
     }
 
-    /// The processor with all its threads.
+    /// The CPU with all its threads.
     pub fn all_threads() -> Self {
         Device::Cpu(Cpu::all_threads())
     }
@@ -35,7 +35,7 @@ impl Device {
         }
     }
 
-    /// Does work whose result is wanted later; a card does it beside what it is asked for until then.
+    /// Does work whose result is wanted later; a GPU does it beside what it is asked for until then.
     pub fn begin<T>(
         &self,
         reads: &[&Tensor],
@@ -48,7 +48,7 @@ impl Device {
         Ok(Later { value, device: self.clone() })
     }
 
-    /// An NVIDIA card, counted from zero.
+    /// An NVIDIA GPU, counted from zero.
     pub fn cuda(ordinal: usize) -> Result<Self, EngineError> {
         Cuda::open(ordinal).map(Device::Cuda)
     }
@@ -75,6 +75,6 @@ impl<T> Later<T> {
 pub(crate) enum Buffer {
     /// In main memory.
     Cpu(Memory),
-    /// On a card.
+    /// On a GPU.
     Cuda(cuda::Memory),
 }

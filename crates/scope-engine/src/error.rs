@@ -36,14 +36,14 @@ pub enum EngineError {
     #[error("local fits: {0}")]
     LocalFit(String),
     /// Gradients were asked for in a precision that has none.
-    #[error("gradients are computed in f32 or f64 on the CPU and in f32 or bf16 on a card, not in {0} here")]
+    #[error("gradients are computed in f32 or f64 on the CPU and in f32 or bf16 on a GPU, not in {0} here")]
     NoGradients(Dtype),
-    /// A card cannot be used, because something is missing or too old.
-    #[error("CUDA cannot be used: {what}; {advice}, or compute with --device cpu")]
+    /// A GPU cannot be used, because something is missing or too old.
+    #[error("CUDA cannot be used: {what}; {advice}, or compute on the CPU")]
     Unavailable {
         /// What is missing.
         what: String,
-        /// What to do about it, to have a card.
+        /// What to do about it, to have a GPU.
         advice: String,
     },
     /// The machine does not have as much memory as parameters need.
@@ -52,17 +52,17 @@ pub enum EngineError {
         /// Bytes asked for.
         wanted: usize,
     },
-    /// A card has too little memory.
+    /// A GPU has too little memory.
     #[error(
-        "the card has {} MiB of {} MiB free, and {} MiB more are needed: use a smaller batch or model",
+        "the GPU has {} MiB of {} MiB free, and {} MiB more are needed: use a smaller batch or model",
         free >> 20, total >> 20, wanted.div_ceil(1 << 20)
     )]
-    CardMemory {
+    GpuMemory {
         /// Bytes asked for.
         wanted: usize,
         /// Bytes free.
         free: usize,
-        /// Bytes of the card.
+        /// Bytes of the GPU.
         total: usize,
     },
     /// A call to CUDA failed.

@@ -103,12 +103,12 @@ impl Selection {
 
 /// Words of a row's noise.
 pub(crate) const NOISE_WORDS: usize = 4;
-/// About so many numbers are brought to a card together.
+/// About so many numbers are brought to a GPU together.
 const PIECE: usize = 8 << 20;
 
 impl Table {
     /// Copies images to a device; the pixels of each must be a multiple of 64. `read` gives them piece by piece, told the first
-    /// record of each: to a card they come through main memory without ever being there together.
+    /// record of each: to a GPU they come through main memory without ever being there together.
     pub fn new<E: From<EngineError>>(
         device: &Device,
         shape: [usize; 4],

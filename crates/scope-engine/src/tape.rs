@@ -85,8 +85,8 @@ pub struct Tape<'p> {
 }
 
 impl<'p> Tape<'p> {
-    /// A tape for gradients, in the precision its device trains in: the parameters' own on the processor, bf16 on
-    /// a card.
+    /// A tape for gradients, in the precision its device trains in: the parameters' own on the CPU, bf16 on
+    /// a GPU.
     pub fn recording(params: &'p Params) -> Result<Self, EngineError> {
         Self::recording_in(params, params.training_precision())
     }

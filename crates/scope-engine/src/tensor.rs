@@ -44,7 +44,7 @@ impl Tensor {
             Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
             Device::Cuda(cuda) => {
                 if T::DTYPE == Dtype::F64 {
-                    return Err(EngineError::kind("a tensor on a card", "it", Dtype::F32, T::DTYPE));
+                    return Err(EngineError::kind("a tensor on a GPU", "it", Dtype::F32, T::DTYPE));
                 }
                 let buffer = Arc::new(Buffer::Cuda(cuda.upload(values)?));
                 Ok(Self { buffer, shape: shape.to_vec(), dtype: T::DTYPE, device: device.clone() })
@@ -67,7 +67,7 @@ impl Tensor {
         }
     }
 
-    /// A tensor on a card, of arbitrary content: the next kernel must write every element.
+    /// A tensor on a GPU, of arbitrary content: the next kernel must write every element.
     pub(crate) fn on_cuda(cuda: &Cuda, shape: &[usize], dtype: Dtype) -> Result<Self, EngineError> {
         let memory = cuda.memory(bytes_of(shape, dtype.size()))?;
         let buffer = Arc::new(Buffer::Cuda(memory));
@@ -75,7 +75,7 @@ impl Tensor {
         Ok(Self { buffer, shape, dtype, device: Device::Cuda(cuda.clone()) })
     }
 
-    /// Where it lies on its card, for kernels that know it is on one.
+    /// Where it lies on its GPU, for kernels that know it is on one.
     pub(crate) fn address(&self) -> u64 {
         match &*self.buffer {
             Buffer::Cuda(memory) => memory.address(),
@@ -83,8 +83,8 @@ impl Tensor {
         }
     }
 
-    /// Puts other numbers in the place of these: how a recorded step gets its next inputs. On a card the memory stays
-    /// the same, and clones see the new numbers; on the processor clones keep the old ones.
+    /// Puts other numbers in the place of these: how a recorded step gets its next inputs. On a GPU the memory stays
+    /// the same, and clones see the new numbers; on the CPU clones keep the old ones.
     pub fn overwrite<T: Element>(&mut self, values: &[T]) -> Result<(), EngineError> {
         require_shape("overwrite", "the new values", &[values.len()], &[self.len()])?;
         if T::DTYPE != self.dtype {
@@ -97,19 +97,19 @@ impl Tensor {
         Ok(())
     }
 
-    /// Writes some elements of a tensor on a card, from number `first` on; clones see them.
+    /// Writes some elements of a tensor on a GPU, from number `first` on; clones see them.
     pub(crate) fn write_on_cuda(&self, cuda: &Cuda, first: usize, values: &[f32]) -> Result<(), EngineError> {
         match &*self.buffer {
             Buffer::Cuda(memory) => cuda.write_at(memory, first * size_of::<f32>(), values),
-            Buffer::Cpu(_) => unreachable!("a tensor on a card"),
+            Buffer::Cpu(_) => unreachable!("a tensor on a GPU"),
         }
     }
 
-    /// Copies some of the numbers of a tensor on a card back.
+    /// Copies some of the numbers of a tensor on a GPU back.
     pub(crate) fn read_on_cuda(&self, cuda: &Cuda, part: Range<usize>) -> Result<Vec<f32>, EngineError> {
         match &*self.buffer {
             Buffer::Cuda(memory) => cuda.download_part(memory, part),
-            Buffer::Cpu(_) => unreachable!("a tensor on a card"),
+            Buffer::Cpu(_) => unreachable!("a tensor on a GPU"),
         }
     }
 

@@ -76,11 +76,11 @@ fn recipe_golden_steps_of_muon_are_reached() {
 }
 
 #[test]
-fn recipe_golden_steps_of_muon_are_reached_on_a_card_within_rounding() {
-    let Ok(card) = Device::cuda(0) else { return };
+fn recipe_golden_steps_of_muon_are_reached_on_a_gpu_within_rounding() {
+    let Ok(gpu) = Device::cuda(0) else { return };
     for case in Steps::all() {
         // Newton and Schulz in bf16 are off by 1.1e-2 to 1.5e-2 of a step.
-        let [_, moved] = case.errors(&card, |x| x as f32, |x| f64::from(*x));
+        let [_, moved] = case.errors(&gpu, |x| x as f32, |x| f64::from(*x));
         assert!(moved <= 3e-2, "{}: {moved:e}", case.0.name);
     }
 }

@@ -68,7 +68,9 @@ impl DeviceArguments {
         let processor = || self.threads.map_or_else(Device::all_threads, Device::cpu);
         match self.device {
             DeviceChoice::Cpu => Ok(processor()),
-            DeviceChoice::Cuda(number) => Device::cuda(number).context("--device cuda"),
+            DeviceChoice::Cuda(number) => {
+                Device::cuda(number).context("--device cuda (--device cpu needs no GPU)")
+            }
             DeviceChoice::Auto => match Device::cuda(0) {
                 Ok(card) => Ok(card),
                 Err(EngineError::Unavailable { what, .. }) => {

@@ -1,4 +1,4 @@
-//! Kernels for processors, under the names of the operations they serve.
+//! Kernels for CPUs, under the names of the operations they serve.
 //!
 //! Everything here is written once for vectors of any width (`lanes/`) and for f32 and f64; products also for
 //! pairs of bf16 (`gemm/`). Work is cut into tasks whose results do not depend on who runs them, so results are
@@ -55,7 +55,7 @@ use lanes::Kernel;
 use memory::Store;
 use pool::Pool;
 
-/// A processor: its instruction set, its threads and the memory they reuse.
+/// A CPU: its instruction set, its threads and the memory they reuse.
 #[derive(Clone, Debug)]
 pub struct Cpu(Arc<Inner>);
 
@@ -72,7 +72,7 @@ impl Cpu {
         Self::with_isa(threads, Isa::detect())
     }
 
-    /// Uses an instruction set that [`Isa::available`] offered; a better one than the processor has is
+    /// Uses an instruction set that [`Isa::available`] offered; a better one than the CPU has is
     /// lowered to what it has.
     pub fn with_isa(threads: usize, isa: Isa) -> Self {
         let isa = isa.min(Isa::detect());

@@ -50,7 +50,7 @@ __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile
 }
 
 // grid (TOKENS / QUERIES, batch heads), a warp TILES tiles of sixteen queries. Shared memory: queries | keys | values.
-// Small batches have one tile a warp, so that more processors have work.
+// Small batches have one tile a warp, so that more multiprocessors have work.
 #ifndef TILES
 #define TILES 2
 #endif

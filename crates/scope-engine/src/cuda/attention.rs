@@ -33,10 +33,10 @@ impl Sizes {
         dtype == Dtype::Bf16 && tokens && matches!(self.head, 32 | 64)
     }
 
-    /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave processors idle.
+    /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave multiprocessors idle.
     fn fits_hopper(&self, cuda: &Cuda, dtype: Dtype) -> bool {
         let sizes = matches!(self.tokens, 128 | 256) && self.head == 64;
-        cuda.is_hopper() && dtype == Dtype::Bf16 && sizes && 2 * self.pairs >= cuda.processors()
+        cuda.is_hopper() && dtype == Dtype::Bf16 && sizes && 2 * self.pairs >= cuda.multiprocessors()
     }
 
     fn rows(&self) -> usize {
@@ -52,7 +52,7 @@ impl Sizes {
         self.tokens * self.head * 2
     }
 
-    /// Bytes that a block of the backward pass on tensor cores shares: more than some cards have.
+    /// Bytes that a block of the backward pass on tensor cores shares: more than some GPUs have.
     fn shared_backward(&self) -> usize {
         4 * self.tile() + self.tokens * self.round() * 2 + 2 * self.tokens * size_of::<f32>()
     }
@@ -101,12 +101,12 @@ pub(crate) fn forward(
             scale.into(),
         ];
         let grid =
-            Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.processors()), 512) };
+            Grid { shared: 6 * sizes.tile() + 32, ..Grid::of(sizes.pairs.min(cuda.multiprocessors()), 512) };
         let constants = format!("TOKENS={tokens}");
         cuda.launch_with(ATTENTION_HOPPER, &constants, "attention", grid.early(), &arguments)?;
     } else if sizes.fits(qkv.dtype()) {
-        // Few heads: fewer queries a warp and a block, so that more processors have work.
-        let few = sizes.pairs * tokens < 128 * cuda.processors();
+        // Few heads: fewer queries a warp and a block, so that more multiprocessors have work.
+        let few = sizes.pairs * tokens < 128 * cuda.multiprocessors();
         let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
         let shared = (queries + 2 * tokens) * sizes.head * 2;
         let threads = queries / tiles * 2;

@@ -21,7 +21,7 @@ __device__ __forceinline__ void to_rows(const float* c, u32 tile, int warp, int 
     }
 }
 
-// Blocks of four times four warps stay on their processors and take one head after another: the last four ask for queries, keys
+// Blocks of four times four warps stay on their multiprocessors and take one head after another: the last four ask for queries, keys
 // and values of the next head while the other groups share out this one's queries, 64 at a time. Shared memory: two times
 // queries | keys | values, then barriers.
 #define GROUPS 3

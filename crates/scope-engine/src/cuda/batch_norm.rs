@@ -32,7 +32,7 @@ pub(super) fn partial_sums(
 ) -> Result<Tensor, EngineError> {
     let (rows, n) = sizes(x);
     let together = (LANES / n.max(1)).max(1);
-    let blocks = rows.div_ceil(together * 32).clamp(1, 4 * cuda.processors());
+    let blocks = rows.div_ceil(together * 32).clamp(1, 4 * cuda.multiprocessors());
     let partial = Tensor::on_cuda(cuda, &[blocks, 2, n], Dtype::F32)?;
     let arguments = [
         x.into(),
@@ -80,7 +80,7 @@ fn second(pair: &Tensor) -> u64 {
 
 /// Vectors of eight, with so many numbers of each channel in shared memory.
 fn grid(cuda: &Cuda, x: &Tensor, factors: usize) -> Grid {
-    let blocks = x.len().div_ceil(8 * 256).min(16 * cuda.processors());
+    let blocks = x.len().div_ceil(8 * 256).min(16 * cuda.multiprocessors());
     Grid { shared: factors * sizes(x).1 * size_of::<f32>(), ..Grid::of(blocks, 256) }
 }
 

@@ -1,4 +1,4 @@
-//! How fast the card multiplies at best: what other work is measured against.
+//! How fast the GPU multiplies at best: what other work is measured against.
 
 use half::bf16;
 

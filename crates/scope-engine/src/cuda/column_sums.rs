@@ -45,7 +45,7 @@ pub(super) fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> R
     let lanes = lanes(n.div_ceil(width));
     let groups = n.div_ceil(lanes * width);
     let rows = 256 / lanes;
-    let pieces = (4 * cuda.processors() / groups).clamp(1, PIECES).min(m.div_ceil(rows));
+    let pieces = (4 * cuda.multiprocessors() / groups).clamp(1, PIECES).min(m.div_ceil(rows));
     let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
     let arguments = [
         g.into(),

@@ -136,7 +136,7 @@ fn unfolded(
 }
 
 /// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to two
-/// channels: GELU is applied while the second reads. With few samples that would leave processors idle.
+/// channels: GELU is applied while the second reads. With few samples that would leave multiprocessors idle.
 pub(crate) fn pair(
     cuda: &Cuda,
     tape: &Tape<'_>,

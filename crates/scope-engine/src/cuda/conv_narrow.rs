@@ -72,7 +72,7 @@ impl Narrow {
             self.window.width.into(),
             usize::from(self.narrows).into(),
         ];
-        let grid = Grid::of(self.lines().min(8 * cuda.processors()), 256);
+        let grid = Grid::of(self.lines().min(8 * cuda.multiprocessors()), 256);
         cuda.launch_with(CONV_NARROW, &self.constants(), "widen_image", grid, &arguments)
     }
 
@@ -107,14 +107,14 @@ impl Narrow {
         self.window.batch * self.window.height.div_ceil(rows)
     }
 
-    /// Whether narrowing in strips of eight rows has work for all of a card's processors.
+    /// Whether narrowing in strips of eight rows has work for all of a GPU's multiprocessors.
     pub(super) fn fills(self, cuda: &Cuda) -> bool {
-        self.strips(8) >= 2 * cuda.processors()
+        self.strips(8) >= 2 * cuda.multiprocessors()
     }
 
-    /// Narrows with one of the kernels for it, in the longest strips that leave no processor idle.
+    /// Narrows with one of the kernels for it, in the longest strips that leave no multiprocessor idle.
     fn launch_narrow(self, cuda: &Cuda, name: &str, arguments: &[Arg]) -> Result<(), EngineError> {
-        let fills = |rows: &&usize| self.strips(**rows) >= 2 * cuda.processors();
+        let fills = |rows: &&usize| self.strips(**rows) >= 2 * cuda.multiprocessors();
         let rows = *STRIPS.iter().find(fills).unwrap_or(&STRIPS[STRIPS.len() - 1]);
         let constants = format!("{} STRIP={rows}", self.constants());
         cuda.launch_with(CONV_NARROW, &constants, name, Grid::of(self.strips(rows), 256), arguments)
@@ -159,7 +159,7 @@ impl Narrow {
         // A warp has 32 channels; eight or more share out a row.
         let groups = self.big / 32;
         let warps = if groups < 8 { groups * (8 / groups) } else { groups };
-        let blocks = self.lines().min(4 * cuda.processors());
+        let blocks = self.lines().min(4 * cuda.multiprocessors());
         let partial = cuda.memory(blocks * 18 * self.big * size_of::<f32>())?;
         let arguments = [
             many.into(),

@@ -9,7 +9,7 @@ use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 
 /// Vectors of eight, at most so many blocks.
 fn grid(cuda: &Cuda, count: usize) -> Grid {
-    Grid::of(count.div_ceil(8 * 256).min(16 * cuda.processors()), 256)
+    Grid::of(count.div_ceil(8 * 256).min(16 * cuda.multiprocessors()), 256)
 }
 
 /// A tensor of f32 that are all one value.

@@ -1,4 +1,4 @@
-//! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the card.
+//! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the GPU.
 
 use super::{
     Cuda,
@@ -19,7 +19,7 @@ const RANGES: usize = 4;
 const AUXILIARIES: usize = 3;
 
 fn grid(cuda: &Cuda, count: usize) -> Grid {
-    Grid::of(count.div_ceil(4 * 256).min(8 * cuda.processors()), 256)
+    Grid::of(count.div_ceil(4 * 256).min(8 * cuda.multiprocessors()), 256)
 }
 
 /// Refuses more than a kernel takes.
@@ -34,7 +34,7 @@ fn at_most(what: &'static str, most: usize, got: usize) -> Result<(), EngineErro
 fn norms(cuda: &Cuda, gradients: &Gradients, paths: &[&str], to: u64) -> Result<(), EngineError> {
     at_most("paths", RANGES, paths.len())?;
     let length = gradients.layout().len();
-    let grid = Grid::of(length.div_ceil(8 * 256).min(8 * cuda.processors()), 256);
+    let grid = Grid::of(length.div_ceil(8 * 256).min(8 * cuda.multiprocessors()), 256);
     let partial = cuda.memory(grid.blocks[0] * RANGES * size_of::<f64>())?;
     let mut arguments: Vec<Arg> = vec![
         gradients.flat().into(),
@@ -51,7 +51,7 @@ fn norms(cuda: &Cuda, gradients: &Gradients, paths: &[&str], to: u64) -> Result<
     cuda.launch(FLAT, "norms", grid, &arguments)
 }
 
-/// The Euclidean norm under a path, left on the card.
+/// The Euclidean norm under a path, left on the GPU.
 pub(crate) fn norm(cuda: &Cuda, gradients: &Gradients, path: &str) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
     norms(cuda, gradients, &[path], out.address())?;

@@ -6,7 +6,7 @@
 //   FOLLOW 1: out = gelu(v + b), slope = gelu'(v + b)
 //   FOLLOW 2: out = v slope, and partial[m / 128, n] = the sums of out over 128 rows
 //
-// A block of five times four warps stays on its processor and takes one tile of 128 x 128 after another. The first four warps
+// A block of five times four warps stays on its multiprocessor and takes one tile of 128 x 128 after another. The first four warps
 // ask for slices of x and w, 64 deep, in a ring of STAGES. The others multiply, in groups of four with 64 rows each, two pairs of
 // groups in turn: while one pair is busy with what follows its product, the other's product has the matrix units.
 //

@@ -122,7 +122,7 @@ impl Fused {
             What::TimesSlope => (1, 2),
         };
         let tiles = self.m.div_ceil(TILE) * self.n.div_ceil(TILE);
-        let grid = Grid { shared: SHARED, ..Grid::of(tiles.min(cuda.processors()), 640) }.early();
+        let grid = Grid { shared: SHARED, ..Grid::of(tiles.min(cuda.multiprocessors()), 640) }.early();
         let constants = format!("TURNED={turned} FOLLOW={follow} STAGES={STAGES}");
         cuda.launch_with(FUSED_PRODUCT, &constants, "fused_product", grid, arguments)
     }

@@ -33,7 +33,7 @@ pub(crate) fn forward(cuda: &Cuda, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> R
     ];
     let name = format!("norm_{}", kind(out.dtype()));
     let grid = Grid::of(rows.div_ceil(WARPS), 32 * WARPS).early();
-    let early = usize::from(rows < WARPS * cuda.processors());
+    let early = usize::from(rows < WARPS * cuda.multiprocessors());
     cuda.launch_with(LAYER_NORM, &format!("WIDTH={width} EARLY={early}"), &name, grid, &arguments)?;
     Ok(out)
 }
@@ -52,7 +52,7 @@ pub(crate) fn backward(
     let width = x.shape().last().copied().unwrap_or(1);
     let rows = x.len() / width.max(1);
     let dx = Tensor::on_cuda(cuda, x.shape(), gradient.dtype())?;
-    let blocks = rows.div_ceil(WARPS).clamp(1, 2 * cuda.processors());
+    let blocks = rows.div_ceil(WARPS).clamp(1, 2 * cuda.multiprocessors());
     let partial = Tensor::on_cuda(cuda, &[blocks, 3, width], Dtype::F32)?;
     let arguments = [
         (&x).into(),

@@ -389,7 +389,7 @@ fn narrow_gradient(
     [m, n, k]: [usize; 3],
 ) -> Result<(), EngineError> {
     let groups = n.div_ceil(128);
-    let pieces = (4 * cuda.processors() / groups).clamp(1, SHARES).min(m);
+    let pieces = (4 * cuda.multiprocessors() / groups).clamp(1, SHARES).min(m);
     let partial = cuda.memory(pieces * n * k * size_of::<f32>())?;
     let arguments = [
         h.into(),

@@ -1,4 +1,4 @@
-//! Losses, in f32 with sums in double precision. A loss stays on the card until somebody reads it.
+//! Losses, in f32 with sums in double precision. A loss stays on the GPU until somebody reads it.
 
 use super::{
     Cuda,
@@ -70,7 +70,7 @@ pub(crate) fn mean_square(cuda: &Cuda, x: &Tensor, t: &Tensor) -> Result<Tensor,
     let x = wide(x)?;
     let t = wide(t)?;
     let loss = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
-    let blocks = x.len().div_ceil(1024).clamp(1, 2 * cuda.processors());
+    let blocks = x.len().div_ceil(1024).clamp(1, 2 * cuda.multiprocessors());
     let partial = cuda.memory(blocks * size_of::<f64>())?;
     let arguments = [
         (&x).into(),

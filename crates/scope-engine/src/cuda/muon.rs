@@ -1,4 +1,4 @@
-//! Muon on a card: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32 sums.
+//! Muon on a GPU: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32 sums.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) struct HiddenGroup {
 }
 
 impl HiddenGroup {
-    /// Groups matrices by size; `table` brings words to the card.
+    /// Groups matrices by size; `table` brings words to the GPU.
     pub(crate) fn of(
         matrices: &[HiddenMatrix],
         table: impl Fn(&[u32]) -> Result<Tensor, EngineError>,
@@ -91,7 +91,7 @@ pub(super) fn step(
         ];
         cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
     };
-    // A few dozen small matrices do not fill a card: every other group goes beside the rest.
+    // A few dozen small matrices do not fill a GPU: every other group goes beside the rest.
     let groups = params.hidden_groups(update.paths)?;
     for group in groups.iter().skip(1).step_by(2) {
         cuda.on_side_stream(&[norm], || one(group))?;

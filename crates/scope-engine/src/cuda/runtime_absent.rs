@@ -14,11 +14,11 @@ use crate::{dtype::Element, error::EngineError, tensor::Tensor};
 #[derive(Clone, Copy, Debug)]
 enum Never {}
 
-/// An NVIDIA card.
+/// An NVIDIA GPU.
 #[derive(Clone, Debug)]
 pub struct Cuda(Never);
 
-/// A piece of a card's memory.
+/// A piece of a GPU's memory.
 #[derive(Debug)]
 pub(crate) struct Memory(Never);
 
@@ -26,18 +26,18 @@ pub(crate) struct Memory(Never);
 #[derive(Clone, Copy)]
 pub(crate) struct TensorMap(Never);
 
-/// Recorded work on a card.
+/// Recorded work on a GPU.
 #[derive(Debug)]
 pub struct Graph(Never);
 
-/// Describes a matrix of a card.
+/// Describes a matrix of a GPU.
 pub(crate) fn boxes(_: u64, _: [usize; 2], _: u32) -> Result<TensorMap, EngineError> {
     Err(absent())
 }
 
 fn absent() -> EngineError {
     let what = "this program was built for a machine without NVIDIA's libraries".into();
-    EngineError::Unavailable { what, advice: "compute on the processor".into() }
+    EngineError::Unavailable { what, advice: "use a program built for Linux or Windows".into() }
 }
 
 impl Memory {
@@ -77,14 +77,14 @@ impl Graph {
     }
 }
 
-/// What anyone may ask of a card.
+/// What anyone may ask of a GPU.
 impl Cuda {
     /// Says that there is none.
     pub fn open(_: usize) -> Result<Self, EngineError> {
         Err(absent())
     }
 
-    /// The card's name.
+    /// The GPU's name.
     pub fn name(&self) -> &str {
         match self.0 {}
     }
@@ -119,7 +119,7 @@ impl Cuda {
         match self.0 {}
     }
 
-    /// How long the card takes for what `work` asks of it, in seconds.
+    /// How long the GPU takes for what `work` asks of it, in seconds.
     pub fn time(&self, _: impl FnOnce() -> Result<(), EngineError>) -> Result<f64, EngineError> {
         match self.0 {}
     }
@@ -132,7 +132,7 @@ impl Cuda {
 
 /// What kernels ask of it.
 impl Cuda {
-    pub(crate) fn processors(&self) -> usize {
+    pub(crate) fn multiprocessors(&self) -> usize {
         match self.0 {}
     }
 

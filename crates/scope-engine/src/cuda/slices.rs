@@ -78,7 +78,7 @@ pub(crate) fn weights_back(
     let dw = add::convert(gradient.clone(), weights.dtype())?;
     let dl = Tensor::on_cuda(cuda, &sizes.weights(), weights.dtype())?;
     // As many warps for each head as for any other.
-    let blocks = (4 * cuda.processors()).next_multiple_of(sizes.heads);
+    let blocks = (4 * cuda.multiprocessors()).next_multiple_of(sizes.heads);
     let warps = 8 * blocks;
     let pixels = sizes.batch * sizes.pixels;
     let partial = Tensor::on_cuda(cuda, &[warps], Dtype::F32)?;
@@ -106,7 +106,7 @@ fn gather(
     let Slices { batch, pixels, heads, slices, size } = sizes;
     let values = add::convert(values.clone(), weights.dtype())?;
     let each = slices * (size + 1);
-    let pieces = pixels.div_ceil(64).min((8 * cuda.processors()).div_ceil(batch * heads)).max(1);
+    let pieces = pixels.div_ceil(64).min((8 * cuda.multiprocessors()).div_ceil(batch * heads)).max(1);
     let partial = Tensor::on_cuda(cuda, &[batch * heads, pieces, each], Dtype::F32)?;
     let arguments = [weights.into(), (&values).into(), (&partial).into(), pixels.into(), pieces.into()];
     let grid = Grid { shared: 8 * each * size_of::<f32>(), ..sizes.grid(pieces, 256) };

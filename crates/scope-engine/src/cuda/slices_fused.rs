@@ -47,7 +47,7 @@ impl Slicing {
     }
 
     fn pieces(self, cuda: &Cuda) -> usize {
-        (8 * cuda.processors() / self.sizes.batch.max(1)).clamp(1, self.sizes.pixels.div_ceil(PIXELS))
+        (8 * cuda.multiprocessors() / self.sizes.batch.max(1)).clamp(1, self.sizes.pixels.div_ceil(PIXELS))
     }
 
     /// Launches a kernel, a block for each sample and piece.

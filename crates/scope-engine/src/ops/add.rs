@@ -71,7 +71,7 @@ pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
         return Ok(x.clone());
     }
     if tape.is_recording() && matches!(tape.device(), Device::Cpu(_)) {
-        // On the processor a recording tape has one precision.
+        // On the CPU a recording tape has one precision.
         return Err(EngineError::kind(
             "a recorded operation",
             "its input",
@@ -83,7 +83,7 @@ pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))
 }
 
-/// A value as the processor's kernels take it, at full width; a card's take either precision.
+/// A value as the CPU's kernels take it, at full width; a GPU's take either precision.
 pub(super) fn widened(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     let dtype = x.value().dtype();
     if dtype != Dtype::Bf16 || !matches!(tape.device(), Device::Cpu(_)) {

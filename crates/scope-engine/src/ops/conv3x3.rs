@@ -80,7 +80,7 @@ impl Tape<'_> {
         Ok(self.push(value, true, || Box::new(record)))
     }
 
-    /// Two convolutions with GELU between them, and a residual: r + conv(gelu(conv(x))). A card that need not remember what is
+    /// Two convolutions with GELU between them, and a residual: r + conv(gelu(conv(x))). A GPU that need not remember what is
     /// between them applies GELU while the second reads.
     ///
     /// # Shapes

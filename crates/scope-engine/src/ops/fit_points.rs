@@ -22,7 +22,7 @@ impl LocalFit {
     /// what [`crate::Tape::local_fits`] makes of a context. With divisors \[channels\] each is divided by its number there and
     /// clamped to +-5; without, they are as they were fitted.
     ///
-    /// They are computed on a processor, whatever a network runs on: sensors are few, and a list of them has no fixed length
+    /// They are computed on a CPU, whatever a network runs on: sensors are few, and a list of them has no fixed length
     /// that a recorded pass could have.
     ///
     /// # Shapes

@@ -47,7 +47,7 @@ pub(crate) struct LinearRecord {
     pub(crate) layer: Linear,
     /// \[m, k\].
     pub(crate) x: Var,
-    /// The value before GELU, if there was one; on a card the slope of GELU there.
+    /// The value before GELU, if there was one; on a GPU the slope of GELU there.
     pub(crate) before: Option<Tensor>,
     residual: Option<Var>,
     positions: Option<ParamId>,
@@ -66,7 +66,7 @@ impl Tape<'_> {
         self.linear_on_rows(x, layer, epilogue)
     }
 
-    /// The same for rows of x that may have been filled up with zeros beyond k for a card.
+    /// The same for rows of x that may have been filled up with zeros beyond k for a GPU.
     pub(super) fn linear_on_rows(
         &self,
         x: &Var,

@@ -9,7 +9,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// What it remembers on a card.
+/// What it remembers on a GPU.
 pub(crate) struct HeadsRecord {
     pub(crate) layer: Linear,
     pub(crate) heads: usize,

@@ -26,11 +26,11 @@ pub(crate) struct Matrix {
     pub(crate) entries: Constant,
     /// For each row, the columns from the first to the last entry that is not zero.
     pub(crate) bands: Arc<[Range<usize>]>,
-    /// For cards: \[n, m\], with m filled up with zeros to a multiple of eight.
+    /// For GPUs: \[n, m\], with m filled up with zeros to a multiple of eight.
     pub(crate) columns: Constant,
-    /// For cards, if most entries are not zero: \[m, n\] with n filled up with zeros to a multiple of eight, or the columns.
+    /// For GPUs, if most entries are not zero: \[m, n\] with n filled up with zeros to a multiple of eight, or the columns.
     pub(crate) dense: Option<Constant>,
-    /// For cards: of each eight rows, where the bands together begin and end.
+    /// For GPUs: of each eight rows, where the bands together begin and end.
     pub(crate) eights: Constant,
 }
 

@@ -26,7 +26,7 @@ pub struct Sliced {
 enum Way {
     /// With weights that were kept.
     Weights(Var),
-    /// With weights that are made again, on cards.
+    /// With weights that are made again, on GPUs.
     Again(Rc<Again>),
 }
 
@@ -77,7 +77,7 @@ impl Tape<'_> {
 }
 
 impl Tape<'_> {
-    /// On a card in bf16, if the sizes allow it.
+    /// On a GPU in bf16, if the sizes allow it.
     fn slice_fused(
         &self,
         g: &Var,

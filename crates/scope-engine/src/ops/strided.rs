@@ -21,7 +21,7 @@ pub(crate) struct Windows {
     pub(crate) side: usize,
     /// From one window to the next.
     pub(crate) stride: usize,
-    /// Numbers in the row of a window: side side c, and zeros behind them where a card's library wants longer rows.
+    /// Numbers in the row of a window: side side c, and zeros behind them where a GPU's library wants longer rows.
     pub(crate) row: usize,
 }
 

@@ -17,7 +17,7 @@ pub struct Gradients {
     layout: Arc<Layout>,
     flat: Tensor,
     inputs: HashMap<usize, Tensor>,
-    /// On a card, parameters whose gradients are to be replaced when they are next added to; empty if none are.
+    /// On a GPU, parameters whose gradients are to be replaced when they are next added to; empty if none are.
     stale: Vec<bool>,
 }
 
@@ -80,7 +80,7 @@ impl Gradients {
         Ok(())
     }
 
-    /// The next backward pass replaces these gradients instead of adding to them, which saves a card from writing
+    /// The next backward pass replaces these gradients instead of adding to them, which saves a GPU from writing
     /// zeros first. They are not to be read before.
     pub fn restart(&mut self) -> Result<(), EngineError> {
         match self.flat.device() {
@@ -124,7 +124,7 @@ impl Gradients {
         self.inputs.insert(node, gradient);
     }
 
-    /// Where one parameter's gradient begins on the card, and whether the caller must add to what is there.
+    /// Where one parameter's gradient begins on the GPU, and whether the caller must add to what is there.
     pub(crate) fn address(&mut self, id: ParamId) -> (u64, bool) {
         let address = self.flat.address() + (self.layout.param(id).range.start * size_of::<f32>()) as u64;
         let stale = self.stale.get_mut(id.0).is_some_and(std::mem::take);

@@ -35,11 +35,11 @@ pub(crate) enum Packing {
 pub struct Params {
     layout: Arc<Layout>,
     values: Tensor,
-    /// On a card, the same numbers in bf16, for products.
+    /// On a GPU, the same numbers in bf16, for products.
     halves: Option<Tensor>,
-    /// On a card, which blocks of numbers AdamW trains and which decay, for the paths of the latest step.
+    /// On a GPU, which blocks of numbers AdamW trains and which decay, for the paths of the latest step.
     marks: Mutex<Option<(Chosen, Tensor)>>,
-    /// On a card, the hidden matrices of the latest step of Muon.
+    /// On a GPU, the hidden matrices of the latest step of Muon.
     groups: Mutex<Option<Grouped>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
@@ -102,7 +102,7 @@ impl Params {
         self.values.dtype()
     }
 
-    /// What products are trained in: the parameters' own precision on the processor, bf16 on a card.
+    /// What products are trained in: the parameters' own precision on the CPU, bf16 on a GPU.
     pub fn training_precision(&self) -> Dtype {
         match self.device() {
             Device::Cpu(_) => self.dtype(),
@@ -180,13 +180,13 @@ impl Params {
 }
 
 impl Params {
-    /// Where one parameter begins on the card, in f32 or in the bf16 copy.
+    /// Where one parameter begins on the GPU, in f32 or in the bf16 copy.
     pub(crate) fn address(&self, id: ParamId, dtype: Dtype) -> u64 {
         let flat = if dtype == Dtype::Bf16 { self.halves() } else { &self.values };
         flat.address() + (self.layout.param(id).range.start * flat.dtype().size()) as u64
     }
 
-    /// The bf16 copy that a card has.
+    /// The bf16 copy that a GPU has.
     pub(crate) fn halves(&self) -> &Tensor {
         self.halves.as_ref().unwrap_or(&self.values)
     }
@@ -221,7 +221,7 @@ impl Params {
         Ok(marks)
     }
 
-    /// The hidden matrices under some paths as a card wants them, made when first asked for.
+    /// The hidden matrices under some paths as a GPU wants them, made when first asked for.
     pub(crate) fn hidden_groups(&self, paths: &[&str]) -> Result<Arc<[HiddenGroup]>, EngineError> {
         let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, groups)) = kept.as_ref().filter(|(kept, _)| kept == paths) {
@@ -233,7 +233,7 @@ impl Params {
         Ok(groups)
     }
 
-    /// Whole numbers on the card. A tensor holds floats, so each is the bits of one.
+    /// Whole numbers on the GPU. A tensor holds floats, so each is the bits of one.
     fn words(&self, words: &[u32]) -> Result<Tensor, EngineError> {
         let floats: Vec<f32> = words.iter().map(|word| f32::from_bits(*word)).collect();
         Tensor::from_slice(self.device(), &[floats.len()], &floats)
@@ -250,7 +250,7 @@ fn owned(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()
 }
 
-/// The bf16 copy of parameters on a card.
+/// The bf16 copy of parameters on a GPU.
 fn rounded(values: &Tensor) -> Result<Option<Tensor>, EngineError> {
     match values.device() {
         Device::Cpu(_) => Ok(None),

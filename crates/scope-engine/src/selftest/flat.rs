@@ -13,19 +13,19 @@ use crate::{
 
 /// Both are f32 throughout, but sums are ordered differently.
 const LIMIT: f64 = 2e-5;
-/// A card orthogonalises in bf16: 1.1e-2 to 1.5e-2 are expected of steps along random gradients.
+/// A GPU orthogonalises in bf16: 1.1e-2 to 1.5e-2 are expected of steps along random gradients.
 const BF16_STEP: f64 = 3e-2;
-/// Rounding to bf16, of which the processor keeps no copy.
+/// Rounding to bf16, of which the CPU keeps no copy.
 const BF16_COPY: f64 = 4e-3;
 
 /// Everything that two steps of AdamW, and of Muon beside it, leave behind, on both devices.
-pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
+pub(super) fn checks(cpu: &Device, gpu: &Device) -> Result<Vec<Check>, EngineError> {
     let with_muon =
         Optimizer { muon: Some(Muon { rate_ratio: 2.0, ..Muon::default() }), ..Optimizer::default() };
     let mut checks = Vec::new();
     for (with, optimizer) in [("", Optimizer::default()), (" with Muon", with_muon)] {
-        let expected = two_steps(processor, &optimizer)?;
-        let got = two_steps(card, &optimizer)?;
+        let expected = two_steps(cpu, &optimizer)?;
+        let got = two_steps(gpu, &optimizer)?;
         checks.extend(expected.iter().zip(&got).map(|((name, limit, expected), (_, _, got))| Check {
             name: format!("parameters: {name}{with}"),
             error: relative_error(got, expected),

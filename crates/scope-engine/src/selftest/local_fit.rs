@@ -17,7 +17,7 @@ use crate::{
 const LIMITS: [(Dtype, f64); 2] = [(Dtype::F32, 1e-5), (Dtype::Bf16, 4e-3)];
 
 /// All cases on both devices.
-pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
+pub(super) fn checks(cpu: &Device, gpu: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     let grids = [
         ([128, 128], [false, false], (4, 4), None),
@@ -36,8 +36,8 @@ pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, En
             let case = Case { grid, periodic, degree, stride, edge, share };
             for (compute, limit) in LIMITS {
                 for normalised in [false, true] {
-                    let expected = case.run(processor, Dtype::F32, normalised)?;
-                    let got = case.run(card, compute, normalised)?;
+                    let expected = case.run(cpu, Dtype::F32, normalised)?;
+                    let got = case.run(gpu, compute, normalised)?;
                     let name = format!(
                         "local fits {grid:?} every {stride} of degree {degree} to {share}, edge {edge:?}, normalised {normalised} {compute}"
                     );

@@ -1,7 +1,7 @@
-//! Checks every operation of a card against the processor, on random inputs.
+//! Checks every operation of a GPU against the CPU, on random inputs.
 //!
 //! Each case runs forward and backward on both, and forward on a tape that remembers nothing; what is compared are results,
-//! gradients of inputs and gradients of parameters, by |card - processor| / |processor|.
+//! gradients of inputs and gradients of parameters, by |GPU - CPU| / |CPU|.
 
 mod cases;
 mod flat;
@@ -27,7 +27,7 @@ use crate::{
 pub struct Check {
     /// What was compared.
     pub name: String,
-    /// |card - processor| / |processor|.
+    /// |GPU - CPU| / |CPU|.
     pub error: f64,
     /// The largest error that rounding explains.
     pub limit: f64,
@@ -43,24 +43,24 @@ impl Check {
 /// Largest errors in bf16 and in f32.
 const LIMITS: [(Dtype, f64); 2] = [(Dtype::Bf16, 1.2e-2), (Dtype::F32, 2e-5)];
 
-/// Compares what a card computes with the processor: everything, or the operations that have a word in their names.
-pub fn run(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
-    let Device::Cuda(cuda) = card else { return Ok(Vec::new()) };
+/// Compares what a GPU computes with the CPU: everything, or the operations that have a word in their names.
+pub fn run(gpu: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
+    let Device::Cuda(cuda) = gpu else { return Ok(Vec::new()) };
     // The fused products must be right also where they are not the faster way.
     cuda.set_always_fused(true);
-    let checks = compare(card, only);
+    let checks = compare(gpu, only);
     cuda.set_always_fused(false);
     checks
 }
 
-fn compare(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
-    let processor = Device::all_threads();
+fn compare(gpu: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
+    let cpu = Device::all_threads();
     let mut checks = Vec::new();
     let cases = cases::all().into_iter().chain(operators::all());
     for case in cases.filter(|case| case.name.contains(only)) {
-        let expected = case.run(&processor, Dtype::F32)?;
+        let expected = case.run(&cpu, Dtype::F32)?;
         for (compute, limit) in LIMITS {
-            let got = case.run(card, compute)?;
+            let got = case.run(gpu, compute)?;
             checks.extend(expected.iter().zip(&got).map(|((part, expected), (_, got))| Check {
                 name: format!("{} {compute}: {part}", case.name),
                 error: relative_error(got, expected),
@@ -69,13 +69,13 @@ fn compare(card: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
         }
     }
     if "parameters".contains(only) {
-        checks.extend(flat::checks(&processor, card)?);
+        checks.extend(flat::checks(&cpu, gpu)?);
     }
     if "local fits".contains(only) {
-        checks.extend(local_fit::checks(&processor, card)?);
+        checks.extend(local_fit::checks(&cpu, gpu)?);
     }
     if "gather".contains(only) {
-        checks.extend(table::checks(&processor, card)?);
+        checks.extend(table::checks(&cpu, gpu)?);
     }
     Ok(checks)
 }

@@ -14,11 +14,11 @@ const LIMIT: f64 = 0.0;
 const NOISY_LIMIT: f64 = 1e-5;
 
 /// Everything that a gathered batch holds, on both devices, of exact readings and of noisy ones.
-pub(super) fn checks(processor: &Device, card: &Device) -> Result<Vec<Check>, EngineError> {
+pub(super) fn checks(cpu: &Device, gpu: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     for (kind, noisy, limit) in [("", false, LIMIT), (" with noise", true, NOISY_LIMIT)] {
-        let expected = gathered(processor, noisy)?;
-        let got = gathered(card, noisy)?;
+        let expected = gathered(cpu, noisy)?;
+        let got = gathered(gpu, noisy)?;
         let pairs = expected.iter().zip(&got);
         checks.extend(pairs.map(|((name, expected), (_, got))| Check {
             name: format!("gather{kind}: {name}"),

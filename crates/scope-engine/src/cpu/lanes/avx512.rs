@@ -6,7 +6,7 @@ use half::bf16;
 
 use super::{Kernel, Lanes, polynomial};
 
-/// Sixteen numbers; `PAIRS` says whether the processor multiplies pairs of bf16.
+/// Sixteen numbers; `PAIRS` says whether the CPU multiplies pairs of bf16.
 #[derive(Clone, Copy)]
 struct Avx512<const PAIRS: bool>(__m512);
 

@@ -1,4 +1,4 @@
-//! Vectors of a processor's own width.
+//! Vectors of a CPU's own width.
 //!
 //! A kernel is written once, for any [`Lanes`], and compiled for each instruction set; [`Isa::detect`] finds
 //! the widest at hand when the program starts. Double precision runs the same kernels on plain arrays, which
@@ -36,7 +36,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// Every instruction set this processor has, plainest first.
+    /// Every instruction set this CPU has, plainest first.
     pub fn available() -> Vec<Self> {
         #[allow(unused_mut)]
         let mut found = vec![Isa::Portable];
@@ -54,7 +54,7 @@ impl Isa {
         found
     }
 
-    /// The best instruction set of this processor.
+    /// The best instruction set of this CPU.
     pub fn detect() -> Self {
         Self::available().pop().unwrap_or(Isa::Portable)
     }

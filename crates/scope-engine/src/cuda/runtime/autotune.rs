@@ -16,7 +16,7 @@ pub(super) struct Algorithms(Mutex<BTreeMap<String, String>>);
 
 impl Cuda {
     /// What was chosen so far for each product and convolution, a line each, in order. Two runs with the same choices on
-    /// one card compute the same bits.
+    /// one GPU compute the same bits.
     pub fn algorithms(&self) -> String {
         let lines: Vec<String> =
             locked(&self.0.algorithms.0).iter().map(|(work, choice)| format!("{work}: {choice}\n")).collect();
@@ -28,7 +28,7 @@ impl Cuda {
         locked(&self.0.algorithms.0).insert(work.to_owned(), choice.to_owned());
     }
 
-    /// Whether the first of two ways to do some work was faster on this card once, or is now. Both are run if that is not known
+    /// Whether the first of two ways to do some work was faster on this GPU once, or is now. Both are run if that is not known
     /// yet, so neither may spoil anything. While work is being recorded there is no time to time: the second is taken.
     pub(crate) fn faster(
         &self,
@@ -49,7 +49,7 @@ impl Cuda {
                     way()?;
                     self.time_recorded(|| (0..RUNS).try_for_each(|_| way()))
                 };
-                // The first way may be one that this card or library does not have.
+                // The first way may be one that this GPU or library does not have.
                 let first = seconds(&mut fused).unwrap_or(f64::INFINITY);
                 let choice = if first < seconds(&mut apart)? { "fused" } else { "apart" };
                 kept.insert(work.to_owned(), choice.to_owned());

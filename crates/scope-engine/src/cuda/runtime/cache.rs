@@ -1,4 +1,4 @@
-//! What is worked out once for a card and kept on disk: compiled kernels and chosen algorithms.
+//! What is worked out once for a GPU and kept on disk: compiled kernels and chosen algorithms.
 
 use std::{
     env,
@@ -7,22 +7,22 @@ use std::{
     path::PathBuf,
 };
 
-/// A folder for one card, driver and version of this crate. A cache that cannot be read or written is no error:
+/// A folder for one GPU, driver and version of this crate. A cache that cannot be read or written is no error:
 /// things are worked out again.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
 }
 
 impl Cache {
-    /// The folder of a card in the user's cache folder: `$XDG_CACHE_HOME`, `$LOCALAPPDATA` or `~/.cache`.
-    pub(super) fn of(card: &str, (major, minor): (i32, i32), driver: i32) -> Self {
+    /// The folder of a GPU in the user's cache folder: `$XDG_CACHE_HOME`, `$LOCALAPPDATA` or `~/.cache`.
+    pub(super) fn of(gpu: &str, (major, minor): (i32, i32), driver: i32) -> Self {
         let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let root = env::var_os("XDG_CACHE_HOME")
             .or_else(|| env::var_os("LOCALAPPDATA"))
             .map(PathBuf::from)
             .or_else(home);
-        let card = card.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        let name = format!("{card}-{major}{minor}-cuda{driver}-{}", env!("CARGO_PKG_VERSION"));
+        let gpu = gpu.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let name = format!("{gpu}-{major}{minor}-cuda{driver}-{}", env!("CARGO_PKG_VERSION"));
         Self { folder: root.map(|root| root.join("scope").join(name)) }
     }
 

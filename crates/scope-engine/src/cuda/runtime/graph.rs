@@ -7,7 +7,7 @@ use cudarc::driver::{CudaGraph, sys};
 use super::{Cuda, failed, memory::Store};
 use crate::error::EngineError;
 
-/// Recorded work on a card. It owns the memory its tensors were given while it was recorded, so nothing else can
+/// Recorded work on a GPU. It owns the memory its tensors were given while it was recorded, so nothing else can
 /// take it between replays.
 pub struct Graph {
     graph: CudaGraph,
@@ -26,7 +26,7 @@ impl Graph {
     /// Does the work once, which compiles kernels and chooses algorithms, then records it without doing it.
     ///
     /// What `work` returns is what the recorded run returned: its tensors hold the results of the latest replay, and
-    /// nothing sensible before the first. Work must not wait for the card, upload or download; inputs and numbers
+    /// nothing sensible before the first. Work must not wait for the GPU, upload or download; inputs and numbers
     /// that change from replay to replay live in tensors that are overwritten ([`crate::Tensor::overwrite`]).
     pub fn record<T, E: From<EngineError>>(
         cuda: &Cuda,
@@ -54,7 +54,7 @@ impl Graph {
         })
     }
 
-    /// Records other work in the same memory, without doing it first: what it needs to know of the card, the work
+    /// Records other work in the same memory, without doing it first: what it needs to know of the GPU, the work
     /// recorded before must have found out.
     pub fn record_beside<T, E: From<EngineError>>(
         &self,
@@ -88,7 +88,7 @@ impl Cuda {
         status.is_ok_and(|status| status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE)
     }
 
-    /// How long the card takes for work, without the time to ask for it: it is recorded and then replayed, twice.
+    /// How long the GPU takes for work, without the time to ask for it: it is recorded and then replayed, twice.
     pub(super) fn time_recorded(
         &self,
         mut work: impl FnMut() -> Result<(), EngineError>,

@@ -1,4 +1,4 @@
-//! Launching our own kernels: compiled for the card at hand when first wanted, and kept on disk.
+//! Launching our own kernels: compiled for the GPU at hand when first wanted, and kept on disk.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -70,7 +70,7 @@ impl Cuda {
         };
         self.bind()?;
         // SAFETY: the wrappers in this folder pass what the kernel's parameters are; each word lies in the first bytes
-        // of its eight (every machine with such a card is little-endian).
+        // of its eight (every machine with such a GPU is little-endian).
         unsafe {
             sys::cuLaunchKernelEx(
                 &raw const config,

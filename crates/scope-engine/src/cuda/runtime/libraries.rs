@@ -51,7 +51,7 @@ const WANTED: [Wanted; 3] = [
 /// Makes sure that everything but cuDNN can be loaded; without this, the first call would panic.
 pub(super) fn load() -> Result<(), EngineError> {
     WANTED.iter().try_for_each(find)?;
-    driver::result::init().map_err(|_| no_card())
+    driver::result::init().map_err(|_| no_gpu())
 }
 
 /// Makes sure that cuDNN can be loaded: only convolutions need it.
@@ -148,18 +148,18 @@ pub(super) fn versions() -> Result<Vec<(&'static str, String)>, EngineError> {
     Ok(versions)
 }
 
-pub(super) fn no_card() -> EngineError {
-    let what = "the NVIDIA driver finds no card".into();
+pub(super) fn no_gpu() -> EngineError {
+    let what = "the NVIDIA driver finds no GPU".into();
     let advice = "see that nvidia-smi lists one".into();
     EngineError::Unavailable { what, advice }
 }
 
-pub(super) fn no_such_card(ordinal: usize, count: i32) -> EngineError {
-    let what = format!("there is no card {ordinal}: the driver lists {count}, counted from 0");
+pub(super) fn no_such_gpu(ordinal: usize, count: i32) -> EngineError {
+    let what = format!("there is no GPU {ordinal}: the driver lists {count}, counted from 0");
     EngineError::Unavailable { what, advice: "name one of those".into() }
 }
 
 pub(super) fn too_old(name: &str, (major, minor): (i32, i32)) -> EngineError {
     let what = format!("{name} has compute capability {major}.{minor}, too old for bf16 products");
-    EngineError::Unavailable { what, advice: "use a card of capability 8.0 or newer".into() }
+    EngineError::Unavailable { what, advice: "use a GPU of capability 8.0 or newer".into() }
 }

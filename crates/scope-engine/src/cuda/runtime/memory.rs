@@ -1,4 +1,4 @@
-//! Memory on the card that is given back for reuse.
+//! Memory on the GPU that is given back for reuse.
 //!
 //! One stream does everything in order, so a block may be handed out again as soon as its tensor is dropped, even
 //! while kernels that use it are still waiting: whatever its next user does comes after them.
@@ -19,7 +19,7 @@ use crate::error::EngineError;
 /// Sizes are rounded to this.
 const GRAIN: usize = 512;
 
-/// How many bytes all stores of a card hold, in use or free for reuse.
+/// How many bytes all stores of a GPU hold, in use or free for reuse.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(AtomicUsize);
 
@@ -38,7 +38,7 @@ pub(crate) struct Store {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "memory of card {}", self.context.ordinal())
+        write!(out, "memory of GPU {}", self.context.ordinal())
     }
 }
 
@@ -63,17 +63,17 @@ impl Store {
     }
 
     fn fresh(&self, size: usize) -> Result<u64, EngineError> {
-        self.context.bind_to_thread().map_err(super::failed("using the card on this thread"))?;
+        self.context.bind_to_thread().map_err(super::failed("using the GPU on this thread"))?;
         // SAFETY: the address is freed once, when the store is dropped.
         unsafe { result::malloc_sync(size) }
             .map_err(|error| match result::mem_get_info() {
-                Ok((free, total)) => EngineError::CardMemory { wanted: size, free, total },
+                Ok((free, total)) => EngineError::GpuMemory { wanted: size, free, total },
                 Err(_) => super::failed("allocating memory")(error),
             })
             .inspect(|_| _ = self.ledger.0.fetch_add(size, Ordering::Relaxed))
     }
 
-    /// Gives the blocks that are free back to the card.
+    /// Gives the blocks that are free back to the GPU.
     pub(super) fn trim(&self) {
         if self.context.bind_to_thread().is_err() {
             return;
@@ -107,7 +107,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Where it begins, on the card.
+    /// Where it begins, on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }

@@ -1,9 +1,9 @@
-//! What of CUDA itself kernels need: the card and its streams, memory, graphs, launches, and NVIDIA's libraries.
+//! What of CUDA itself kernels need: the GPU and its streams, memory, graphs, launches, and NVIDIA's libraries.
 //!
 //! Everything that calls them is in this folder. Where CUDA cannot be, `runtime_absent.rs` stands in its place: the
 //! same interface on types without values.
 
-#![allow(unsafe_code)] // calls into the libraries and addresses on the card; each use says why it is sound
+#![allow(unsafe_code)] // calls into the libraries and addresses on the GPU; each use says why it is sound
 
 mod autotune;
 mod cache;
@@ -40,10 +40,10 @@ use cudnn::Convolutions;
 use launch::Kernels;
 use streams::Streams;
 
-/// The oldest cards whose kernels these are: those with bf16 in their matrix units.
+/// The oldest GPUs whose kernels these are: those with bf16 in their matrix units.
 const OLDEST: (i32, i32) = (8, 0);
 
-/// An NVIDIA card: its streams, its memory, and the libraries that compute on it.
+/// An NVIDIA GPU: its streams, its memory, and the libraries that compute on it.
 #[derive(Clone, Debug)]
 pub struct Cuda(Arc<Inner>);
 
@@ -52,7 +52,7 @@ struct Inner {
     streams: Streams,
     name: String,
     capability: (i32, i32),
-    processors: usize,
+    multiprocessors: usize,
     /// The most shared memory of a block, in bytes.
     shared_memory: usize,
     kernels: Kernels,
@@ -66,7 +66,7 @@ struct Inner {
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "CUDA card {}: {}", self.context.ordinal(), self.name)
+        write!(out, "CUDA GPU {}: {}", self.context.ordinal(), self.name)
     }
 }
 
@@ -81,26 +81,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Cuda {
-    /// Opens a card, counted from zero, and loads what computing on it needs.
+    /// Opens a GPU, counted from zero, and loads what computing on it needs.
     pub fn open(ordinal: usize) -> Result<Self, EngineError> {
         libraries::load()?;
-        let count = CudaContext::device_count().map_err(|_| libraries::no_card())?;
+        let count = CudaContext::device_count().map_err(|_| libraries::no_gpu())?;
         if ordinal >= usize::try_from(count).unwrap_or(0) {
-            return Err(libraries::no_such_card(ordinal, count));
+            return Err(libraries::no_such_gpu(ordinal, count));
         }
-        let context = CudaContext::new(ordinal).map_err(failed("opening the card"))?;
+        let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
         // SAFETY: the streams are ordered by hand, so nothing needs events between uses of memory.
         unsafe { context.disable_event_tracking() };
-        let name = context.name().map_err(failed("asking the card's name"))?;
-        let capability = context.compute_capability().map_err(failed("asking the card's capability"))?;
+        let name = context.name().map_err(failed("asking the GPU's name"))?;
+        let capability = context.compute_capability().map_err(failed("asking the GPU's capability"))?;
         if capability < OLDEST {
             return Err(libraries::too_old(&name, capability));
         }
         let attribute = |which| {
-            let asked = context.attribute(which).map_err(failed("asking the card what it has"));
+            let asked = context.attribute(which).map_err(failed("asking the GPU what it has"));
             asked.map(|number| usize::try_from(number).unwrap_or(1))
         };
-        let processors = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let multiprocessors = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let shared_memory =
             attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let streams = Streams::new(&context)?;
@@ -111,7 +111,7 @@ impl Cuda {
             streams,
             name,
             capability,
-            processors,
+            multiprocessors,
             shared_memory,
             kernels: Kernels::default(),
             products,
@@ -123,7 +123,7 @@ impl Cuda {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The card's name.
+    /// The GPU's name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -150,12 +150,12 @@ impl Cuda {
 
     /// Waits until everything asked for so far is done.
     pub fn synchronise(&self) -> Result<(), EngineError> {
-        self.0.context.bind_to_thread().map_err(failed("using the card on this thread"))?;
-        // SAFETY: the stream lives as long as the card.
-        unsafe { result::stream::synchronize(self.stream()) }.map_err(failed("waiting for the card"))
+        self.0.context.bind_to_thread().map_err(failed("using the GPU on this thread"))?;
+        // SAFETY: the stream lives as long as the GPU.
+        unsafe { result::stream::synchronize(self.stream()) }.map_err(failed("waiting for the GPU"))
     }
 
-    /// How long the card takes for what `work` asks of it, in seconds, without the time to ask.
+    /// How long the GPU takes for what `work` asks of it, in seconds, without the time to ask.
     pub fn time(&self, work: impl FnOnce() -> Result<(), EngineError>) -> Result<f64, EngineError> {
         let event = || -> Result<CudaEvent, EngineError> {
             let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -166,14 +166,14 @@ impl Cuda {
         let start = event()?;
         work()?;
         let end = event()?;
-        end.synchronize().map_err(failed("waiting for the card"))?;
+        end.synchronize().map_err(failed("waiting for the GPU"))?;
         let milliseconds = start.elapsed_ms(&end).map_err(failed("reading events"))?;
         Ok(f64::from(milliseconds) / 1e3)
     }
 
     /// How many multiprocessors it has.
-    pub(crate) fn processors(&self) -> usize {
-        self.0.processors
+    pub(crate) fn multiprocessors(&self) -> usize {
+        self.0.multiprocessors
     }
 
     /// The most shared memory of a block, in bytes.
@@ -181,7 +181,7 @@ impl Cuda {
         self.0.shared_memory
     }
 
-    /// Whether this card has the instructions that kernels for Hopper use.
+    /// Whether this GPU has the instructions that kernels for Hopper use.
     pub(crate) fn is_hopper(&self) -> bool {
         self.0.capability == (9, 0)
     }
@@ -197,10 +197,10 @@ impl Cuda {
     }
 
     fn bind(&self) -> Result<(), EngineError> {
-        self.0.context.bind_to_thread().map_err(failed("using the card on this thread"))
+        self.0.context.bind_to_thread().map_err(failed("using the GPU on this thread"))
     }
 
-    /// Copies numbers to the card.
+    /// Copies numbers to the GPU.
     pub(crate) fn upload<T: Element>(&self, values: &[T]) -> Result<Memory, EngineError> {
         let memory = self.memory(size_of_val(values))?;
         self.write(&memory, values)?;
@@ -223,7 +223,7 @@ impl Cuda {
         self.bind()?;
         // SAFETY: the memory is at least this long; pageable memory is staged before the call returns.
         unsafe { result::memcpy_htod_async(memory.address() + first as u64, values, self.stream()) }
-            .map_err(failed("copying to the card"))
+            .map_err(failed("copying to the GPU"))
     }
 
     /// Copies numbers back, once everything before is done.
@@ -243,12 +243,12 @@ impl Cuda {
         let mut values = vec![T::zeroed(); part.len()];
         // SAFETY: the memory has as many bytes from there on as the vector, and the stream is waited for before it is read.
         unsafe { result::memcpy_dtoh_async(&mut values, from, self.stream()) }
-            .map_err(failed("copying from the card"))?;
+            .map_err(failed("copying from the GPU"))?;
         self.synchronise()?;
         Ok(values)
     }
 
-    /// Zeros bytes on the card.
+    /// Zeros bytes on the GPU.
     pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<(), EngineError> {
         self.bind()?;
         // SAFETY: an address of live memory of at least that many bytes.

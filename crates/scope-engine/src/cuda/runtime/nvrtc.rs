@@ -1,4 +1,4 @@
-//! Compiling kernels for a card with NVRTC.
+//! Compiling kernels for a GPU with NVRTC.
 
 use std::ffi::{CStr, CString};
 
@@ -7,7 +7,7 @@ use cudarc::nvrtc;
 use super::failed;
 use crate::error::EngineError;
 
-/// Compiles kernels for a card. Those of capability 9.0 get the instructions that only they have.
+/// Compiles kernels for a GPU. Those of capability 9.0 get the instructions that only they have.
 pub(super) fn compile(
     text: &str,
     constants: &str,

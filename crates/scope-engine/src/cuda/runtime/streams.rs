@@ -1,7 +1,7 @@
-//! The two streams of a card: the main one, in order, and one beside it for work that nothing waits for until later.
+//! The two streams of a GPU: the main one, in order, and one beside it for work that nothing waits for until later.
 //!
 //! Weight gradients are such work: the pass back through a network only needs gradients of activations. Beside it,
-//! they fill the processors that the ends of its kernels leave idle.
+//! they fill the multiprocessors that the ends of its kernels leave idle.
 
 use std::sync::{
     Arc, Mutex,

@@ -1,4 +1,4 @@
-//! Matrices as the card's copy engine wants them described: boxes of them go to shared memory and back.
+//! Matrices as the GPU's copy engine wants them described: boxes of them go to shared memory and back.
 
 use std::ffi::c_void;
 

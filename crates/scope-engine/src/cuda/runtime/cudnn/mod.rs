@@ -167,7 +167,7 @@ impl Cuda {
             Some(handle) => handle,
             None => handle.insert(self.open_cudnn()?),
         };
-        // SAFETY: the stream lives as long as the card.
+        // SAFETY: the stream lives as long as the GPU.
         unsafe { dnn::set_stream(handle.0, self.stream().cast()) }.map_err(failed("choosing a stream"))?;
         let plan = match plans.entry(shape) {
             Entry::Occupied(plan) => plan.into_mut(),
@@ -185,7 +185,7 @@ impl Cuda {
         Ok(Handle(dnn::create_handle().map_err(failed("opening cuDNN"))?))
     }
 
-    /// The plan that was fastest once on this card, or is now. What is chosen is kept on disk, so that the next process
+    /// The plan that was fastest once on this GPU, or is now. What is chosen is kept on disk, so that the next process
     /// computes the same bits.
     fn fastest_plan(&self, handle: &Handle, shape: Shape, operands: [u64; 3]) -> Result<Plan, EngineError> {
         let kept = kept(&self.0.cache).get(&shape.to_string()).copied();
