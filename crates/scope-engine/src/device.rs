@@ -35,17 +35,17 @@ impl Device {
         }
     }
 
-    /// Does work whose result is wanted later; a GPU does it beside what it is asked for until then.
-    pub fn begin<T>(
+    /// Does work whose result is wanted later; a GPU does it on its side stream, beside what it is asked for until then.
+    pub fn on_side_stream<T>(
         &self,
         reads: &[&Tensor],
         work: impl FnOnce() -> Result<T, EngineError>,
-    ) -> Result<Later<T>, EngineError> {
+    ) -> Result<Pending<T>, EngineError> {
         let value = match self {
             Device::Cpu(_) => work()?,
             Device::Cuda(cuda) => cuda.on_side_stream(reads, work)?,
         };
-        Ok(Later { value, device: self.clone() })
+        Ok(Pending { value, device: self.clone() })
     }
 
     /// An NVIDIA GPU, counted from zero.
@@ -57,12 +57,12 @@ impl Device {
 /// The result of work that may still be going on.
 #[derive(Debug)]
 #[must_use = "the device must wait for it before it is used"]
-pub struct Later<T> {
+pub struct Pending<T> {
     value: T,
     device: Device,
 }
 
-impl<T> Later<T> {
+impl<T> Pending<T> {
     /// The result, for what the device is asked from now on.
     pub fn wait(self) -> Result<T, EngineError> {
         self.device.join()?;

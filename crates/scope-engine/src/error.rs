@@ -22,7 +22,7 @@ pub enum EngineError {
     },
     /// A tensor does not hold the kind of number an operation needs.
     #[error("{operation}: {what} holds {got}, expected {expected}")]
-    Kind {
+    Dtype {
         /// The operation.
         operation: &'static str,
         /// Which of its arguments.
@@ -98,8 +98,8 @@ impl EngineError {
     }
 
     /// A tensor whose kind of number an operation cannot take.
-    pub(crate) fn kind(operation: &'static str, what: &'static str, expected: Dtype, got: Dtype) -> Self {
-        Self::Kind { operation, what, expected, got }
+    pub(crate) fn dtype(operation: &'static str, what: &'static str, expected: Dtype, got: Dtype) -> Self {
+        Self::Dtype { operation, what, expected, got }
     }
 }
 

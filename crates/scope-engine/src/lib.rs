@@ -25,13 +25,15 @@ mod tensor;
 pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
 pub use cuda::{Cuda, Graph};
-pub use device::{Device, Later};
+pub use device::{Device, Pending};
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
-pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, Pace, Update};
+pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use noise::{RowNoise, normal};
-pub use ops::{Activation, AxisMap, BatchNorm, Epilogue, FitPoint, Linear, LocalFit, Norm, Observed, Sliced};
+pub use ops::{
+    Activation, AxisMap, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit, Norm, Sliced,
+};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Choice, Gathered, Noisy, Selection, Table};
-pub use tape::{Tape, Var, Watch};
+pub use tape::{ForwardHook, Tape, Var};
 pub use tensor::Tensor;

@@ -7,7 +7,7 @@ use crate::{
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
-    ops::Observed,
+    ops::BatchStatistics,
     params::{Gradients, ParamId, Params},
     tensor::Tensor,
 };
@@ -70,7 +70,7 @@ struct Entry {
 }
 
 /// Hears of a linear layer's weight and the rows it is multiplied with.
-pub type Watch<'p> = &'p dyn Fn(ParamId, &Tensor);
+pub type ForwardHook<'p> = &'p dyn Fn(ParamId, &Tensor);
 
 /// Runs operations on a set of parameters, and remembers them if it is to give gradients.
 ///
@@ -80,8 +80,8 @@ pub struct Tape<'p> {
     params: &'p Params,
     compute: Dtype,
     records: Option<RefCell<Vec<Entry>>>,
-    observed: RefCell<Vec<Observed>>,
-    watch: Option<Watch<'p>>,
+    statistics: RefCell<Vec<BatchStatistics>>,
+    hook: Option<ForwardHook<'p>>,
 }
 
 impl<'p> Tape<'p> {
@@ -97,17 +97,17 @@ impl<'p> Tape<'p> {
             return Err(EngineError::NoGradients(compute));
         }
         let records = Some(RefCell::default());
-        Ok(Self { params, compute, records, observed: RefCell::default(), watch: None })
+        Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None })
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None, observed: RefCell::default(), watch: None }
+        Self { params, compute, records: None, statistics: RefCell::default(), hook: None }
     }
 
     /// A tape that only computes, and shows what each linear layer is given: its weight, and rows \[..., k\].
-    pub fn watched(params: &'p Params, compute: Dtype, watch: Watch<'p>) -> Self {
-        Self { watch: Some(watch), ..Self::inference(params, compute) }
+    pub fn with_forward_hook(params: &'p Params, compute: Dtype, hook: ForwardHook<'p>) -> Self {
+        Self { hook: Some(hook), ..Self::inference(params, compute) }
     }
 
     /// The parameters.
@@ -136,9 +136,9 @@ impl<'p> Tape<'p> {
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
     }
 
-    /// What batch normalisations have seen so far, for [`Params::absorb`].
-    pub fn observed(&self) -> Vec<Observed> {
-        self.observed.borrow().clone()
+    /// What batch normalisations have seen so far, for [`Params::update_running_statistics`].
+    pub fn batch_statistics(&self) -> Vec<BatchStatistics> {
+        self.statistics.borrow().clone()
     }
 
     /// Sends weights back from scalar losses, adding to the gradients.
@@ -181,14 +181,14 @@ impl<'p> Tape<'p> {
     }
 
     /// Notes what a normalisation has seen.
-    pub(crate) fn observe(&self, seen: Observed) {
-        self.observed.borrow_mut().push(seen);
+    pub(crate) fn note_statistics(&self, seen: BatchStatistics) {
+        self.statistics.borrow_mut().push(seen);
     }
 
     /// Shows whoever watches what a linear layer is given.
-    pub(crate) fn show(&self, weight: ParamId, x: &Tensor) {
-        if let Some(watch) = self.watch {
-            watch(weight, x);
+    pub(crate) fn run_forward_hook(&self, weight: ParamId, x: &Tensor) {
+        if let Some(hook) = self.hook {
+            hook(weight, x);
         }
     }
 

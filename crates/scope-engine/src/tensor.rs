@@ -44,7 +44,7 @@ impl Tensor {
             Device::Cpu(cpu) => Ok(Self::compute(cpu, shape, |out| out.copy_from_slice(values))),
             Device::Cuda(cuda) => {
                 if T::DTYPE == Dtype::F64 {
-                    return Err(EngineError::kind("a tensor on a GPU", "it", Dtype::F32, T::DTYPE));
+                    return Err(EngineError::dtype("a tensor on a GPU", "it", Dtype::F32, T::DTYPE));
                 }
                 let buffer = Arc::new(Buffer::Cuda(cuda.upload(values)?));
                 Ok(Self { buffer, shape: shape.to_vec(), dtype: T::DTYPE, device: device.clone() })
@@ -88,7 +88,7 @@ impl Tensor {
     pub fn overwrite<T: Element>(&mut self, values: &[T]) -> Result<(), EngineError> {
         require_shape("overwrite", "the new values", &[values.len()], &[self.len()])?;
         if T::DTYPE != self.dtype {
-            return Err(EngineError::kind("overwriting a tensor", "the new values", self.dtype, T::DTYPE));
+            return Err(EngineError::dtype("overwriting a tensor", "the new values", self.dtype, T::DTYPE));
         }
         if let (Buffer::Cuda(memory), Device::Cuda(cuda)) = (&*self.buffer, &self.device) {
             return cuda.write(memory, values);
@@ -128,7 +128,7 @@ impl Tensor {
     /// Copies the numbers back.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, EngineError> {
         if T::DTYPE != self.dtype {
-            return Err(EngineError::kind("reading a tensor", "it", T::DTYPE, self.dtype));
+            return Err(EngineError::dtype("reading a tensor", "it", T::DTYPE, self.dtype));
         }
         match &*self.buffer {
             Buffer::Cpu(memory) => Ok(memory.slice().to_vec()),

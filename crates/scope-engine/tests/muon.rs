@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use golden::Golden;
 use scope_engine::{
-    AdamW, Device, Element, Gradients, Layout, Moments, Muon, Optimizer, Pace, Params, Tensor, Update,
+    AdamW, Device, Element, Gradients, Layout, Moments, Muon, Optimizer, Params, StepScalars, Tensor, Update,
 };
 
 /// Three steps of one weight.
@@ -46,8 +46,8 @@ impl Steps {
         let mut worst = [0.0_f64; 2];
         for (step, (gradient, after)) in (1..).zip(steps) {
             let gradients = Gradients::from_flat(&params, &padded(gradient)).unwrap();
-            let pace = Pace::new(device, &adamw, step, self.0.get("rate").values[0], 1.0).unwrap();
-            let update = Update { pace: &pace, max_norm: f64::INFINITY, paths: &[""] };
+            let scalars = StepScalars::new(device, &adamw, step, self.0.get("rate").values[0], 1.0).unwrap();
+            let update = Update { scalars: &scalars, max_norm: f64::INFINITY, paths: &[""] };
             optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
             let ours: Vec<f64> = params.flat().to_vec::<T>().unwrap().iter().map(&wide).collect();
             let nothing = vec![0.0; count];
@@ -108,8 +108,8 @@ fn two_steps(threads: usize, optimizer: &Optimizer) -> [Vec<f32>; 4] {
     let mut moments = Moments::zeros(&params).unwrap();
     for step in 1..=2 {
         let gradients = Gradients::from_flat(&params, &numbers(1 + step as u32)).unwrap();
-        let pace = Pace::new(&device, &optimizer.adamw, step, 1e-3, 1.0).unwrap();
-        let update = Update { pace: &pace, max_norm: 1.0, paths: &[""] };
+        let scalars = StepScalars::new(&device, &optimizer.adamw, step, 1e-3, 1.0).unwrap();
+        let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""] };
         optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
     }
     let read = |tensor: &Tensor| tensor.to_vec::<f32>().unwrap();

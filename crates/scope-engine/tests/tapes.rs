@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use scope_engine::{
-    AdamW, Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, Pace,
-    ParamId, Params, Tape, Tensor, Update, Var,
+    AdamW, Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, ParamId,
+    Params, StepScalars, Tape, Tensor, Update, Var,
 };
 
 /// A network of every kind of layer, on 4 x 4 tokens.
@@ -37,11 +37,11 @@ impl Net {
 
     /// Latents and fields.
     fn forward(&self, tape: &Tape<'_>, context: &Tensor) -> Result<(Var, Var), EngineError> {
-        let tokens = tape.patches(&tape.input(context.clone()), 8)?;
+        let tokens = tape.patchify(&tape.input(context.clone()), 8)?;
         let x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.positions))?;
         let qkv = tape.linear(&tape.layer_norm(&x, self.norm)?, self.qkv, Epilogue::Plain)?;
         let x = tape.linear(&tape.attention(&qkv, 2)?, self.proj, Epilogue::Add(&x))?;
-        let field = tape.tiles(&tape.linear(&x, self.fc, Epilogue::Wide)?, 8)?;
+        let field = tape.unpatchify(&tape.linear(&x, self.fc, Epilogue::Wide)?, 8)?;
         let h = tape.conv3x3(&field, self.conv, Epilogue::Gelu)?;
         let y = tape.conv3x3(&h, self.last, Epilogue::Add(&field))?;
         Ok((x, tape.channels_first(&y)?))
@@ -93,10 +93,10 @@ fn everything(device: &Device) -> Vec<u32> {
     let mut teacher = set.params.prefix("patch").unwrap();
     let settings = AdamW::default();
     let paths = &[""][..];
-    let pace = Pace::new(device, &settings, 1, 1e-3, 0.9).unwrap();
-    let update = Update { pace: &pace, max_norm: 0.1, paths };
+    let scalars = StepScalars::new(device, &settings, 1, 1e-3, 0.9).unwrap();
+    let update = Update { scalars: &scalars, max_norm: 0.1, paths };
     let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
-    teacher.follow(&set.params, &pace, &norm).unwrap();
+    teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
         all.extend(tensor.to_vec::<f32>().unwrap());
     }
@@ -218,10 +218,10 @@ fn a_step_with_an_infinite_gradient_changes_nothing() {
     let mut moments = Moments::zeros(&set.params).unwrap();
     let before = [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())];
     let settings = AdamW::default();
-    let pace = Pace::new(&device, &settings, 1, 1e-3, 0.9).unwrap();
-    let update = Update { pace: &pace, max_norm: 1.0, paths: &[""] };
+    let scalars = StepScalars::new(&device, &settings, 1, 1e-3, 0.9).unwrap();
+    let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""] };
     let norm = settings.step(&mut set.params, &gradients, &mut moments, update).unwrap();
-    teacher.follow(&set.params, &pace, &norm).unwrap();
+    teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     assert!(!norm.to_vec::<f32>().unwrap()[0].is_finite());
     assert!(before == [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())]);
 }

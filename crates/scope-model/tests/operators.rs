@@ -112,14 +112,14 @@ fn equal_pytorchs(device: &Device) {
         golden.compare(case, "fields", &fields.value().to_vec::<f32>().unwrap());
         let mut gradients = Gradients::zeros(&model.params).unwrap();
         tape.backward_from(&[(&fields, golden.on(device, "seed"))], &mut gradients).unwrap();
-        let observed = tape.observed();
+        let observed = tape.batch_statistics();
         drop(tape);
         let flat = gradients.flat().to_vec::<f32>().unwrap();
         for param in model.params.layout().params().iter().filter(|param| param.trained) {
             golden.compare(case, &format!("gradient.{}", param.name), &flat[param.range.clone()]);
         }
         let one = Tensor::from_slice(device, &[1], &[1.0_f32]).unwrap();
-        model.params.absorb(&observed, &one).unwrap();
+        model.params.update_running_statistics(&observed, &one).unwrap();
         let flat = model.params.flat().to_vec::<f32>().unwrap();
         for param in model.params.layout().params().iter().filter(|param| !param.trained) {
             golden.compare(case, &format!("after.{}", param.name), &flat[param.range.clone()]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scope_data::schedule::Batch;
 use scope_engine::{
-    AdamW, Device, Dtype, Gradients, Layout, Moments, Optimizer, Pace, Params, Tape, Tensor, Update,
+    AdamW, Device, Dtype, Gradients, Layout, Moments, Optimizer, Params, StepScalars, Tape, Tensor, Update,
 };
 use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View, initialise};
 
@@ -72,7 +72,7 @@ impl OneLoss for Adaptation {
         &self.head.optimizer.adamw
     }
 
-    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+    fn step_at(&mut self, examples: &Examples, pace: &StepScalars) -> Result<StepReport, TrainError> {
         self.head.learn_at(self.latents(examples)?, examples, pace)
     }
 
@@ -156,7 +156,7 @@ impl HeadTrainer {
         examples: &Examples,
         rate: f64,
     ) -> Result<StepReport, TrainError> {
-        let pace = Pace::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
+        let pace = StepScalars::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
         let report = self.learn_at(latents, examples, &pace)?;
         self.steps += 1;
         Ok(report)
@@ -167,7 +167,7 @@ impl HeadTrainer {
         &mut self,
         latents: Tensor,
         examples: &Examples,
-        pace: &Pace,
+        pace: &StepScalars,
     ) -> Result<StepReport, TrainError> {
         let tape = Tape::recording(&self.params)?;
         let fields = self.decoder.forward(&tape, &tape.input(latents))?;
@@ -176,7 +176,7 @@ impl HeadTrainer {
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
         let loss = loss.value().clone();
         drop(tape);
-        let update = Update { pace, max_norm: MAX_NORM, paths: &[""] };
+        let update = Update { scalars: pace, max_norm: MAX_NORM, paths: &[""] };
         let norm = self.optimizer.step(&mut self.params, &self.gradients, &mut self.moments, update)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }

@@ -1,7 +1,7 @@
 //! Training any network with the field loss alone.
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Optimizer, Pace, Tape, Tensor, Update};
+use scope_engine::{AdamW, Device, Dtype, Gradients, Moments, Optimizer, StepScalars, Tape, Tensor, Update};
 use scope_model::{Architecture, FieldModel};
 
 use crate::{
@@ -39,24 +39,25 @@ impl FieldTrainer {
 
     /// One step with a learning rate. If a gradient is not finite, the report says so and the state stays as it was.
     pub fn step(&mut self, examples: &Examples, rate: f64) -> Result<StepReport, TrainError> {
-        let pace = Pace::new(self.model.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
+        let pace =
+            StepScalars::new(self.model.params.device(), &self.optimizer.adamw, self.steps + 1, rate, 1.0)?;
         let report = self.learn_at(examples, &pace)?;
         self.steps += 1;
         Ok(report)
     }
 
-    fn learn_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+    fn learn_at(&mut self, examples: &Examples, pace: &StepScalars) -> Result<StepReport, TrainError> {
         let params = &mut self.model.params;
         let tape = Tape::recording_in(params, self.precision)?;
         let fields = self.model.network.forward(&tape, &tape.input(examples.contexts.clone()))?;
         let loss = tape.mean_distance(&fields, &examples.fields, &examples.weights)?;
         self.gradients.restart()?;
         tape.backward(&[(&loss, 1.0)], &mut self.gradients)?;
-        let (loss, observed) = (loss.value().clone(), tape.observed());
+        let (loss, observed) = (loss.value().clone(), tape.batch_statistics());
         drop(tape);
-        let update = Update { pace, max_norm: MAX_NORM, paths: &[""] };
+        let update = Update { scalars: pace, max_norm: MAX_NORM, paths: &[""] };
         let norm = self.optimizer.step(params, &self.gradients, &mut self.moments, update)?;
-        params.absorb(&observed, &norm)?;
+        params.update_running_statistics(&observed, &norm)?;
         Ok(StepReport::plain(Component::Field, loss, norm))
     }
 }
@@ -66,7 +67,7 @@ impl OneLoss for FieldTrainer {
         &self.optimizer.adamw
     }
 
-    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError> {
+    fn step_at(&mut self, examples: &Examples, pace: &StepScalars) -> Result<StepReport, TrainError> {
         self.learn_at(examples, pace)
     }
 

@@ -1,6 +1,6 @@
 //! The forward pass of a training step: latents, fields, and one loss a component.
 
-use scope_engine::{Dtype, EngineError, Later, Params, Tape, Tensor, Var};
+use scope_engine::{Dtype, EngineError, Params, Pending, Tape, Tensor, Var};
 use scope_model::Network;
 
 use crate::{
@@ -39,8 +39,9 @@ impl Pass {
         let mut pass = Self::default();
         let teacher = teacher.filter(|_| objective.has(Component::Latent));
         let complete = &examples.complete;
-        let lesson =
-            |teacher| tape.device().begin(&[complete], || teach(network, teacher, tape.compute(), complete));
+        let lesson = |teacher| {
+            tape.device().on_side_stream(&[complete], || teach(network, teacher, tape.compute(), complete))
+        };
         let target = teacher.map(lesson).transpose()?;
         if objective.has(Component::Field) || objective.has(Component::Latent) {
             let z = network.predict(tape, &tape.input(examples.contexts.clone()))?;
@@ -60,7 +61,7 @@ impl Pass {
             }
             pass.complete = Some(z);
         }
-        pass.target = target.map(Later::wait).transpose()?;
+        pass.target = target.map(Pending::wait).transpose()?;
         Ok(pass)
     }
 

@@ -1,7 +1,7 @@
 //! Steps that a card replays without being asked for each operation again.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Cuda, Device, Graph, Pace, Tensor};
+use scope_engine::{Cuda, Device, Graph, StepScalars, Tensor};
 use scope_model::Architecture;
 
 use crate::{
@@ -26,7 +26,7 @@ pub struct RecordedTrainer {
 #[derive(Debug)]
 struct StepRecording {
     input: Input,
-    pace: Pace,
+    pace: StepScalars,
     measuring: Option<Measuring>,
     together: Option<Together>,
 }
@@ -81,7 +81,8 @@ impl RecordedTrainer {
     /// Nothing is recorded yet but where steps find their batch.
     fn begin(&mut self, input: Input, rate: f64, momentum: f64) -> Result<(), TrainError> {
         let trainer = &self.trainer;
-        let pace = Pace::new(trainer.device(), &trainer.optimizer.adamw, trainer.steps + 1, rate, momentum)?;
+        let pace =
+            StepScalars::new(trainer.device(), &trainer.optimizer.adamw, trainer.steps + 1, rate, momentum)?;
         self.recording = Some(StepRecording { input, pace, measuring: None, together: None });
         Ok(())
     }

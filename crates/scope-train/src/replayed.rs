@@ -1,7 +1,7 @@
 //! Steps with one loss that a card replays without being asked for each operation again.
 
 use scope_data::schedule::Batch;
-use scope_engine::{AdamW, Cuda, Device, Graph, Pace, Tensor};
+use scope_engine::{AdamW, Cuda, Device, Graph, StepScalars, Tensor};
 use scope_model::Architecture;
 
 use crate::{
@@ -19,7 +19,7 @@ pub trait OneLoss: Learner {
     fn settings(&self) -> &AdamW;
 
     /// A step that is not counted, with a learning rate that may change after it was recorded.
-    fn step_at(&mut self, examples: &Examples, pace: &Pace) -> Result<StepReport, TrainError>;
+    fn step_at(&mut self, examples: &Examples, pace: &StepScalars) -> Result<StepReport, TrainError>;
 
     /// The number of steps taken, to be counted on.
     fn steps_mut(&mut self) -> &mut u64;
@@ -37,7 +37,7 @@ pub struct Replayed<T> {
 #[derive(Debug)]
 struct Recording {
     input: Input,
-    pace: Pace,
+    pace: StepScalars,
     graph: Graph,
     /// Where its numbers are after each replay.
     report: StepReport,
@@ -61,7 +61,7 @@ impl<T: OneLoss> Replayed<T> {
     fn record(&mut self, input: Input, rate: f64) -> Result<StepReport, TrainError> {
         let Self { trainer, cuda, recording } = self;
         let next = *trainer.steps_mut() + 1;
-        let pace = Pace::new(trainer.device(), trainer.settings(), next, rate, 1.0)?;
+        let pace = StepScalars::new(trainer.device(), trainer.settings(), next, rate, 1.0)?;
         // The work is done once before it is recorded; that step's numbers are in the first report.
         let mut done = None;
         let work = || -> Result<StepReport, TrainError> {

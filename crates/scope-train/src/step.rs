@@ -1,7 +1,9 @@
 //! A training step: forward, backward, update.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Dtype, Gradients, Moments, Optimizer, Pace, Params, Tape, Tensor, Update, Var};
+use scope_engine::{
+    Device, Dtype, Gradients, Moments, Optimizer, Params, StepScalars, Tape, Tensor, Update, Var,
+};
 use scope_model::{Architecture, Model, Network};
 
 use crate::{
@@ -104,7 +106,8 @@ impl Trainer {
         if let Some((_, alpha)) = &cap {
             self.alpha = scalar(alpha)?;
         }
-        let pace = Pace::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, momentum)?;
+        let pace =
+            StepScalars::new(self.params.device(), &self.optimizer.adamw, self.steps + 1, rate, momentum)?;
         let norm = self.update(&pace)?;
         self.steps += 1;
         Ok(StepReport { losses, cap, alpha: self.alpha, norm, spread })
@@ -114,7 +117,7 @@ impl Trainer {
     pub(crate) fn step_unread(
         &mut self,
         examples: &Examples,
-        pace: &Pace,
+        pace: &StepScalars,
         passes: Passes<'_>,
     ) -> Result<StepReport, TrainError> {
         let Differentiated { losses, cap, spread } = self.differentiate(examples, passes)?;
@@ -136,11 +139,11 @@ impl Trainer {
     }
 
     /// Applies the combined gradient; gives back its norm.
-    fn update(&mut self, pace: &Pace) -> Result<Tensor, TrainError> {
-        let update = Update { pace, max_norm: MAX_NORM, paths: self.objective.paths() };
+    fn update(&mut self, pace: &StepScalars) -> Result<Tensor, TrainError> {
+        let update = Update { scalars: pace, max_norm: MAX_NORM, paths: self.objective.paths() };
         let norm = self.optimizer.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some(teacher) = &mut self.teacher {
-            teacher.follow(&self.params, pace, &norm)?;
+            teacher.update_ema(&self.params, pace, &norm)?;
         }
         Ok(norm)
     }

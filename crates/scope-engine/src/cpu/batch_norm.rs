@@ -4,7 +4,7 @@ use super::{Cpu, Real};
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{BatchNorm, NORM_EPSILON, Norm, Observed},
+    ops::{BatchNorm, BatchStatistics, NORM_EPSILON, Norm},
     params::Params,
     tape::Flow,
     tensor::Tensor,
@@ -133,9 +133,9 @@ fn backward_in<R: Real>(
 }
 
 /// Running statistics take a step towards those of a batch.
-pub(crate) fn absorb(
+pub(crate) fn update_running_statistics(
     params: &mut Params,
-    seen: &Observed,
+    seen: &BatchStatistics,
     share: f64,
     guard: &Tensor,
 ) -> Result<(), EngineError> {

@@ -26,7 +26,7 @@ fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tens
 }
 
 /// Images in another frame, with zeros where they have no pixel.
-pub(crate) fn frame(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
+pub(crate) fn crop_or_pad(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
     for_kind!(x, frame_in(cpu, x, shape))
 }
 
@@ -49,7 +49,7 @@ fn frame_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
 }
 
 /// What each window sees.
-pub(crate) fn windows(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
+pub(crate) fn im2col(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
     for_kind!(x, windows_in(cpu, windows, x))
 }
 
@@ -86,7 +86,7 @@ impl Windows {
 }
 
 /// Sums over the windows that saw a pixel.
-pub(crate) fn windows_back(cpu: &Cpu, windows: Windows, dy: &Tensor) -> Tensor {
+pub(crate) fn col2im(cpu: &Cpu, windows: Windows, dy: &Tensor) -> Tensor {
     for_kind!(dy, windows_back_in(cpu, windows, dy))
 }
 
@@ -110,7 +110,7 @@ fn windows_back_in<R: Real>(cpu: &Cpu, windows: Windows, dy: &Tensor) -> Tensor 
 }
 
 /// Rows of two matrices side by side.
-pub(crate) fn join(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
+pub(crate) fn concat(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
     for_kind!(x, join_in(cpu, x, y, shape))
 }
 
@@ -129,7 +129,7 @@ fn join_in<R: Real>(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tenso
 }
 
 /// Rows cut in two.
-pub(crate) fn part(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2] {
+pub(crate) fn split(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2] {
     for_kind!(z, part_in(cpu, z, shapes))
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{AdamW, CAP_MARGIN, Capped, Moments, Optimizer, Pace, Slot, Update},
+    flat::{AdamW, CAP_MARGIN, Capped, Moments, Optimizer, Slot, StepScalars, Update},
     params::{Gradients, Layout, Params},
     tensor::Tensor,
 };
@@ -164,7 +164,7 @@ fn step_in<R: Number>(
     let first = moments.first.own_cpu_mut::<R>()?;
     let second = moments.second.own_cpu_mut::<R>()?;
     let values = params.cpu_mut::<R>()?;
-    let rule = Rule::new(&optimizer.adamw, update.pace, factor);
+    let rule = Rule::new(&optimizer.adamw, update.scalars, factor);
     let m = Shared(first.as_mut_ptr());
     let v = Shared(second.as_mut_ptr());
     let p = Shared(values.as_mut_ptr());
@@ -177,7 +177,7 @@ fn step_in<R: Number>(
         cpu.run(AdamPiece { p: cut(p), m: cut(m), v: cut(v), g: &g[range.clone()], rule, decays });
     });
     if let Some(settings) = &optimizer.muon {
-        let step = MuonStep::new(settings, optimizer.adamw.decay, update.pace, factor);
+        let step = MuonStep::new(settings, optimizer.adamw.decay, update.scalars, factor);
         for matrix in matrices {
             let range = matrix.start..matrix.start + matrix.rows * matrix.columns;
             let slices = (&mut values[range.clone()], &mut first[range.clone()], &g[range]);
@@ -197,21 +197,21 @@ struct Rule {
     /// Multiplies parameters that decay.
     shrink: f64,
     /// rate / (1 - b1^t).
-    pace: f64,
+    step_size: f64,
     /// 1 / sqrt(1 - b2^t).
     root: f64,
 }
 
 impl Rule {
-    fn new(settings: &AdamW, pace: &Pace, factor: f64) -> Self {
-        let number = |slot: Slot| f64::from(pace.numbers.cpu::<f32>()[slot as usize]);
+    fn new(settings: &AdamW, scalars: &StepScalars, factor: f64) -> Self {
+        let number = |slot: Slot| f64::from(scalars.numbers.cpu::<f32>()[slot as usize]);
         let rate = number(Slot::Rate);
         Self {
             betas: settings.betas,
             epsilon: settings.epsilon,
             factor,
             shrink: 1.0 - rate * settings.decay,
-            pace: rate / number(Slot::FirstCorrection),
+            step_size: rate / number(Slot::FirstCorrection),
             root: 1.0 / number(Slot::SecondCorrection).sqrt(),
         }
     }
@@ -231,7 +231,7 @@ impl<R: Real> Kernel<R> for AdamPiece<'_, R> {
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) {
         let constant = |x: f64| V::splat(R::of(x));
-        let Rule { betas: [b1, b2], epsilon, factor, shrink, pace, root } = self.rule;
+        let Rule { betas: [b1, b2], epsilon, factor, shrink, step_size, root } = self.rule;
         let shrink = constant(if self.decays { shrink } else { 1.0 });
         for start in (0..self.p.len()).step_by(V::COUNT) {
             let at = start..(start + V::COUNT).min(self.p.len());
@@ -242,7 +242,7 @@ impl<R: Real> Kernel<R> for AdamPiece<'_, R> {
             let v = g.mul(g).mul_add(constant(1.0 - b2), v);
             let slope = m.div(v.sqrt().mul_add(constant(root), constant(epsilon)));
             let p = load_some::<V>(&self.p[at.clone()]).mul(shrink);
-            store_some(slope.mul_add(constant(-pace), p), &mut self.p[at.clone()]);
+            store_some(slope.mul_add(constant(-step_size), p), &mut self.p[at.clone()]);
             store_some(m, &mut self.m[at.clone()]);
             store_some(v, &mut self.v[at]);
         }
@@ -250,17 +250,17 @@ impl<R: Real> Kernel<R> for AdamPiece<'_, R> {
 }
 
 /// average = momentum average + (1 - momentum) online.
-pub(crate) fn follow(
+pub(crate) fn update_ema(
     cpu: &Cpu,
     average: &mut Params,
     online: &Params,
-    pace: &Pace,
+    scalars: &StepScalars,
     guard: &Tensor,
 ) -> Result<(), EngineError> {
     if !guard.cpu::<f32>()[0].is_finite() {
         return Ok(());
     }
-    let momentum = f64::from(pace.numbers.cpu::<f32>()[Slot::Momentum as usize]);
+    let momentum = f64::from(scalars.numbers.cpu::<f32>()[Slot::Momentum as usize]);
     let online = online.flat().cpu::<f32>();
     cpu.for_pieces(average.cpu_mut::<f32>()?, PIECE, |piece, out| {
         let online = &online[piece * PIECE..][..out.len()];

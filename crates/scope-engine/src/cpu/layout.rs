@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
-pub(crate) fn patches(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
+pub(crate) fn patchify(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
     for_kind!(image, patches_in(cpu, sizes, image))
 }
 
@@ -37,7 +37,7 @@ fn pixel(sizes: Patches, token: usize, index: usize) -> usize {
 }
 
 /// Tokens back to an image with channels first.
-pub(crate) fn patches_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+pub(crate) fn patchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     for_kind!(x, patches_back_in(cpu, sizes, x))
 }
 
@@ -54,7 +54,7 @@ fn patches_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 }
 
 /// Tokens \[batch, tokens, (channel, row, column)\] to an image \[batch, height, width, channels\].
-pub(crate) fn tiles(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+pub(crate) fn unpatchify(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     for_kind!(x, tiles_in(cpu, sizes, x))
 }
 
@@ -80,7 +80,7 @@ fn feature(sizes: Patches, line: usize, column: usize, channel: usize) -> usize 
 }
 
 /// An image with channels last back to tokens.
-pub(crate) fn tiles_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+pub(crate) fn unpatchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     for_kind!(x, tiles_back_in(cpu, sizes, x))
 }
 
@@ -97,7 +97,7 @@ fn tiles_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 }
 
 /// The mean of every second channel over each patch.
-pub(crate) fn visibility(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+pub(crate) fn pool_odd_channels(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     for_kind!(x, visibility_in(cpu, sizes, x))
 }
 

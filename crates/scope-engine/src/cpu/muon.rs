@@ -7,7 +7,7 @@ use super::{
     lanes::Real,
 };
 use crate::flat::{
-    Muon, Pace, Slot,
+    Muon, Slot, StepScalars,
     muon::{COEFFICIENTS, EPSILON, STEPS, scale},
 };
 
@@ -27,8 +27,8 @@ pub(super) struct MuonStep {
 }
 
 impl MuonStep {
-    pub(super) fn new(settings: &Muon, decay: f64, pace: &Pace, factor: f64) -> Self {
-        let rate = settings.rate_ratio * f64::from(pace.numbers.cpu::<f32>()[Slot::Rate as usize]);
+    pub(super) fn new(settings: &Muon, decay: f64, scalars: &StepScalars, factor: f64) -> Self {
+        let rate = settings.rate_ratio * f64::from(scalars.numbers.cpu::<f32>()[Slot::Rate as usize]);
         Self { momentum: settings.momentum, factor, rate, shrink: 1.0 - rate * decay }
     }
 

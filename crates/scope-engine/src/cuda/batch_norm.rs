@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{BatchNorm, NORM_EPSILON, Norm, Observed, add},
+    ops::{BatchNorm, BatchStatistics, NORM_EPSILON, Norm, add},
     params::Params,
     tape::Flow,
     tensor::Tensor,
@@ -172,10 +172,10 @@ pub(crate) fn backward(
 }
 
 /// Running statistics take a step towards those of a batch.
-pub(crate) fn absorb(
+pub(crate) fn update_running_statistics(
     cuda: &Cuda,
     params: &mut Params,
-    seen: &Observed,
+    seen: &BatchStatistics,
     share: f64,
     guard: &Tensor,
 ) -> Result<(), EngineError> {

@@ -6,10 +6,11 @@ use super::{
     conv_narrow::Narrow,
     convolution::{Pass, Shape},
     gemm::{self, Kind, Operands},
+    im2col,
     kernels::{CONV3X3, Grid},
     kind,
     linear::{aligned, finish, through_gelu},
-    unaligned, windows,
+    unaligned,
 };
 use crate::{
     dtype::Dtype,
@@ -115,7 +116,7 @@ fn unfolded(
     let row = 9 * c;
     let dtype = x.dtype();
     let windows = Windows { batch, height, width, channels: c, side: 3, stride: 1, row };
-    let seen = windows::see(cuda, windows, x)?;
+    let seen = im2col::im2col(cuda, windows, x)?;
     let weight = pack(cuda, params, weight, window, dtype)?;
     let sums = Tensor::on_cuda(cuda, &window.image(o), dtype)?;
     let shape = gemm::Shape {

@@ -72,14 +72,14 @@ extern "C" __global__ void void_unless_zero(float* gradient, const float* loss) 
     if (threadIdx.x == 0 && *loss != 0.f) *gradient = __uint_as_float(0x7fc00000u);
 }
 
-// One step of AdamW, and the bf16 copy of the parameters. pace = [rate, 1 - b1^t, 1 - b2^t, momentum]; marks[i] says of
+// One step of AdamW, and the bf16 copy of the parameters. scalars = [rate, 1 - b1^t, 1 - b2^t, momentum]; marks[i] says of
 // numbers 64 i .. 64 i + 63 whether they are left alone (0), trained (1), or trained with decay (2). Nothing happens if
 // the norm is not finite.
 extern "C" __global__ void __launch_bounds__(256) adamw(float* p, uint2* copy, float* first, float* second,
                                                         const float* gradient, const unsigned char* marks,
-                                                        const float* pace, const float* norm, long long n, float beta1,
+                                                        const float* scalars, const float* norm, long long n, float beta1,
                                                         float beta2, float epsilon, float decay, float max_norm) {
-    float rate = pace[0], speed = rate / pace[1], root = rsqrtf(pace[2]);
+    float rate = scalars[0], speed = rate / scalars[1], root = rsqrtf(scalars[2]);
     float factor = fminf(1.f, max_norm / (*norm + 1e-6f));
     if (!finite(*norm)) return;
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i * 4 < n; i += gridDim.x * 256ll) {
@@ -106,9 +106,9 @@ extern "C" __global__ void __launch_bounds__(256) adamw(float* p, uint2* copy, f
 }
 
 // average = momentum average + (1 - momentum) p, and its bf16 copy, unless the guard is not finite.
-extern "C" __global__ void __launch_bounds__(256) follow(float* average, uint2* copy, const float* p, const float* pace,
+extern "C" __global__ void __launch_bounds__(256) update_ema(float* average, uint2* copy, const float* p, const float* scalars,
                                                          const float* guard, long long n) {
-    float step = 1.f - pace[3];
+    float step = 1.f - scalars[3];
     if (!finite(*guard)) return;
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i * 4 < n; i += gridDim.x * 256ll) {
         Vector<4> va, vp;

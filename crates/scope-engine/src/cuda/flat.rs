@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{CAP_MARGIN, Capped, Moments, Optimizer, Pace, Update},
+    flat::{CAP_MARGIN, Capped, Moments, Optimizer, StepScalars, Update},
     params::{Gradients, Params},
     tensor::Tensor,
 };
@@ -115,12 +115,12 @@ pub(crate) fn step(
     let marks = params.marks(update.paths, optimizer.muon.is_some())?;
     let arguments = [
         params.flat().into(),
-        params.halves().into(),
+        params.bf16_copy().into(),
         (&moments.first).into(),
         (&moments.second).into(),
         gradients.flat().into(),
         (&marks).into(),
-        (&update.pace.numbers).into(),
+        (&update.scalars.numbers).into(),
         (&norm).into(),
         length.into(),
         (settings.betas[0] as f32).into(),
@@ -137,21 +137,21 @@ pub(crate) fn step(
 }
 
 /// An average of parameters takes one step towards them.
-pub(crate) fn follow(
+pub(crate) fn update_ema(
     cuda: &Cuda,
     average: &mut Params,
     online: &Params,
-    pace: &Pace,
+    scalars: &StepScalars,
     guard: &Tensor,
 ) -> Result<(), EngineError> {
     let length = average.layout().len();
     let arguments = [
         average.flat().into(),
-        average.halves().into(),
+        average.bf16_copy().into(),
         online.flat().into(),
-        (&pace.numbers).into(),
+        (&scalars.numbers).into(),
         guard.into(),
         length.into(),
     ];
-    cuda.launch(FLAT, "follow", grid(cuda, length), &arguments)
+    cuda.launch(FLAT, "update_ema", grid(cuda, length), &arguments)
 }

@@ -53,7 +53,7 @@ pub(super) const SLICES_FUSED: Source = Source {
 pub(super) const TABLE: Source = Source { name: "table", parts: &[PRELUDE, include_str!("table.cu")] };
 pub(super) const UNALIGNED: Source =
     Source { name: "unaligned", parts: &[PRELUDE, include_str!("unaligned.cu")] };
-pub(super) const WINDOWS: Source = Source { name: "windows", parts: &[PRELUDE, include_str!("windows.cu")] };
+pub(super) const IM2COL: Source = Source { name: "im2col", parts: &[PRELUDE, include_str!("im2col.cu")] };
 
 /// One argument of a kernel.
 #[derive(Clone, Copy)]

@@ -20,7 +20,7 @@ fn sizes(patches: Patches) -> [Arg; 4] {
 
 /// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], rounded on the way to what
 /// products take.
-pub(crate) fn patches(
+pub(crate) fn patchify(
     cuda: &Cuda,
     patches: Patches,
     image: &Tensor,
@@ -39,7 +39,7 @@ pub(crate) fn patches(
 }
 
 /// Tokens back to an image with channels first.
-pub(crate) fn patches_back(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn patchify_back(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
     let x = add::convert(x.clone(), Dtype::F32)?;
     let shape = [patches.batch, patches.channels, patches.height, patches.width];
     let out = Tensor::on_cuda(cuda, &shape, Dtype::F32)?;
@@ -50,13 +50,13 @@ pub(crate) fn patches_back(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<
 }
 
 /// Tokens \[batch, tokens, (channel, row, column)\] to an image \[batch, height, width, channels\].
-pub(crate) fn tiles(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn unpatchify(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
     let shape = [patches.batch, patches.height, patches.width, patches.channels];
     move_tiles(cuda, patches, x, &shape, false)
 }
 
 /// An image with channels last back to tokens.
-pub(crate) fn tiles_back(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn unpatchify_back(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
     let shape = [patches.batch, patches.tokens(), patches.channels * patches.area()];
     move_tiles(cuda, patches, x, &shape, true)
 }
@@ -77,7 +77,7 @@ fn move_tiles(
 }
 
 /// The mean of every second channel over each patch.
-pub(crate) fn visibility(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn pool_odd_channels(cuda: &Cuda, patches: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
     let x = add::convert(x.clone(), Dtype::F32)?;
     let out = Tensor::on_cuda(cuda, &[patches.batch, patches.tokens(), patches.channels / 2], Dtype::F32)?;
     let [c, h, w, p] = sizes(patches);

@@ -11,7 +11,6 @@
 
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
-mod ceiling;
 mod column_sums;
 pub(crate) mod conv3x3;
 mod conv_narrow;
@@ -22,6 +21,7 @@ mod fused_product;
 mod fusion;
 mod gemm;
 pub(crate) mod heads;
+pub(crate) mod im2col;
 mod kernels;
 pub(crate) mod layer_norm;
 pub(crate) mod layout;
@@ -32,6 +32,7 @@ pub(crate) mod map_axis;
 pub(crate) mod mix_modes;
 pub(crate) mod muon;
 pub(crate) mod operators;
+mod peak;
 #[cfg(not(target_arch = "wasm32"))]
 mod runtime;
 #[cfg(target_arch = "wasm32")]
@@ -41,7 +42,6 @@ pub(crate) mod slices;
 pub(crate) mod slices_fused;
 pub(crate) mod table;
 pub(crate) mod unaligned;
-pub(crate) mod windows;
 
 use crate::dtype::Dtype;
 

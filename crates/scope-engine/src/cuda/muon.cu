@@ -88,16 +88,16 @@ extern "C" __global__ void __launch_bounds__(256) muon_direction(u16* x, const f
     }
 }
 
-// p = (1 - rate decay) p - rate 0.2 sqrt(max(rows, columns)) X, and the bf16 copy. Block (tile, matrix). pace[0] times the ratio is
+// p = (1 - rate decay) p - rate 0.2 sqrt(max(rows, columns)) X, and the bf16 copy. Block (tile, matrix). scalars[0] times the ratio is
 // the rate. Nothing happens if the norm is not finite.
 extern "C" __global__ void __launch_bounds__(256) muon_update(float* p, bf16* copy, const u16* x, const Matrix* matrices,
-                                                              const float* pace, const float* norm, int m, int n,
+                                                              const float* scalars, const float* norm, int m, int n,
                                                               float ratio, float decay) {
     __shared__ float tile[TILE][TILE + 1];
     if (!finite(*norm)) return;
     Matrix matrix = matrices[blockIdx.y];
     Place place(matrix, n);
-    float rate = pace[0] * ratio, shrink = 1.f - rate * decay;
+    float rate = scalars[0] * ratio, shrink = 1.f - rate * decay;
     float step = rate * 0.2f * sqrtf((float)max(matrix.rows, matrix.columns));
     const u32* words = (const u32*)(x + (long long)blockIdx.y * m * n);
     for (int k = threadIdx.x; k < TILE * TILE / 2; k += 256) {

@@ -79,10 +79,10 @@ pub(super) fn step(
         let x = orthogonalised(cuda, group, x)?;
         let arguments = [
             params.flat().into(),
-            params.halves().into(),
+            params.bf16_copy().into(),
             (&x).into(),
             (&group.table).into(),
-            (&update.pace.numbers).into(),
+            (&update.scalars.numbers).into(),
             norm.into(),
             group.m.into(),
             group.n.into(),

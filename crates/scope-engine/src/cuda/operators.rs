@@ -69,7 +69,7 @@ pub(super) fn unit(lengths: &[usize], dtype: Dtype, sizes: &[usize]) -> usize {
 }
 
 /// Images in another frame.
-pub(crate) fn frame(cuda: &Cuda, x: &Tensor, shape: &[usize; 4]) -> Result<Tensor, EngineError> {
+pub(crate) fn crop_or_pad(cuda: &Cuda, x: &Tensor, shape: &[usize; 4]) -> Result<Tensor, EngineError> {
     let [_, height, width, c] = *shape;
     let bytes = unit(&[c], x.dtype(), &[16, 4]);
     let numbers = bytes / x.dtype().size();
@@ -90,7 +90,7 @@ pub(crate) fn frame(cuda: &Cuda, x: &Tensor, shape: &[usize; 4]) -> Result<Tenso
 }
 
 /// Rows of two matrices side by side, in the precision of the first.
-pub(crate) fn join(cuda: &Cuda, x: &Tensor, y: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
+pub(crate) fn concat(cuda: &Cuda, x: &Tensor, y: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
     let y = add::convert(y.clone(), x.dtype())?;
     let out = Tensor::on_cuda(cuda, shape, x.dtype())?;
     side_by_side(cuda, [x, &y], &out, false)?;
@@ -98,7 +98,7 @@ pub(crate) fn join(cuda: &Cuda, x: &Tensor, y: &Tensor, shape: &[usize]) -> Resu
 }
 
 /// Rows cut in two.
-pub(crate) fn part(cuda: &Cuda, z: &Tensor, shapes: [&[usize]; 2]) -> Result<[Tensor; 2], EngineError> {
+pub(crate) fn split(cuda: &Cuda, z: &Tensor, shapes: [&[usize]; 2]) -> Result<[Tensor; 2], EngineError> {
     let [first, second] = shapes.map(|shape| Tensor::on_cuda(cuda, shape, z.dtype()));
     let first = first?;
     let second = second?;

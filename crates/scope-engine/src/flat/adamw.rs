@@ -48,7 +48,7 @@ impl Moments {
     }
 }
 
-/// Where each number of a [`Pace`] is.
+/// Where each number of a [`StepScalars`] is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot {
     Rate,
@@ -59,13 +59,13 @@ pub(crate) enum Slot {
 
 /// What changes from one step to the next, as a tensor, so that a recorded step can be replayed with it.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct StepScalars {
     /// \[rate, 1 - b1^t, 1 - b2^t, momentum\], by [`Slot`].
     pub(crate) numbers: Tensor,
 }
 
-impl Pace {
-    /// The pace of step `number` (from one): a learning rate, and a momentum for an average of parameters.
+impl StepScalars {
+    /// The scalars of step `number` (from one): a learning rate, and the momentum of an EMA of parameters.
     pub fn new(
         device: &Device,
         settings: &AdamW,
@@ -77,7 +77,7 @@ impl Pace {
         Ok(Self { numbers: Tensor::from_slice(device, &[numbers.len()], &numbers)? })
     }
 
-    /// Becomes the pace of another step, for work that was recorded with it.
+    /// Becomes the scalars of another step, for work that was recorded with them.
     pub fn change(
         &mut self,
         settings: &AdamW,
@@ -99,7 +99,7 @@ impl Pace {
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'a> {
     /// The step's learning rate and corrections.
-    pub pace: &'a Pace,
+    pub scalars: &'a StepScalars,
     /// The largest norm of all gradients: longer ones are shortened to it.
     pub max_norm: f64,
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.

@@ -4,12 +4,12 @@
 //! never waits for a number to come back from its device.
 
 mod adamw;
-mod average;
 mod capped;
+mod ema;
 pub(crate) mod muon;
 mod optimizer;
 
-pub use adamw::{AdamW, Moments, Pace, Update};
+pub use adamw::{AdamW, Moments, StepScalars, Update};
 pub use capped::Capped;
 pub use muon::Muon;
 pub use optimizer::Optimizer;

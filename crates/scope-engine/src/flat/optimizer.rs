@@ -47,7 +47,7 @@ impl Optimizer {
         }
         for (what, tensor) in [("the gradients", gradients.flat()), ("the moments", &moments.first)] {
             if tensor.dtype() != params.dtype() {
-                return Err(EngineError::kind("a step", what, params.dtype(), tensor.dtype()));
+                return Err(EngineError::dtype("a step", what, params.dtype(), tensor.dtype()));
             }
         }
         match params.device().clone() {

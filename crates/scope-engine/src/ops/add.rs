@@ -72,7 +72,7 @@ pub(super) fn converted(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     }
     if tape.is_recording() && matches!(tape.device(), Device::Cpu(_)) {
         // On the CPU a recording tape has one precision.
-        return Err(EngineError::kind(
+        return Err(EngineError::dtype(
             "a recorded operation",
             "its input",
             tape.compute(),

@@ -37,7 +37,7 @@ impl BatchNorm {
 
 /// What one normalisation saw of a batch.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct BatchStatistics {
     pub(crate) layer: BatchNorm,
     /// Mean and variance of each channel \[2, n\], the variance divided by the count.
     pub(crate) moments: Tensor,
@@ -73,7 +73,7 @@ impl Tape<'_> {
             Device::Cpu(cpu) => cpu::batch_norm::forward(cpu, self.params(), layer.norm, x.value()),
             Device::Cuda(cuda) => cuda::batch_norm::forward(cuda, self.params(), layer.norm, x.value())?,
         };
-        self.observe(Observed { layer, moments: moments.clone(), rows });
+        self.note_statistics(BatchStatistics { layer, moments: moments.clone(), rows });
         Ok(self.push(value, true, || Box::new(BatchNormRecord { layer, x, moments })))
     }
 }
@@ -95,11 +95,17 @@ impl Record for BatchNormRecord {
 impl Params {
     /// running = 0.9 running + 0.1 seen, for every normalisation that saw a batch. Nothing happens if `guard`, the norm
     /// of the step's gradients, is not finite.
-    pub fn absorb(&mut self, observed: &[Observed], guard: &Tensor) -> Result<(), EngineError> {
+    pub fn update_running_statistics(
+        &mut self,
+        observed: &[BatchStatistics],
+        guard: &Tensor,
+    ) -> Result<(), EngineError> {
         for seen in observed {
             match self.device().clone() {
-                Device::Cpu(_) => cpu::batch_norm::absorb(self, seen, SHARE, guard)?,
-                Device::Cuda(cuda) => cuda::batch_norm::absorb(&cuda, self, seen, SHARE, guard)?,
+                Device::Cpu(_) => cpu::batch_norm::update_running_statistics(self, seen, SHARE, guard)?,
+                Device::Cuda(cuda) => {
+                    cuda::batch_norm::update_running_statistics(&cuda, self, seen, SHARE, guard)?
+                }
             }
         }
         Ok(())

@@ -62,7 +62,7 @@ impl Tape<'_> {
         let weight = self.params().layout().param(layer.weight);
         let n = weight.shape[0];
         require_shape("linear", "the weight", &[n, weight.range.len() / n], &[n, rows_of(x.shape()).1])?;
-        self.show(layer.weight, x.value());
+        self.run_forward_hook(layer.weight, x.value());
         self.linear_on_rows(x, layer, epilogue)
     }
 

@@ -1,4 +1,4 @@
-//! A context as pixels with their coordinates.
+//! Pixels with their coordinates, channels last.
 
 use crate::{
     cpu, cuda,
@@ -9,7 +9,7 @@ use crate::{
 
 impl Tape<'_> {
     /// y\[b, i, j\] = (x\[b, 0, i, j\], ..., x\[b, c - 1, i, j\], i / (height - 1), j / (width - 1)): channels last, with the
-    /// coordinates of both axes from 0 to 1. A context is data: nothing flows back to it, and a tracked one is refused.
+    /// coordinates of both axes from 0 to 1. Nothing flows back to x, and a tracked one is refused.
     ///
     /// # Shapes
     /// x \[batch, c, height, width\], y \[batch, height, width, c + 2\].
@@ -30,7 +30,7 @@ impl Tape<'_> {
 fn malformed(x: &Var) -> EngineError {
     EngineError::shape(
         "pixels",
-        "the context",
+        "the image",
         "[batch, channels, height, width] without gradients, of two pixels a side at least",
         x.shape(),
     )

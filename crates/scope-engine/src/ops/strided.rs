@@ -32,7 +32,7 @@ impl Windows {
     }
 }
 
-struct WindowsRecord {
+struct Im2colRecord {
     windows: Windows,
     x: Var,
 }
@@ -64,17 +64,17 @@ impl Tape<'_> {
             Device::Cuda(_) => add::converted(self, x)?,
         };
         let row = row_length(x.value(), side * side * channels);
-        let seen = self.windows(x, Windows { batch, height, width, channels, side, stride, row })?;
+        let seen = self.im2col(x, Windows { batch, height, width, channels, side, stride, row })?;
         self.linear_on_rows(&seen, layer, epilogue)
     }
 
-    fn windows(&self, x: Var, windows: Windows) -> Result<Var, EngineError> {
+    fn im2col(&self, x: Var, windows: Windows) -> Result<Var, EngineError> {
         let value = match self.device() {
-            Device::Cpu(cpu) => cpu::channels_last::windows(cpu, windows, x.value()),
-            Device::Cuda(cuda) => cuda::windows::see(cuda, windows, x.value())?,
+            Device::Cpu(cpu) => cpu::channels_last::im2col(cpu, windows, x.value()),
+            Device::Cuda(cuda) => cuda::im2col::im2col(cuda, windows, x.value())?,
         };
         let tracked = x.node().is_some();
-        Ok(self.push(value, tracked, || Box::new(WindowsRecord { windows, x })))
+        Ok(self.push(value, tracked, || Box::new(Im2colRecord { windows, x })))
     }
 }
 
@@ -97,11 +97,11 @@ fn misshapen(x: &Var, stride: usize) -> EngineError {
 }
 
 /// Every pixel gets the sum over the windows that saw it.
-impl Record for WindowsRecord {
+impl Record for Im2colRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::channels_last::windows_back(&cpu, self.windows, &gradient),
-            Device::Cuda(cuda) => cuda::windows::back(&cuda, self.windows, &gradient)?,
+            Device::Cpu(cpu) => cpu::channels_last::col2im(&cpu, self.windows, &gradient),
+            Device::Cuda(cuda) => cuda::im2col::col2im(&cuda, self.windows, &gradient)?,
         };
         flow.give(&self.x, dx)
     }

@@ -37,7 +37,7 @@ impl Gradients {
     /// Gradients that are known, in the parameters' own kind.
     pub fn from_flat<T: Element>(params: &Params, values: &[T]) -> Result<Self, EngineError> {
         if T::DTYPE != params.dtype() {
-            return Err(EngineError::kind("gradients", "the flat buffer", params.dtype(), T::DTYPE));
+            return Err(EngineError::dtype("gradients", "the flat buffer", params.dtype(), T::DTYPE));
         }
         let layout = params.layout().clone();
         if values.len() != layout.len() {

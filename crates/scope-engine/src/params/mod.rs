@@ -36,7 +36,7 @@ pub struct Params {
     layout: Arc<Layout>,
     values: Tensor,
     /// On a GPU, the same numbers in bf16, for products.
-    halves: Option<Tensor>,
+    bf16_copy: Option<Tensor>,
     /// On a GPU, which blocks of numbers AdamW trains and which decay, for the paths of the latest step.
     marks: Mutex<Option<(Chosen, Tensor)>>,
     /// On a GPU, the hidden matrices of the latest step of Muon.
@@ -71,7 +71,7 @@ impl Params {
         values: &[T],
     ) -> Result<Self, EngineError> {
         if T::DTYPE == Dtype::Bf16 {
-            return Err(EngineError::kind("parameters", "the flat buffer", Dtype::F32, T::DTYPE));
+            return Err(EngineError::dtype("parameters", "the flat buffer", Dtype::F32, T::DTYPE));
         }
         if values.len() != layout.len() {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
@@ -79,7 +79,7 @@ impl Params {
         let values = Tensor::from_slice(device, &[layout.len()], values)?;
         Ok(Self {
             layout,
-            halves: rounded(&values)?,
+            bf16_copy: rounded(&values)?,
             marks: Mutex::default(),
             groups: Mutex::default(),
             values,
@@ -129,7 +129,7 @@ impl Params {
             return Err(EngineError::Layout { expected: self.layout.len(), got: values.len() });
         }
         self.forget_packed();
-        self.halves = rounded(&values)?;
+        self.bf16_copy = rounded(&values)?;
         self.values = values;
         Ok(())
     }
@@ -182,13 +182,13 @@ impl Params {
 impl Params {
     /// Where one parameter begins on the GPU, in f32 or in the bf16 copy.
     pub(crate) fn address(&self, id: ParamId, dtype: Dtype) -> u64 {
-        let flat = if dtype == Dtype::Bf16 { self.halves() } else { &self.values };
+        let flat = if dtype == Dtype::Bf16 { self.bf16_copy() } else { &self.values };
         flat.address() + (self.layout.param(id).range.start * flat.dtype().size()) as u64
     }
 
     /// The bf16 copy that a GPU has.
-    pub(crate) fn halves(&self) -> &Tensor {
-        self.halves.as_ref().unwrap_or(&self.values)
+    pub(crate) fn bf16_copy(&self) -> &Tensor {
+        self.bf16_copy.as_ref().unwrap_or(&self.values)
     }
 
     /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are left

@@ -155,10 +155,10 @@ fn conv3x3_pair([c, between, o]: [usize; 3]) -> Case {
 
 fn layouts() -> Vec<Case> {
     vec![
-        plain("patches", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patches(&inputs[0], 8)),
-        plain("narrow patches", &[&[3, 15, 6, 8]], true, |tape, inputs| tape.patches(&inputs[0], 2)),
-        plain("tiles", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.tiles(&inputs[0], 8)),
-        plain("visibility", &[&[3, 4, 16, 24]], false, |tape, inputs| tape.visibility(&inputs[0], 8)),
+        plain("patchify", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patchify(&inputs[0], 8)),
+        plain("narrow patchify", &[&[3, 15, 6, 8]], true, |tape, inputs| tape.patchify(&inputs[0], 2)),
+        plain("unpatchify", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.unpatchify(&inputs[0], 8)),
+        plain("pool odd channels", &[&[3, 4, 16, 24]], false, |tape, inputs| tape.pool_odd_channels(&inputs[0], 8)),
         plain("channels first", &[&[3, 10, 12, 2]], true, |tape, inputs| tape.channels_first(&inputs[0])),
         plain("add", &[&[3, 77], &[3, 77]], true, |tape, inputs| tape.add(&inputs[0], &inputs[1])),
     ]

@@ -6,7 +6,7 @@ use super::{Check, numbers, relative_error, wide};
 use crate::{
     device::Device,
     error::EngineError,
-    flat::{Moments, Muon, Optimizer, Pace, Update},
+    flat::{Moments, Muon, Optimizer, StepScalars, Update},
     params::{Gradients, Layout, Params},
     tensor::Tensor,
 };
@@ -84,13 +84,13 @@ fn two_steps(device: &Device, optimizer: &Optimizer) -> Result<Parts, EngineErro
         let mut main = gradients(&params, 10 + number, 0.01)?;
         let auxiliary = [gradients(&params, 20 + number, 0.02)?, gradients(&params, 30 + number, 0.005)?];
         let capped = main.add_capped(&[&auxiliary[0], &auxiliary[1]], &["", "encoder"])?;
-        let pace = Pace::new(device, &optimizer.adamw, u64::from(number), 1e-2, 0.9)?;
+        let scalars = StepScalars::new(device, &optimizer.adamw, u64::from(number), 1e-2, 0.9)?;
         let paths = if number == 1 { &["encoder", "decoder"][..] } else { &[""][..] };
-        let update = Update { pace: &pace, max_norm: 1.0, paths };
+        let update = Update { scalars: &scalars, max_norm: 1.0, paths };
         let read = |tensor: &Tensor| tensor.to_vec::<f32>();
         let before = read(params.flat())?;
         let norm = optimizer.step(&mut params, &main, &mut moments, update)?;
-        average.follow(&params, &pace, &norm)?;
+        average.update_ema(&params, &scalars, &norm)?;
         let after = read(params.flat())?;
         let hidden = layout.hidden_matrices(paths).into_iter();
         let hidden = hidden.flat_map(|matrix| matrix.start..matrix.start + matrix.rows * matrix.columns);
@@ -109,7 +109,7 @@ fn two_steps(device: &Device, optimizer: &Optimizer) -> Result<Parts, EngineErro
         parts.push(("parameters after a step", limit, after));
         parts.push(("their average", limit, read(average.flat())?));
         parts.push(("parameters after a step that is not finite", limit, read(params.flat())?));
-        parts.push(("their copy in bf16", BF16_COPY, wide(params.halves())?));
+        parts.push(("their copy in bf16", BF16_COPY, wide(params.bf16_copy())?));
     }
     Ok(parts)
 }

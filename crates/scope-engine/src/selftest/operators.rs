@@ -14,11 +14,13 @@ pub(super) fn all() -> Vec<Case> {
         plain("gelu alone", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::Gelu)),
         plain("leaky relu", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::LeakyRelu(0.01))),
         plain("pixels", &[&[3, 4, 12, 16]], false, |tape, x| tape.pixels(&x[0])),
-        plain("frame around", &[&[3, 12, 16, 40]], true, |tape, x| {
-            tape.frame(&tape.rounded(&x[0])?, [15, 21])
+        plain("pad around", &[&[3, 12, 16, 40]], true, |tape, x| {
+            tape.crop_or_pad(&tape.rounded(&x[0])?, [15, 21])
         }),
-        plain("frame within", &[&[3, 12, 16, 3]], true, |tape, x| tape.frame(&tape.rounded(&x[0])?, [15, 9])),
-        plain("join", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.join(&x[0], &x[1])),
+        plain("crop and pad", &[&[3, 12, 16, 3]], true, |tape, x| {
+            tape.crop_or_pad(&tape.rounded(&x[0])?, [15, 9])
+        }),
+        plain("concat", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.concat(&x[0], &x[1])),
     ];
     // Rows that the library takes, and rows that are filled up for it; few and many numbers in each.
     cases.extend([strided(5, 6, 32), strided(3, 32, 64), strided(3, 3, 6), strided(1, 6, 16)]);

@@ -34,13 +34,13 @@ fn convolutions_with_a_stride() {
 
 #[test]
 fn frames() {
-    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.frame(&x[0], [5, 6]));
-    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.frame(&x[0], [2, 5]));
+    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.crop_or_pad(&x[0], [5, 6]));
+    without_parameters(&[&[2, 3, 4, 2]], |tape, x| tape.crop_or_pad(&x[0], [2, 5]));
 }
 
 #[test]
 fn joined_values() {
-    without_parameters(&[&[2, 3, 4], &[2, 3, 2]], |tape, x| tape.join(&x[0], &x[1]));
+    without_parameters(&[&[2, 3, 4], &[2, 3, 2]], |tape, x| tape.concat(&x[0], &x[1]));
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn running_statistics_follow_what_was_seen() {
         let y = tape.batch_norm(&tape.input(input()), norm).unwrap();
         let y = y.value().to_vec::<f32>().unwrap();
         assert!((y[0] + 1.5_f32.sqrt()).abs() < 1e-4 && y[2].abs() < 1e-6, "{y:?}");
-        tape.observed()
+        tape.batch_statistics()
     };
     let scalar = |x: f32| Tensor::from_slice(&device, &[1], &[x]).unwrap();
-    params.absorb(&observed, &scalar(f32::NAN)).unwrap();
+    params.update_running_statistics(&observed, &scalar(f32::NAN)).unwrap();
     assert_eq!(params.flat().to_vec::<f32>().unwrap(), values, "a void step changes nothing");
-    params.absorb(&observed, &scalar(1.0)).unwrap();
+    params.update_running_statistics(&observed, &scalar(1.0)).unwrap();
     let flat = params.flat().to_vec::<f32>().unwrap();
     let running = |id| &flat[params.layout().param(id).range.clone()];
     // Means 3 and 1, variances 4 and 9, divided by one less than the count.

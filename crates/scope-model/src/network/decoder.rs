@@ -48,7 +48,7 @@ impl Decoder {
             let last = k + 1 == self.mlp.len();
             h = tape.linear(&h, *layer, if last { Epilogue::Wide } else { Epilogue::Gelu })?;
         }
-        let x = tape.tiles(&h, self.tile)?; // [batch, size, size, fields]
+        let x = tape.unpatchify(&h, self.tile)?; // [batch, size, size, fields]
         let fields = match self.conv.as_slice() {
             [] => x,
             [only] => tape.conv3x3(&x, *only, Epilogue::Add(&x))?,

@@ -84,10 +84,10 @@ impl Encoder {
         context: &Var,
         fits: Option<&Var>,
     ) -> Result<Var, EngineError> {
-        let tokens = tape.patches(context, self.side)?; // [batch, tokens, channels patch patch]
+        let tokens = tape.patchify(context, self.side)?; // [batch, tokens, channels patch patch]
         let mut x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.pos))?; // [batch, tokens, width]
         if let (Some(own), Some(fits)) = (&self.fits, fits) {
-            let tokens = tape.patches(fits, own.side)?; // [batch, tokens, fit channels, side side]
+            let tokens = tape.patchify(fits, own.side)?; // [batch, tokens, fit channels, side side]
             x = tape.linear(&tokens, own.patch, Epilogue::Add(&x))?;
         }
         for block in &self.blocks {

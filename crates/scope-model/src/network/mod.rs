@@ -52,7 +52,7 @@ impl Network {
 
     /// The predicted latents from those of what is seen.
     fn complete(&self, tape: &Tape<'_>, context: &Var, z: &Var) -> Result<Var, EngineError> {
-        let seen = tape.visibility(context, self.patch)?; // [batch, tokens, masks]
+        let seen = tape.pool_odd_channels(context, self.patch)?; // [batch, tokens, masks]
         let z = tape.linear(&seen, self.cond, Epilogue::Add(z))?;
         self.predictor.forward(tape, &z)
     }

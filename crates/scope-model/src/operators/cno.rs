@@ -209,7 +209,7 @@ impl FieldNetwork for Cno {
         for up in &self.up {
             v = self.block(tape, &v, up)?;
             if let Some(skip) = skips.pop() {
-                v = tape.join(&v, &skip)?;
+                v = tape.concat(&v, &skip)?;
             }
         }
         tape.channels_first(&self.pair(tape, &v, self.project)?)

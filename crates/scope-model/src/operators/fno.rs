@@ -109,7 +109,7 @@ impl FieldNetwork for Fno {
             self.transforms.get_or_init(|| Transforms::new(self.resolution + self.padding, self.modes));
         let x = tape.pixels(context)?; // [batch, size, size, 6]
         let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, size, size, width]
-        let mut v = tape.frame(&v, [self.resolution + self.padding; 2])?; // [batch, points, points, width]
+        let mut v = tape.crop_or_pad(&v, [self.resolution + self.padding; 2])?; // [batch, points, points, width]
         for (k, layer) in self.layers.iter().enumerate() {
             let far = transforms.convolve(tape, &v, layer.spectral)?;
             v = tape.linear(&v, layer.pointwise, Epilogue::Add(&far))?;
@@ -117,7 +117,7 @@ impl FieldNetwork for Fno {
                 v = tape.activate(&v, Activation::Gelu)?;
             }
         }
-        let v = tape.frame(&v, [self.resolution; 2])?;
+        let v = tape.crop_or_pad(&v, [self.resolution; 2])?;
         let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, size, size, projection]
         tape.channels_first(&tape.linear(&h, self.fc2, Epilogue::Wide)?)
     }

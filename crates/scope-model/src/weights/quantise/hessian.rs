@@ -44,7 +44,7 @@ impl LayerHessians {
         };
         for (k, batch) in contexts.chunks(BATCH * each).enumerate() {
             let shape = [batch.len() / each, channels, size, size];
-            let tape = Tape::watched(&model.params, Dtype::F32, &watch);
+            let tape = Tape::with_forward_hook(&model.params, Dtype::F32, &watch);
             let context = Tensor::from_slice(model.params.device(), &shape, batch)?;
             model.network.forward(&tape, &tape.input(context))?;
             progress(k * BATCH + shape[0]);

@@ -1,4 +1,4 @@
-//! Tokens laid out as tiles of an image.
+//! Tokens laid out as the patches of an image.
 
 use crate::{
     cpu, cuda,
@@ -9,7 +9,7 @@ use crate::{
     tensor::Tensor,
 };
 
-struct TilesRecord {
+struct UnpatchifyRecord {
     patches: Patches,
     x: Var,
 }
@@ -20,10 +20,10 @@ impl Tape<'_> {
     /// # Shapes
     /// x \[batch, tokens, channels patch patch\], y \[batch, side patch, side patch, channels\] with
     /// side^2 = tokens.
-    pub fn tiles(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
+    pub fn unpatchify(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
         let malformed = || {
             EngineError::shape(
-                "tiles",
+                "unpatchify",
                 "the tokens",
                 format!("[batch, a square number, channels x {patch} x {patch}]"),
                 x.shape(),
@@ -39,20 +39,20 @@ impl Tape<'_> {
         let size = side * patch;
         let patches = Patches { batch, channels, height: size, width: size, patch };
         let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::tiles(cpu, patches, x.value()),
-            Device::Cuda(cuda) => cuda::layout::tiles(cuda, patches, x.value())?,
+            Device::Cpu(cpu) => cpu::layout::unpatchify(cpu, patches, x.value()),
+            Device::Cuda(cuda) => cuda::layout::unpatchify(cuda, patches, x.value())?,
         };
-        let record = TilesRecord { patches, x: x.clone() };
+        let record = UnpatchifyRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
 }
 
 /// Every number goes back to where it came from.
-impl Record for TilesRecord {
+impl Record for UnpatchifyRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::layout::tiles_back(&cpu, self.patches, &gradient),
-            Device::Cuda(cuda) => cuda::layout::tiles_back(&cuda, self.patches, &gradient)?,
+            Device::Cpu(cpu) => cpu::layout::unpatchify_back(&cpu, self.patches, &gradient),
+            Device::Cuda(cuda) => cuda::layout::unpatchify_back(&cuda, self.patches, &gradient)?,
         };
         flow.give(&self.x, dx)
     }

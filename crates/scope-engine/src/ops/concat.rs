@@ -1,4 +1,4 @@
-//! Two values side by side along the last axis.
+//! Concatenation along the last axis.
 
 use super::{rows_of, with_last};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     tensor::Tensor,
 };
 
-struct JoinRecord {
+struct ConcatRecord {
     first: Var,
     second: Var,
 }
@@ -20,29 +20,29 @@ impl Tape<'_> {
     ///
     /// # Shapes
     /// x \[..., m\], y \[..., n\], z \[..., m + n\].
-    pub fn join(&self, x: &Var, y: &Var) -> Result<Var, EngineError> {
+    pub fn concat(&self, x: &Var, y: &Var) -> Result<Var, EngineError> {
         let (_, m) = rows_of(x.shape());
         let (_, n) = rows_of(y.shape());
-        require_shape("join", "the second value", y.shape(), &with_last(x.shape(), n))?;
+        require_shape("concat", "the second value", y.shape(), &with_last(x.shape(), n))?;
         let x = add::widened(self, x)?;
         let y = add::widened(self, y)?;
         let shape = with_last(x.shape(), m + n);
         let value = match self.device() {
-            Device::Cpu(cpu) => cpu::channels_last::join(cpu, x.value(), y.value(), &shape),
-            Device::Cuda(cuda) => cuda::operators::join(cuda, x.value(), y.value(), &shape)?,
+            Device::Cpu(cpu) => cpu::channels_last::concat(cpu, x.value(), y.value(), &shape),
+            Device::Cuda(cuda) => cuda::operators::concat(cuda, x.value(), y.value(), &shape)?,
         };
         let tracked = x.node().or(y.node()).is_some();
-        Ok(self.push(value, tracked, || Box::new(JoinRecord { first: x, second: y })))
+        Ok(self.push(value, tracked, || Box::new(ConcatRecord { first: x, second: y })))
     }
 }
 
-/// Each gets its part.
-impl Record for JoinRecord {
+/// dx and dy are the parts of dz.
+impl Record for ConcatRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let shapes = [self.first.shape(), self.second.shape()];
         let [dx, dy] = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::channels_last::part(&cpu, &gradient, shapes),
-            Device::Cuda(cuda) => cuda::operators::part(&cuda, &gradient, shapes)?,
+            Device::Cpu(cpu) => cpu::channels_last::split(&cpu, &gradient, shapes),
+            Device::Cuda(cuda) => cuda::operators::split(&cuda, &gradient, shapes)?,
         };
         flow.give(&self.first, dx)?;
         flow.give(&self.second, dy)

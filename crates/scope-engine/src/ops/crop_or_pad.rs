@@ -1,4 +1,4 @@
-//! Images with another number of rows and columns: cut off, or filled up with zeros.
+//! Images cropped, or padded with zeros, to another number of rows and columns.
 
 use crate::{
     cpu, cuda,
@@ -9,7 +9,7 @@ use crate::{
     tensor::Tensor,
 };
 
-struct FrameRecord {
+struct CropRecord {
     x: Var,
 }
 
@@ -18,10 +18,10 @@ impl Tape<'_> {
     ///
     /// # Shapes
     /// x \[batch, ..., ..., c\], y \[batch, height, width, c\].
-    pub fn frame(&self, x: &Var, [height, width]: [usize; 2]) -> Result<Var, EngineError> {
+    pub fn crop_or_pad(&self, x: &Var, [height, width]: [usize; 2]) -> Result<Var, EngineError> {
         let &[batch, _, _, c] = x.shape() else {
             return Err(EngineError::shape(
-                "a frame",
+                "crop or pad",
                 "the image",
                 "[batch, height, width, channels]",
                 x.shape(),
@@ -30,12 +30,12 @@ impl Tape<'_> {
         let x = add::widened(self, x)?;
         let value = apply(x.value(), [batch, height, width, c])?;
         let tracked = x.node().is_some();
-        Ok(self.push(value, tracked, || Box::new(FrameRecord { x })))
+        Ok(self.push(value, tracked, || Box::new(CropRecord { x })))
     }
 }
 
-/// dx is dy in the frame of x.
-impl Record for FrameRecord {
+/// dx is dy, cropped or padded to the size of x.
+impl Record for CropRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let &[batch, height, width, c] = self.x.shape() else { return Ok(()) };
         flow.give(&self.x, apply(&gradient, [batch, height, width, c])?)
@@ -44,7 +44,7 @@ impl Record for FrameRecord {
 
 fn apply(x: &Tensor, shape: [usize; 4]) -> Result<Tensor, EngineError> {
     match x.device() {
-        Device::Cpu(cpu) => Ok(cpu::channels_last::frame(cpu, x, &shape)),
-        Device::Cuda(cuda) => cuda::operators::frame(cuda, x, &shape),
+        Device::Cpu(cpu) => Ok(cpu::channels_last::crop_or_pad(cpu, x, &shape)),
+        Device::Cuda(cuda) => cuda::operators::crop_or_pad(cuda, x, &shape),
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{
     Cuda,
-    kernels::{Arg, Grid, WINDOWS},
+    kernels::{Arg, Grid, IM2COL},
     kind,
     operators::unit,
 };
 use crate::{error::EngineError, ops::Windows, tensor::Tensor};
 
 /// What each window sees, a row each.
-pub(crate) fn see(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn im2col(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor, EngineError> {
     let Windows { channels, side, row, .. } = windows;
     let out = Tensor::on_cuda(cuda, &windows.shape(), x.dtype())?;
     let filled = row > side * side * channels;
@@ -23,19 +23,19 @@ pub(crate) fn see(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor, E
         arguments.push((row / written).into());
     }
     let name = if filled { format!("filled_windows_{bytes}") } else { format!("windows_{bytes}") };
-    cuda.launch(WINDOWS, &name, Grid::over(count), &arguments)?;
+    cuda.launch(IM2COL, &name, Grid::over(count), &arguments)?;
     Ok(out)
 }
 
 /// Sums over the windows that saw a pixel.
-pub(crate) fn back(cuda: &Cuda, windows: Windows, dy: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn col2im(cuda: &Cuda, windows: Windows, dy: &Tensor) -> Result<Tensor, EngineError> {
     let Windows { batch, height, width, channels, row, .. } = windows;
     let vector = if channels.is_multiple_of(8) { 8 } else { 1 };
     let out = Tensor::on_cuda(cuda, &[batch, height, width, channels], dy.dtype())?;
     let mut arguments = arguments(windows, 1, dy, &out, out.len());
     arguments.push(row.into());
     let name = format!("windows_back_{}_{vector}", kind(dy.dtype()));
-    cuda.launch(WINDOWS, &name, Grid::over(out.len() / vector), &arguments)?;
+    cuda.launch(IM2COL, &name, Grid::over(out.len() / vector), &arguments)?;
     Ok(out)
 }
 

@@ -47,7 +47,7 @@ impl Patches {
     }
 }
 
-struct PatchesRecord {
+struct PatchifyRecord {
     patches: Patches,
     x: Var,
 }
@@ -57,23 +57,23 @@ impl Tape<'_> {
     ///
     /// # Shapes
     /// x \[batch, channels, height, width\], y \[batch, tokens, channels patch patch\].
-    pub fn patches(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
-        let patches = Patches::of("patches", x.shape(), patch)?;
+    pub fn patchify(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
+        let patches = Patches::of("patchify", x.shape(), patch)?;
         let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::patches(cpu, patches, x.value()),
-            Device::Cuda(cuda) => cuda::layout::patches(cuda, patches, x.value(), self.compute())?,
+            Device::Cpu(cpu) => cpu::layout::patchify(cpu, patches, x.value()),
+            Device::Cuda(cuda) => cuda::layout::patchify(cuda, patches, x.value(), self.compute())?,
         };
-        let record = PatchesRecord { patches, x: x.clone() };
+        let record = PatchifyRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
 }
 
 /// Every number goes back to where it came from.
-impl Record for PatchesRecord {
+impl Record for PatchifyRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::layout::patches_back(&cpu, self.patches, &gradient),
-            Device::Cuda(cuda) => cuda::layout::patches_back(&cuda, self.patches, &gradient)?,
+            Device::Cpu(cpu) => cpu::layout::patchify_back(&cpu, self.patches, &gradient),
+            Device::Cuda(cuda) => cuda::layout::patchify_back(&cuda, self.patches, &gradient)?,
         };
         flow.give(&self.x, dx)
     }
