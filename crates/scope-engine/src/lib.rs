@@ -34,6 +34,6 @@ pub use ops::{
     Activation, AxisMap, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit, Norm, Sliced,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
-pub use table::{Choice, Gathered, Noisy, Selection, Table};
+pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};
 pub use tape::{ForwardHook, Tape, Var};
 pub use tensor::Tensor;

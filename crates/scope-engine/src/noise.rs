@@ -3,7 +3,7 @@
 /// What the hash of a pixel begins with, times its number plus one: the golden ratio, as in SplitMix64.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// How the readings of one row, that is one channel of one record, are off, and how far they can be trusted.
+/// How the readings of one row, that is one channel of one image, are off, and how far they can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowNoise {
     /// What the errors of its pixels follow from.

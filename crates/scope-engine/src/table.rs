@@ -1,4 +1,4 @@
-//! Records that stay on a device, and batches gathered from them.
+//! Images that stay on a device, and batches gathered from them.
 
 use crate::{
     cpu, cuda,
@@ -9,16 +9,16 @@ use crate::{
     tensor::Tensor,
 };
 
-/// A table of images on one device: \[records, channels, height, width\].
+/// A table of images on one device: \[images, channels, height, width\].
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct ImageTable {
     images: Tensor,
 }
 
-/// Which records a batch has, what is seen of them, and a weight for each of their channels; one tensor, so that one
+/// Which images a batch has, what is seen of them, and a weight for each of their channels; one tensor, so that one
 /// small copy brings a device its next batch.
 ///
-/// Words: \[batch\] record numbers, \[batch, channels\] weights, \[batch, channels, 4\] noise, \[batch, channels, pixels / 32\]
+/// Words: \[batch\] indices of images, \[batch, channels\] weights, \[batch, channels, 4\] noise, \[batch, channels, pixels / 32\]
 /// masks, a bit a pixel, lowest first, and \[batch, pixels / 32\] the pixels that are exact in noisy rows too.
 #[derive(Clone, Debug)]
 pub struct Selection {
@@ -28,22 +28,22 @@ pub struct Selection {
     pub(crate) pixels: usize,
 }
 
-/// What a selection is changed to.
+/// The batch that a selection is changed to.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice<'a> {
-    /// \[batch\]: the records.
-    pub records: &'a [usize],
+pub struct SelectedBatch<'a> {
+    /// \[batch\]: their indices in the table.
+    pub indices: &'a [usize],
     /// \[batch, channels\]: a weight for each of their channels.
     pub weights: &'a [f32],
     /// \[batch, channels, pixels / 64\]: what is seen of them.
     pub masks: &'a [u64],
     /// How readings are off; none are without it.
-    pub noise: Option<Noisy<'a>>,
+    pub noise: Option<SelectedNoise<'a>>,
 }
 
 /// The noise of a batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Noisy<'a> {
+pub struct SelectedNoise<'a> {
     /// \[batch, channels\]: of each row.
     pub rows: &'a [RowNoise],
     /// \[batch, pixels / 64\]: the pixels that are exact all the same.
@@ -65,8 +65,8 @@ pub struct Gathered {
 }
 
 impl Selection {
-    /// Room for batches of a table, the first record of nothing seen in every place.
-    pub fn new(table: &Table, batch: usize) -> Result<Self, EngineError> {
+    /// Room for batches of a table, the first image with nothing seen in every place.
+    pub fn new(table: &ImageTable, batch: usize) -> Result<Self, EngineError> {
         let channels = table.images.shape()[1];
         let pixels = table.pixels();
         let count = batch * (1 + channels * (1 + NOISE_WORDS) + (channels + 1) * pixels / 32);
@@ -75,11 +75,11 @@ impl Selection {
     }
 
     /// Another batch.
-    pub fn change(&mut self, choice: &Choice) -> Result<(), EngineError> {
-        let Choice { records, weights, masks, noise } = *choice;
+    pub fn change(&mut self, choice: &SelectedBatch) -> Result<(), EngineError> {
+        let SelectedBatch { indices, weights, masks, noise } = *choice;
         let columns = self.batch * self.channels;
         let pixels = self.pixels / 64;
-        let got = [records.len(), weights.len(), masks.len()];
+        let got = [indices.len(), weights.len(), masks.len()];
         require_shape("a selection", "its batch", &got, &[self.batch, columns, columns * pixels])?;
         let mut rows = vec![RowNoise::NONE; columns];
         let mut exact = vec![0; self.batch * pixels];
@@ -89,7 +89,7 @@ impl Selection {
             rows.copy_from_slice(noise.rows);
             exact.copy_from_slice(noise.exact);
         }
-        let numbers = records.iter().map(|record| *record as u32);
+        let numbers = indices.iter().map(|index| *index as u32);
         let bits = masks.iter().chain(&exact).flat_map(|word| [*word as u32, (*word >> 32) as u32]);
         let words: Vec<f32> = numbers
             .map(f32::from_bits)
@@ -106,22 +106,22 @@ pub(crate) const NOISE_WORDS: usize = 4;
 /// About so many numbers are brought to a GPU together.
 const PIECE: usize = 8 << 20;
 
-impl Table {
+impl ImageTable {
     /// Copies images to a device; the pixels of each must be a multiple of 64. `read` gives them piece by piece, told the first
-    /// record of each: to a GPU they come through main memory without ever being there together.
+    /// image of each: to a GPU they come through main memory without ever being there together.
     pub fn new<E: From<EngineError>>(
         device: &Device,
         shape: [usize; 4],
         mut read: impl FnMut(usize, &mut [f32]) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let [records, channels, height, width] = shape;
+        let [count, channels, height, width] = shape;
         if !(height * width).is_multiple_of(64) {
             return Err(EngineError::shape("a table", "its images", "a multiple of 64 pixels", &shape).into());
         }
         let each = channels * height * width;
         match device {
             Device::Cpu(_) => {
-                let mut images = vec![0.0; records * each];
+                let mut images = vec![0.0; count * each];
                 read(0, &mut images)?;
                 Ok(Self { images: Tensor::from_slice(device, &shape, &images)? })
             }
@@ -129,8 +129,8 @@ impl Table {
                 let images = Tensor::on_cuda(cuda, &shape, Dtype::F32)?;
                 let together = (PIECE / each.max(1)).max(1);
                 let mut piece = Vec::new();
-                for first in (0..records).step_by(together) {
-                    piece.resize(together.min(records - first) * each, 0.0);
+                for first in (0..count).step_by(together) {
+                    piece.resize(together.min(count - first) * each, 0.0);
                     read(first, &mut piece)?;
                     images.write_on_cuda(cuda, first * each, &piece)?;
                 }

@@ -1,7 +1,7 @@
 //! Where a recorded step finds its batch.
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Selection, Table};
+use scope_engine::{Device, ImageTable, Selection};
 
 use crate::{error::TrainError, examples::Examples, run::Feed};
 
@@ -11,7 +11,7 @@ pub(crate) enum Input {
     /// Copied to the GPU whole, for data that do not fit on it.
     Given(Examples),
     /// Gathered on the GPU from all records; part of the recorded work.
-    Selected(Table, Selection),
+    Selected(ImageTable, Selection),
 }
 
 impl Input {

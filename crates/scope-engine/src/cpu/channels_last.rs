@@ -3,7 +3,7 @@
 use super::{Cpu, Real};
 use crate::{dtype::Dtype, ops::Windows, tensor::Tensor};
 
-/// Contexts \[batch, c, height, width\] as pixels with their coordinates.
+/// Images \[batch, c, height, width\] as pixels with their coordinates.
 pub(crate) fn pixels(cpu: &Cpu, sizes: [usize; 4], x: &Tensor) -> Tensor {
     for_kind!(x, pixels_in(cpu, sizes, x))
 }

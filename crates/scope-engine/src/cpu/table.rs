@@ -11,14 +11,14 @@ use crate::{
 pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathered {
     let Selection { batch, channels, pixels, .. } = *selection;
     let words = selection.words.cpu::<f32>();
-    let (records, rest) = words.split_at(batch);
+    let (indices, rest) = words.split_at(batch);
     let (weights, rest) = rest.split_at(batch * channels);
     let (noise, rest) = rest.split_at(batch * channels * NOISE_WORDS);
     let (bits, exact) = rest.split_at(batch * channels * pixels / 32);
     let table = images.cpu::<f32>();
     let image = |row: usize| {
-        let record = records[row / channels].to_bits() as usize;
-        &table[(record * channels + row % channels) * pixels..][..pixels]
+        let index = indices[row / channels].to_bits() as usize;
+        &table[(index * channels + row % channels) * pixels..][..pixels]
     };
     let is_set = |bits: &[f32], row: usize, pixel: usize| {
         bits[row * pixels / 32 + pixel / 32].to_bits() >> (pixel % 32) & 1 == 1

@@ -10,11 +10,11 @@ use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 /// Sums of a column over at most so many blocks of rows are left to be added up: sixteen for each warp of a block.
 const PIECES: usize = 512;
 
-/// What the columns summed are made of, beside a gradient g.
+/// What the columns summed are summand of, beside a gradient g.
 #[derive(Clone, Copy)]
-pub(super) enum Made<'a> {
+pub(super) enum Summand<'a> {
     /// Nothing.
-    Alone,
+    Gradient,
     /// h = g gelu'(u + bias), which is written.
     Gelu(&'a Tensor, u64, &'a Tensor),
     /// h = g slope, which is written.
@@ -25,20 +25,25 @@ pub(super) enum Made<'a> {
 pub(super) fn column_sums(
     cuda: &Cuda,
     g: &Tensor,
-    made: Made<'_>,
+    summand: Summand<'_>,
     sums: (u64, bool),
 ) -> Result<(), EngineError> {
     let n = g.shape().last().copied().unwrap_or(1);
-    add_up(cuda, &block_sums(cuda, g, n, made)?, sums)
+    add_up(cuda, &block_sums(cuda, g, n, summand)?, sums)
 }
 
-/// Column sums of g \[m, n\], or of what is made of it, over blocks of rows: \[blocks, n\].
-pub(super) fn block_sums(cuda: &Cuda, g: &Tensor, n: usize, made: Made<'_>) -> Result<Tensor, EngineError> {
+/// Column sums of g \[m, n\], or of what is summand of it, over blocks of rows: \[blocks, n\].
+pub(super) fn block_sums(
+    cuda: &Cuda,
+    g: &Tensor,
+    n: usize,
+    summand: Summand<'_>,
+) -> Result<Tensor, EngineError> {
     let m = g.len() / n.max(1);
-    let (name, beside, bias, h) = match made {
-        Made::Alone => ("sums", None, 0, 0),
-        Made::Gelu(before, bias, h) => ("gelu_sums", Some(before), bias, h.address()),
-        Made::Slope(slope, h) => ("slope_sums", Some(slope), 0, h.address()),
+    let (name, beside, bias, h) = match summand {
+        Summand::Gradient => ("sums", None, 0, 0),
+        Summand::Gelu(before, bias, h) => ("gelu_sums", Some(before), bias, h.address()),
+        Summand::Slope(slope, h) => ("slope_sums", Some(slope), 0, h.address()),
     };
     let stride = beside.map_or(n, |beside| beside.shape().last().copied().unwrap_or(n));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };

@@ -13,10 +13,10 @@ pub(crate) enum Kind {
     Input,
     /// out \[m, n\] = h \[k, m\]^T x \[k, n\].
     Weight,
-    /// So many products with one matrix, whose rows are filled up to a multiple of eight numbers: out\[t\] \[m, n\] =
+    /// So many products with one matrix, whose rows are padded to a multiple of eight numbers: out\[t\] \[m, n\] =
     /// A \[m, k\] x\[t\] \[k, n\].
     Along(usize),
-    /// The same with the matrix transposed, A \[k, m\], and its rows filled up.
+    /// The same with the matrix transposed, A \[k, m\], and its rows padded.
     AlongTurned(usize),
     /// So many products of two matrices each: out\[t\] \[m, n\] = A\[t\] \[m, k\] x\[t\] \[k, n\].
     Pairs(usize),

@@ -120,7 +120,7 @@ fn offset_back(
     cuda.launch(HEADS, "offset_back", Grid::of(rows, 256), &arguments)
 }
 
-/// Whether the library wants the rows of a matrix of bf16 filled up.
+/// Whether the library wants the rows of a matrix of bf16 padded.
 fn unaligned(sizes: [usize; 2], dtype: Dtype) -> bool {
     dtype == Dtype::Bf16 && sizes.into_iter().any(|length| !aligned(length, dtype))
 }

@@ -15,7 +15,7 @@ pub(crate) fn im2col(cuda: &Cuda, windows: Windows, x: &Tensor) -> Result<Tensor
     let filled = row > side * side * channels;
     let bytes = unit(&[channels], x.dtype(), if filled { &[4] } else { &[16, 4] });
     let numbers = bytes / x.dtype().size();
-    // Rows that are filled up are written 16 bytes at a time, whatever is read.
+    // Rows that are padded are written 16 bytes at a time, whatever is read.
     let written = if filled { 16 / x.dtype().size() } else { numbers };
     let count = out.len() / written;
     let mut arguments = arguments(windows, numbers, x, &out, count);

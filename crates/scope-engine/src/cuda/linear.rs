@@ -2,7 +2,7 @@
 
 use super::{
     Cuda,
-    column_sums::{Made, add_up, block_sums, column_sums},
+    column_sums::{Summand, add_up, block_sums, column_sums},
     fused_product::{Fused, What},
     gemm::{Kind, Operands, Shape},
     kernels::{GEMM, Grid, LINEAR},
@@ -127,7 +127,7 @@ fn gelu(
     Ok((y, slope))
 }
 
-/// Numbers in a row of a weight. Rows of what it is multiplied with may have been filled up with zeros beyond them.
+/// Numbers in a row of a weight. Rows of what it is multiplied with may have been padded with zeros beyond them.
 fn row(params: &Params, weight: ParamId) -> usize {
     let param = params.layout().param(weight);
     param.range.len() / param.shape[0].max(1)
@@ -276,7 +276,7 @@ pub(crate) fn bias_gradient(
     };
     match partial {
         Some(partial) => add_up(cuda, &partial, sums)?,
-        None => cuda.on_side_stream(&[&h], || column_sums(cuda, &h, Made::Alone, sums))?,
+        None => cuda.on_side_stream(&[&h], || column_sums(cuda, &h, Summand::Gradient, sums))?,
     }
     Ok(h)
 }
@@ -285,7 +285,7 @@ pub(crate) fn bias_gradient(
 pub(super) fn times_slope(cuda: &Cuda, g: &Tensor, slope: &Tensor) -> Result<(Tensor, Tensor), EngineError> {
     let h = Tensor::on_cuda(cuda, g.shape(), g.dtype())?;
     let n = g.shape().last().copied().unwrap_or(1);
-    let partial = block_sums(cuda, g, n, Made::Slope(slope, &h))?;
+    let partial = block_sums(cuda, g, n, Summand::Slope(slope, &h))?;
     Ok((h, partial))
 }
 
@@ -304,13 +304,13 @@ pub(super) fn through_gelu(
         match flow.fusion().column_sums_of(&g) {
             Some(partial) if partial.shape().len() == 3 => bias_sums(cuda, &partial, sums)?,
             Some(partial) => add_up(cuda, &partial, sums)?,
-            None => cuda.on_side_stream(&[&g], || column_sums(cuda, &g, Made::Alone, sums))?,
+            None => cuda.on_side_stream(&[&g], || column_sums(cuda, &g, Summand::Gradient, sums))?,
         }
         return Ok(g);
     };
     let h = Tensor::on_cuda(cuda, g.shape(), compute)?;
     let bias = flow.params().address(layer.bias, Dtype::F32);
-    column_sums(cuda, &g, Made::Gelu(before, bias, &h), sums)?;
+    column_sums(cuda, &g, Summand::Gelu(before, bias, &h), sums)?;
     Ok(h)
 }
 
@@ -324,7 +324,7 @@ pub(crate) fn position_gradient(
     let numbers = flow.params().layout().param(positions).range.len();
     let sums = flow.into().address(positions);
     cuda.on_side_stream(&[gradient], || {
-        let partial = block_sums(cuda, gradient, numbers, Made::Alone)?;
+        let partial = block_sums(cuda, gradient, numbers, Summand::Gradient)?;
         add_up(cuda, &partial, sums)
     })
 }

@@ -18,14 +18,14 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Sides of matrices are filled up with zeros to a multiple of this, as the library's products like them.
+/// Sides of matrices are padded with zeros to a multiple of this, as the library's products like them.
 const SIDE: usize = 16;
 /// Numbers that a block of the first pass takes, and the side of the tiles of the others, as in the kernels.
 const CHUNK: usize = 4096;
 const TILE: usize = 64;
 
 /// Hidden matrices that go through the products together: all have m rows and n columns, m <= n, once those with more rows
-/// than columns are transposed and all are filled up.
+/// than columns are transposed and all are padded.
 #[derive(Debug)]
 pub(crate) struct HiddenGroup {
     m: usize,

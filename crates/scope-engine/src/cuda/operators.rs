@@ -47,7 +47,7 @@ fn apply(
     Ok(out)
 }
 
-/// Contexts as pixels with their coordinates, rounded to what products take.
+/// Images as pixels with their coordinates, rounded to what products take.
 pub(crate) fn pixels(
     cuda: &Cuda,
     [batch, c, height, width]: [usize; 4],

@@ -1,4 +1,4 @@
-//! Products in bf16 whose rows the library does not take as they are: they are filled up with zeros first.
+//! Products in bf16 whose rows the library does not take as they are: they are padded with zeros first.
 
 use super::{
     Cuda,
@@ -12,7 +12,7 @@ use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 const NUMBERS: usize = 8;
 
 /// The length of such rows.
-pub(crate) fn filled(length: usize) -> usize {
+pub(crate) fn padded(length: usize) -> usize {
     length.next_multiple_of(NUMBERS)
 }
 
@@ -40,21 +40,21 @@ pub(super) fn with_last(cuda: &Cuda, x: &Tensor, n: usize) -> Result<Tensor, Eng
     Ok(out)
 }
 
-/// A matrix at an address, filled up with zeros on both sides.
+/// A matrix at an address, padded with zeros on both sides.
 fn corner(cuda: &Cuda, at: u64, [rows, columns]: [usize; 2]) -> Result<Tensor, EngineError> {
-    let out = Tensor::on_cuda(cuda, &[filled(rows), filled(columns)], Dtype::Bf16)?;
+    let out = Tensor::on_cuda(cuda, &[padded(rows), padded(columns)], Dtype::Bf16)?;
     let arguments =
-        [at.into(), (&out).into(), rows.into(), columns.into(), filled(rows).into(), filled(columns).into()];
+        [at.into(), (&out).into(), rows.into(), columns.into(), padded(rows).into(), padded(columns).into()];
     cuda.launch(UNALIGNED, "corner", Grid::over(out.len()), &arguments)?;
     Ok(out)
 }
 
-/// Rows of `length` numbers filled up, unless they are already.
+/// Rows of `length` numbers padded, unless they are already.
 fn rows(cuda: &Cuda, x: &Tensor, length: usize) -> Result<Tensor, EngineError> {
-    if x.shape().last() == Some(&filled(length)) {
+    if x.shape().last() == Some(&padded(length)) {
         return Ok(x.clone());
     }
-    with_last(cuda, &x.reshape(&[x.len() / length.max(1), length])?, filled(length))
+    with_last(cuda, &x.reshape(&[x.len() / length.max(1), length])?, padded(length))
 }
 
 fn product(
@@ -84,16 +84,16 @@ pub(super) fn forward(
     let m = y.len() / n.max(1);
     let x = rows(cuda, x, k)?;
     let weight = corner(cuda, weight, [n, k])?;
-    let whole = filled(n) == n;
-    let u = if whole { y.reshape(&[m, n])? } else { Tensor::on_cuda(cuda, &[m, filled(n)], y.dtype())? };
-    product(cuda, Kind::Forward, [m, filled(n), filled(k)], [&x, &weight], &u)?;
+    let whole = padded(n) == n;
+    let u = if whole { y.reshape(&[m, n])? } else { Tensor::on_cuda(cuda, &[m, padded(n)], y.dtype())? };
+    product(cuda, Kind::Forward, [m, padded(n), padded(k)], [&x, &weight], &u)?;
     if whole && bias.is_none() && added.is_none() {
         return Ok(());
     }
     finish(cuda, &u, bias, added.map(|added| (added.address(), 0)), None, &y.reshape(&[m, n])?)
 }
 
-/// dx \[m, n\] = h \[m, k\] W \[k, n\]; the rows of dx may be those filled up.
+/// dx \[m, n\] = h \[m, k\] W \[k, n\]; the rows of dx may be those padded.
 pub(super) fn input(
     cuda: &Cuda,
     h: &Tensor,
@@ -102,13 +102,13 @@ pub(super) fn input(
 ) -> Result<(), EngineError> {
     let h = rows(cuda, h, k)?;
     let weight = corner(cuda, weight, [k, n])?;
-    let m = h.len() / filled(k);
-    if dx.shape().last() == Some(&filled(n)) {
-        return product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], dx);
+    let m = h.len() / padded(k);
+    if dx.shape().last() == Some(&padded(n)) {
+        return product(cuda, Kind::Input, [m, padded(n), padded(k)], [&h, &weight], dx);
     }
     let dx = dx.reshape(&[m, n])?;
-    let wide = Tensor::on_cuda(cuda, &[m, filled(n)], dx.dtype())?;
-    product(cuda, Kind::Input, [m, filled(n), filled(k)], [&h, &weight], &wide)?;
+    let wide = Tensor::on_cuda(cuda, &[m, padded(n)], dx.dtype())?;
+    product(cuda, Kind::Input, [m, padded(n), padded(k)], [&h, &weight], &wide)?;
     finish(cuda, &wide, None, None, None, &dx)
 }
 
@@ -122,10 +122,10 @@ pub(super) fn weight(
 ) -> Result<(), EngineError> {
     let h = rows(cuda, h, n)?;
     let x = rows(cuda, x, k)?;
-    let m = h.len() / filled(n);
-    let all = Tensor::on_cuda(cuda, &[filled(n), filled(k)], Dtype::F32)?;
-    product(cuda, Kind::Weight, [filled(n), filled(k), m], [&h, &x], &all)?;
+    let m = h.len() / padded(n);
+    let all = Tensor::on_cuda(cuda, &[padded(n), padded(k)], Dtype::F32)?;
+    product(cuda, Kind::Weight, [padded(n), padded(k), m], [&h, &x], &all)?;
     let arguments =
-        [(&all).into(), into.into(), n.into(), k.into(), filled(k).into(), usize::from(accumulate).into()];
+        [(&all).into(), into.into(), n.into(), k.into(), padded(k).into(), usize::from(accumulate).into()];
     cuda.launch(UNALIGNED, "from_corner", Grid::over(n * k), &arguments)
 }

@@ -66,7 +66,7 @@ impl Tape<'_> {
         self.linear_on_rows(x, layer, epilogue)
     }
 
-    /// The same for rows of x that may have been filled up with zeros beyond k for a GPU.
+    /// The same for rows of x that may have been padded with zeros beyond k for a GPU.
     pub(super) fn linear_on_rows(
         &self,
         x: &Var,

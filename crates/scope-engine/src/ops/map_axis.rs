@@ -26,9 +26,9 @@ pub(crate) struct Matrix {
     pub(crate) entries: Constant,
     /// For each row, the columns from the first to the last entry that is not zero.
     pub(crate) bands: Arc<[Range<usize>]>,
-    /// For GPUs: \[n, m\], with m filled up with zeros to a multiple of eight.
+    /// For GPUs: \[n, m\], with m padded with zeros to a multiple of eight.
     pub(crate) columns: Constant,
-    /// For GPUs, if most entries are not zero: \[m, n\] with n filled up with zeros to a multiple of eight, or the columns.
+    /// For GPUs, if most entries are not zero: \[m, n\] with n padded with zeros to a multiple of eight, or the columns.
     pub(crate) dense: Option<Constant>,
     /// For GPUs: of each eight rows, where the bands together begin and end.
     pub(crate) eights: Constant,

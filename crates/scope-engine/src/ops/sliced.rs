@@ -18,20 +18,20 @@ use crate::{
 pub struct Sliced {
     /// What the slices gathered \[batch, heads, slices, d\], at full width.
     pub tokens: Var,
-    way: Way,
+    weights: SliceWeights,
 }
 
-/// How they can be spread again.
+/// The weights that they can be spread again with.
 #[derive(Debug)]
-enum Way {
-    /// With weights that were kept.
-    Weights(Var),
-    /// With weights that are made again, on GPUs.
-    Again(Rc<Again>),
+enum SliceWeights {
+    /// Kept from gathering.
+    Stored(Var),
+    /// Computed again where they are needed, on GPUs.
+    Recomputed(Rc<Recomputed>),
 }
 
 #[derive(Debug)]
-struct Again {
+struct Recomputed {
     slicing: Slicing,
     g: Var,
     f: Var,
@@ -60,7 +60,7 @@ impl Tape<'_> {
         }
         let logits = self.linear_heads(g, layer, heads)?; // [batch, pixels, heads, slices]
         let weights = self.slice_weights(&logits, temperature)?;
-        Ok(Sliced { tokens: self.pool_slices(&weights, f)?, way: Way::Weights(weights) })
+        Ok(Sliced { tokens: self.pool_slices(&weights, f)?, weights: SliceWeights::Stored(weights) })
     }
 
     /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with. They are taken: the
@@ -69,9 +69,9 @@ impl Tape<'_> {
     /// # Shapes
     /// tokens z \[batch, heads, slices, d\], o \[batch, pixels, heads d\].
     pub fn spread(&self, sliced: Sliced, tokens: &Var) -> Result<Var, EngineError> {
-        match sliced.way {
-            Way::Weights(weights) => self.spread_slices(&weights, tokens),
-            Way::Again(again) => self.spread_fused(&again, tokens),
+        match sliced.weights {
+            SliceWeights::Stored(weights) => self.spread_slices(&weights, tokens),
+            SliceWeights::Recomputed(recomputed) => self.spread_fused(&recomputed, tokens),
         }
     }
 }
@@ -101,54 +101,60 @@ impl Tape<'_> {
         let g = add::converted(self, g)?;
         let f = add::converted(self, f)?;
         let (pooled, sums) = slices_fused::pool(cuda, slicing, self.params(), [g.value(), f.value()], true)?;
-        let again =
-            Rc::new(Again { slicing, g, f, pooled: pooled.clone(), sums, spread: RefCell::default() });
-        let tokens = self.push(pooled, true, || Box::new(PoolRecord(again.clone())));
-        Ok(Some(Sliced { tokens, way: Way::Again(again) }))
+        let recomputed =
+            Rc::new(Recomputed { slicing, g, f, pooled: pooled.clone(), sums, spread: RefCell::default() });
+        let tokens = self.push(pooled, true, || Box::new(PoolRecord(recomputed.clone())));
+        Ok(Some(Sliced { tokens, weights: SliceWeights::Recomputed(recomputed) }))
     }
 
-    fn spread_fused(&self, again: &Rc<Again>, tokens: &Var) -> Result<Var, EngineError> {
+    fn spread_fused(&self, recomputed: &Rc<Recomputed>, tokens: &Var) -> Result<Var, EngineError> {
         let Device::Cuda(cuda) = self.device() else { return Ok(tokens.clone()) };
-        require_shape("spreading slices", "the tokens", tokens.shape(), again.pooled.shape())?;
-        let value =
-            slices_fused::spread(cuda, again.slicing, self.params(), again.g.value(), tokens.value())?;
-        let record = || -> Box<dyn Record> { Box::new(SpreadRecord(again.clone(), tokens.clone())) };
+        require_shape("spreading slices", "the tokens", tokens.shape(), recomputed.pooled.shape())?;
+        let value = slices_fused::spread(
+            cuda,
+            recomputed.slicing,
+            self.params(),
+            recomputed.g.value(),
+            tokens.value(),
+        )?;
+        let record = || -> Box<dyn Record> { Box::new(SpreadRecord(recomputed.clone(), tokens.clone())) };
         Ok(self.push(value, true, record))
     }
 }
 
-struct SpreadRecord(Rc<Again>, Var);
+struct SpreadRecord(Rc<Recomputed>, Var);
 
 /// dz\[s\] = sum over n of w\[n, s\] do\[n\]. What the weights get waits for the pooling's own gradient.
 impl Record for SpreadRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let Self(again, tokens) = self;
+        let Self(recomputed, tokens) = self;
         let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
         let dy = add::convert(gradient, Dtype::Bf16)?;
-        let (dz, _) = slices_fused::pool(&cuda, again.slicing, flow.params(), [again.g.value(), &dy], false)?;
-        *again.spread.borrow_mut() = Some((tokens.value().clone(), dy));
+        let (dz, _) =
+            slices_fused::pool(&cuda, recomputed.slicing, flow.params(), [recomputed.g.value(), &dy], false)?;
+        *recomputed.spread.borrow_mut() = Some((tokens.value().clone(), dy));
         flow.give(tokens, dz)
     }
 }
 
-struct PoolRecord(Rc<Again>);
+struct PoolRecord(Rc<Recomputed>);
 
 impl Record for PoolRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let Self(again) = self;
+        let Self(recomputed) = self;
         let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };
-        let g = again.g.value();
-        let f = again.f.value();
-        let spread = match again.spread.borrow_mut().take() {
+        let g = recomputed.g.value();
+        let f = recomputed.f.value();
+        let spread = match recomputed.spread.borrow_mut().take() {
             Some(spread) => spread,
             None => {
                 let nothing = |shape: &[usize]| Tensor::full(gradient.device(), Dtype::F32, shape, 0.0);
-                (nothing(again.pooled.shape())?, nothing(g.shape())?)
+                (nothing(recomputed.pooled.shape())?, nothing(g.shape())?)
             }
         };
-        let passed = Passed { g, f, pooled: &again.pooled, sums: &again.sums, spread };
-        let [dg, df] = slices_fused::backward(&cuda, again.slicing, &passed, &gradient, flow)?;
-        flow.give(&again.g, dg)?;
-        flow.give(&again.f, df)
+        let passed = Passed { g, f, pooled: &recomputed.pooled, sums: &recomputed.sums, spread };
+        let [dg, df] = slices_fused::backward(&cuda, recomputed.slicing, &passed, &gradient, flow)?;
+        flow.give(&recomputed.g, dg)?;
+        flow.give(&recomputed.f, df)
     }
 }

@@ -82,7 +82,7 @@ impl Tape<'_> {
 fn row_length(x: &Tensor, features: usize) -> usize {
     match x.device() {
         Device::Cpu(_) => features,
-        Device::Cuda(_) if x.dtype() == Dtype::Bf16 => cuda::unaligned::filled(features),
+        Device::Cuda(_) if x.dtype() == Dtype::Bf16 => cuda::unaligned::padded(features),
         Device::Cuda(_) => features,
     }
 }

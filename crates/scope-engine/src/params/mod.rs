@@ -134,7 +134,7 @@ impl Params {
         Ok(())
     }
 
-    /// The same kind of parameters for the names under a path, as a teacher has of its encoder. The path must
+    /// The same kind of parameters for the names under a path, such as those whose EMA is kept. The path must
     /// be the first of the layout.
     pub fn prefix(&self, path: &str) -> Result<Self, EngineError> {
         let layout = Arc::new(self.layout.prefix(path));

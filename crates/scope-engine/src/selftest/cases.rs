@@ -158,7 +158,9 @@ fn layouts() -> Vec<Case> {
         plain("patchify", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patchify(&inputs[0], 8)),
         plain("narrow patchify", &[&[3, 15, 6, 8]], true, |tape, inputs| tape.patchify(&inputs[0], 2)),
         plain("unpatchify", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.unpatchify(&inputs[0], 8)),
-        plain("pool odd channels", &[&[3, 4, 16, 24]], false, |tape, inputs| tape.pool_odd_channels(&inputs[0], 8)),
+        plain("pool odd channels", &[&[3, 4, 16, 24]], false, |tape, inputs| {
+            tape.pool_odd_channels(&inputs[0], 8)
+        }),
         plain("channels first", &[&[3, 10, 12, 2]], true, |tape, inputs| tape.channels_first(&inputs[0])),
         plain("add", &[&[3, 77], &[3, 77]], true, |tape, inputs| tape.add(&inputs[0], &inputs[1])),
     ]

@@ -22,7 +22,7 @@ pub(super) fn all() -> Vec<Case> {
         }),
         plain("concat", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.concat(&x[0], &x[1])),
     ];
-    // Rows that the library takes, and rows that are filled up for it; few and many numbers in each.
+    // Rows that the library takes, and rows that are padded for it; few and many numbers in each.
     cases.extend([strided(5, 6, 32), strided(3, 32, 64), strided(3, 3, 6), strided(1, 6, 16)]);
     // Dense and banded, long rows and short ones, of widths that vectors fit and do not.
     for (m, n, axis, shape) in [

@@ -5,7 +5,7 @@ use crate::{
     device::Device,
     error::EngineError,
     noise::RowNoise,
-    table::{Choice, Noisy, Selection, Table},
+    table::{ImageTable, SelectedBatch, SelectedNoise, Selection},
 };
 
 /// Copies are exact.
@@ -40,7 +40,7 @@ fn gathered(device: &Device, noisy: bool) -> Result<Parts, EngineError> {
     let shape = [7, 2, 16, 24];
     let batch = 5;
     let images = numbers(1, shape.iter().product());
-    let table = Table::new(device, shape, |first, piece| {
+    let table = ImageTable::new(device, shape, |first, piece| {
         piece.copy_from_slice(&images[first * 2 * 16 * 24..][..piece.len()]);
         Ok::<(), EngineError>(())
     })?;
@@ -54,11 +54,11 @@ fn gathered(device: &Device, noisy: bool) -> Result<Parts, EngineError> {
         _ => RowNoise { key: *key, level: 0.1 * k as f32, weight: 1.0 / k as f32 },
     };
     let rows: Vec<RowNoise> = keys.iter().enumerate().map(row).collect();
-    selection.change(&Choice {
-        records: &[6, 0, 3, 3, 5],
+    selection.change(&SelectedBatch {
+        indices: &[6, 0, 3, 3, 5],
         weights: &numbers(2, 2 * batch),
         masks: &masks,
-        noise: noisy.then_some(Noisy { rows: &rows, exact: &exact }),
+        noise: noisy.then_some(SelectedNoise { rows: &rows, exact: &exact }),
     })?;
     let batch = table.gather(&selection)?;
     let parts = [

@@ -6,7 +6,7 @@ use scope_data::{
     observation::{Condition, Family, MaskSampler, Task, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
-use scope_engine::{Choice, Device, Noisy, RowNoise, Selection, Table};
+use scope_engine::{Device, ImageTable, RowNoise, SelectedBatch, SelectedNoise, Selection};
 use scope_pde::Pde;
 
 use super::shown::{row_noise, show};
@@ -53,7 +53,7 @@ pub struct Feed<'a> {
     producer: Producer,
     weights: Weights,
     /// All records, where they fit on the device.
-    table: Option<Table>,
+    table: Option<ImageTable>,
 }
 
 /// The weights of records in the loss.
@@ -111,7 +111,7 @@ impl<'a> Feed<'a> {
     }
 
     /// All records, if they are on the device.
-    pub fn table(&self) -> Option<&Table> {
+    pub fn table(&self) -> Option<&ImageTable> {
         self.table.as_ref()
     }
 
@@ -120,9 +120,9 @@ impl<'a> Feed<'a> {
         let weights: Vec<f32> = batch.records.iter().flat_map(|record| self.weights.known[*record]).collect();
         let rows = batch.noise.as_ref().map(row_noise);
         let noise = batch.noise.as_ref().zip(rows.as_ref());
-        let noise = noise.map(|(noise, rows)| Noisy { rows, exact: &noise.exact });
-        Ok(selection.change(&Choice {
-            records: &batch.records,
+        let noise = noise.map(|(noise, rows)| SelectedNoise { rows, exact: &noise.exact });
+        Ok(selection.change(&SelectedBatch {
+            indices: &batch.records,
             weights: &weights,
             masks: &batch.bits,
             noise,
@@ -178,7 +178,7 @@ impl<'a> Feed<'a> {
 }
 
 /// All records on a GPU, if they fit.
-fn table_on(device: &Device, data: &Dataset) -> Result<Option<Table>, TrainError> {
+fn table_on(device: &Device, data: &Dataset) -> Result<Option<ImageTable>, TrainError> {
     let Device::Cuda(cuda) = device else { return Ok(None) };
     let size = data.meta().resolution;
     let shape = [data.len(), 2, size, size];
@@ -186,7 +186,7 @@ fn table_on(device: &Device, data: &Dataset) -> Result<Option<Table>, TrainError
     let (free, _) = cuda.memory_left()?;
     let fits = (bytes as f64) < TABLE_SHARE * free as f64 && (size * size).is_multiple_of(64);
     let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
-    fits.then(|| Table::new(device, shape, read)).transpose()
+    fits.then(|| ImageTable::new(device, shape, read)).transpose()
 }
 
 impl Weights {
@@ -237,7 +237,7 @@ mod tests {
     fn gathered(feed: &mut Feed<'_>, batch: &Batch) -> Vec<f32> {
         let data = feed.data;
         let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
-        let table = Table::new(&Device::cpu(1), [data.len(), 2, 32, 32], read).unwrap();
+        let table = ImageTable::new(&Device::cpu(1), [data.len(), 2, 32, 32], read).unwrap();
         feed.weights.known = vec![[1.0; 2]; data.len()];
         let mut selection = Selection::new(&table, batch.records.len()).unwrap();
         feed.select(batch, &mut selection).unwrap();

@@ -1,13 +1,13 @@
-//! Which algorithm does what: timed once, kept on disk, and told to whoever keeps a record of a run.
+//! Autotuning: which algorithm does what, timed once and kept on disk; a run keeps the list too.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
 use super::{Cuda, cache::Cache, locked};
 use crate::error::EngineError;
 
-/// Runs timed for each of two ways.
+/// Runs timed for each of two implementations.
 const RUNS: usize = 20;
-/// The file of ways that were faster: work and `fused` or `apart` a line.
+/// The file of implementations that were faster: work and `fused` or `apart` a line.
 const FILE: &str = "ways.txt";
 
 /// What was chosen in this process, by the name of the work.
@@ -28,7 +28,7 @@ impl Cuda {
         locked(&self.0.algorithms.0).insert(work.to_owned(), choice.to_owned());
     }
 
-    /// Whether the first of two ways to do some work was faster on this GPU once, or is now. Both are run if that is not known
+    /// Whether the first of two implementations of some work was faster on this GPU once, or is now. Both are run if that is not known
     /// yet, so neither may spoil anything. While work is being recorded there is no time to time: the second is taken.
     pub(crate) fn faster(
         &self,
@@ -45,11 +45,11 @@ impl Cuda {
             Some(choice) => choice.clone(),
             None if self.is_recording() => return Ok(false),
             None => {
-                let seconds = |way: &mut dyn FnMut() -> Result<(), EngineError>| {
-                    way()?;
-                    self.time_recorded(|| (0..RUNS).try_for_each(|_| way()))
+                let seconds = |run: &mut dyn FnMut() -> Result<(), EngineError>| {
+                    run()?;
+                    self.time_recorded(|| (0..RUNS).try_for_each(|_| run()))
                 };
-                // The first way may be one that this GPU or library does not have.
+                // The first may be one that this GPU or library does not have.
                 let first = seconds(&mut fused).unwrap_or(f64::INFINITY);
                 let choice = if first < seconds(&mut apart)? { "fused" } else { "apart" };
                 kept.insert(work.to_owned(), choice.to_owned());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaGraph, sys};
 
-use super::{Cuda, failed, memory::Store};
+use super::{Cuda, failed, memory::MemoryPool};
 use crate::error::EngineError;
 
 /// Recorded work on a GPU. It owns the memory its tensors were given while it was recorded, so nothing else can
@@ -13,7 +13,7 @@ pub struct Graph {
     graph: CudaGraph,
     cuda: Cuda,
     /// Kept for as long as replays may write to them.
-    arenas: [Arc<Store>; 2],
+    arenas: [Arc<MemoryPool>; 2],
 }
 
 impl std::fmt::Debug for Graph {
@@ -32,7 +32,7 @@ impl Graph {
         cuda: &Cuda,
         mut work: impl FnMut() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
-        let arenas = [(); 2].map(|()| cuda.new_store());
+        let arenas = [(); 2].map(|()| cuda.new_pool());
         Self::within(cuda, arenas.clone(), || {
             work()?;
             cuda.synchronise()?;
@@ -65,7 +65,7 @@ impl Graph {
 
     fn within<T, E>(
         cuda: &Cuda,
-        arenas: [Arc<Store>; 2],
+        arenas: [Arc<MemoryPool>; 2],
         record: impl FnOnce() -> Result<(CudaGraph, T), E>,
     ) -> Result<(Self, T), E> {
         let usual = cuda.0.streams.exchange(arenas.clone());

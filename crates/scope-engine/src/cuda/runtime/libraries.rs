@@ -19,7 +19,7 @@ const FOLDERS: [&str; 4] = [
 const BUILTINS: &str = "libnvrtc-builtins.so.13.";
 
 /// A library: what it is called, how to tell whether the loader finds it, its file, and where it comes from.
-struct Wanted {
+struct SharedLibrary {
     name: &'static str,
     present: unsafe fn() -> bool,
     file: &'static str,
@@ -27,20 +27,20 @@ struct Wanted {
 }
 
 const TOOLKIT: &str = "install the CUDA 13 toolkit or add the folder of its libraries to LD_LIBRARY_PATH";
-const WANTED: [Wanted; 3] = [
-    Wanted {
+const REQUIRED: [SharedLibrary; 3] = [
+    SharedLibrary {
         name: "the NVIDIA driver (libcuda)",
         present: driver::sys::is_culib_present,
         file: "libcuda.so.1",
         advice: "install NVIDIA's driver, version 580 or newer",
     },
-    Wanted {
+    SharedLibrary {
         name: "NVRTC (libnvrtc)",
         present: nvrtc::sys::is_culib_present,
         file: "libnvrtc.so.13",
         advice: TOOLKIT,
     },
-    Wanted {
+    SharedLibrary {
         name: "cuBLASLt (libcublasLt)",
         present: cublaslt::sys::is_culib_present,
         file: "libcublasLt.so.13",
@@ -50,13 +50,13 @@ const WANTED: [Wanted; 3] = [
 
 /// Makes sure that everything but cuDNN can be loaded; without this, the first call would panic.
 pub(super) fn load() -> Result<(), EngineError> {
-    WANTED.iter().try_for_each(find)?;
+    REQUIRED.iter().try_for_each(find)?;
     driver::result::init().map_err(|_| no_gpu())
 }
 
 /// Makes sure that cuDNN can be loaded: only convolutions need it.
 pub(super) fn load_cudnn() -> Result<(), EngineError> {
-    find(&Wanted {
+    find(&SharedLibrary {
         name: "cuDNN (libcudnn)",
         present: cudnn::sys::is_culib_present,
         file: "libcudnn.so.9",
@@ -64,26 +64,26 @@ pub(super) fn load_cudnn() -> Result<(), EngineError> {
     })
 }
 
-fn find(wanted: &Wanted) -> Result<(), EngineError> {
+fn find(library: &SharedLibrary) -> Result<(), EngineError> {
     // SAFETY: opens the library, which runs its initialisers; NVIDIA's are made to be opened so.
-    if unsafe { (wanted.present)() } {
+    if unsafe { (library.present)() } {
         return Ok(());
     }
     let root = env::var("CUDA_PATH").or_else(|_| env::var("CUDA_HOME")).map(|root| format!("{root}/lib64"));
     let mut folders = root.iter().map(String::as_str).chain(FOLDERS).map(Path::new);
     let opened = folders.any(|folder| {
-        if wanted.file.starts_with("libnvrtc") {
+        if library.file.starts_with("libnvrtc") {
             open_builtins(folder);
         }
-        keep_open(&folder.join(wanted.file))
+        keep_open(&folder.join(library.file))
     });
     // SAFETY: as above. A library that is open is found by its bare name.
-    if opened && unsafe { (wanted.present)() } {
+    if opened && unsafe { (library.present)() } {
         return Ok(());
     }
     Err(EngineError::Unavailable {
-        what: format!("{} was not found", wanted.name),
-        advice: wanted.advice.into(),
+        what: format!("{} was not found", library.name),
+        advice: library.advice.into(),
     })
 }
 

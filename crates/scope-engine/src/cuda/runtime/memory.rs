@@ -19,36 +19,36 @@ use crate::error::EngineError;
 /// Sizes are rounded to this.
 const GRAIN: usize = 512;
 
-/// How many bytes all stores of a GPU hold, in use or free for reuse.
+/// How many bytes all pools of a GPU hold, in use or free for reuse.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(AtomicUsize);
+pub(super) struct HeldBytes(AtomicUsize);
 
-impl Ledger {
+impl HeldBytes {
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Blocks that are free, by size.
-pub(crate) struct Store {
+pub(crate) struct MemoryPool {
     context: Arc<CudaContext>,
-    ledger: Arc<Ledger>,
+    held_bytes: Arc<HeldBytes>,
     free: Mutex<BTreeMap<usize, Vec<u64>>>,
 }
 
-impl std::fmt::Debug for Store {
+impl std::fmt::Debug for MemoryPool {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "memory of GPU {}", self.context.ordinal())
     }
 }
 
-impl Store {
-    pub(super) fn new(context: Arc<CudaContext>, ledger: Arc<Ledger>) -> Self {
-        Self { context, ledger, free: Mutex::default() }
+impl MemoryPool {
+    pub(super) fn new(context: Arc<CudaContext>, held_bytes: Arc<HeldBytes>) -> Self {
+        Self { context, held_bytes, free: Mutex::default() }
     }
 
     /// Memory for `bytes` bytes: the smallest free block that does not waste a fifth of itself, or a fresh one.
-    pub(super) fn take(self: &Arc<Self>, bytes: usize) -> Result<Memory, EngineError> {
+    pub(super) fn allocate(self: &Arc<Self>, bytes: usize) -> Result<Memory, EngineError> {
         let size = bytes.max(1).next_multiple_of(GRAIN);
         let found = {
             let mut free = locked(&self.free);
@@ -57,20 +57,20 @@ impl Store {
         };
         let (size, address) = match found {
             Some(block) => block,
-            None => (size, self.fresh(size)?),
+            None => (size, self.allocate_fresh(size)?),
         };
-        Ok(Memory { address, size, bytes, home: self.clone() })
+        Ok(Memory { address, size, bytes, pool: self.clone() })
     }
 
-    fn fresh(&self, size: usize) -> Result<u64, EngineError> {
+    fn allocate_fresh(&self, size: usize) -> Result<u64, EngineError> {
         self.context.bind_to_thread().map_err(super::failed("using the GPU on this thread"))?;
-        // SAFETY: the address is freed once, when the store is dropped.
+        // SAFETY: the address is freed once, when the pool is dropped.
         unsafe { result::malloc_sync(size) }
             .map_err(|error| match result::mem_get_info() {
                 Ok((free, total)) => EngineError::GpuMemory { wanted: size, free, total },
                 Err(_) => super::failed("allocating memory")(error),
             })
-            .inspect(|_| _ = self.ledger.0.fetch_add(size, Ordering::Relaxed))
+            .inspect(|_| _ = self.held_bytes.0.fetch_add(size, Ordering::Relaxed))
     }
 
     /// Gives the blocks that are free back to the GPU.
@@ -80,30 +80,30 @@ impl Store {
         }
         for (size, addresses) in std::mem::take(&mut *locked(&self.free)) {
             for address in addresses {
-                // SAFETY: allocated in `fresh`; freeing waits for kernels that still use it. If it fails, the process
+                // SAFETY: allocated in `allocate_fresh`; freeing waits for kernels that still use it. If it fails, the process
                 // is ending and the driver frees it.
                 let _ = unsafe { result::free_sync(address) };
-                self.ledger.0.fetch_sub(size, Ordering::Relaxed);
+                self.held_bytes.0.fetch_sub(size, Ordering::Relaxed);
             }
         }
     }
 }
 
-impl Drop for Store {
+impl Drop for MemoryPool {
     fn drop(&mut self) {
         self.trim();
     }
 }
 
-/// A piece of memory that returns to its store when it is dropped.
+/// A piece of memory that returns to its pool when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Memory {
     address: u64,
-    /// What the store gave.
+    /// What the pool gave.
     size: usize,
     /// What was asked for.
     bytes: usize,
-    home: Arc<Store>,
+    pool: Arc<MemoryPool>,
 }
 
 impl Memory {
@@ -119,6 +119,6 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        locked(&self.home.free).entry(self.size).or_default().push(self.address);
+        locked(&self.pool.free).entry(self.size).or_default().push(self.address);
     }
 }

@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
 use super::{
     Cuda, Memory, failed, locked,
-    memory::{Ledger, Store},
+    memory::{HeldBytes, MemoryPool},
 };
 use crate::{error::EngineError, tensor::Tensor};
 
@@ -26,8 +26,8 @@ pub(super) const WORKSPACE: usize = 64 << 20;
 /// A stream with what its kernels must not share with those of another.
 pub(super) struct Stream {
     stream: Arc<CudaStream>,
-    /// Where new tensors come from: the stream's own store, or the arena of a graph that is being recorded.
-    store: Mutex<Arc<Store>>,
+    /// Where new tensors come from: the stream's own pool, or the arena of a graph that is being recorded.
+    pool: Mutex<Arc<MemoryPool>>,
     /// Zeros that kernels count arrivals in and leave at zero.
     counters: Memory,
     /// Scratch of products.
@@ -40,28 +40,28 @@ pub(super) struct Streams {
     current: AtomicUsize,
     /// What the second stream still reads.
     kept: Mutex<Vec<Tensor>>,
-    ledger: Arc<Ledger>,
+    held_bytes: Arc<HeldBytes>,
 }
 
 impl Stream {
-    fn new(context: &Arc<CudaContext>, ledger: &Arc<Ledger>) -> Result<Self, EngineError> {
-        let store = Arc::new(Store::new(context.clone(), ledger.clone()));
+    fn new(context: &Arc<CudaContext>, held_bytes: &Arc<HeldBytes>) -> Result<Self, EngineError> {
+        let pool = Arc::new(MemoryPool::new(context.clone(), held_bytes.clone()));
         let stream = context.new_stream().map_err(failed("making a stream"))?;
         let bytes = COUNTERS * size_of::<u32>();
-        let counters = store.take(bytes)?;
-        let workspace = store.take(WORKSPACE)?;
+        let counters = pool.allocate(bytes)?;
+        let workspace = pool.allocate(WORKSPACE)?;
         // SAFETY: just allocated, so long.
         unsafe { result::memset_d8_async(counters.address(), 0, bytes, stream.cu_stream()) }
             .map_err(failed("clearing memory"))?;
-        Ok(Self { stream, store: Mutex::new(store), counters, workspace })
+        Ok(Self { stream, pool: Mutex::new(pool), counters, workspace })
     }
 }
 
 impl Streams {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, EngineError> {
-        let ledger = Arc::new(Ledger::default());
-        let all = [Stream::new(context, &ledger)?, Stream::new(context, &ledger)?];
-        Ok(Self { all, current: AtomicUsize::new(0), kept: Mutex::default(), ledger })
+        let held_bytes = Arc::new(HeldBytes::default());
+        let all = [Stream::new(context, &held_bytes)?, Stream::new(context, &held_bytes)?];
+        Ok(Self { all, current: AtomicUsize::new(0), kept: Mutex::default(), held_bytes })
     }
 
     fn now(&self) -> &Stream {
@@ -72,13 +72,13 @@ impl Streams {
         &self.now().stream
     }
 
-    /// Gives both streams other stores; gives back those they had.
-    pub(super) fn exchange(&self, stores: [Arc<Store>; 2]) -> [Arc<Store>; 2] {
-        let mut stores = stores;
-        for (stream, store) in self.all.iter().zip(&mut stores) {
-            std::mem::swap(&mut *locked(&stream.store), store);
+    /// Gives both streams other pools; gives back those they had.
+    pub(super) fn exchange(&self, pools: [Arc<MemoryPool>; 2]) -> [Arc<MemoryPool>; 2] {
+        let mut pools = pools;
+        for (stream, pool) in self.all.iter().zip(&mut pools) {
+            std::mem::swap(&mut *locked(&stream.pool), pool);
         }
-        stores
+        pools
     }
 }
 
@@ -121,18 +121,18 @@ impl Cuda {
     /// How many bytes of its memory are held here: tensors, what is kept for reuse and for recorded work, and scratch. The
     /// driver's and the libraries' own come on top.
     pub fn memory_held(&self) -> usize {
-        self.0.streams.ledger.held()
+        self.0.streams.held_bytes.held()
     }
 
-    /// A store of one's own, for recorded work.
-    pub(super) fn new_store(&self) -> Arc<Store> {
-        Arc::new(Store::new(self.0.context.clone(), self.0.streams.ledger.clone()))
+    /// A pool of one's own, for recorded work.
+    pub(super) fn new_pool(&self) -> Arc<MemoryPool> {
+        Arc::new(MemoryPool::new(self.0.context.clone(), self.0.streams.held_bytes.clone()))
     }
 
     /// Memory for `bytes` bytes, of arbitrary content.
     pub(crate) fn memory(&self, bytes: usize) -> Result<Memory, EngineError> {
-        let store = locked(&self.0.streams.now().store).clone();
-        store.take(bytes)
+        let pool = locked(&self.0.streams.now().pool).clone();
+        pool.allocate(bytes)
     }
 
     pub(super) fn stream(&self) -> sys::CUstream {

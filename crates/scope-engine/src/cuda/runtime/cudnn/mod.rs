@@ -11,7 +11,7 @@ use cudarc::cudnn::{
     result as dnn,
     sys::{
         self, cudnnBackendAttributeName_t as Name, cudnnBackendAttributeType_t as Type,
-        cudnnBackendDescriptor_t, cudnnBackendDescriptorType_t as Kind, cudnnBackendHeurMode_t as Guide,
+        cudnnBackendDescriptor_t, cudnnBackendDescriptorType_t as Kind, cudnnBackendHeurMode_t as Heuristic,
         cudnnBackendNumericalNote_t as Note,
     },
 };
@@ -23,8 +23,8 @@ use crate::{
 };
 use descriptor::{Descriptor, names};
 
-/// The library's ways of guessing which plans are fast. Their lists differ.
-const GUIDES: [Guide; 2] = [Guide::CUDNN_HEUR_MODE_A, Guide::CUDNN_HEUR_MODE_B];
+/// The library's heuristics for which plans are fast. Their lists differ.
+const HEURISTICS: [Heuristic; 2] = [Heuristic::CUDNN_HEUR_MODE_A, Heuristic::CUDNN_HEUR_MODE_B];
 /// Plans of each list that are timed.
 const SUGGESTIONS: usize = 8;
 /// Runs timed for each.
@@ -68,11 +68,11 @@ struct Plan {
 /// be used, or whose results may differ from run to run, is an error.
 fn suggestion(handle: &Handle, shape: Shape, place: usize) -> Option<Result<Plan, EngineError>> {
     let described = || -> Result<Option<Plan>, EngineError> {
-        let Some(guide) = GUIDES.get(place / SUGGESTIONS) else { return Ok(None) };
-        let parts = describe(handle, shape, *guide)?;
-        // The guide comes last.
+        let Some(heuristic) = HEURISTICS.get(place / SUGGESTIONS) else { return Ok(None) };
+        let parts = describe(handle, shape, *heuristic)?;
+        // The heuristic comes last.
         let Some(engine) = nth_engine(&parts[parts.len() - 1], place % SUGGESTIONS)? else { return Ok(None) };
-        if wavers(&engine)? {
+        if is_nondeterministic(&engine)? {
             let reason = "its results may differ from run to run".to_owned();
             return Err(EngineError::Cuda { call: "choosing a convolution", reason });
         }
@@ -81,8 +81,8 @@ fn suggestion(handle: &Handle, shape: Shape, place: usize) -> Option<Result<Plan
     described().transpose()
 }
 
-/// A convolution and the library's guide to it. Each plan owns its parts, so that plans not chosen can go.
-fn describe(handle: &Handle, shape: Shape, mode: Guide) -> Result<Vec<Descriptor>, EngineError> {
+/// A convolution and the library's heuristic to it. Each plan owns its parts, so that plans not chosen can go.
+fn describe(handle: &Handle, shape: Shape, mode: Heuristic) -> Result<Vec<Descriptor>, EngineError> {
     let Shape { pass, batch, height, width, c, o } = shape;
     let child = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
     let tensors = [
@@ -104,15 +104,15 @@ fn describe(handle: &Handle, shape: Shape, mode: Guide) -> Result<Vec<Descriptor
         .with(Name::CUDNN_ATTR_OPERATIONGRAPH_HANDLE, Type::CUDNN_TYPE_HANDLE, &[handle.0])?
         .with(Name::CUDNN_ATTR_OPERATIONGRAPH_OPS, child, &[operation.0])?
         .done()?;
-    let guide = Descriptor::new(Kind::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?
+    let heuristic = Descriptor::new(Kind::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?
         .with(Name::CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, child, &[graph.0])?
         .with(Name::CUDNN_ATTR_ENGINEHEUR_MODE, Type::CUDNN_TYPE_HEUR_MODE, &[mode])?
         .done()?;
-    Ok(tensors.into_iter().chain([operation, graph, guide]).collect())
+    Ok(tensors.into_iter().chain([operation, graph, heuristic]).collect())
 }
 
 /// Whether an engine's results may differ from run to run.
-fn wavers(configuration: &Descriptor) -> Result<bool, EngineError> {
+fn is_nondeterministic(configuration: &Descriptor) -> Result<bool, EngineError> {
     let engine = Descriptor::new(Kind::CUDNN_BACKEND_ENGINE_DESCRIPTOR)?;
     let child = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
     configuration.read(Name::CUDNN_ATTR_ENGINECFG_ENGINE, child, &mut [engine.0])?;
@@ -123,13 +123,13 @@ fn wavers(configuration: &Descriptor) -> Result<bool, EngineError> {
 }
 
 /// The configuration at a place in the library's list, if the list is so long.
-fn nth_engine(guide: &Descriptor, place: usize) -> Result<Option<Descriptor>, EngineError> {
+fn nth_engine(heuristic: &Descriptor, place: usize) -> Result<Option<Descriptor>, EngineError> {
     let mut engines = Vec::new();
     for _ in 0..=place {
         engines.push(Descriptor::new(Kind::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)?);
     }
     let mut pointers: Vec<cudnnBackendDescriptor_t> = engines.iter().map(|engine| engine.0).collect();
-    let count = guide.read(
+    let count = heuristic.read(
         Name::CUDNN_ATTR_ENGINEHEUR_RESULTS,
         Type::CUDNN_TYPE_BACKEND_DESCRIPTOR,
         &mut pointers,
@@ -202,7 +202,7 @@ impl Cuda {
     /// Times the suggestions. A convolution writes its result and reads nothing of it, so trials do no harm.
     fn time_plans(&self, handle: &Handle, shape: Shape, operands: [u64; 3]) -> Result<Plan, EngineError> {
         let mut best = None;
-        let places = 0..GUIDES.len() * SUGGESTIONS;
+        let places = 0..HEURISTICS.len() * SUGGESTIONS;
         for plan in places.filter_map(|place| suggestion(handle, shape, place)).flatten() {
             let trial = || self.execute(handle, &plan, operands);
             if plan.workspace > WORKSPACE || trial().is_err() {
