@@ -1,7 +1,5 @@
 //! The schedule over many batches, and its producer.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use std::collections::HashMap;
 
 use proptest::prelude::*;

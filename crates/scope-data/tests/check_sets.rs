@@ -1,7 +1,5 @@
 //! Fresh sets pass; sets made with a swapped convention do not.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use scope_data::{

@@ -1,7 +1,5 @@
 //! Dataset folders: equal bytes however they are made, and no belief in what is damaged.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     fs,
     path::{Path, PathBuf},

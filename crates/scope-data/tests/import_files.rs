@@ -2,8 +2,6 @@
 //!
 //! The recipe of the fixtures is `fixtures/make.py`; value(n, c, i, j) = n + c/2 + i/64 + j/4096.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::{Path, PathBuf};
 
 use scope_data::{Constants, DataError, Dataset, GeometryFiles, ImportRequest, Meta, Units, import};

@@ -1,8 +1,6 @@
 //! The five families: exact counts, shapes, laws, and bits that never change.
 //!
-//! `SCOPE_MASK_SEEDS=100000 cargo test --release -p scope-data --test masks` tries more seeds.
-
-#![allow(clippy::unwrap_used)]
+//! `SCOPE_MASK_SEEDS=100000 cargo test --release -p scope-data masks` tries more seeds.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,6 @@
 //! Files of measurements: every dialect gives the same sensors, every fault its line and its remedy, and no bytes
 //! make the readers panic or take much memory. The command's own messages are in `crates/scope-cli/tests`.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! Few and noisy sensors in the schedule.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
-
 use scope_data::{
     observation::{Condition, Family, Layout, MaskSampler, TRAIN_MASK_SEED},
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},

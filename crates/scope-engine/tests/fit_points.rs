@@ -1,5 +1,4 @@
 //! Local fits of sensors where they are: against the fits of a grid, against sums written out, and what must hold of them.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

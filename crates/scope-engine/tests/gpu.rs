@@ -1,5 +1,4 @@
 //! What happens on a machine with a GPU, and on one without.
-#![allow(clippy::unwrap_used)]
 
 use scope_engine::{Device, EngineError, selftest};
 

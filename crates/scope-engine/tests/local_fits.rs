@@ -1,7 +1,6 @@
 //! Local fits of the sensors against golden values, and what must hold of them.
-#![allow(clippy::unwrap_used)]
 
-mod golden;
+use crate::golden;
 
 use std::sync::Arc;
 

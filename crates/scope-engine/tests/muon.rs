@@ -1,7 +1,6 @@
 //! Muon against golden values, and what must hold of its steps.
-#![allow(clippy::unwrap_used)]
 
-mod golden;
+use crate::golden;
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Several backward passes over one tape, and results that do not depend on threads.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! Bands measured on some records hold what they promise on others.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use scope_data::{

@@ -1,5 +1,4 @@
 //! Metrics and paired statistics against numpy (tests/reference/metrics.py).
-#![allow(clippy::unwrap_used)]
 
 use scope_data::Scaling;
 use scope_eval::{Paired, Recovered, Regions};

@@ -1,7 +1,5 @@
 //! Evaluations with noisy readings.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{collections::BTreeMap, path::Path};
 
 use scope_data::{

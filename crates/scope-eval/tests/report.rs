@@ -1,5 +1,4 @@
 //! Tables from made-up evaluations, as they are written. After a change that is meant: `UPDATE=1 cargo test -p scope-eval`.
-#![allow(clippy::unwrap_used)]
 
 use std::{collections::BTreeMap, path::PathBuf};
 

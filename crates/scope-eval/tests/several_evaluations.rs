@@ -1,5 +1,4 @@
 //! Several evaluations of one model: which of them supplies a figure.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,5 @@
 //! What is claimed of the models that come with the program, checked on their cards.
 
-#![allow(clippy::unwrap_used)]
-
 use std::{
     fs,
     path::{Path, PathBuf},

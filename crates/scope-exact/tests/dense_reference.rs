@@ -1,8 +1,6 @@
 //! Agreement with the posterior computed from its definition, on a small grid.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod dense;
+use crate::dense;
 
 use dense::Dense;
 use rand::RngExt;

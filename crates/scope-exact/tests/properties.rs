@@ -1,7 +1,5 @@
 //! What must hold of every posterior.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use proptest::prelude::*;
 use rand::RngExt;
 use scope_data::{

@@ -1,5 +1,4 @@
 //! Error bands in a card, and the bands of sensors.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! The operators against PyTorch (`reference/operators.py` made the golden files), and against the paper's counts.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

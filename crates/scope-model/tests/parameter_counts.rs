@@ -1,5 +1,4 @@
 //! Every count of the paper's table "Parameter accounting", and of the presets.
-#![allow(clippy::unwrap_used)]
 
 use scope_model::{Accounting, Head, Preset};
 

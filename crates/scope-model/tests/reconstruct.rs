@@ -1,5 +1,4 @@
 //! Contexts in, physical fields out.
-#![allow(clippy::unwrap_used)]
 
 use scope_data::Constants;
 use scope_engine::Device;

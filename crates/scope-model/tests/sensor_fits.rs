@@ -1,5 +1,4 @@
 //! Networks that see local fits of the sensors: sensors between pixels are fitted where they are.
-#![allow(clippy::unwrap_used)]
 
 use scope_data::{
     Channel, Constants,

@@ -1,5 +1,4 @@
 //! Weight files: what is written comes back, and nothing else is taken.
-#![allow(clippy::unwrap_used)]
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,5 +1,4 @@
 //! The cap as a property: whatever the gradients, the others together never outweigh the field's.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! A run that goes on from weights begins with exactly those, and says so.
-#![allow(clippy::unwrap_used)]
 
-mod small_set;
+use crate::small_set;
 
 use std::time::Duration;
 

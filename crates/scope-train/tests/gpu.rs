@@ -1,8 +1,7 @@
-//! What a GPU must show. Needs one: `cargo test --release -p scope-train --test gpu -- --ignored`.
-#![allow(clippy::unwrap_used)]
+//! What a GPU must show. Needs one: `cargo test --release -p scope-train gpu -- --ignored`.
 
-mod parity;
-mod small_set;
+use crate::parity;
+use crate::small_set;
 
 use std::{
     fs,

@@ -1,7 +1,6 @@
 //! What stops a run, and what only raises an alarm.
-#![allow(clippy::unwrap_used)]
 
-mod small_set;
+use crate::small_set;
 
 use std::{fs, path::Path, time::Duration};
 

@@ -1,7 +1,6 @@
 //! It learns: a tiny model, a minute of CPU, and held-out fields are recovered.
-#![allow(clippy::unwrap_used)]
 
-mod small_set;
+use crate::small_set;
 
 use scope_data::{
     Dataset,

@@ -1,7 +1,6 @@
 //! Networks that see local fits of the sensors.
-#![allow(clippy::unwrap_used)]
 
-mod small_set;
+use crate::small_set;
 
 use scope_data::Constants;
 use scope_engine::Device;

@@ -1,7 +1,6 @@
 //! Operators train like everything else: they learn, and a run that was stopped is the run that was not.
-#![allow(clippy::unwrap_used)]
 
-mod small_set;
+use crate::small_set;
 
 use std::{fs, path::Path, time::Duration};
 

@@ -1,9 +1,8 @@
 //! Parity with an independent implementation: every case of a folder, through the real training step.
 //!
 //! The folder is `tests/oracle`, or the one that `SCOPE_ORACLE` names; its README says what a case holds.
-#![allow(clippy::unwrap_used)]
 
-mod parity;
+use crate::parity;
 
 use parity::{Setting, cases};
 use scope_engine::{Device, Dtype};

@@ -1,7 +1,6 @@
 //! A run that was stopped and resumed is the run that was never stopped, in every bit.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod small_set;
+use crate::small_set;
 
 use std::{
     fs,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, dot},
     assert_close,
     law::{Law, Outcome},

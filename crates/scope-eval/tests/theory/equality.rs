@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::apart,
     assert_close,
     law::{Law, laws},

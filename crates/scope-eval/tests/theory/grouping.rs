@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, apart, dot, minus},
     assert_close,
     law::laws,

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::apart,
     assert_at_most, assert_close,
     law::{Law, Outcome, laws},

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::arithmetic::{Matrix, apart, minus};
+use crate::theory::arithmetic::{Matrix, apart, minus};
 
 /// One outcome: fields x, the teacher's latents z, and the name of what is observed.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::{apart, minus, plus},
     assert_at_most,
     elliptic::{metric, without_interaction},

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use scope_eval::{Eigen, symmetric_eigen};
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, apart, dot},
     assert_close,
     law::{Law, laws},
@@ -39,7 +39,7 @@ fn partly_known(law: &Law, known: usize, mix: &Matrix) -> Law {
 
 /// Matrices that are well away from singular.
 fn mixes() -> impl Strategy<Value = Matrix> {
-    crate::law::matrices(3, 3).prop_map(|m| m.plus(5.0, &Matrix::diagonal(&[1.0; 3])))
+    crate::theory::law::matrices(3, 3).prop_map(|m| m.plus(5.0, &Matrix::diagonal(&[1.0; 3])))
 }
 
 proptest! {
@@ -124,7 +124,7 @@ proptest! {
 fn agreement_is_not_recovery() {
     let law = Law([-1.0, 1.0]
         .into_iter()
-        .flat_map(|z| [0, 1].map(|seen| crate::law::Outcome { p: 0.25, x: vec![], z: vec![z], seen }))
+        .flat_map(|z| [0, 1].map(|seen| crate::theory::law::Outcome { p: 0.25, x: vec![], z: vec![z], seen }))
         .collect());
     let mean = law.conditional(|outcome| outcome.z.clone());
     assert_eq!((mean[&0][0], mean[&1][0]), (0.0, 0.0));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::apart,
     assert_at_most, assert_close,
     law::{Law, laws},

@@ -1,6 +1,6 @@
 //! Minimisers found from values of the function alone.
 
-use crate::arithmetic::{Matrix, dot, minus};
+use crate::theory::arithmetic::{Matrix, dot, minus};
 
 /// The minimiser of a quadratic function of n numbers. Second differences of a quadratic are its second derivatives
 /// exactly, so these are its normal equations, whatever it was built from.

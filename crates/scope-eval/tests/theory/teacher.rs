@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use scope_eval::symmetric_eigen;
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, minus, plus},
     assert_at_most, assert_close,
     law::{Law, Outcome, laws, matrices},

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, minus, plus},
     assert_at_most, assert_close,
     law::{Law, Outcome, laws, matrices},

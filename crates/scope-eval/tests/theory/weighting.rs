@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{
+use crate::theory::{
     arithmetic::{Matrix, apart, dot, minus, plus},
     assert_at_most, assert_close,
     law::{Law, Outcome, laws, matrices},

@@ -1,6 +1,5 @@
 //! The paper's analytic statements, computed: expectations by enumerating a discrete law, minimisers by solving or by
 //! search, each from its definition. A file holds one idea.
-#![allow(clippy::unwrap_used)]
 
 mod arithmetic;
 mod elliptic;

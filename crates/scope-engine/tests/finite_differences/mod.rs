@@ -1,5 +1,4 @@
 //! Every operation's gradient against central finite differences, in double precision.
-#![allow(clippy::unwrap_used)]
 
 mod operators;
 

@@ -1,0 +1,11 @@
+//! The tests of datasets, masks, sensors and the schedule, in one program: linking many takes longer than running them.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod batch_schedule;
+mod check_sets;
+mod dataset_folders;
+mod import_files;
+mod masks;
+mod sensor_files;
+mod sensor_mix;
