@@ -6,7 +6,7 @@ use scope_data::DataError;
 use scope_pde::PdeError;
 use thiserror::Error;
 
-use crate::recovery::RecoveryError;
+use crate::method::MethodError;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
@@ -20,7 +20,7 @@ pub enum EvalError {
     Pde(#[from] PdeError),
     /// A method gave no fields.
     #[error("the method under test failed: {0}")]
-    Recovery(RecoveryError),
+    Method(MethodError),
     /// A recovered value or a figure that is NaN or infinite.
     #[error(
         "{what} of record {record} under {condition} is {value}, and no figure can be told: is the model's training sound?"

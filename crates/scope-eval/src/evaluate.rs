@@ -15,9 +15,9 @@ use scope_pde::Pde;
 
 use crate::{
     error::EvalError,
+    method::{RecoveryMethod, Shown, StatedBands},
     metrics::Recovered,
     noise::TestNoise,
-    recovery::{Recovery, Shown, StatedBands},
     regions::Regions,
 };
 
@@ -80,7 +80,7 @@ impl Seen<'_> {
 
 impl Evaluation<'_> {
     /// Refuses a method that is made for other records.
-    pub fn require_fit(&self, method: &dyn Recovery) -> Result<(), EvalError> {
+    pub fn require_fit(&self, method: &dyn RecoveryMethod) -> Result<(), EvalError> {
         self.require_same(method.pde(), &method.constants(), method.resolution())
     }
 
@@ -109,7 +109,7 @@ impl Evaluation<'_> {
     /// Recovers the records under one condition and scores them. `progress` hears how many are done.
     pub fn condition(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         condition: Condition,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Scores, EvalError> {
@@ -125,7 +125,7 @@ impl Evaluation<'_> {
                 .iter()
                 .map(|Seen { masks, context, .. }| Shown { task: condition.task(), masks, context })
                 .collect();
-            let bands = method.bands(&shown).map_err(EvalError::Recovery)?;
+            let bands = method.bands(&shown).map_err(EvalError::Method)?;
             let scores = batch.par_iter().zip(&bands).map(|(seen, bands)| self.score(seen, bands.as_ref()));
             let scores: Vec<_> = scores.collect();
             for (seen, scores) in batch.iter().zip(&scores) {
@@ -145,7 +145,7 @@ impl Evaluation<'_> {
     /// Recovers some records under one condition, a batch at a time.
     pub(crate) fn recover_each(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         condition: Condition,
         records: Range<usize>,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), EvalError>,
@@ -157,7 +157,7 @@ impl Evaluation<'_> {
             let observed = (records.par_iter().zip(contexts.par_chunks_mut(each)))
                 .map(|(record, context)| self.observe(*record, condition, context))
                 .collect::<Result<Vec<(Pair, ContextMasks)>, DataError>>()?;
-            let recovered = method.recover(&contexts).map_err(EvalError::Recovery)?;
+            let recovered = method.recover(&contexts).map_err(EvalError::Method)?;
             let seen = records.iter().zip(observed).zip(recovered).zip(contexts.chunks(each));
             let batch: Vec<Seen> = seen
                 .map(|(((record, (pair, masks)), fields), context)| Seen {
@@ -269,12 +269,12 @@ mod tests {
     use scope_pde::{Identity, Split};
 
     use super::*;
-    use crate::recovery::RecoveryError;
+    use crate::method::MethodError;
 
     /// Recovers fields of one value.
     struct Constant(f32);
 
-    impl Recovery for Constant {
+    impl RecoveryMethod for Constant {
         fn pde(&self) -> Pde {
             Pde::Poisson
         }
@@ -284,7 +284,7 @@ mod tests {
         fn resolution(&self) -> usize {
             32
         }
-        fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+        fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
             let field = |value: f32| vec![value; 1024];
             let fields = |_: &[f32]| Fields { a: field(1.0), u: field(self.0) };
             Ok(contexts.chunks(4 * 1024).map(fields).collect())

@@ -14,11 +14,11 @@ use scope_pde::Pde;
 use crate::{
     bands::LEVELS,
     identity::MethodIdentity,
-    recovery::{Recovery, RecoveryError, Shown, StatedBands},
+    method::{MethodError, RecoveryMethod, Shown, StatedBands},
 };
 
 /// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is told of another.
-pub struct ExactRecovery {
+pub struct ExactMethod {
     prior: Prior,
     constants: Constants,
     noise: Noise,
@@ -32,7 +32,7 @@ const DEVIATIONS: [f32; 2] = [0.994_458, 1.959_964];
 /// Of standard deviations that are estimated from samples.
 const SEED: u64 = 20_261_013;
 
-impl ExactRecovery {
+impl ExactMethod {
     /// For records of a problem on S x S points.
     pub fn new(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
         Ok(Self {
@@ -104,7 +104,7 @@ fn single(fields: scope_exact::Fields) -> Fields {
     Fields { a: narrow(fields.a), u: narrow(fields.u) }
 }
 
-impl Recovery for ExactRecovery {
+impl RecoveryMethod for ExactMethod {
     fn pde(&self) -> Pde {
         self.prior.pde()
     }
@@ -117,14 +117,14 @@ impl Recovery for ExactRecovery {
         self.prior.resolution()
     }
 
-    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
         let each = 4 * self.prior.resolution().pow(2);
         let fields: Result<Vec<Fields>, ExactError> =
             contexts.par_chunks(each).map(|context| self.mean(context)).collect();
         Ok(fields?)
     }
 
-    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         let of = |shown: &Shown| self.with_bands.then(|| self.stated(shown.context)).transpose();
         let stated: Result<Vec<Option<StatedBands>>, ExactError> = shown.par_iter().map(of).collect();
         Ok(stated?)

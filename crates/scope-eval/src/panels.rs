@@ -6,15 +6,15 @@ use crate::{
     error::EvalError,
     evaluate::Evaluation,
     figure::{Drawing, FieldPanel, FieldRow, Measure, field_panels},
+    method::RecoveryMethod,
     metrics::Recovered,
-    recovery::Recovery,
 };
 
 impl Evaluation<'_> {
     /// Draws sensors, truth, recovery and error of both channels of a record, in physical units.
     pub fn draw(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         condition: Condition,
         record: usize,
     ) -> Result<Drawing, EvalError> {
@@ -22,8 +22,8 @@ impl Evaluation<'_> {
         let size = meta.resolution;
         let mut context = vec![0.0; 4 * size * size];
         let (pair, masks) = self.observe(record, condition, &mut context)?;
-        let fields = method.recover(&context).map_err(EvalError::Recovery)?.pop();
-        let fields = fields.ok_or_else(|| EvalError::Recovery("it returned no fields".into()))?;
+        let fields = method.recover(&context).map_err(EvalError::Method)?.pop();
+        let fields = fields.ok_or_else(|| EvalError::Method("it returned no fields".into()))?;
         let channels = [
             (Channel::A, "a", pair.a(), &fields.a, &masks.a),
             (Channel::U, "u", pair.u(), &fields.u, &masks.u),

@@ -10,7 +10,7 @@ use scope_data::{
     },
 };
 use scope_eval::{
-    Banded, Evaluation, ExactRecovery, Recovery,
+    Banded, Evaluation, ExactMethod, RecoveryMethod,
     bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
 };
 use scope_model::Fields;
@@ -18,8 +18,8 @@ use scope_pde::{Identity, Pde, Split};
 
 const SIZE: usize = 32;
 
-fn method() -> ExactRecovery {
-    ExactRecovery::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap()
+fn method() -> ExactMethod {
+    ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap()
 }
 
 fn records(folder: &Path, seed: u64, count: usize) -> Dataset {
@@ -104,7 +104,12 @@ fn seen_at(spots: &[Spot], field: &[f64]) -> UserContext {
 }
 
 /// The shares of all pixels of a that lie within half-widths, over records seen by sensors of u.
-fn shares_within(data: &Dataset, method: &dyn Recovery, spots: &[Spot], widths: &[Fields; 2]) -> [f64; 2] {
+fn shares_within(
+    data: &Dataset,
+    method: &dyn RecoveryMethod,
+    spots: &[Spot],
+    widths: &[Fields; 2],
+) -> [f64; 2] {
     let constants = Constants::generated(Pde::Poisson);
     let mut within = [0.0; 2];
     for record in 0..data.len() {

@@ -7,7 +7,7 @@ use scope_data::{
     observation::{Condition, trust},
 };
 use scope_eval::{
-    DataIdentity, Evaluation, ExactRecovery, Identity, MaskIdentity, Record, Scores, TestNoise, compare,
+    DataIdentity, Evaluation, ExactMethod, Identity, MaskIdentity, Record, Scores, TestNoise, compare,
 };
 use scope_pde::{Pde, Split};
 
@@ -74,7 +74,7 @@ fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
 /// The mean error of a, and the share of its pixels within the bands of 68%.
 fn exact_scores(data: &Dataset, known: [f64; 2], noise: Option<TestNoise>) -> (f64, f64) {
     let constants = Constants::generated(Pde::Poisson);
-    let method = ExactRecovery::new(Pde::Poisson, constants, SIZE).unwrap().with_bands().with_noise(known);
+    let method = ExactMethod::new(Pde::Poisson, constants, SIZE).unwrap().with_bands().with_noise(known);
     let condition = "inverse/uniform/4096".parse().unwrap();
     let scores = evaluation(data, noise).condition(&method, condition, &mut |_| ()).unwrap();
     let mean = |measure: &str| {
@@ -98,8 +98,7 @@ fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
 }
 
 fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
-    let method =
-        ExactRecovery::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap().identity();
+    let method = ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap().identity();
     let mut record = Record::new(Identity {
         pde: "poisson".to_owned(),
         protocol: "uniform500".to_owned(),

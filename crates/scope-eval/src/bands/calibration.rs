@@ -14,7 +14,7 @@ use crate::{
     error::EvalError,
     evaluate::{Evaluation, Seen},
     identity::DataIdentity,
-    recovery::Recovery,
+    method::RecoveryMethod,
 };
 
 /// The seed of the masks that records of a calibration are seen through: not those of any test.
@@ -50,7 +50,7 @@ impl Calibration<'_> {
     /// of how many conditions are done.
     pub fn bands(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         conditions: &[Condition],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Bands, EvalError> {
@@ -88,7 +88,7 @@ impl Calibration<'_> {
     /// The bands of one task and layout.
     fn layout(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         conditions: &[Condition],
         progress: &mut dyn FnMut(usize),
     ) -> Result<LayoutBands, EvalError> {
@@ -132,7 +132,7 @@ impl Calibration<'_> {
     /// Adds the widths of one condition to both channels.
     fn widths(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         condition: Condition,
         records: Range<usize>,
         channels: &mut [ChannelBands; 2],
@@ -179,7 +179,7 @@ impl Calibration<'_> {
     /// Recovers some records under a condition, a batch at a time.
     fn each(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         condition: Condition,
         records: Range<usize>,
         progress: &mut dyn FnMut(usize),

@@ -11,7 +11,7 @@ use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, PdeError, Record, Split, random::Coordinates};
 
 use super::LEVELS;
-use crate::{error::EvalError, recovery::Recovery};
+use crate::{error::EvalError, method::RecoveryMethod};
 
 /// Of the fresh records, which are test records: no training set has them.
 const SEED: u64 = 20261213;
@@ -50,7 +50,7 @@ impl OnTheSpot {
     /// with probability k / (n + 1). `progress` hears how many records are done, and says whether to go on.
     pub fn half_widths(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         sensors: &UserContext,
         progress: &dyn Fn(usize) -> bool,
     ) -> Result<[Fields; 2], EvalError> {
@@ -83,7 +83,7 @@ impl OnTheSpot {
     /// Writes |error| of some records, \[n, 2, S, S\].
     fn batch(
         &self,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         (sensors, stencils): (&UserContext, &[Stencil]),
         records: &[usize],
         errors: &mut [f32],
@@ -98,7 +98,7 @@ impl OnTheSpot {
             sensors.with_values(&constants, &values)
         };
         let mut contexts: Vec<UserContext> = records.iter().zip(&truths).map(see).collect();
-        let recovered = method.recover_sensors(&mut contexts).map_err(EvalError::Recovery)?;
+        let recovered = method.recover_sensors(&mut contexts).map_err(EvalError::Method)?;
         let pixels = self.identity.resolution.pow(2);
         for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
             let got = fields.a.iter().chain(&fields.u);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_atomic};
-use scope_eval::{Evaluation, Identity, Record, Recovery, Results};
+use scope_eval::{Evaluation, Identity, Record, RecoveryMethod, Results};
 
 use super::claim::Claim;
 use crate::{
@@ -119,7 +119,7 @@ impl Destination {
     pub(super) fn draw(
         &self,
         evaluation: &Evaluation<'_>,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         conditions: &[Condition],
     ) -> anyhow::Result<()> {
         let Some(folder) = self.folder.as_ref().filter(|_| self.figures > 0) else { return Ok(()) };

@@ -15,8 +15,8 @@ use scope_data::{
 };
 use scope_engine::Device;
 use scope_eval::{
-    Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record, Recovery,
-    Results, TestNoise,
+    Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record,
+    RecoveryMethod, Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS, Reconstructor};
 use scope_pde::Pde;
@@ -180,7 +180,7 @@ impl EvaluateCommand {
     fn measure(
         &self,
         data: &Dataset,
-        method: &dyn Recovery,
+        method: &dyn RecoveryMethod,
         identity: Identity,
         conditions: &[Condition],
         destination: &Destination,

@@ -1,7 +1,7 @@
 //! What `scope evaluate --method exact` says of the exact posterior.
 
 use scope_data::{Dataset, observation::Condition};
-use scope_eval::{ExactRecovery, Protocol, Recovery};
+use scope_eval::{ExactMethod, Protocol, RecoveryMethod};
 use scope_exact::{DENSE_LIMIT, ExactError};
 use scope_pde::Pde;
 
@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// The method for a set's records.
-pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactRecovery> {
+pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactMethod> {
     let meta = data.meta();
-    let method = ExactRecovery::new(pde, meta.constants(), meta.resolution).map_err(|error| match error {
+    let method = ExactMethod::new(pde, meta.constants(), meta.resolution).map_err(|error| match error {
         ExactError::NoPosterior { .. } => Misuse::of(error).into(),
         other => anyhow::Error::from(other),
     })?;
@@ -27,7 +27,7 @@ pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactRecovery> 
 }
 
 /// A protocol's conditions that have an exact posterior.
-pub(super) fn conditions(method: &ExactRecovery, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
+pub(super) fn conditions(method: &ExactMethod, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
     let pde = method.pde();
     let all = protocol.conditions(pde);
     let with: Vec<Condition> = all.iter().copied().filter(|condition| method.supports(*condition)).collect();
@@ -47,7 +47,7 @@ pub(super) fn conditions(method: &ExactRecovery, protocol: Protocol) -> anyhow::
 }
 
 /// Tells of recoveries that fall short of the limit.
-pub(super) fn warn_of_approximations(method: &ExactRecovery) {
+pub(super) fn warn_of_approximations(method: &ExactMethod) {
     if method.approximate() > 0 {
         warn(&format!(
             "{} recoveries from more than {} sensors are approximations: their errors lie above the limit",

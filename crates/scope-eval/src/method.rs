@@ -9,10 +9,10 @@ use scope_model::{Fields, ModelError, Reconstructor, bands::Bands, recover_senso
 use scope_pde::Pde;
 
 /// Why a method gave no fields.
-pub type RecoveryError = Box<dyn std::error::Error + Send + Sync>;
+pub type MethodError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A method under test: it sees what a network sees, and nothing else.
-pub trait Recovery {
+pub trait RecoveryMethod {
     /// The problem it is made for.
     fn pde(&self) -> Pde;
 
@@ -24,16 +24,16 @@ pub trait Recovery {
 
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
     /// depend on the others.
-    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError>;
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError>;
 
     /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them carried to pixels; one
     /// that can use them where they are does so.
-    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
         recover_sensors(self.pde(), &self.constants(), contexts, |contexts| self.recover(contexts))
     }
 
     /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing of.
-    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         Ok(shown.iter().map(|_| None).collect())
     }
 }
@@ -58,7 +58,7 @@ pub struct StatedBands {
     pub half_widths: [Fields; 2],
 }
 
-impl Recovery for Reconstructor {
+impl RecoveryMethod for Reconstructor {
     fn pde(&self) -> Pde {
         self.about().pde
     }
@@ -71,11 +71,11 @@ impl Recovery for Reconstructor {
         self.about().config.resolution()
     }
 
-    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
         Reconstructor::recover(self, contexts).map_err(|error: ModelError| error.into())
     }
 
-    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
         Reconstructor::recover_sensors(self, contexts).map_err(|error: ModelError| error.into())
     }
 }
@@ -88,7 +88,7 @@ pub struct Banded<M> {
     pub bands: Option<Bands>,
 }
 
-impl<M: Recovery> Recovery for Banded<M> {
+impl<M: RecoveryMethod> RecoveryMethod for Banded<M> {
     fn pde(&self) -> Pde {
         self.method.pde()
     }
@@ -101,15 +101,15 @@ impl<M: Recovery> Recovery for Banded<M> {
         self.method.resolution()
     }
 
-    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
         self.method.recover(contexts)
     }
 
-    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, RecoveryError> {
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
         self.method.recover_sensors(contexts)
     }
 
-    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, RecoveryError> {
+    fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         let Some(bands) = &self.bands else { return self.method.bands(shown) };
         let of = |shown: &Shown| {
             let found = bands.of(shown.task, shown.masks).ok()?;
