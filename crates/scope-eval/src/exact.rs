@@ -85,13 +85,13 @@ impl ExactMethod {
         if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(single(posterior.mean()?))
+        Ok(single_precision(posterior.mean()?))
     }
 
     fn stated(&self, context: &[f32]) -> Result<StatedBands, ExactError> {
         let readings = readings(context, &self.constants);
         let posterior = self.prior.given(&readings, self.noise)?;
-        let deviations = single(posterior.deviations(SEED)?.fields);
+        let deviations = single_precision(posterior.deviations(SEED)?.fields);
         let times = |field: &[f32], factor: f32| field.iter().map(|sd| factor * sd).collect();
         let half_widths = DEVIATIONS
             .map(|factor| Fields { a: times(&deviations.a, factor), u: times(&deviations.u, factor) });
@@ -99,7 +99,8 @@ impl ExactMethod {
     }
 }
 
-fn single(fields: scope_exact::Fields) -> Fields {
+/// Fields of the exact posterior in single precision, as those of networks are.
+pub fn single_precision(fields: scope_exact::Fields) -> Fields {
     let narrow = |field: Vec<f64>| field.into_iter().map(|x| x as f32).collect();
     Fields { a: narrow(fields.a), u: narrow(fields.u) }
 }

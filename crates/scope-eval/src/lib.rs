@@ -23,7 +23,7 @@ pub mod trust;
 pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores, is_within};
-pub use exact::ExactMethod;
+pub use exact::{ExactMethod, single_precision};
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::{DARCY_MIDPOINT, Recovered};

@@ -4,14 +4,13 @@
 //! From a file of sensors to both fields, in physical units throughout:
 //!
 //! ```no_run
-//! use scope::{Device, Precision, Reconstructor, SensorFile};
+//! use scope::{Device, Recovery, SensorFile};
 //!
-//! let model = Reconstructor::open("models/poisson.safetensors", &Device::all_threads(), Precision::F32)?;
-//! let sensors = SensorFile::open("sensors.csv")?;
-//! let first = sensors.set(0)?;
-//! let placed = model.place(&first.sensors, first.disk.as_ref())?;
-//! let fields = model.recover_sensors(&mut [placed])?.remove(0);
-//! println!("u in the middle: {}", fields.u[fields.u.len() / 2]);
+//! let recovery = Recovery::open("models/poisson.safetensors", &Device::all_threads())?;
+//! let file = SensorFile::open("sensors.csv")?;
+//! let sensors = file.set(0)?;
+//! let recovered = recovery.recover(&sensors)?; // fields, error bands, trust and its warnings
+//! recovered.write("recovered")?; // the folder that `scope recover` writes
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,6 +32,9 @@ pub use scope_model as model;
 pub use scope_pde as pde;
 pub use scope_train as train;
 
-pub use scope_data::sensors::SensorFile;
+pub mod recovery;
+
+pub use recovery::{ExactOptions, Network, NetworkOptions, Recovered, Recovery, RecoveryError};
+pub use scope_data::sensors::{SensorFile, SensorSet};
 pub use scope_engine::Device;
 pub use scope_model::{Precision, Reconstructor};

@@ -1,6 +1,7 @@
 //! `--noise`: how far measurements may be off, as it is stated everywhere.
 
 use scope_data::{Constants, Scaling};
+use scope_exact::Noise;
 
 /// What `--noise` expects.
 const EXPECTED: &str = "expected a standard deviation, zero or more, in physical units, as in 0.01, or as a share of the field's own, as in \
@@ -21,11 +22,12 @@ pub(crate) struct StatedNoise([Deviation; 2]);
 
 impl StatedNoise {
     /// In physical units.
-    pub(crate) fn physical(&self, constants: &Constants) -> [f64; 2] {
-        self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
+    pub(crate) fn physical(&self, constants: &Constants) -> Noise {
+        let [a, u] = self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd,
             Deviation::Share(share) => share * sigma,
-        })
+        });
+        Noise { a, u }
     }
 
     /// In units of the fields' own standard deviations.
@@ -70,8 +72,8 @@ mod tests {
     fn one_noise_is_for_both_channels() {
         let constants = Constants::generated(Pde::Poisson);
         let physical = |text: &str| stated_noise(text).map(|noise| noise.physical(&constants));
-        assert_eq!(physical("0.01"), Ok([0.01; 2]));
-        assert_eq!(physical("0.01, 1e-4"), Ok([0.01, 1e-4]));
+        assert_eq!(physical("0.01"), Ok(Noise { a: 0.01, u: 0.01 }));
+        assert_eq!(physical("0.01, 1e-4"), Ok(Noise { a: 0.01, u: 1e-4 }));
         for bad in ["", "-1", "nan", "inf", "1,2,3", "a", "1,", "%", "-5%", "5%%"] {
             assert!(stated_noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
         }
@@ -82,6 +84,7 @@ mod tests {
         let constants = Constants::generated(Pde::Poisson);
         let noise = stated_noise("5%, 0.00417478").unwrap();
         assert_eq!(noise.shares(&constants), [0.05, 1.0]);
-        assert_eq!(noise.physical(&constants), [0.05 * constants.a.sigma, constants.u.sigma]);
+        let expected = Noise { a: 0.05 * constants.a.sigma, u: constants.u.sigma };
+        assert_eq!(noise.physical(&constants), expected);
     }
 }

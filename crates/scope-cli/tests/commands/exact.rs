@@ -172,5 +172,5 @@ fn measurements_unlike_the_problem_are_told_of() {
     std::fs::write(root.path().join("sensors.csv"), format!("i,j,channel,value\n{lines}")).unwrap();
     let output = scope(root.path(), &recovery("poisson", &[])).assert().success().get_output().stderr.clone();
     let output = String::from_utf8(output).unwrap();
-    assert!(output.contains("state a larger --noise"), "{output}");
+    assert!(output.contains("state a larger noise") && output.contains("(--noise)"), "{output}");
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use scope_data::{Constants, npy::MappedArray};
 use scope_engine::Device;
-use scope_model::{About, Fields, Model, Precision, Preset, Quantisation, Reconstructor};
+use scope_model::{About, Fields, Model, Preset, Quantisation};
 use scope_pde::Pde;
 use serde_json::Value;
 
@@ -67,13 +67,13 @@ fn command_library_and_any_batch_give_the_same_bits() {
     );
 
     let path = root.path().join("model.safetensors");
-    let model = Reconstructor::open(&path, &Device::cpu(1), Precision::F32).unwrap();
+    let recovery = scope::Recovery::open(&path, &Device::cpu(1)).unwrap();
     let file = scope::SensorFile::open(root.path().join("many.csv")).unwrap();
     let mut fields = Vec::new();
     for index in 0..file.len() {
         let set = file.set(index).unwrap();
         assert_eq!(set.name, format!("p{index}"));
-        fields.extend(model.recover(&model.place(&set.sensors, None).unwrap().context()).unwrap());
+        fields.push(recovery.recover(&set).unwrap().fields);
     }
     let joined = |of: fn(&Fields) -> &Vec<f32>| fields.iter().flat_map(of).copied().collect::<Vec<f32>>();
     assert!(a == joined(|fields| &fields.a) && u == joined(|fields| &fields.u));
@@ -178,9 +178,10 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     let root = with_model(Pde::Cylinder);
     fs::write(root.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n0.1,0.9,1.5\n").unwrap();
     let warnings = |summary: &Value| summary["problems"][0]["warnings"].to_string();
-    assert!(warnings(&recover(root.path(), "s.csv", "without", &[])).contains("--geometry CX,CY,R"));
+    let missing = "the disk is not given";
+    assert!(warnings(&recover(root.path(), "s.csv", "without", &[])).contains(missing));
     let with = recover(root.path(), "s.csv", "with", &["--geometry", "10,12,3"]);
-    assert!(!warnings(&with).contains("--geometry"));
+    assert!(!warnings(&with).contains(missing));
     assert_eq!(with["problems"][0]["coverage"]["a"]["sensors"], 2, "the disk is no sensor");
     let plain = ["recover", "--model", "model.safetensors", "--sensors", "s.csv", "--out", "x", "--geometry"];
     assert!(refused(root.path(), &[&plain[..], &["10,12"]].concat(), 2).contains("expected three numbers"));

@@ -141,10 +141,10 @@ impl fmt::Display for Warning {
             Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
             Warning::NoHeldOut(task) => write!(
                 f,
-                "no held-out errors are known for {task} problems: run scope evaluate on the model first"
+                "no held-out errors are known for {task} problems: evaluate the model on held-out records first"
             ),
             Warning::NoGeometry => f.write_str(
-                "the disk is not given, though training always knew it: name it with --geometry CX,CY,R",
+                "the disk is not given, though training always knew it: give its centre and its radius",
             ),
             Warning::PoorFit { channel, percent, usual } => {
                 let model = match usual {

@@ -6,8 +6,9 @@ mod problem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use scope::{Network, NetworkOptions, Recovery};
 use scope_engine::Device;
-use scope_model::{Card, HeldOut, ModelError, Precision, Reconstructor, WeightFile};
+use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
 use serde_json::json;
 
@@ -46,23 +47,22 @@ pub(crate) struct Demo {
 
 /// What the demo recovers with.
 struct DemoModel {
-    model: Reconstructor,
+    network: Network,
     /// What `--model` calls it.
     name: String,
-    /// None if it was trained on the spot.
-    card: Option<Card>,
 }
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let folder = DemoFolder::open(&self.out, &json!({ "pde": self.pde.name(), "record": self.record }))?;
         let device = Device::all_threads();
-        let DemoModel { model, name, card } = self.model(&folder, &device)?;
-        let problem = Problem::fresh(&model, self.record)?;
-        let bands = card.as_ref().and_then(|card| card.bands.as_ref());
+        let DemoModel { network, name } = self.model(&folder, &device)?;
+        let usual = network.held_out.as_ref().and_then(usual_errors);
+        let recovery = Recovery::with_network(network, NetworkOptions::default())?;
+        let problem = Problem::fresh(&recovery, self.record)?;
         let solved = Direction::BOTH
             .into_iter()
-            .map(|direction| problem.solve(&model, bands, direction))
+            .map(|direction| problem.solve(&recovery, direction))
             .collect::<anyhow::Result<Vec<_>>>()?;
         for recovery in &solved {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
@@ -72,8 +72,9 @@ impl Demo {
         if self.json {
             let errors = |direction: usize| {
                 let recovery: &Solved = &solved[direction];
-                let mut errors = json!({ "a": recovery.percent[0], "u": recovery.percent[1] });
-                if let Some(wrong) = recovery.wrong_pixels(self.pde) {
+                let [a, u] = recovery.percent();
+                let mut errors = json!({ "a": a, "u": u });
+                if let Some(wrong) = recovery.wrong_pixels() {
                     errors["ber"] = json!(wrong);
                 }
                 errors
@@ -85,12 +86,12 @@ impl Demo {
             return Ok(Outcome::Success);
         }
         say_errors(&solved, problem.size());
-        if let [Some(forward), Some(inverse)] = [0, 1].map(|k: usize| solved[k].wrong_pixels(self.pde)) {
+        if let [Some(forward), Some(inverse)] = [0, 1].map(|k: usize| solved[k].wrong_pixels()) {
             say(&format!(
                 "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other permeability)"
             ));
         }
-        if let Some(usual) = card.and_then(|card| usual_errors(&card.held_out)) {
+        if let Some(usual) = usual {
             say(&usual);
         }
         self.say_next(&name, &problem);
@@ -99,7 +100,6 @@ impl Demo {
 
     /// The shipped model of the problem, or one trained on the spot.
     fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<DemoModel> {
-        let open = |file: WeightFile| Reconstructor::from_file(file, device, Precision::F32);
         match models::catalogue().find(self.pde.name()) {
             Ok(found) => {
                 self.begin(&format!(
@@ -108,8 +108,8 @@ impl Demo {
                     self.pde,
                     found.shown()
                 ));
-                let (model, name) = (open(found.open()?)?, self.pde.name().to_owned());
-                Ok(DemoModel { model, name, card: found.card })
+                let network = Network::load(&found, device, Precision::F32)?;
+                Ok(DemoModel { network, name: self.pde.name().to_owned() })
             }
             Err(ModelError::Unknown { .. } | ModelError::NoModelYet(_)) => {
                 let interrupt = Interrupt::listen()?;
@@ -124,8 +124,8 @@ impl Demo {
                 let scratch = tempfile::tempdir()?;
                 let weights = train_on_the_spot(self.pde, device, MINUTES, scratch.path(), &interrupt)?;
                 let path = folder.keep("model.safetensors", &weights)?;
-                let (model, name) = (open(WeightFile::read(&path)?)?, path.display().to_string());
-                Ok(DemoModel { model, name, card: None })
+                let network = Network::open(&path, device)?;
+                Ok(DemoModel { network, name: path.display().to_string() })
             }
             Err(error) => Err(error.into()),
         }
@@ -169,7 +169,7 @@ fn say_errors(solved: &[Solved], size: usize) {
     let columns = if level.is_some() { heads.len() } else { 3 };
     let mut table = Table::new(&heads[..columns]);
     for recovery in solved {
-        let errors = recovery.percent.map(|percent| format!("{percent:.1}%"));
+        let errors = recovery.percent().map(|percent| format!("{percent:.1}%"));
         let shares = recovery.within().map(|(_, shares)| shares);
         let within = [0, 1].map(|channel| {
             shares.map_or("-".to_owned(), |shares| format!("{:.0}%", 100.0 * shares[channel]))

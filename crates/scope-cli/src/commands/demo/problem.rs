@@ -2,23 +2,20 @@
 
 use std::fmt::Write;
 
+use scope::{
+    Recovered, Recovery, SensorSet,
+    recovery::{Truth, picture_rows},
+};
 use scope_data::{
     Channel,
-    observation::{
-        Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task, UserContext,
-    },
+    observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task},
 };
 use scope_eval::{
     DARCY_MIDPOINT,
     figure::{Drawing, field_panels},
 };
-use scope_model::{
-    Fields, Reconstructor,
-    bands::{Bands, FieldBands},
-};
+use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
-
-use crate::commands::recover::{Truth, measured, picture_rows};
 
 /// Of the fresh record: no training set has it.
 const SEED: u64 = 2_026;
@@ -68,18 +65,12 @@ pub(super) struct Problem {
     record: Record,
 }
 
-/// What a model made of some sensors.
+/// What was recovered from some sensors, beside the truth.
 pub(super) struct Solved {
     pub(super) direction: Direction,
     sensors: Vec<Sensor>,
-    context: UserContext,
-    measured: Fields,
-    recovered: Fields,
+    recovered: Recovered,
     truth: Truth,
-    /// Relative L2 errors of a and u.
-    pub(super) percent: [f64; 2],
-    /// The model's error bands for these sensors, if it has any.
-    bands: Option<FieldBands>,
 }
 
 impl Solved {
@@ -87,36 +78,39 @@ impl Solved {
         self.sensors.len()
     }
 
+    /// The relative L2 errors of a and u.
+    pub(super) fn percent(&self) -> [f64; 2] {
+        self.truth.percent
+    }
+
     /// The share of Darcy's pixels that are taken for the other permeability, in percent: the error that results state for it.
-    pub(super) fn wrong_pixels(&self, pde: Pde) -> Option<f64> {
+    pub(super) fn wrong_pixels(&self) -> Option<f64> {
         let upper = |value: &f32| f64::from(*value) > DARCY_MIDPOINT;
-        let (recovered, truth) = (&self.recovered.a, &self.truth.fields.a);
+        let recovered = &self.recovered.fields.a;
+        let truth = &self.truth.fields.a;
         let wrong = recovered.iter().zip(truth).filter(|(a, b)| upper(a) != upper(b)).count();
-        (pde == Pde::Darcy).then(|| 100.0 * wrong as f64 / truth.len() as f64)
+        (self.recovered.method.pde == Pde::Darcy).then(|| 100.0 * wrong as f64 / truth.len() as f64)
     }
 
     /// The level of the narrower band, and the shares of the pixels of a and u that lie within it.
     pub(super) fn within(&self) -> Option<(f64, [f64; 2])> {
-        let bands = self.bands.as_ref()?;
-        let share = |apart: &[f32], widths: &[f32]| {
-            let held = apart.iter().zip(widths).filter(|(apart, width)| apart.abs() <= **width).count();
-            held as f64 / apart.len() as f64
+        let bands = self.recovered.uncertainty.bands()?;
+        let share = |difference: &[f32], widths: &[f32]| {
+            let held = difference.iter().zip(widths).filter(|(off, width)| off.abs() <= **width).count();
+            held as f64 / difference.len() as f64
         };
-        let (apart, widths) = (&self.truth.apart, &bands.half_widths[0]);
-        Some((bands.levels[0], [share(&apart.a, &widths.a), share(&apart.u, &widths.u)]))
-    }
-
-    /// The narrower band, to be drawn.
-    fn spread(&self) -> Option<(String, &Fields)> {
-        let bands = self.bands.as_ref()?;
-        Some((format!("{:.0}% band, half-width", 100.0 * bands.levels[0]), &bands.half_widths[0]))
+        let difference = &self.truth.difference;
+        let widths = &bands.half_widths[0];
+        let shares = [share(&difference.a, &widths.a), share(&difference.u, &widths.u)];
+        Some((bands.summary.levels[0], shares))
     }
 }
 
 impl Problem {
-    /// A fresh record on the model's grid.
-    pub(super) fn fresh(model: &Reconstructor, index: u64) -> anyhow::Result<Self> {
-        let (pde, size) = (model.about().pde, model.about().config.resolution());
+    /// A fresh record on the grid of a recovery.
+    pub(super) fn fresh(recovery: &Recovery, index: u64) -> anyhow::Result<Self> {
+        let pde = recovery.pde();
+        let size = recovery.resolution();
         let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
         Ok(Self { pde, size, index, record: Generator::new(identity)?.record(index)? })
     }
@@ -137,34 +131,26 @@ impl Problem {
     }
 
     /// Measures one field at random points, and recovers both.
-    pub(super) fn solve(
-        &self,
-        model: &Reconstructor,
-        bands: Option<&Bands>,
-        direction: Direction,
-    ) -> anyhow::Result<Solved> {
+    pub(super) fn solve(&self, recovery: &Recovery, direction: Direction) -> anyhow::Result<Solved> {
         let channel = direction.channel();
         let condition = Condition::new(direction.task(), Family::Uniform, SENSORS)?;
         let sampler = MaskSampler::new(self.pde, TEST_MASK_SEED, self.size);
         let masks = sampler.masks(Namespace::Test, self.index, condition, None);
-        let mask = if channel == Channel::A { masks.a } else { masks.u };
         let sensor = |point: usize| Sensor {
             channel,
             place: Place::Index(point / self.size, point % self.size),
             value: self.field(channel)[point],
         };
-        let sensors: Vec<Sensor> = mask.points().map(sensor).collect();
-        let context = model.place(&sensors, self.record.disk.as_ref())?;
-        let recovered = model.recover(&context.context())?.remove(0);
-        let truth = self.compare(&recovered);
-        let measured = measured(&context, &model.about().constants);
-        let percent = truth.percent;
-        let bands = bands.and_then(|bands| bands.of(direction.task(), &context.masks).ok());
-        Ok(Solved { direction, sensors, context, measured, recovered, truth, percent, bands })
+        let sensors: Vec<Sensor> = masks.of(channel).points().map(sensor).collect();
+        let mut set = SensorSet::new(direction.task().name(), sensors.clone());
+        set.disk = self.record.disk;
+        let recovered = recovery.recover(&set)?;
+        let truth = self.compare(&recovered.fields);
+        Ok(Solved { direction, sensors, recovered, truth })
     }
 
     fn compare(&self, recovered: &Fields) -> Truth {
-        let apart = |recovered: &[f32], truth: &[f64]| -> Vec<f32> {
+        let difference = |recovered: &[f32], truth: &[f64]| -> Vec<f32> {
             recovered.iter().zip(truth).map(|(got, truth)| (f64::from(*got) - truth) as f32).collect()
         };
         let percent = |recovered: &[f32], truth: &[f64]| {
@@ -175,7 +161,7 @@ impl Problem {
         let single = |field: &[f64]| field.iter().map(|x| *x as f32).collect();
         Truth {
             fields: Fields { a: single(a), u: single(u) },
-            apart: Fields { a: apart(&recovered.a, a), u: apart(&recovered.u, u) },
+            difference: Fields { a: difference(&recovered.a, a), u: difference(&recovered.u, u) },
             percent: [percent(&recovered.a, a), percent(&recovered.u, u)],
         }
     }
@@ -193,12 +179,11 @@ impl Problem {
 
     /// Both directions, a row for each field.
     pub(super) fn picture(&self, solved: &[Solved]) -> Drawing {
-        let spreads: Vec<Option<(String, &Fields)>> = solved.iter().map(Solved::spread).collect();
-        let rows = solved.iter().zip(&spreads).flat_map(|(solved, spread)| {
-            let Solved { direction, context, measured, recovered, truth, .. } = solved;
-            let spread = spread.as_ref().map(|(title, fields)| (title.as_str(), *fields));
-            let mut rows = picture_rows(self.pde, context, measured, recovered, spread, Some(truth));
-            rows.iter_mut().for_each(|row| row.name = format!("{} {}", direction.task().name(), row.name));
+        let measured: Vec<Fields> = solved.iter().map(|solved| solved.recovered.measured()).collect();
+        let rows = solved.iter().zip(&measured).flat_map(|(solved, measured)| {
+            let mut rows = picture_rows(&solved.recovered, measured, Some(&solved.truth));
+            let task = solved.direction.task().name();
+            rows.iter_mut().for_each(|row| row.name = format!("{task} {}", row.name));
             rows
         });
         let sensors = solved.first().map_or(0, Solved::sensors);

@@ -9,6 +9,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use scope::Network;
 use scope_data::{
     Dataset,
     observation::{Condition, TEST_MASK_SEED},
@@ -18,7 +19,7 @@ use scope_eval::{
     Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record,
     RecoveryMethod, Results, TestNoise,
 };
-use scope_model::{Found, Precision, RUN_EVALUATIONS, Reconstructor};
+use scope_model::{Found, Precision, RUN_EVALUATIONS};
 use scope_pde::Pde;
 
 use super::{destination::Destination, exact, seen};
@@ -118,16 +119,9 @@ impl EvaluateCommand {
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
         let found = models::catalogue().find(run)?;
-        let file = found.open()?;
-        let blake3 = file.hash();
-        anyhow::ensure!(
-            found.card.as_ref().is_none_or(|card| card.weights.blake3 == blake3),
-            "{} was replaced while it was opened: evaluate it again",
-            found.shown()
-        );
         let device = self.device.open()?;
         let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
-        let model = Reconstructor::from_file(file, &device, precision)?;
+        let Network { model, card, blake3, .. } = Network::load(&found, &device, precision)?;
         self.evaluation(data).require_fit(&model)?;
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
         let mut identity = self.identity(computed(&device, &self.precision), method, data);
@@ -135,7 +129,7 @@ impl EvaluateCommand {
         seen::warn_of(&identity.data, &self.data);
         let destination = self.destination(run_folder(&found, run), &identity);
         // Bands of a card are for exact readings.
-        let bands = found.card.and_then(|card| card.bands).filter(|_| identity.masks.noise.is_none());
+        let bands = card.and_then(|card| card.bands).filter(|_| identity.masks.noise.is_none());
         if bands.as_ref().is_some_and(|bands| bands.blake3 == identity.data.blake3) {
             warn(
                 "these are the records that the model's error bands were measured on: judge the bands by others",

@@ -1,34 +1,29 @@
 //! `scope recover`: complete fields from someone's own sensors.
 
-mod bands;
-mod exact;
-mod folder;
-mod method;
-mod picture;
-mod summary;
+mod exact_arguments;
+mod remedy;
+mod statement;
 mod watch;
 
 use std::{
+    cell::Cell,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-use anyhow::Context;
 use clap::{Args, builder::TypedValueParser};
-use scope_data::{
-    observation::{Sensor, SensorError, UserContext},
-    sensors::{SensorFile, SensorSet},
+use scope::{
+    Network, NetworkOptions, Recovery, RecoveryError, SensorFile, SensorSet,
+    recovery::{Problem, Progress, ResultFolder, Summary},
 };
-use scope_eval::trust::{Trust, Warning, task_of};
+use scope_data::observation::SensorError;
+use scope_exact::Noise;
+use scope_model::Precision;
 use scope_pde::{Pde, cylinder::Disk};
 
-use super::{Outcome, device::DeviceArguments};
-use crate::terminal::{notice, print_json, warn};
-use exact::{ExactArguments, ExactMethod};
-use folder::ResultFolder;
-use method::{Method, Recovered};
-pub(crate) use picture::{Truth, rows as picture_rows, sensors as measured};
-use summary::{ProblemSummary, Summary};
+use super::{Outcome, device::DeviceArguments, models};
+use crate::terminal::{notice, print_json};
+use exact_arguments::ExactArguments;
 use watch::Watch;
 
 /// What `--help` ends with.
@@ -49,9 +44,6 @@ const DISK: &str = "give row and column of its centre, and its radius, in pixels
 
 /// Problems recovered together: their contexts are in memory at once.
 const TOGETHER: usize = 32;
-
-/// The most warnings that are shown.
-const MOST_WARNINGS: usize = 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -96,39 +88,43 @@ fn disk(text: &str) -> Result<Disk, String> {
 
 impl RecoverCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let file = match self.sensors.as_os_str() == "-" {
-            true => SensorFile::standard_input()?,
-            false => SensorFile::open(&self.sensors)?,
+        let file = if self.sensors.as_os_str() == "-" {
+            SensorFile::standard_input()?
+        } else {
+            SensorFile::open(&self.sensors)?
         };
         file.notes().iter().for_each(|line| notice(line));
-        let method = self.method()?;
-        self.require_fit(&file, &method)?;
-        // Before the folder: who stops the program from here on finds none.
-        let watch = Watch::begin(file.len(), self.calibrate)?;
-        let folder = ResultFolder::create(&self.out, file.len(), method.resolution())?;
-        let (summary, spent) = self.recover(&file, &method, folder, &watch)?;
-        warn_of(&summary.problems);
-        match self.json {
-            true => print_json(&summary)?,
-            false => summary.say(&self.out, spent, self.pictures),
+        let (summary, spent) = match (&self.model, self.exact.pde()) {
+            (_, Some(pde)) => {
+                self.device.require_processor("the exact posterior")?;
+                self.device.pool().install(|| self.recover(&file, &self.exact.recovery(pde)?))?
+            }
+            (Some(model), None) => self.recover(&file, &self.network(model)?)?,
+            (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
+        };
+        statement::warn_of(&summary.problems);
+        if self.json {
+            print_json(&summary)?;
+        } else {
+            statement::say_recovered(&summary, &self.out, spent, self.pictures);
         }
         Ok(Outcome::Success)
     }
 
-    /// The method asked for.
-    fn method(&self) -> anyhow::Result<Method> {
-        match (&self.model, ExactMethod::asked(&self.exact, &self.device)?) {
-            (_, Some(exact)) => Ok(Method::Exact(Box::new(exact))),
-            (Some(model), None) => {
-                Method::network(model, &self.device, self.calibrate, self.exact.stated_noise())
-            }
-            (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
-        }
+    /// A trained network, by name, folder or file.
+    fn network(&self, name: &str) -> anyhow::Result<Recovery> {
+        let found = models::catalogue().find(name)?;
+        let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
+        let stated = self.exact.stated_noise();
+        let noise = stated.map_or(Noise::NONE, |noise| noise.physical(&network.model.about().constants));
+        let options = NetworkOptions { noise, calibration: self.calibrate };
+        Ok(Recovery::with_network(network, options)?)
     }
 
     /// Refuses what no problem of the file could be recovered with.
-    fn require_fit(&self, file: &SensorFile, method: &Method) -> anyhow::Result<()> {
-        let (pde, size) = (method.pde(), method.resolution());
+    fn require_fit(&self, file: &SensorFile, recovery: &Recovery) -> anyhow::Result<()> {
+        let pde = recovery.pde();
+        let size = recovery.resolution();
         anyhow::ensure!(
             self.geometry.is_none() || pde == Pde::Cylinder,
             "{pde} has no geometry: leave --geometry out"
@@ -143,118 +139,70 @@ impl RecoverCommand {
     }
 
     /// Recovers all problems, some at a time, and writes them; says how long the method itself took.
-    fn recover(
-        &self,
-        file: &SensorFile,
-        method: &Method,
-        mut folder: ResultFolder,
-        watch: &Watch,
-    ) -> anyhow::Result<(Summary, Duration)> {
-        let (mut summaries, mut spent) = (Vec::new(), Duration::ZERO);
-        let indices: Vec<usize> = (0..file.len()).collect();
-        for some in indices.chunks(TOGETHER) {
+    fn recover(&self, file: &SensorFile, recovery: &Recovery) -> anyhow::Result<(Summary, Duration)> {
+        self.require_fit(file, recovery)?;
+        // Before the folder: who stops the program from here on finds none.
+        let watch = Watch::begin(file.len(), self.calibrate)?;
+        let mut folder = ResultFolder::create(&self.out, file.len())?;
+        let mut spent = Duration::ZERO;
+        let mut done = 0;
+        for first in (0..file.len()).step_by(TOGETHER) {
             watch.require_patience()?;
-            let placed = some
-                .iter()
-                .map(|index| self.place(file, *index, method))
-                .collect::<anyhow::Result<Vec<_>>>()?;
-            let (names, mut contexts): (Vec<String>, Vec<UserContext>) = placed.into_iter().unzip();
+            let some = first..file.len().min(first + TOGETHER);
+            let problems: Vec<Problem> =
+                some.map(|index| self.place(file, index, recovery)).collect::<anyhow::Result<_>>()?;
             let begin = Instant::now();
-            let recovered = method.recover(&mut contexts, watch)?;
-            spent += begin.elapsed();
-            for ((name, context), mut recovered) in names.iter().zip(&contexts).zip(recovered) {
-                let trust = self.trust(method, context, &recovered).with_context(|| name.clone())?;
-                let progress = |records: usize| watch.at(summaries.len(), records);
-                method.band(&mut recovered, context, &trust, &progress)?;
-                folder.add(&recovered)?;
-                if summaries.len() < self.pictures {
-                    folder.draw(name, method, context, &recovered)?;
+            let elapsed = Cell::new(Duration::ZERO);
+            let progress = |progress: Progress| match progress {
+                Progress::Fields { .. } => {
+                    elapsed.set(begin.elapsed());
+                    watch.at(first, 0)
                 }
-                summaries.push(ProblemSummary::new(name, context, &recovered, trust));
+                Progress::Bands { problems, records } => watch.at(first + problems, records),
+            };
+            for recovered in recovery.recover_all(problems, &progress)? {
+                folder.add(&recovered)?;
+                if done < self.pictures {
+                    folder.draw(&recovered)?;
+                }
+                done += 1;
             }
-            watch.at(summaries.len(), 0);
+            spent += elapsed.get();
+            watch.at(done, 0);
         }
         watch.finish();
-        let summary = Summary::new(file, method, summaries);
-        folder.finish(&summary)?;
-        Ok((summary, spent))
+        Ok((folder.finish(recovery.summary(), file.name(), file.notes())?, spent))
     }
 
-    /// Puts a problem's sensors on the grid.
-    fn place(
-        &self,
-        file: &SensorFile,
-        index: usize,
-        method: &Method,
-    ) -> anyhow::Result<(String, UserContext)> {
-        let set = file.set(index)?;
-        let SensorSet { name, sensors, disk, .. } = set.as_ref();
+    /// Puts a problem's sensors on the grid. What is wrong with them is said in the words of their file.
+    fn place(&self, file: &SensorFile, index: usize, recovery: &Recovery) -> anyhow::Result<Problem> {
+        let mut set = file.set(index)?;
+        let own_disk = set.disk;
+        if let Some(disk) = self.geometry.filter(|_| own_disk.is_none()) {
+            set.to_mut().disk = Some(disk);
+        }
+        let error = match recovery.place(&set) {
+            Ok(problem) => return Ok(problem),
+            Err(error) => error,
+        };
+        let SensorSet { name, .. } = set.as_ref();
         let place = match file.len() {
             1 => file.name().to_owned(),
             _ => format!("{}, problem {name}", file.name()),
         };
-        anyhow::ensure!(
-            disk.is_none() || method.pde() == Pde::Cylinder,
-            "{place}: {} has no geometry: leave it out of the file",
-            method.pde()
-        );
-        require_scaled(method, &set).map_err(|problem| anyhow::anyhow!("{place}, {problem}"))?;
-        let context = method.place(sensors, disk.or(self.geometry).as_ref());
-        let context = context.map_err(|error| match (&error, disk) {
-            (SensorError::Disk(problem), None) => anyhow::anyhow!("--geometry: {problem}; {DISK}"),
-            (SensorError::Disk(problem), Some(_)) => anyhow::anyhow!("{place}: {problem}; {DISK}"),
-            _ => anyhow::anyhow!("{place}, {}", set.explain(&error)),
-        })?;
-        anyhow::ensure!(
-            task_of(&context.measured).is_some(),
-            "{}: problem {name} has no measurements: remove it, or give it at least one",
-            file.name()
-        );
-        Ok((name.clone(), context))
-    }
-
-    fn trust(&self, method: &Method, context: &UserContext, recovered: &Recovered) -> anyhow::Result<Trust> {
-        let constants = method.constants();
-        let trust = Trust::of(method.pde(), &constants, method.known(), context, &recovered.fields);
-        let mut trust = trust.context("nothing was measured")?;
-        if let Method::Exact(_) = method {
-            // It was not trained: no condition or example of training says anything about it.
-            trust.nearest = None;
-            let applies =
-                |warning: &Warning| matches!(warning, Warning::OutsideRange { .. } | Warning::PoorFit { .. });
-            trust.warnings.retain(applies);
-        }
-        Ok(trust)
-    }
-}
-
-/// Refuses a value that overflows once it is scaled as the method's fields are.
-fn require_scaled(method: &Method, set: &SensorSet) -> Result<(), String> {
-    let constants = method.constants();
-    let overflows = |sensor: &Sensor| !constants.of(sensor.channel).store(sensor.value).is_finite();
-    match set.sensors.iter().position(overflows) {
-        None => Ok(()),
-        Some(index) => {
-            let Sensor { channel, value, .. } = &set.sensors[index];
-            let (label, channel, sigma) = (set.label(index), channel.name(), constants.of(*channel).sigma);
-            Err(format!(
-                "{label}: {channel} is {value:e}, too large for single precision beside the field's standard deviation of \
-                 {sigma}; are the units right?"
-            ))
-        }
-    }
-}
-
-/// Tells what speaks against each problem's recovery; of many problems, some of it.
-fn warn_of(problems: &[ProblemSummary]) {
-    let all = problems.iter().flat_map(|problem| {
-        let which = if problems.len() > 1 { format!("problem {}: ", problem.name) } else { String::new() };
-        let warnings = problem.trust.warnings.iter().map(ToString::to_string);
-        warnings.chain(problem.remarks.iter().cloned()).map(move |warning| format!("{which}{warning}"))
-    });
-    let all: Vec<String> = all.collect();
-    all.iter().take(MOST_WARNINGS).for_each(|line| warn(line));
-    if all.len() > MOST_WARNINGS {
-        warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
+        Err(match error {
+            RecoveryError::NoGeometry(_) => anyhow::anyhow!("{place}: {error}: leave it out of the file"),
+            RecoveryError::NothingMeasured => anyhow::anyhow!(
+                "{}: problem {name} has no measurements: remove it, or give it at least one",
+                file.name()
+            ),
+            RecoveryError::Sensors(SensorError::Disk(problem)) if own_disk.is_none() => {
+                anyhow::anyhow!("--geometry: {problem}; {DISK}")
+            }
+            RecoveryError::Sensors(SensorError::Disk(problem)) => {
+                anyhow::anyhow!("{place}: {problem}; {DISK}")
+            }
+            error => anyhow::anyhow!("{place}, {}", error.describe(|sensor| set.label(sensor))),
+        })
     }
 }

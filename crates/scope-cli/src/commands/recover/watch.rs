@@ -4,7 +4,7 @@ use scope_data::DataError;
 
 use crate::terminal::{Interrupt, Progress};
 
-/// Shows progress and listens for the wish to stop.
+/// Shows progress and listens for a request to stop.
 pub(super) struct Watch {
     progress: Progress,
     interrupt: Interrupt,

@@ -1,0 +1,74 @@
+//! `scope recover --method exact`: what only the exact posterior takes.
+
+use clap::Args;
+use scope::{ExactOptions, Recovery};
+use scope_data::Constants;
+use scope_pde::Pde;
+
+use crate::commands::{
+    Misuse,
+    noise::{StatedNoise, stated_noise},
+    pde_names, resolution,
+};
+
+/// What only the exact posterior takes.
+#[derive(Debug, Args)]
+pub(super) struct ExactArguments {
+    /// A method that needs no model: the exact posterior of poisson, helmholtz or ns, with standard deviations
+    #[arg(long, requires = "pde", value_parser = ["exact"])]
+    method: Option<String>,
+    /// The problem that --method is for
+    #[arg(long, requires = "method", conflicts_with = "model", value_parser = pde_names())]
+    pde: Option<Pde>,
+    /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
+    /// for both channels or one each for a and u [default: rounding to float32]; a model does not know of it, only
+    /// --calibrate does
+    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    noise: Option<StatedNoise>,
+    /// With --method: also write N draws of both fields from their distribution given the sensors
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "method",
+        conflicts_with = "model",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    samples: u16,
+    /// With --method: the seed of the draws
+    #[arg(
+        long,
+        value_name = "SEED",
+        requires = "method",
+        conflicts_with = "model",
+        default_value_t = 20_261_013
+    )]
+    seed: u64,
+    /// Points along each axis for --method; a model has its own
+    #[arg(long, value_name = "S", requires = "method", conflicts_with = "model", default_value_t = 128, value_parser = resolution)]
+    resolution: usize,
+}
+
+impl ExactArguments {
+    /// The problem whose exact posterior is asked for, if it is.
+    pub(super) fn pde(&self) -> Option<Pde> {
+        self.pde
+    }
+
+    /// The noise that was stated, if any was.
+    pub(super) fn stated_noise(&self) -> Option<StatedNoise> {
+        self.noise
+    }
+
+    /// The exact posterior of a problem.
+    pub(super) fn recovery(&self, pde: Pde) -> Result<Recovery, Misuse> {
+        let constants = Constants::generated(pde);
+        let options = ExactOptions {
+            resolution: self.resolution,
+            noise: self.noise.map(|noise| noise.physical(&constants)),
+            samples: self.samples.into(),
+            seed: self.seed,
+        };
+        Recovery::exact(pde, options).map_err(Misuse::of)
+    }
+}

@@ -1,0 +1,79 @@
+//! Why fields could not be recovered, or not be written.
+
+use std::io;
+
+use scope_data::{DataError, observation::SensorError};
+use scope_eval::{EvalError, figure::FigureError};
+use scope_exact::ExactError;
+use scope_model::ModelError;
+use scope_pde::Pde;
+use thiserror::Error;
+
+/// An error of recovering fields. Sensors are numbered from 0, in the order given.
+#[derive(Debug, Error)]
+pub enum RecoveryError {
+    /// Something about a network.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Something about the exact posterior.
+    #[error(transparent)]
+    Exact(#[from] ExactError),
+    /// Sensors that cannot be put on the grid.
+    #[error(transparent)]
+    Sensors(#[from] SensorError),
+    /// A value that overflows once it is scaled as fields are.
+    #[error("sensor {sensor}: {}", too_large(channel, *value, *sigma))]
+    TooLarge {
+        /// Which sensor.
+        sensor: usize,
+        /// "a" or "u".
+        channel: &'static str,
+        /// What it measured.
+        value: f64,
+        /// The standard deviation of the channel.
+        sigma: f64,
+    },
+    /// A disk for a problem without one.
+    #[error("{0} has no geometry")]
+    NoGeometry(Pde),
+    /// No sensors at all.
+    #[error("there are no measurements: give at least one")]
+    NothingMeasured,
+    /// Error bands that could not be measured.
+    #[error(transparent)]
+    Bands(#[from] EvalError),
+    /// Something about files, or work that was stopped.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A picture that could not be made.
+    #[error(transparent)]
+    Figure(#[from] FigureError),
+    /// A file that could not be written.
+    #[error("cannot write {file}: {source}")]
+    Write {
+        /// Its name.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl RecoveryError {
+    /// The error in words, with names for the sensors.
+    pub fn describe(&self, name: impl Fn(usize) -> String) -> String {
+        match self {
+            RecoveryError::Sensors(error) => error.describe(name),
+            RecoveryError::TooLarge { sensor, channel, value, sigma } => {
+                format!("{}: {}", name(*sensor), too_large(channel, *value, *sigma))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+fn too_large(channel: &str, value: f64, sigma: f64) -> String {
+    format!(
+        "{channel} is {value:e}, too large for single precision beside the field's standard deviation of {sigma}; are the units \
+         right?"
+    )
+}

@@ -1,0 +1,137 @@
+//! The folder that recoveries leave: whole or not at all.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use scope_data::{
+    StagedFolder,
+    npy::{Dtype, Header},
+};
+
+use super::{
+    error::RecoveryError,
+    recovered::Recovered,
+    summary::{MethodSummary, ProblemSummary, Summary},
+};
+
+/// Recoveries on their way to disk: fields are written as they come.
+pub struct ResultFolder {
+    staged: StagedFolder,
+    arrays: Vec<ArrayFile>,
+    count: usize,
+    problems: Vec<ProblemSummary>,
+    drawn: usize,
+}
+
+/// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count, N, S, S\].
+struct ArrayFile {
+    name: String,
+    /// Numbers of a problem.
+    each: usize,
+    file: BufWriter<File>,
+}
+
+impl ArrayFile {
+    /// Writes the header of an array of so many fields a problem.
+    fn begin(file: File, name: &str, count: usize, fields: usize, size: usize) -> io::Result<Self> {
+        let mut file = BufWriter::new(file);
+        let mut shape = Vec::new();
+        shape.extend((count != 1).then_some(count));
+        shape.extend((fields != 1).then_some(fields));
+        shape.extend([size, size]);
+        file.write_all(&Header::new(Dtype::F32, &shape).to_bytes())?;
+        Ok(Self { name: name.to_owned(), each: fields * size * size, file })
+    }
+
+    fn write(&mut self, values: impl Iterator<Item = f32>) -> io::Result<()> {
+        let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+        self.file.write_all(&bytes)
+    }
+
+    /// Writes NaN for a problem that has no such array.
+    fn skip(&mut self) -> io::Result<()> {
+        let each = self.each;
+        self.write(std::iter::repeat_n(f32::NAN, each))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.file.into_inner()?.sync_all()
+    }
+}
+
+impl ResultFolder {
+    /// Begins a folder for `count` problems. It must be new or empty.
+    pub fn create(path: &Path, count: usize) -> Result<Self, RecoveryError> {
+        let staged = StagedFolder::create(path)?;
+        Ok(Self { staged, arrays: Vec::new(), count, problems: Vec::new(), drawn: 0 })
+    }
+
+    /// Adds the fields of the next problem. An array that only some problems have is NaN for the others.
+    pub fn add(&mut self, recovered: &Recovered) -> Result<(), RecoveryError> {
+        let own = recovered.arrays();
+        for (name, fields) in &own {
+            if !self.arrays.iter().any(|array| array.name == *name) {
+                self.begin(name, fields.len(), recovered.method.resolution)?;
+            }
+        }
+        for array in &mut self.arrays {
+            let written = match own.iter().find(|(name, _)| *name == array.name) {
+                Some((_, fields)) => array.write(fields.iter().flat_map(|field| field.iter().copied())),
+                None => array.skip(),
+            };
+            written.map_err(unwritten(&array.name))?;
+        }
+        self.problems.push(recovered.into());
+        Ok(())
+    }
+
+    /// Begins an array that problems before did not have.
+    fn begin(&mut self, name: &str, fields: usize, size: usize) -> Result<(), RecoveryError> {
+        let file = self.staged.create_file(name)?;
+        let mut array = ArrayFile::begin(file, name, self.count, fields, size).map_err(unwritten(name))?;
+        (0..self.problems.len()).try_for_each(|_| array.skip()).map_err(unwritten(name))?;
+        self.arrays.push(array);
+        Ok(())
+    }
+
+    /// Draws a problem: `fields.png`, or `fields-1.png` and so on where there are several.
+    pub fn draw(&mut self, recovered: &Recovered) -> Result<(), RecoveryError> {
+        self.drawn += 1;
+        let mut file = "fields.png".to_owned();
+        let mut heading = format!("{}, recovered from sensors", recovered.method.pde);
+        if self.count > 1 {
+            file = format!("fields-{}.png", self.drawn);
+            heading.push_str(&format!(": problem {}", recovered.problem.name));
+        }
+        self.staged.write(&file, &recovered.picture(&heading).to_png()?)?;
+        Ok(())
+    }
+
+    /// Writes the summary, and gives the folder its name. `sensors` says where the sensors come from, and `notes` what was read
+    /// otherwise than one may expect.
+    pub fn finish(
+        mut self,
+        method: &MethodSummary,
+        sensors: &str,
+        notes: &[String],
+    ) -> Result<Summary, RecoveryError> {
+        for array in self.arrays {
+            let name = array.name.clone();
+            array.finish().map_err(unwritten(&name))?;
+        }
+        let summary = Summary::new(method, sensors, notes, self.problems);
+        let json = serde_json::to_vec_pretty(&summary).map_err(io::Error::from);
+        self.staged.write("summary.json", &json.map_err(unwritten("summary.json"))?)?;
+        self.staged.finish()?;
+        Ok(summary)
+    }
+}
+
+/// An error that names the file, for `map_err`.
+fn unwritten(file: &str) -> impl FnOnce(io::Error) -> RecoveryError {
+    let file = file.to_owned();
+    move |source| RecoveryError::Write { file, source }
+}

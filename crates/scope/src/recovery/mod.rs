@@ -1,0 +1,209 @@
+//! Recovering fields: sensors in; fields, error bands, trust and warnings out.
+//!
+//! A [`Recovery`] is a way from sensors to fields: one pass of a trained [`Network`], or the exact posterior of a problem
+//! that has one. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
+//! file, starts no thread of its own and reads no clock. What it returns, a [`Recovered`], can be written as a folder.
+
+mod bands;
+mod error;
+mod exact;
+mod folder;
+mod network;
+mod picture;
+mod problem;
+mod recovered;
+mod remark;
+mod summary;
+mod without_bands;
+
+use std::{path::Path, sync::Arc};
+
+use scope_data::{Constants, DataError, observation::UserContext, sensors::SensorSet};
+use scope_engine::Device;
+use scope_eval::trust::{Known, Trust, Warning};
+use scope_model::Fields;
+use scope_pde::Pde;
+
+pub use bands::{BandSummary, ErrorBands};
+pub use error::RecoveryError;
+pub use exact::ExactOptions;
+pub use folder::ResultFolder;
+pub use network::{Network, NetworkOptions};
+pub use picture::{Truth, picture_rows};
+pub use problem::Problem;
+pub use recovered::{Recovered, Uncertainty};
+pub use remark::Remark;
+pub use summary::{MethodSummary, ProblemSummary, Summary};
+pub use without_bands::{WithoutBands, WithoutBandsReason};
+
+use bands::BandSource;
+use exact::{Estimate, Exact};
+
+/// How far a recovery has come, of several problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The fields of so many problems are recovered; nothing is known yet of how far to trust them.
+    Fields {
+        /// How many.
+        problems: usize,
+    },
+    /// Error bands are being measured on fresh records.
+    Bands {
+        /// How many problems are done.
+        problems: usize,
+        /// On how many fresh records those of the next one have been measured.
+        records: usize,
+    },
+}
+
+/// A way from sensors to fields.
+pub struct Recovery {
+    method: Method,
+    summary: Arc<MethodSummary>,
+}
+
+/// What recovers fields. Another way is another variant.
+enum Method {
+    /// One pass of a trained network, and error bands about what it gives.
+    Network(Box<BandedNetwork>),
+    /// The exact posterior, where it exists.
+    Exact(Box<Exact>),
+}
+
+/// A network with the bands about what it gives.
+struct BandedNetwork {
+    network: Network,
+    bands: BandSource,
+}
+
+impl Recovery {
+    /// A trained network: a weight file, with its card if it has one beside it, or the folder of a run.
+    pub fn open(path: impl AsRef<Path>, device: &Device) -> Result<Self, RecoveryError> {
+        Self::with_network(Network::open(path, device)?, NetworkOptions::default())
+    }
+
+    /// A trained network at hand.
+    pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
+        let bands = BandSource::new(&network, options)?;
+        let summary = Arc::new(network.summary());
+        Ok(Self { method: Method::Network(Box::new(BandedNetwork { network, bands })), summary })
+    }
+
+    /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes. It needs no network.
+    pub fn exact(pde: Pde, options: ExactOptions) -> Result<Self, RecoveryError> {
+        let exact = Exact::new(pde, options)?;
+        let summary = Arc::new(exact.summary());
+        Ok(Self { method: Method::Exact(Box::new(exact)), summary })
+    }
+
+    /// The problem it is for.
+    pub fn pde(&self) -> Pde {
+        self.summary.pde
+    }
+
+    /// How values are scaled.
+    pub fn constants(&self) -> Constants {
+        self.summary.constants
+    }
+
+    /// The side S of its grid.
+    pub fn resolution(&self) -> usize {
+        self.summary.resolution
+    }
+
+    /// What it is.
+    pub fn summary(&self) -> &Arc<MethodSummary> {
+        &self.summary
+    }
+
+    /// Recovers both fields from sensors, and says how far to trust them.
+    pub fn recover(&self, sensors: &SensorSet) -> Result<Recovered, RecoveryError> {
+        let problem = self.place(sensors)?;
+        Ok(self.recover_all(vec![problem], &|_| true)?.remove(0))
+    }
+
+    /// Puts sensors on the grid, and refuses those that cannot be used.
+    pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
+        Problem::place(&self.summary, sensors)
+    }
+
+    /// Recovers several problems, which is faster than one after the other; none depends on the others. `progress` hears how
+    /// far it has come, and says whether to go on.
+    pub fn recover_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &dyn Fn(Progress) -> bool,
+    ) -> Result<Vec<Recovered>, RecoveryError> {
+        match &self.method {
+            Method::Network(network) => self.recover_with_network(network, problems, progress),
+            Method::Exact(exact) => self.recover_exactly(exact, problems, progress),
+        }
+    }
+
+    /// One pass of the network over all problems, and then bands about the fields of each. Sensors between pixels are carried to
+    /// them; local fits of sensors, if the network sees any, are of where they are.
+    fn recover_with_network(
+        &self,
+        BandedNetwork { network, bands }: &BandedNetwork,
+        problems: Vec<Problem>,
+        progress: &dyn Fn(Progress) -> bool,
+    ) -> Result<Vec<Recovered>, RecoveryError> {
+        let (names, mut contexts): (Vec<String>, Vec<UserContext>) =
+            problems.into_iter().map(|problem| (problem.name, problem.context)).unzip();
+        let fields = network.model.recover_sensors(&mut contexts)?;
+        require(progress(Progress::Fields { problems: fields.len() }))?;
+        let mut all = Vec::with_capacity(fields.len());
+        for ((name, context), fields) in names.into_iter().zip(contexts).zip(fields) {
+            let trust = self.trust(network.known(), &context, &fields)?;
+            let measured = |records| progress(Progress::Bands { problems: all.len(), records });
+            let uncertainty = match bands.about(network, &context, &fields, &trust, &measured)? {
+                Ok(bands) => Uncertainty::Bands(Box::new(bands)),
+                Err(reason) => Uncertainty::Unknown(reason),
+            };
+            let problem = Problem { name, context };
+            let method = Arc::clone(&self.summary);
+            let (samples, remarks) = (Vec::new(), Vec::new());
+            all.push(Recovered { method, problem, fields, uncertainty, samples, trust, remarks });
+        }
+        Ok(all)
+    }
+
+    /// One problem after the other.
+    fn recover_exactly(
+        &self,
+        exact: &Exact,
+        problems: Vec<Problem>,
+        progress: &dyn Fn(Progress) -> bool,
+    ) -> Result<Vec<Recovered>, RecoveryError> {
+        let mut all = Vec::with_capacity(problems.len());
+        for problem in problems {
+            let Estimate { fields, deviation, samples, remarks } = exact.estimate(&problem.context)?;
+            let mut trust = self.trust(Known::default(), &problem.context, &fields)?;
+            // It was not trained: no condition or example of training says anything about it.
+            trust.nearest = None;
+            let applies =
+                |warning: &Warning| matches!(warning, Warning::OutsideRange { .. } | Warning::PoorFit { .. });
+            trust.warnings.retain(applies);
+            let method = Arc::clone(&self.summary);
+            let uncertainty = Uncertainty::Deviation(deviation);
+            all.push(Recovered { method, problem, fields, uncertainty, samples, trust, remarks });
+            require(progress(Progress::Fields { problems: all.len() }))?;
+        }
+        Ok(all)
+    }
+
+    fn trust(
+        &self,
+        known: Known<'_>,
+        context: &UserContext,
+        fields: &Fields,
+    ) -> Result<Trust, RecoveryError> {
+        let trust = Trust::of(self.pde(), &self.constants(), known, context, fields);
+        trust.ok_or(RecoveryError::NothingMeasured)
+    }
+}
+
+/// Ends work that is not to go on.
+fn require(go_on: bool) -> Result<(), DataError> {
+    if go_on { Ok(()) } else { Err(DataError::Interrupted) }
+}

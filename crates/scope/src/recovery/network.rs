@@ -1,0 +1,97 @@
+//! A trained network, and what is known of it.
+
+use std::path::Path;
+
+use scope_engine::Device;
+use scope_eval::trust::Known;
+use scope_exact::Noise;
+use scope_model::{Card, Catalogue, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile};
+
+use super::summary::MethodSummary;
+
+/// What fields are recovered with besides the network.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkOptions {
+    /// How far the measurements may be off. The network does not know of it; error bands do, if they are measured.
+    pub noise: Noise,
+    /// Error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
+    pub calibration: Option<usize>,
+}
+
+impl Default for NetworkOptions {
+    /// Exact measurements, and the bands of the card.
+    fn default() -> Self {
+        Self { noise: Noise::NONE, calibration: None }
+    }
+}
+
+/// A trained network with what is known of it.
+#[derive(Debug)]
+pub struct Network {
+    /// The network itself.
+    pub model: Reconstructor,
+    /// Its card, if it has one.
+    pub card: Option<Card>,
+    /// Its errors on held-out records, if they are known.
+    pub held_out: Option<HeldOut>,
+    /// Where it is, for people.
+    pub place: String,
+    /// BLAKE3 of its weight file.
+    pub blake3: String,
+}
+
+impl Network {
+    /// Reads a weight file, with its card if it has one beside it, or the model of a run's folder.
+    pub fn open(path: impl AsRef<Path>, device: &Device) -> Result<Self, ModelError> {
+        Self::load(&Catalogue::default().find(path)?, device, Precision::F32)
+    }
+
+    /// Reads a model that was found.
+    pub fn load(found: &Found, device: &Device, precision: Precision) -> Result<Self, ModelError> {
+        let file = found.open()?;
+        let network = Self::from_file(file, found.shown(), found.card.clone(), device, precision)?;
+        Ok(Self { held_out: found.held_out.clone(), ..network })
+    }
+
+    /// Uses a weight file at hand and its card, if it has one; `place` says where it is, for people. Refuses a card that is about
+    /// another file.
+    pub fn from_file(
+        file: WeightFile,
+        place: String,
+        card: Option<Card>,
+        device: &Device,
+        precision: Precision,
+    ) -> Result<Self, ModelError> {
+        let blake3 = file.hash();
+        if let Some(card) = card.as_ref().filter(|card| card.weights.blake3 != blake3) {
+            let expected = card.weights.blake3.clone();
+            return Err(ModelError::Changed { path: place.into(), expected, got: blake3 });
+        }
+        let model = Reconstructor::from_file(file, device, precision)?;
+        let held_out = card.as_ref().map(|card| card.held_out.clone());
+        Ok(Self { model, card, held_out, place, blake3 })
+    }
+
+    /// What is known of it besides its weights.
+    pub(super) fn known(&self) -> Known<'_> {
+        Known {
+            training: self.model.about().training.as_ref(),
+            card: self.card.as_ref(),
+            held_out: self.held_out.as_ref(),
+        }
+    }
+
+    pub(super) fn summary(&self) -> MethodSummary {
+        let about = self.model.about();
+        MethodSummary {
+            pde: about.pde,
+            constants: about.constants,
+            resolution: about.config.resolution(),
+            name: self.card.as_ref().map_or("unnamed", |card| &card.name).to_owned(),
+            file: self.place.clone(),
+            blake3: Some(self.blake3.clone()),
+            held_out_records: self.held_out.as_ref().map(|held_out| held_out.records),
+            held_out_origin: self.held_out.as_ref().map(|held_out| held_out.origin.clone()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The picture of a recovery: sensors, the truth where it is known, what was recovered, and how far it is off.
+
+use scope_data::{Channel, observation::UserContext};
+use scope_eval::figure::{FieldPanel, FieldRow, Measure};
+use scope_model::Fields;
+
+use super::recovered::Recovered;
+
+/// The true fields and the recovery's distance from them, \[S, S\] each, with its relative L2 error in percent.
+pub struct Truth {
+    /// The true fields.
+    pub fields: Fields,
+    /// Recovered minus true values.
+    pub difference: Fields,
+    /// The relative L2 errors of a and u.
+    pub percent: [f64; 2],
+}
+
+impl Recovered {
+    /// What was measured of a and u in physical units, \[S, S\] each; anything elsewhere.
+    pub fn measured(&self) -> Fields {
+        let UserContext { values, .. } = &self.problem.context;
+        let physical = |channel: Channel| {
+            let scaling = self.method.constants.of(channel);
+            values[channel as usize].iter().map(|value| scaling.physical(*value) as f32).collect()
+        };
+        Fields { a: physical(Channel::A), u: physical(Channel::U) }
+    }
+}
+
+/// A row of panels for each channel; `measured` are the recovery's own.
+pub fn picture_rows<'a>(
+    recovered: &'a Recovered,
+    measured: &'a Fields,
+    truth: Option<&'a Truth>,
+) -> Vec<FieldRow<'a>> {
+    let context = &recovered.problem.context;
+    let size = context.masks.a.size();
+    let row = |channel: Channel| {
+        let mask = context.masks.of(channel);
+        let count = context.measured.of(channel).count();
+        let panel = |title: String, fields: &'a Fields, measure: Measure| {
+            let shown = None;
+            FieldPanel { title, values: fields.of(channel), shown, measure }
+        };
+        let disk = if mask.count() > count { ", the disk known" } else { "" };
+        let seen = match count {
+            0 => format!("not measured{disk}"),
+            _ => format!("{count} sensors{disk}"),
+        };
+        let sensors = FieldPanel { shown: Some(mask), ..panel(seen, measured, Measure::Field) };
+        let mut panels = vec![sensors];
+        panels.extend(truth.map(|truth| panel("truth".into(), &truth.fields, Measure::Field)));
+        panels.push(panel("recovered".into(), &recovered.fields, Measure::Field));
+        panels.extend(truth.map(|truth| {
+            let title = format!("error: {:.1}% in L2", truth.percent[channel as usize]);
+            panel(title, &truth.difference, Measure::Difference)
+        }));
+        let spread = recovered.uncertainty.panel();
+        panels.extend(spread.map(|(title, fields)| panel(title, fields, Measure::Deviation)));
+        let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel as usize]);
+        FieldRow { name, size, panels }
+    };
+    Channel::BOTH.map(row).into()
+}

@@ -1,0 +1,49 @@
+//! One problem: the sensors of two fields, on a method's grid.
+
+use scope_data::{
+    observation::{Sensor, UserContext},
+    sensors::SensorSet,
+};
+use scope_eval::trust::task_of;
+use scope_pde::Pde;
+
+use super::{error::RecoveryError, summary::MethodSummary};
+
+/// The sensors of one problem, on a method's grid.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// What it is called.
+    pub name: String,
+    /// What a method reads of the sensors.
+    pub context: UserContext,
+}
+
+impl Problem {
+    /// Puts sensors on the grid, and refuses those that cannot be used.
+    pub(super) fn place(method: &MethodSummary, set: &SensorSet) -> Result<Self, RecoveryError> {
+        let SensorSet { name, sensors, disk, .. } = set;
+        if disk.is_some() && method.pde != Pde::Cylinder {
+            return Err(RecoveryError::NoGeometry(method.pde));
+        }
+        require_scaled(method, sensors)?;
+        let context =
+            UserContext::new(method.pde, &method.constants, method.resolution, sensors, disk.as_ref())?;
+        if task_of(&context.measured).is_none() {
+            return Err(RecoveryError::NothingMeasured);
+        }
+        Ok(Self { name: name.clone(), context })
+    }
+}
+
+/// Refuses a value that overflows once it is scaled as the method's fields are.
+fn require_scaled(method: &MethodSummary, sensors: &[Sensor]) -> Result<(), RecoveryError> {
+    for (sensor, Sensor { channel, value, .. }) in sensors.iter().enumerate() {
+        let scaling = method.constants.of(*channel);
+        // A value that is not finite itself is refused where it is placed.
+        if value.is_finite() && !scaling.store(*value).is_finite() {
+            let (channel, value, sigma) = (channel.name(), *value, scaling.sigma);
+            return Err(RecoveryError::TooLarge { sensor, channel, value, sigma });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What is said of a recovery in `summary.json`. Its keys are a file format: they do not change.
+
+use scope_data::Constants;
+use scope_eval::trust::Trust;
+use scope_pde::Pde;
+use serde::Serialize;
+
+use super::{
+    bands::BandSummary,
+    recovered::{Recovered, Uncertainty},
+    remark::Remark,
+    without_bands::WithoutBands,
+};
+
+/// A whole recovery of one or more problems. It holds nothing that differs between two equal ones.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The problem.
+    pub pde: &'static str,
+    /// What the channels are.
+    pub channels: [&'static str; 2],
+    /// The units of all values.
+    pub units: &'static str,
+    /// The side S of the grid.
+    pub resolution: usize,
+    /// What recovered the fields.
+    pub method: MethodSummary,
+    /// Where the sensors come from.
+    pub sensors: String,
+    /// What was read otherwise than one may expect.
+    pub notes: Vec<String>,
+    /// Each problem.
+    pub problems: Vec<ProblemSummary>,
+}
+
+/// What recovers fields.
+#[derive(Clone, Debug, Serialize)]
+pub struct MethodSummary {
+    /// The problem it is for.
+    #[serde(skip)]
+    pub pde: Pde,
+    /// How its values are scaled.
+    #[serde(skip)]
+    pub constants: Constants,
+    /// The side S of its grid.
+    #[serde(skip)]
+    pub resolution: usize,
+    /// Its name.
+    pub name: String,
+    /// Where it is, or what it is.
+    pub file: String,
+    /// BLAKE3 of its weight file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+    /// Records that held-out errors are means over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out_records: Option<usize>,
+    /// Where these come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out_origin: Option<String>,
+}
+
+/// One problem.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProblemSummary {
+    /// What it is called.
+    pub name: String,
+    /// The least and the largest value recovered, of a and of u.
+    pub range: [[f32; 2]; 2],
+    /// Sensors that share their pixel with an earlier one.
+    pub shared_pixels: usize,
+    /// The relative L2 error of a and u that the method itself expects, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_percent: Option<[f64; 2]>,
+    /// Measured bands about the fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bands: Option<BandSummary>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_bands: Option<WithoutBands>,
+    /// What the method itself has to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+    /// How many draws of both fields there are.
+    #[serde(skip)]
+    pub samples: usize,
+    /// How far to trust it.
+    #[serde(flatten)]
+    pub trust: Trust,
+}
+
+impl Summary {
+    /// Of problems that a method recovered; `sensors` says where these come from.
+    pub(super) fn new(
+        method: &MethodSummary,
+        sensors: &str,
+        notes: &[String],
+        problems: Vec<ProblemSummary>,
+    ) -> Self {
+        Self {
+            pde: method.pde.name(),
+            channels: method.pde.channels(),
+            units: "those of the sensors: values are in physical units throughout",
+            resolution: method.resolution,
+            method: method.clone(),
+            sensors: sensors.to_owned(),
+            notes: notes.to_vec(),
+            problems,
+        }
+    }
+}
+
+impl ProblemSummary {
+    /// Sensors of a and of u.
+    pub fn sensors(&self) -> [usize; 2] {
+        [self.trust.coverage.a, self.trust.coverage.u].map(|coverage| coverage.map_or(0, |c| c.sensors))
+    }
+}
+
+impl From<&Recovered> for ProblemSummary {
+    fn from(recovered: &Recovered) -> Self {
+        let Recovered { problem, fields, uncertainty, samples, trust, remarks, .. } = recovered;
+        let expected_percent = match uncertainty {
+            Uncertainty::Deviation(deviation) => {
+                Some([expected_error(&fields.a, &deviation.a), expected_error(&fields.u, &deviation.u)])
+            }
+            _ => None,
+        };
+        let without_bands = match uncertainty {
+            Uncertainty::Unknown(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        Self {
+            name: problem.name.clone(),
+            range: [range(&fields.a), range(&fields.u)],
+            shared_pixels: problem.context.shared,
+            expected_percent,
+            bands: uncertainty.bands().map(|bands| bands.summary.clone()),
+            without_bands,
+            remarks: remarks.clone(),
+            samples: samples.len(),
+            trust: trust.clone(),
+        }
+    }
+}
+
+/// The least and the largest value.
+fn range(field: &[f32]) -> [f32; 2] {
+    field.iter().fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| [low.min(*x), high.max(*x)])
+}
+
+/// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations.
+fn expected_error(mean: &[f32], deviation: &[f32]) -> f64 {
+    let squares = |field: &[f32]| field.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+    let (known, unknown) = (squares(mean), squares(deviation));
+    if unknown > 0.0 { 100.0 * (unknown / (known + unknown)).sqrt() } else { 0.0 }
+}
