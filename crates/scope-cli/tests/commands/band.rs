@@ -109,7 +109,19 @@ fn with_model(size: usize) -> tempfile::TempDir {
 fn a_model_without_bands_says_how_to_measure_them() {
     let root = with_model(32);
     let plain = recovered(root.path(), "model.safetensors", "plain", &[]);
-    assert!(plain[0]["without_bands"].as_str().unwrap().contains("card has none; to measure them"));
+    assert!(plain[0]["without_bands"].as_str().unwrap().contains("card has none; they can be measured"));
+    let asked = [
+        "recover",
+        "--model",
+        "model.safetensors",
+        "--device",
+        "cpu",
+        "--sensors",
+        "sensors.csv",
+        "--out",
+        "told",
+    ];
+    assert!(succeed(root.path(), &asked).contains("on fresh records (add --calibrate 200)"));
     assert!(!root.path().join("plain/a_band68.npy").exists());
 }
 
