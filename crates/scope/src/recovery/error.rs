@@ -11,6 +11,7 @@ use thiserror::Error;
 
 /// An error of recovering fields. Sensors are numbered from 0, in the order given.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecoveryError {
     /// Something about a network.
     #[error(transparent)]
