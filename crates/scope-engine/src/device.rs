@@ -70,6 +70,19 @@ impl<T> Pending<T> {
     }
 }
 
+/// Runs a kernel of a device. Kernels of all devices have the same names, modules and arguments: `kernel!(device,
+/// attention::forward(qkv, heads, shape))` is `cpu::attention::forward` or `cuda::attention::forward`, which get their
+/// device first.
+macro_rules! kernel {
+    ($device:expr, $module:ident::$name:ident($($argument:expr),* $(,)?)) => {
+        match $device {
+            $crate::device::Device::Cpu(cpu) => $crate::cpu::$module::$name(cpu, $($argument),*),
+            $crate::device::Device::Cuda(cuda) => $crate::cuda::$module::$name(cuda, $($argument),*),
+        }
+    };
+}
+pub(crate) use kernel;
+
 /// The memory of a tensor, on its device.
 #[derive(Debug)]
 pub(crate) enum Buffer {

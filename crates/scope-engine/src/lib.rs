@@ -4,8 +4,8 @@
 //! [`Device`]. A [`Tape`] runs operations (`ops/`, one a file) and, if it records, gives gradients: several
 //! backward passes over one forward pass, each into [`Gradients`] of its own.
 //!
-//! No operation assumes where memory is: each dispatches on the device, and kernels live under the device's
-//! name (`cpu/`, `cuda/`).
+//! No operation assumes where memory is: it calls the kernel of its device (`device::kernel!`), and kernels live under
+//! the device's name (`cpu/`, `cuda/`).
 
 mod constant;
 mod cpu;

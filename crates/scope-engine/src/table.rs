@@ -1,8 +1,7 @@
 //! Images that stay on a device, and batches gathered from them.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::{Device, kernel},
     dtype::Dtype,
     error::{EngineError, require_shape},
     noise::RowNoise,
@@ -144,10 +143,7 @@ impl ImageTable {
         let shape = self.images.shape();
         let expected = [shape[1], self.pixels()];
         require_shape("gather", "the selection", &[selection.channels, selection.pixels], &expected)?;
-        match self.images.device() {
-            Device::Cpu(cpu) => Ok(cpu::table::gather(cpu, &self.images, selection)),
-            Device::Cuda(cuda) => cuda::table::gather(cuda, &self.images, selection),
-        }
+        kernel!(self.images.device(), table::gather(&self.images, selection))
     }
 
     fn pixels(&self) -> usize {

@@ -5,7 +5,7 @@ use super::{
     elementwise::PIECE,
     lanes::{Kernel, Lanes, Real, load_some, store_some},
 };
-use crate::{dtype::Dtype, ops::Activation, tensor::Tensor};
+use crate::{dtype::Dtype, error::EngineError, ops::Activation, tensor::Tensor};
 
 /// gelu(x) = x (1 + erf(x / sqrt 2)) / 2.
 #[inline(always)]
@@ -26,8 +26,8 @@ pub(crate) fn gelu_slope<V: Lanes>(x: V) -> V {
 }
 
 /// f(x), number by number.
-pub(crate) fn forward(cpu: &Cpu, activation: Activation, x: &Tensor) -> Tensor {
-    for_kind!(x, forward_in(cpu, activation, x))
+pub(crate) fn forward(cpu: &Cpu, activation: Activation, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, forward_in(cpu, activation, x)))
 }
 
 fn forward_in<R: Real>(cpu: &Cpu, activation: Activation, x: &Tensor) -> Tensor {
@@ -40,8 +40,13 @@ fn forward_in<R: Real>(cpu: &Cpu, activation: Activation, x: &Tensor) -> Tensor 
 }
 
 /// dy f'(x), number by number.
-pub(crate) fn backward(cpu: &Cpu, activation: Activation, x: &Tensor, gradient: &Tensor) -> Tensor {
-    for_kind!(x, backward_in(cpu, activation, x, gradient))
+pub(crate) fn backward(
+    cpu: &Cpu,
+    activation: Activation,
+    x: &Tensor,
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, backward_in(cpu, activation, x, gradient)))
 }
 
 fn backward_in<R: Real>(cpu: &Cpu, activation: Activation, x: &Tensor, gradient: &Tensor) -> Tensor {

@@ -10,6 +10,8 @@ use super::{
 };
 use crate::{
     dtype::{Dtype, Element},
+    error::EngineError,
+    tape::Flow,
     tensor::Tensor,
 };
 
@@ -51,12 +53,17 @@ impl Sizes {
 }
 
 /// The output, and the log sum exp of each row of scores.
-pub(crate) fn forward(cpu: &Cpu, qkv: &Tensor, heads: usize, shape: [usize; 3]) -> (Tensor, Tensor) {
-    match qkv.dtype() {
+pub(crate) fn forward(
+    cpu: &Cpu,
+    qkv: &Tensor,
+    heads: usize,
+    shape: [usize; 3],
+) -> Result<(Tensor, Tensor), EngineError> {
+    Ok(match qkv.dtype() {
         Dtype::F32 => forward_in::<f32>(cpu, qkv, heads, shape),
         Dtype::Bf16 => forward_in::<Pair>(cpu, qkv, heads, shape),
         Dtype::F64 => forward_in::<f64>(cpu, qkv, heads, shape),
-    }
+    })
 }
 
 fn forward_in<U: Unit>(cpu: &Cpu, qkv: &Tensor, heads: usize, shape: [usize; 3]) -> (Tensor, Tensor)
@@ -233,11 +240,14 @@ where
 }
 
 /// The gradient of qkv.
-pub(crate) fn backward(cpu: &Cpu, saved: [&Tensor; 3], gradient: &Tensor, heads: usize) -> Tensor {
-    match gradient.dtype() {
-        Dtype::F64 => backward_in::<f64>(cpu, saved, gradient, heads),
-        _ => backward_in::<f32>(cpu, saved, gradient, heads),
-    }
+pub(crate) fn backward(
+    cpu: &Cpu,
+    saved: [&Tensor; 3],
+    gradient: &Tensor,
+    heads: usize,
+    _: &mut Flow<'_>,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(gradient, backward_in(cpu, saved, gradient, heads)))
 }
 
 fn backward_in<R>(cpu: &Cpu, [qkv, out, log_sums]: [&Tensor; 3], gradient: &Tensor, heads: usize) -> Tensor

@@ -52,8 +52,13 @@ fn normalise<R: Real>(cpu: &Cpu, params: &Params, norm: Norm, x: &Tensor, moment
 }
 
 /// The normalised batch, and the mean and variance \[2, n\] of each channel.
-pub(crate) fn forward(cpu: &Cpu, params: &Params, norm: Norm, x: &Tensor) -> (Tensor, Tensor) {
-    for_kind!(x, forward_in(cpu, params, norm, x))
+pub(crate) fn forward(
+    cpu: &Cpu,
+    params: &Params,
+    norm: Norm,
+    x: &Tensor,
+) -> Result<(Tensor, Tensor), EngineError> {
+    Ok(for_dtype!(x, forward_in(cpu, params, norm, x)))
 }
 
 fn forward_in<R: Real>(cpu: &Cpu, params: &Params, norm: Norm, x: &Tensor) -> (Tensor, Tensor) {
@@ -73,8 +78,13 @@ fn forward_in<R: Real>(cpu: &Cpu, params: &Params, norm: Norm, x: &Tensor) -> (T
 }
 
 /// Normalised by the running statistics.
-pub(crate) fn running(cpu: &Cpu, params: &Params, layer: BatchNorm, x: &Tensor) -> Tensor {
-    for_kind!(x, running_in(cpu, params, layer, x))
+pub(crate) fn running(
+    cpu: &Cpu,
+    params: &Params,
+    layer: BatchNorm,
+    x: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, running_in(cpu, params, layer, x)))
 }
 
 fn running_in<R: Real>(cpu: &Cpu, params: &Params, layer: BatchNorm, x: &Tensor) -> Tensor {
@@ -91,7 +101,7 @@ pub(crate) fn backward(
     gradient: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    for_kind!(x, backward_in(cpu, norm, x, moments, gradient, flow))
+    for_dtype!(x, backward_in(cpu, norm, x, moments, gradient, flow))
 }
 
 fn backward_in<R: Real>(
@@ -134,6 +144,7 @@ fn backward_in<R: Real>(
 
 /// Running statistics take a step towards those of a batch.
 pub(crate) fn update_running_statistics(
+    _: &Cpu,
     params: &mut Params,
     seen: &BatchStatistics,
     share: f64,

@@ -1,11 +1,11 @@
 //! Images with channels last, taken apart and put together.
 
 use super::{Cpu, Real};
-use crate::{dtype::Dtype, ops::Windows, tensor::Tensor};
+use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 
 /// Images \[batch, c, height, width\] as pixels with their coordinates.
-pub(crate) fn pixels(cpu: &Cpu, sizes: [usize; 4], x: &Tensor) -> Tensor {
-    for_kind!(x, pixels_in(cpu, sizes, x))
+pub(crate) fn pixels(cpu: &Cpu, sizes: [usize; 4], x: &Tensor, _: Dtype) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, pixels_in(cpu, sizes, x)))
 }
 
 fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tensor) -> Tensor {
@@ -25,12 +25,12 @@ fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tens
     })
 }
 
-/// Images in another frame, with zeros where they have no pixel.
-pub(crate) fn crop_or_pad(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
-    for_kind!(x, frame_in(cpu, x, shape))
+/// Images cropped or padded, with zeros where they have no pixel.
+pub(crate) fn crop_or_pad(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, crop_or_pad_in(cpu, x, shape)))
 }
 
-fn frame_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
+fn crop_or_pad_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
     let [_, height, width, c] = *shape;
     let high = x.shape()[1];
     let wide = x.shape()[2];
@@ -48,73 +48,12 @@ fn frame_in<R: Real>(cpu: &Cpu, x: &Tensor, shape: &[usize; 4]) -> Tensor {
     })
 }
 
-/// What each window sees.
-pub(crate) fn im2col(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
-    for_kind!(x, windows_in(cpu, windows, x))
-}
-
-fn windows_in<R: Real>(cpu: &Cpu, windows: Windows, x: &Tensor) -> Tensor {
-    let shape = windows.shape();
-    let x = x.cpu::<R>();
-    let c = windows.channels;
-    Tensor::compute::<R>(cpu, &shape, |out| {
-        cpu.for_pieces(out, shape[2] * shape[3], |line, out| {
-            for (column, out) in out.chunks_mut(shape[3]).enumerate() {
-                for (tap, out) in out.chunks_mut(c).enumerate() {
-                    match windows.pixel(line, column, tap) {
-                        Some(at) => out.copy_from_slice(&x[at * c..][..c]),
-                        None => out.fill(R::default()),
-                    }
-                }
-            }
-        });
-    })
-}
-
-impl Windows {
-    /// The pixel that tap (row, column) of a window sees; `line` counts rows of windows over all samples.
-    fn pixel(&self, line: usize, column: usize, tap: usize) -> Option<usize> {
-        let lines = self.height / self.stride;
-        let sample = line / lines;
-        let row = line % lines;
-        let reach = self.side / 2;
-        let row = (row * self.stride + tap / self.side).checked_sub(reach).filter(|k| *k < self.height)?;
-        let column =
-            (column * self.stride + tap % self.side).checked_sub(reach).filter(|k| *k < self.width)?;
-        Some((sample * self.height + row) * self.width + column)
-    }
-}
-
-/// Sums over the windows that saw a pixel.
-pub(crate) fn col2im(cpu: &Cpu, windows: Windows, dy: &Tensor) -> Tensor {
-    for_kind!(dy, windows_back_in(cpu, windows, dy))
-}
-
-fn windows_back_in<R: Real>(cpu: &Cpu, windows: Windows, dy: &Tensor) -> Tensor {
-    let Windows { batch, height, width, channels: c, .. } = windows;
-    let [_, lines, columns, features] = windows.shape();
-    let dy = dy.cpu::<R>();
-    Tensor::compute::<R>(cpu, &[batch, height, width, c], |out| {
-        cpu.for_pieces(out, height * width * c, |sample, out| {
-            out.fill(R::default());
-            let seen = &dy[sample * lines * columns * features..][..lines * columns * features];
-            for (place, window) in seen.chunks(features).enumerate() {
-                for (tap, part) in window.chunks(c).enumerate() {
-                    if let Some(at) = windows.pixel(place / columns, place % columns, tap) {
-                        out[at * c..][..c].iter_mut().zip(part).for_each(|(out, part)| *out += *part);
-                    }
-                }
-            }
-        });
-    })
-}
-
 /// Rows of two matrices side by side.
-pub(crate) fn concat(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
-    for_kind!(x, join_in(cpu, x, y, shape))
+pub(crate) fn concat(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, concat_in(cpu, x, y, shape)))
 }
 
-fn join_in<R: Real>(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
+fn concat_in<R: Real>(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tensor {
     let last = |shape: &[usize]| shape.last().copied().unwrap_or(1);
     let m = last(x.shape());
     let n = last(y.shape());
@@ -129,11 +68,11 @@ fn join_in<R: Real>(cpu: &Cpu, x: &Tensor, y: &Tensor, shape: &[usize]) -> Tenso
 }
 
 /// Rows cut in two.
-pub(crate) fn split(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2] {
-    for_kind!(z, part_in(cpu, z, shapes))
+pub(crate) fn split(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> Result<[Tensor; 2], EngineError> {
+    Ok(for_dtype!(z, split_in(cpu, z, shapes)))
 }
 
-fn part_in<R: Real>(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2] {
+fn split_in<R: Real>(cpu: &Cpu, z: &Tensor, shapes: [&[usize]; 2]) -> [Tensor; 2] {
     let widths = shapes.map(|shape| shape.last().copied().unwrap_or(1));
     let z = z.cpu::<R>();
     let from = |which: usize| {

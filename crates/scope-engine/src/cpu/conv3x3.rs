@@ -44,12 +44,12 @@ pub(crate) fn forward(
     window: Window,
     x: &Tensor,
     epilogue: Epilogue<'_>,
-) -> (Tensor, Option<Tensor>) {
-    match tape.compute() {
+) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    Ok(match tape.compute() {
         Dtype::F32 => forward_in::<f32>(cpu, tape, layer, window, x, epilogue),
         Dtype::Bf16 => forward_in::<Pair>(cpu, tape, layer, window, x, epilogue),
         Dtype::F64 => forward_in::<f64>(cpu, tape, layer, window, x, epilogue),
-    }
+    })
 }
 
 fn forward_in<U: Unit>(
@@ -244,18 +244,17 @@ pub(crate) fn bias_gradient(
 ) -> Result<Tensor, EngineError> {
     let before = record.before.as_ref();
     let bias = record.layer.bias;
-    match gradient.dtype() {
-        Dtype::F64 => through_gelu::<f64>(cpu, before, gradient, flow, bias),
-        _ => through_gelu::<f32>(cpu, before, gradient, flow, bias),
-    }
+    for_dtype!(gradient, through_gelu(cpu, before, gradient, flow, bias))
 }
 
 /// The convolution of h with the weight turned round.
-pub(crate) fn input_gradient(cpu: &Cpu, record: &ConvRecord, h: &Tensor, params: &Params) -> Tensor {
-    match h.dtype() {
-        Dtype::F64 => input_gradient_in::<f64>(cpu, record, h, params),
-        _ => input_gradient_in::<f32>(cpu, record, h, params),
-    }
+pub(crate) fn input_gradient(
+    cpu: &Cpu,
+    record: &ConvRecord,
+    h: &Tensor,
+    params: &Params,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(h, input_gradient_in(cpu, record, h, params)))
 }
 
 fn input_gradient_in<R>(cpu: &Cpu, record: &ConvRecord, h: &Tensor, params: &Params) -> Tensor
@@ -278,10 +277,7 @@ pub(crate) fn weight_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    match h.dtype() {
-        Dtype::F64 => weight_gradient_in::<f64>(cpu, record, h, flow),
-        _ => weight_gradient_in::<f32>(cpu, record, h, flow),
-    }
+    for_dtype!(h, weight_gradient_in(cpu, record, h, flow))
 }
 
 /// Every band of rows has sums of its own, \[tap, c, o\], which are then added in order.

@@ -6,17 +6,14 @@ use super::{
     Cpu,
     lanes::{Kernel, Lanes, Real, load_some, load_some_half, store_some, store_some_half},
 };
-use crate::{dtype::Dtype, tensor::Tensor};
+use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 
 /// Elements of one task.
 pub(crate) const PIECE: usize = 16 * 1024;
 
 /// x + y, in place where x is ours alone.
-pub(crate) fn add(cpu: &Cpu, x: Tensor, y: &Tensor) -> Tensor {
-    match x.dtype() {
-        Dtype::F64 => add_in::<f64>(cpu, x, y),
-        _ => add_in::<f32>(cpu, x, y),
-    }
+pub(crate) fn add(cpu: &Cpu, x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, add_in(cpu, x, y)))
 }
 
 fn add_in<R: Real>(cpu: &Cpu, mut x: Tensor, y: &Tensor) -> Tensor {
@@ -54,8 +51,8 @@ impl<R: Real> Kernel<R> for AddTo<'_, R> {
 }
 
 /// A tensor between f32 and bf16.
-pub(crate) fn convert(cpu: &Cpu, x: &Tensor, dtype: Dtype) -> Tensor {
-    match (x.dtype(), dtype) {
+pub(crate) fn convert(cpu: &Cpu, x: &Tensor, dtype: Dtype) -> Result<Tensor, EngineError> {
+    Ok(match (x.dtype(), dtype) {
         (Dtype::F32, Dtype::Bf16) => Tensor::compute::<bf16>(cpu, x.shape(), |out| {
             let x = x.cpu::<f32>();
             cpu.for_pieces(out, PIECE, |piece, out| {
@@ -70,7 +67,7 @@ pub(crate) fn convert(cpu: &Cpu, x: &Tensor, dtype: Dtype) -> Tensor {
         }),
         // Double precision is for gradient checks, where every tensor is double already.
         _ => x.clone(),
-    }
+    })
 }
 
 struct Narrow<'a> {

@@ -48,8 +48,8 @@ pub(crate) fn forward(
     params: &Params,
     offset: ParamId,
     shape: &[usize; 3],
-) -> Tensor {
-    for_kind!(x, forward_in(cpu, x, t, params, offset, shape))
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, forward_in(cpu, x, t, params, offset, shape)))
 }
 
 fn forward_in<R>(
@@ -83,7 +83,7 @@ pub(crate) fn backward(
     offset: ParamId,
     flow: &mut Flow<'_>,
 ) -> Result<[Tensor; 2], EngineError> {
-    for_kind!(dy, backward_in(cpu, x, t, dy, offset, flow))
+    for_dtype!(dy, backward_in(cpu, x, t, dy, offset, flow))
 }
 
 fn backward_in<R>(
@@ -116,8 +116,14 @@ where
 }
 
 /// x W^T.
-pub(crate) fn project(cpu: &Cpu, params: &Params, weight: ParamId, x: &Tensor, shape: &[usize]) -> Tensor {
-    for_kind!(x, project_in(cpu, params, weight, x, shape))
+pub(crate) fn project(
+    cpu: &Cpu,
+    params: &Params,
+    weight: ParamId,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, project_in(cpu, params, weight, x, shape)))
 }
 
 fn project_in<R>(cpu: &Cpu, params: &Params, weight: ParamId, x: &Tensor, shape: &[usize]) -> Tensor
@@ -139,7 +145,7 @@ pub(crate) fn project_back(
     dy: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    for_kind!(dy, project_back_in(cpu, weight, x, dy, flow))
+    for_dtype!(dy, project_back_in(cpu, weight, x, dy, flow))
 }
 
 fn project_back_in<R>(

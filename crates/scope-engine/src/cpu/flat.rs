@@ -18,10 +18,7 @@ use crate::{
 
 /// The Euclidean norm of a range.
 pub(crate) fn norm(cpu: &Cpu, flat: &Tensor, range: Range<usize>) -> f64 {
-    match flat.dtype() {
-        Dtype::F64 => length::<f64>(cpu, &flat.cpu()[range]),
-        _ => length::<f32>(cpu, &flat.cpu()[range]),
-    }
+    for_dtype!(flat, length(cpu, &flat.cpu()[range]))
 }
 
 /// The Euclidean norm of some numbers, summed in double precision over fixed pieces.
@@ -54,6 +51,14 @@ impl<R: Real> Kernel<R> for SumOfSquares<'_, R> {
         }
         total
     }
+}
+
+/// Makes gradients not a number unless a loss is exactly zero.
+pub(crate) fn void_unless_zero(_: &Cpu, gradients: &mut Gradients, loss: &Tensor) -> Result<(), EngineError> {
+    if loss.cpu::<f32>()[0] != 0.0 {
+        gradients.all_cpu_mut::<f32>()?[0] = f32::NAN;
+    }
+    Ok(())
 }
 
 /// lead += alpha (sum of the auxiliaries), with alpha as the operation says.
@@ -142,10 +147,7 @@ pub(crate) fn step(
         return Ok(measured);
     }
     let factor = (update.max_norm / (length + 1e-6)).min(1.0);
-    match params.dtype() {
-        Dtype::F64 => step_in::<f64>(cpu, optimizer, params, gradients, moments, update, factor)?,
-        _ => step_in::<f32>(cpu, optimizer, params, gradients, moments, update, factor)?,
-    }
+    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update, factor))?;
     Ok(measured)
 }
 

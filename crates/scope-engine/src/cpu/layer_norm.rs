@@ -18,8 +18,8 @@ use crate::{
 const ROWS: usize = 32;
 
 /// The normalised rows.
-pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Tensor {
-    match tape.compute() {
+pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(match tape.compute() {
         Dtype::F64 => forward_wide::<f64>(cpu, tape, norm, x),
         Dtype::F32 => forward_wide::<f32>(cpu, tape, norm, x),
         Dtype::Bf16 => {
@@ -34,7 +34,7 @@ pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Ten
                 });
             })
         }
-    }
+    })
 }
 
 fn forward_wide<R: Real>(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Tensor {
@@ -138,10 +138,7 @@ pub(crate) fn backward(
     arrived: Option<Tensor>,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    match gradient.dtype() {
-        Dtype::F64 => backward_in::<f64>(cpu, norm, x, gradient, arrived, flow),
-        _ => backward_in::<f32>(cpu, norm, x, gradient, arrived, flow),
-    }
+    for_dtype!(gradient, backward_in(cpu, norm, x, gradient, arrived, flow))
 }
 
 fn backward_in<R: Real>(

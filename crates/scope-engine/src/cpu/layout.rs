@@ -4,16 +4,17 @@
 use super::{Cpu, Real};
 use crate::{
     dtype::{Dtype, Element},
+    error::EngineError,
     ops::Patches,
     tensor::Tensor,
 };
 
 /// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\].
-pub(crate) fn patchify(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
-    for_kind!(image, patches_in(cpu, sizes, image))
+pub(crate) fn patchify(cpu: &Cpu, sizes: Patches, image: &Tensor, _: Dtype) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(image, patchify_in(cpu, sizes, image)))
 }
 
-fn patches_in<R: Real>(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
+fn patchify_in<R: Real>(cpu: &Cpu, sizes: Patches, image: &Tensor) -> Tensor {
     let features = sizes.channels * sizes.area();
     Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), features], |out| {
         cpu.for_pieces(out, features, |token, out| {
@@ -37,11 +38,11 @@ fn pixel(sizes: Patches, token: usize, index: usize) -> usize {
 }
 
 /// Tokens back to an image with channels first.
-pub(crate) fn patchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    for_kind!(x, patches_back_in(cpu, sizes, x))
+pub(crate) fn patchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, patchify_back_in(cpu, sizes, x)))
 }
 
-fn patches_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+fn patchify_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     let features = sizes.channels * sizes.area();
     Tensor::compute::<R>(cpu, &[sizes.batch, sizes.channels, sizes.height, sizes.width], |out| {
         for (token, values) in x.cpu::<R>().chunks(features).enumerate() {
@@ -54,11 +55,11 @@ fn patches_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 }
 
 /// Tokens \[batch, tokens, (channel, row, column)\] to an image \[batch, height, width, channels\].
-pub(crate) fn unpatchify(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    for_kind!(x, tiles_in(cpu, sizes, x))
+pub(crate) fn unpatchify(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, unpatchify_in(cpu, sizes, x)))
 }
 
-fn tiles_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+fn unpatchify_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     let Patches { batch, channels, height, width, .. } = sizes;
     let x = x.cpu::<R>();
     Tensor::compute::<R>(cpu, &[batch, height, width, channels], |out| {
@@ -80,11 +81,11 @@ fn feature(sizes: Patches, line: usize, column: usize, channel: usize) -> usize 
 }
 
 /// An image with channels last back to tokens.
-pub(crate) fn unpatchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    for_kind!(x, tiles_back_in(cpu, sizes, x))
+pub(crate) fn unpatchify_back(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, unpatchify_back_in(cpu, sizes, x)))
 }
 
-fn tiles_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+fn unpatchify_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     let Patches { batch, channels, width, .. } = sizes;
     let features = channels * sizes.area();
     Tensor::compute::<R>(cpu, &[batch, sizes.tokens(), features], |out| {
@@ -97,11 +98,11 @@ fn tiles_back_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 }
 
 /// The mean of every second channel over each patch.
-pub(crate) fn pool_odd_channels(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
-    for_kind!(x, visibility_in(cpu, sizes, x))
+pub(crate) fn pool_odd_channels(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, pool_odd_channels_in(cpu, sizes, x)))
 }
 
-fn visibility_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
+fn pool_odd_channels_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
     let masks = sizes.channels / 2;
     let x = x.cpu::<R>();
     Tensor::compute::<R>(cpu, &[sizes.batch, sizes.tokens(), masks], |out| {
@@ -119,7 +120,12 @@ fn visibility_in<R: Real>(cpu: &Cpu, sizes: Patches, x: &Tensor) -> Tensor {
 }
 
 /// Each of a batch of matrices \[rows, columns\] transposed.
-pub(crate) fn transpose(cpu: &Cpu, x: &Tensor, [rows, columns]: [usize; 2], shape: &[usize]) -> Tensor {
+pub(crate) fn transpose(
+    cpu: &Cpu,
+    x: &Tensor,
+    [rows, columns]: [usize; 2],
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
     fn typed<R: Element>(cpu: &Cpu, x: &[R], [rows, columns]: [usize; 2], shape: &[usize]) -> Tensor {
         Tensor::compute::<R>(cpu, shape, |out| {
             cpu.for_pieces(out, rows, |line, out| {
@@ -132,8 +138,5 @@ pub(crate) fn transpose(cpu: &Cpu, x: &Tensor, [rows, columns]: [usize; 2], shap
             });
         })
     }
-    match x.dtype() {
-        Dtype::F64 => typed::<f64>(cpu, x.cpu(), [rows, columns], shape),
-        _ => typed::<f32>(cpu, x.cpu(), [rows, columns], shape),
-    }
+    Ok(for_dtype!(x, typed(cpu, x.cpu(), [rows, columns], shape)))
 }

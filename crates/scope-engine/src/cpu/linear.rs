@@ -26,12 +26,12 @@ pub(crate) fn forward(
     x: &Var,
     epilogue: Epilogue<'_>,
     shape: &[usize],
-) -> (Tensor, Option<Tensor>) {
-    match tape.compute() {
+) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    Ok(match tape.compute() {
         Dtype::F32 => forward_in::<f32>(cpu, tape, layer, x, epilogue, shape),
         Dtype::Bf16 => forward_in::<Pair>(cpu, tape, layer, x, epilogue, shape),
         Dtype::F64 => forward_in::<f64>(cpu, tape, layer, x, epilogue, shape),
-    }
+    })
 }
 
 fn forward_in<U: Unit>(
@@ -113,10 +113,7 @@ pub(crate) fn bias_gradient(
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
     let bias = record.layer.bias;
-    match gradient.dtype() {
-        Dtype::F64 => through_gelu::<f64>(cpu, record.before.as_ref(), gradient, flow, bias),
-        _ => through_gelu::<f32>(cpu, record.before.as_ref(), gradient, flow, bias),
-    }
+    for_dtype!(gradient, through_gelu(cpu, record.before.as_ref(), gradient, flow, bias))
 }
 
 /// h = g gelu'(before) (or g), with db += column sums of h in the same pass over memory.
@@ -209,10 +206,7 @@ pub(crate) fn weight_gradient(
     h: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    match h.dtype() {
-        Dtype::F64 => weight_gradient_in::<f64>(cpu, record, h, flow),
-        _ => weight_gradient_in::<f32>(cpu, record, h, flow),
-    }
+    for_dtype!(h, weight_gradient_in(cpu, record, h, flow))
 }
 
 fn weight_gradient_in<R>(
@@ -239,11 +233,14 @@ where
 }
 
 /// dx = h W.
-pub(crate) fn input_gradient(cpu: &Cpu, record: &LinearRecord, h: &Tensor, params: &Params) -> Tensor {
-    match h.dtype() {
-        Dtype::F64 => input_gradient_in::<f64>(cpu, record, h, params),
-        _ => input_gradient_in::<f32>(cpu, record, h, params),
-    }
+pub(crate) fn input_gradient(
+    cpu: &Cpu,
+    record: &LinearRecord,
+    h: &Tensor,
+    flow: &mut Flow<'_>,
+) -> Result<(), EngineError> {
+    let dx = for_dtype!(h, input_gradient_in(cpu, record, h, flow.params()));
+    flow.give(&record.x, dx)
 }
 
 fn input_gradient_in<R>(cpu: &Cpu, record: &LinearRecord, h: &Tensor, params: &Params) -> Tensor

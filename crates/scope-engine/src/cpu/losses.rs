@@ -3,6 +3,7 @@
 use super::{Cpu, Real, elementwise::PIECE};
 use crate::{
     dtype::{Dtype, Element},
+    error::EngineError,
     tensor::Tensor,
 };
 
@@ -22,11 +23,13 @@ fn scalar<R: Real>(cpu: &Cpu, value: f64) -> Tensor {
 }
 
 /// The mean weighted distance, and the distances.
-pub(crate) fn distance(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> (Tensor, Tensor) {
-    match p.dtype() {
-        Dtype::F64 => distance_in::<f64>(cpu, p, t, w),
-        _ => distance_in::<f32>(cpu, p, t, w),
-    }
+pub(crate) fn distance(
+    cpu: &Cpu,
+    p: &Tensor,
+    t: &Tensor,
+    w: &Tensor,
+) -> Result<(Tensor, Tensor), EngineError> {
+    Ok(for_dtype!(p, distance_in(cpu, p, t, w)))
 }
 
 fn distance_in<R: Real>(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> (Tensor, Tensor) {
@@ -48,11 +51,12 @@ fn distance_in<R: Real>(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> (Tenso
 }
 
 /// The gradient of the mean weighted distance.
-pub(crate) fn distance_back(cpu: &Cpu, saved: [&Tensor; 4], gradient: &Tensor) -> Tensor {
-    match gradient.dtype() {
-        Dtype::F64 => distance_back_in::<f64>(cpu, saved, gradient),
-        _ => distance_back_in::<f32>(cpu, saved, gradient),
-    }
+pub(crate) fn distance_back(
+    cpu: &Cpu,
+    saved: [&Tensor; 4],
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(gradient, distance_back_in(cpu, saved, gradient)))
 }
 
 fn distance_back_in<R: Real>(cpu: &Cpu, saved: [&Tensor; 4], gradient: &Tensor) -> Tensor {
@@ -74,19 +78,21 @@ fn distance_back_in<R: Real>(cpu: &Cpu, saved: [&Tensor; 4], gradient: &Tensor) 
 }
 
 /// The mean squared difference.
-pub(crate) fn mean_square(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Tensor {
+pub(crate) fn mean_square(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Result<Tensor, EngineError> {
     fn typed<R: Real>(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Tensor {
         let total = sum_over::<R>(cpu, x.cpu(), t.cpu(), |x, t| (x - t).powi(2));
         scalar::<R>(cpu, total / x.len() as f64)
     }
-    match x.dtype() {
-        Dtype::F64 => typed::<f64>(cpu, x, t),
-        _ => typed::<f32>(cpu, x, t),
-    }
+    Ok(for_dtype!(x, typed(cpu, x, t)))
 }
 
 /// The gradient of the mean squared difference.
-pub(crate) fn mean_square_back(cpu: &Cpu, x: &Tensor, t: &Tensor, gradient: &Tensor) -> Tensor {
+pub(crate) fn mean_square_back(
+    cpu: &Cpu,
+    x: &Tensor,
+    t: &Tensor,
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
     fn typed<R: Real>(cpu: &Cpu, x: &Tensor, t: &Tensor, gradient: &Tensor) -> Tensor {
         let factor = gradient.cpu::<R>()[0] * R::of(2.0 / x.len() as f64);
         let shape = x.shape();
@@ -98,18 +104,12 @@ pub(crate) fn mean_square_back(cpu: &Cpu, x: &Tensor, t: &Tensor, gradient: &Ten
             }
         })
     }
-    match x.dtype() {
-        Dtype::F64 => typed::<f64>(cpu, x, t, gradient),
-        _ => typed::<f32>(cpu, x, t, gradient),
-    }
+    Ok(for_dtype!(x, typed(cpu, x, t, gradient)))
 }
 
 /// The floor's loss, and mean and standard deviation of each coordinate.
-pub(crate) fn spread(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
-    match z.dtype() {
-        Dtype::F64 => spread_in::<f64>(cpu, z, floor),
-        _ => spread_in::<f32>(cpu, z, floor),
-    }
+pub(crate) fn spread(cpu: &Cpu, z: &Tensor, floor: f64) -> Result<(Tensor, Tensor), EngineError> {
+    Ok(for_dtype!(z, spread_in(cpu, z, floor)))
 }
 
 fn spread_in<R: Real>(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
@@ -131,25 +131,25 @@ fn spread_in<R: Real>(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
 }
 
 /// The mean standard deviation of a coordinate.
-pub(crate) fn mean_spread(cpu: &Cpu, z: &Tensor) -> Tensor {
+pub(crate) fn mean_spread(cpu: &Cpu, z: &Tensor) -> Result<Tensor, EngineError> {
     fn typed<R: Real>(cpu: &Cpu, z: &Tensor) -> Tensor {
         let (_, moments) = spread_in::<R>(cpu, z, 0.0);
         let deviations = &moments.cpu::<R>()[moments.len() / 2..];
         let total: f64 = deviations.iter().map(|s| s.wide()).sum();
         scalar::<R>(cpu, total / deviations.len() as f64)
     }
-    match z.dtype() {
-        Dtype::F64 => typed::<f64>(cpu, z),
-        _ => typed::<f32>(cpu, z),
-    }
+    Ok(for_dtype!(z, typed(cpu, z)))
 }
 
 /// The gradient of the floor's loss.
-pub(crate) fn spread_back(cpu: &Cpu, z: &Tensor, moments: &Tensor, floor: f64, gradient: &Tensor) -> Tensor {
-    match z.dtype() {
-        Dtype::F64 => spread_back_in::<f64>(cpu, z, moments, floor, gradient),
-        _ => spread_back_in::<f32>(cpu, z, moments, floor, gradient),
-    }
+pub(crate) fn spread_back(
+    cpu: &Cpu,
+    z: &Tensor,
+    moments: &Tensor,
+    floor: f64,
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(z, spread_back_in(cpu, z, moments, floor, gradient)))
 }
 
 fn spread_back_in<R: Real + Element>(

@@ -1,14 +1,20 @@
 //! Fixed matrices along an axis, row by row, over the band of each row that is not zero.
 
 use super::{Cpu, Real, combine::Combine};
-use crate::{dtype::Dtype, ops::Matrix, tensor::Tensor};
+use crate::{dtype::Dtype, error::EngineError, ops::Matrix, tensor::Tensor};
 
 /// Rows at least this long are tasks of their own.
 const LONG: usize = 256;
 
 /// A x along the axis behind `outer` others.
-pub(crate) fn apply(cpu: &Cpu, matrix: &Matrix, outer: usize, x: &Tensor, shape: &[usize]) -> Tensor {
-    for_kind!(x, apply_in(cpu, matrix, outer, x, shape))
+pub(crate) fn apply(
+    cpu: &Cpu,
+    matrix: &Matrix,
+    outer: usize,
+    x: &Tensor,
+    shape: &[usize],
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, apply_in(cpu, matrix, outer, x, shape)))
 }
 
 fn apply_in<R: Real>(cpu: &Cpu, matrix: &Matrix, outer: usize, x: &Tensor, shape: &[usize]) -> Tensor {

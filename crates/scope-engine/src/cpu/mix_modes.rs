@@ -11,8 +11,14 @@ use crate::{
 };
 
 /// y = x W for each mode: each part of the result is two real products, in place.
-pub(crate) fn forward(cpu: &Cpu, mixing: Mixing, params: &Params, weight: ParamId, x: &Tensor) -> Tensor {
-    for_kind!(x, forward_in(cpu, mixing, params, weight, x))
+pub(crate) fn forward(
+    cpu: &Cpu,
+    mixing: Mixing,
+    params: &Params,
+    weight: ParamId,
+    x: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(x, forward_in(cpu, mixing, params, weight, x)))
 }
 
 fn forward_in<R: Real>(cpu: &Cpu, mixing: Mixing, params: &Params, weight: ParamId, x: &Tensor) -> Tensor {
@@ -48,8 +54,8 @@ pub(crate) fn input_gradient(
     params: &Params,
     weight: ParamId,
     dy: &Tensor,
-) -> Tensor {
-    for_kind!(dy, input_gradient_in(cpu, mixing, params, weight, dy))
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(dy, input_gradient_in(cpu, mixing, params, weight, dy)))
 }
 
 fn input_gradient_in<R: Real>(
@@ -91,7 +97,7 @@ pub(crate) fn weight_gradient(
     dy: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<(), EngineError> {
-    for_kind!(dy, weight_gradient_in(cpu, mixing, weight, x, dy, flow))
+    for_dtype!(dy, weight_gradient_in(cpu, mixing, weight, x, dy, flow))
 }
 
 fn weight_gradient_in<R: Real>(

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)] // vectors, shared output tiles and the thread pool; each use says why it is sound
 
 /// Calls a generic function with the type that a tensor holds.
-macro_rules! for_kind {
+macro_rules! for_dtype {
     ($tensor:expr, $function:ident($($argument:expr),*)) => {
         match $tensor.dtype() {
             Dtype::F64 => $function::<f64>($($argument),*),
@@ -27,6 +27,7 @@ pub(crate) mod elementwise;
 pub(crate) mod expansion;
 pub(crate) mod flat;
 mod gemm;
+pub(crate) mod im2col;
 mod lanes;
 pub(crate) mod layer_norm;
 pub(crate) mod layout;

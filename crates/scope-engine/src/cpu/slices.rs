@@ -27,8 +27,9 @@ pub(crate) fn weights(
     params: &Params,
     temperature: ParamId,
     logits: &Tensor,
-) -> Tensor {
-    for_kind!(logits, weights_in(cpu, sizes, params, temperature, logits))
+    _: Dtype,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(logits, weights_in(cpu, sizes, params, temperature, logits)))
 }
 
 fn weights_in<R: Real>(
@@ -83,7 +84,7 @@ pub(crate) fn weights_back(
     gradient: &Tensor,
     flow: &mut Flow<'_>,
 ) -> Result<Tensor, EngineError> {
-    for_kind!(weights, weights_back_in(cpu, sizes, temperature, weights, gradient, flow))
+    for_dtype!(weights, weights_back_in(cpu, sizes, temperature, weights, gradient, flow))
 }
 
 fn weights_back_in<R: Real>(
@@ -134,8 +135,13 @@ fn weights_back_in<R: Real>(
 }
 
 /// Pooled values, and the sum of each slice's weights.
-pub(crate) fn pool(cpu: &Cpu, sizes: Slices, weights: &Tensor, values: &Tensor) -> (Tensor, Tensor) {
-    for_kind!(weights, pool_in(cpu, sizes, weights, values))
+pub(crate) fn pool(
+    cpu: &Cpu,
+    sizes: Slices,
+    weights: &Tensor,
+    values: &Tensor,
+) -> Result<(Tensor, Tensor), EngineError> {
+    Ok(for_dtype!(weights, pool_in(cpu, sizes, weights, values)))
 }
 
 fn pool_in<R: Real>(cpu: &Cpu, sizes: Slices, weights: &Tensor, values: &Tensor) -> (Tensor, Tensor) {
@@ -221,8 +227,13 @@ fn inner<R: Real>(cpu: &Cpu, sizes: Slices, f: &[R], z: &[R], out: &mut [R]) {
 }
 
 /// Gradients of the weights and of the values.
-pub(crate) fn pool_back(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 4], gradient: &Tensor) -> [Tensor; 2] {
-    for_kind!(gradient, pool_back_in(cpu, sizes, saved, gradient))
+pub(crate) fn pool_back(
+    cpu: &Cpu,
+    sizes: Slices,
+    saved: [&Tensor; 4],
+    gradient: &Tensor,
+) -> Result<[Tensor; 2], EngineError> {
+    Ok(for_dtype!(gradient, pool_back_in(cpu, sizes, saved, gradient)))
 }
 
 fn pool_back_in<R: Real>(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 4], gradient: &Tensor) -> [Tensor; 2] {
@@ -257,8 +268,13 @@ fn pool_back_in<R: Real>(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 4], gradient
 }
 
 /// Tokens spread over the pixels.
-pub(crate) fn spread(cpu: &Cpu, sizes: Slices, weights: &Tensor, tokens: &Tensor) -> Tensor {
-    for_kind!(weights, spread_in(cpu, sizes, weights, tokens))
+pub(crate) fn spread(
+    cpu: &Cpu,
+    sizes: Slices,
+    weights: &Tensor,
+    tokens: &Tensor,
+) -> Result<Tensor, EngineError> {
+    Ok(for_dtype!(weights, spread_in(cpu, sizes, weights, tokens)))
 }
 
 fn spread_in<R: Real>(cpu: &Cpu, sizes: Slices, weights: &Tensor, tokens: &Tensor) -> Tensor {
@@ -274,8 +290,13 @@ fn spread_in<R: Real>(cpu: &Cpu, sizes: Slices, weights: &Tensor, tokens: &Tenso
 }
 
 /// Gradients of the weights and of the tokens.
-pub(crate) fn spread_back(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 2], gradient: &Tensor) -> [Tensor; 2] {
-    for_kind!(gradient, spread_back_in(cpu, sizes, saved, gradient))
+pub(crate) fn spread_back(
+    cpu: &Cpu,
+    sizes: Slices,
+    saved: [&Tensor; 2],
+    gradient: &Tensor,
+) -> Result<[Tensor; 2], EngineError> {
+    Ok(for_dtype!(gradient, spread_back_in(cpu, sizes, saved, gradient)))
 }
 
 fn spread_back_in<R: Real>(cpu: &Cpu, sizes: Slices, saved: [&Tensor; 2], gradient: &Tensor) -> [Tensor; 2] {

@@ -2,13 +2,14 @@
 
 use super::Cpu;
 use crate::{
+    error::EngineError,
     noise::RowNoise,
     table::{Gathered, NOISE_WORDS, Selection},
     tensor::Tensor,
 };
 
 /// The batch that a selection names.
-pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathered {
+pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Result<Gathered, EngineError> {
     let Selection { batch, channels, pixels, .. } = *selection;
     let words = selection.words.cpu::<f32>();
     let (indices, rest) = words.split_at(batch);
@@ -27,7 +28,7 @@ pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathe
     let rows = |channels, fill: &(dyn Fn(usize, &mut [f32]) + Sync), each: usize| {
         Tensor::compute::<f32>(cpu, &shape(channels), |out| cpu.for_pieces(out, each, fill))
     };
-    Gathered {
+    Ok(Gathered {
         images: rows(channels, &|row, out| out.copy_from_slice(image(row)), pixels),
         seen: rows(
             2 * channels,
@@ -57,5 +58,5 @@ pub(crate) fn gather(cpu: &Cpu, images: &Tensor, selection: &Selection) -> Gathe
             2 * pixels,
         ),
         weights: Tensor::compute::<f32>(cpu, &[batch, channels], |out| out.copy_from_slice(weights)),
-    }
+    })
 }

@@ -25,9 +25,9 @@ pub(crate) fn full(cuda: &Cuda, shape: &[usize], value: f32) -> Result<Tensor, E
 }
 
 /// x + y, of one kind.
-pub(crate) fn add(cuda: &Cuda, x: &Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
+pub(crate) fn add(cuda: &Cuda, x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
     let out = Tensor::on_cuda(cuda, x.shape(), x.dtype())?;
-    let arguments = [x.into(), y.into(), (&out).into(), out.len().into()];
+    let arguments = [(&x).into(), y.into(), (&out).into(), out.len().into()];
     cuda.launch(ELEMENTWISE, &format!("add_{}", kind(x.dtype())), grid(cuda, out.len()), &arguments)?;
     Ok(out)
 }

@@ -2,9 +2,9 @@
 
 use super::{
     Cuda,
+    channels_last::unit,
     kernels::{Arg, Grid, IM2COL},
     kind,
-    operators::unit,
 };
 use crate::{error::EngineError, ops::Windows, tensor::Tensor};
 

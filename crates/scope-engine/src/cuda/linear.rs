@@ -15,7 +15,7 @@ use crate::{
     error::EngineError,
     ops::{Epilogue, Linear, LinearRecord, add},
     params::{ParamId, Params},
-    tape::{Flow, Tape},
+    tape::{Flow, Tape, Var},
     tensor::Tensor,
 };
 
@@ -31,10 +31,11 @@ pub(crate) fn forward(
     cuda: &Cuda,
     tape: &Tape<'_>,
     layer: Linear,
-    x: &Tensor,
+    x: &Var,
     epilogue: Epilogue<'_>,
     shape: &[usize],
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    let x = x.value();
     let params = tape.params();
     let compute = tape.compute();
     let product = |out: Dtype, bias: Option<ParamId>, residual: Option<&Tensor>| {

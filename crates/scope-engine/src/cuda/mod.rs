@@ -9,13 +9,16 @@
 
 #![cfg_attr(target_arch = "wasm32", allow(dead_code))] // what only `runtime/` reads
 
+pub(crate) mod activation;
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
+pub(crate) mod channels_last;
 mod column_sums;
 pub(crate) mod conv3x3;
 mod conv_narrow;
 mod convolution;
 pub(crate) mod elementwise;
+pub(crate) mod expansion;
 pub(crate) mod flat;
 mod fused_product;
 mod fusion;
@@ -31,7 +34,6 @@ pub(crate) mod losses;
 pub(crate) mod map_axis;
 pub(crate) mod mix_modes;
 pub(crate) mod muon;
-pub(crate) mod operators;
 mod peak;
 #[cfg(not(target_arch = "wasm32"))]
 mod runtime;

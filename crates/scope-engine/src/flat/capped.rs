@@ -2,7 +2,7 @@
 
 use crate::{
     cpu, cuda,
-    device::Device,
+    device::{Device, kernel},
     error::{EngineError, require_shape},
     params::Gradients,
     tensor::Tensor,
@@ -30,25 +30,14 @@ impl Gradients {
         for auxiliary in auxiliaries {
             require_shape("capped sum", "an auxiliary", auxiliary.flat().shape(), self.flat().shape())?;
         }
-        match self.flat().device().clone() {
-            Device::Cpu(cpu) => cpu::flat::add_capped(&cpu, self, auxiliaries, paths),
-            Device::Cuda(cuda) => cuda::flat::add_capped(&cuda, self, auxiliaries, paths),
-        }
+        kernel!(&self.flat().device().clone(), flat::add_capped(self, auxiliaries, paths))
     }
 
     /// Makes these gradients not a number unless a loss is exactly zero: a step with them then changes nothing. So a
     /// step may be recorded without a component whose loss is expected to be zero, and repeated with it if not.
     pub fn void_unless_zero(&mut self, loss: &Tensor) -> Result<(), EngineError> {
         require_shape("a check of a loss", "the loss", loss.shape(), &[1])?;
-        match self.flat().device().clone() {
-            Device::Cpu(_) => {
-                if loss.cpu::<f32>()[0] != 0.0 {
-                    self.all_cpu_mut::<f32>()?[0] = f32::NAN;
-                }
-                Ok(())
-            }
-            Device::Cuda(cuda) => cuda::flat::void_unless_zero(&cuda, self, loss),
-        }
+        kernel!(&self.flat().device().clone(), flat::void_unless_zero(self, loss))
     }
 
     /// The Euclidean norm under a path (`""` for everything), read back.

@@ -1,7 +1,7 @@
 //! The exponential moving average (EMA) of parameters.
 
 use super::StepScalars;
-use crate::{cpu, cuda, device::Device, error::EngineError, params::Params, tensor::Tensor};
+use crate::{device::kernel, error::EngineError, params::Params, tensor::Tensor};
 
 impl Params {
     /// One step of this average: self = momentum self + (1 - momentum) online, over the parameters that self has; online may have more
@@ -17,9 +17,6 @@ impl Params {
         if expected > got {
             return Err(EngineError::Layout { expected, got });
         }
-        match self.device().clone() {
-            Device::Cpu(cpu) => cpu::flat::update_ema(&cpu, self, online, scalars, guard),
-            Device::Cuda(cuda) => cuda::flat::update_ema(&cuda, self, online, scalars, guard),
-        }
+        kernel!(&self.device().clone(), flat::update_ema(self, online, scalars, guard))
     }
 }

@@ -2,8 +2,7 @@
 
 use super::{AdamW, Moments, Muon, Update};
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     params::{Gradients, Params},
     tensor::Tensor,
@@ -50,9 +49,6 @@ impl Optimizer {
                 return Err(EngineError::dtype("a step", what, params.dtype(), tensor.dtype()));
             }
         }
-        match params.device().clone() {
-            Device::Cpu(cpu) => cpu::flat::step(&cpu, self, params, gradients, moments, update),
-            Device::Cuda(cuda) => cuda::flat::step(&cuda, self, params, gradients, moments, update),
-        }
+        kernel!(&params.device().clone(), flat::step(self, params, gradients, moments, update))
     }
 }

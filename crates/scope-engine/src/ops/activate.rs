@@ -1,8 +1,7 @@
 //! Activations that follow no linear layer.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::add,
     tape::{Flow, Record, Tape, Var},
@@ -27,10 +26,7 @@ impl Tape<'_> {
     /// y = f(x), number by number, in the precision of x.
     pub fn activate(&self, x: &Var, activation: Activation) -> Result<Var, EngineError> {
         let x = add::widened(self, x)?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::activation::forward(cpu, activation, x.value()),
-            Device::Cuda(cuda) => cuda::operators::activate(cuda, activation, x.value())?,
-        };
+        let value = kernel!(self.device(), activation::forward(activation, x.value()))?;
         let tracked = x.node().is_some();
         Ok(self.push(value, tracked, || Box::new(ActivateRecord { activation, x })))
     }
@@ -39,12 +35,8 @@ impl Tape<'_> {
 /// dx = dy f'(x).
 impl Record for ActivateRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::activation::backward(&cpu, self.activation, self.x.value(), &gradient),
-            Device::Cuda(cuda) => {
-                cuda::operators::activate_back(&cuda, self.activation, self.x.value(), &gradient)?
-            }
-        };
+        let dx =
+            kernel!(gradient.device(), activation::backward(self.activation, self.x.value(), &gradient))?;
         flow.give(&self.x, dx)
     }
 }

@@ -1,8 +1,7 @@
 //! Sums, and changes of precision.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::{Device, kernel},
     dtype::Dtype,
     error::{EngineError, require_shape},
     tape::{Flow, Record, Tape, Var},
@@ -48,10 +47,7 @@ pub(crate) fn sum(x: Tensor, y: &Tensor) -> Result<Tensor, EngineError> {
     let dtype = if x.dtype() == y.dtype() { x.dtype() } else { x.dtype().wide() };
     let x = convert(x, dtype)?;
     let y = convert(y.clone(), dtype)?;
-    match x.device().clone() {
-        Device::Cpu(cpu) => Ok(cpu::elementwise::add(&cpu, x, &y)),
-        Device::Cuda(cuda) => cuda::elementwise::add(&cuda, &x, &y),
-    }
+    kernel!(&x.device().clone(), elementwise::add(x, &y))
 }
 
 struct ConvertRecord {
@@ -93,13 +89,18 @@ pub(super) fn widened(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
     Ok(tape.push(value, x.node().is_some(), || Box::new(ConvertRecord { x: x.clone() })))
 }
 
+/// A value as products without an epilogue take it: at full width on the CPU, in the tape's precision on a GPU.
+pub(super) fn for_product(tape: &Tape<'_>, x: &Var) -> Result<Var, EngineError> {
+    match tape.device() {
+        Device::Cpu(_) => widened(tape, x),
+        Device::Cuda(_) => converted(tape, x),
+    }
+}
+
 /// A tensor in another precision.
 pub(crate) fn convert(x: Tensor, dtype: Dtype) -> Result<Tensor, EngineError> {
     if x.dtype() == dtype {
         return Ok(x);
     }
-    match x.device().clone() {
-        Device::Cpu(cpu) => Ok(cpu::elementwise::convert(&cpu, &x, dtype)),
-        Device::Cuda(cuda) => cuda::elementwise::convert(&cuda, &x, dtype),
-    }
+    kernel!(x.device(), elementwise::convert(&x, dtype))
 }

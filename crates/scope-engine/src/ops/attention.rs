@@ -1,8 +1,7 @@
 //! Self-attention over all tokens.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::add,
     tape::{Flow, Record, Tape, Var},
@@ -38,10 +37,7 @@ impl Tape<'_> {
             }
         };
         let qkv = add::converted(self, qkv)?;
-        let (out, log_sums) = match self.device() {
-            Device::Cpu(cpu) => cpu::attention::forward(cpu, qkv.value(), heads, shape),
-            Device::Cuda(cuda) => cuda::attention::forward(cuda, qkv.value(), heads, shape)?,
-        };
+        let (out, log_sums) = kernel!(self.device(), attention::forward(qkv.value(), heads, shape))?;
         let record = AttentionRecord { heads, qkv: qkv.clone(), out: out.clone(), log_sums };
         Ok(self.push(out, qkv.node().is_some(), || Box::new(record)))
     }
@@ -52,10 +48,7 @@ impl Tape<'_> {
 impl Record for AttentionRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let saved = [self.qkv.value(), &self.out, &self.log_sums];
-        let dqkv = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::attention::backward(&cpu, saved, &gradient, self.heads),
-            Device::Cuda(cuda) => cuda::attention::backward(&cuda, saved, &gradient, self.heads, flow)?,
-        };
+        let dqkv = kernel!(gradient.device(), attention::backward(saved, &gradient, self.heads, flow))?;
         flow.give(&self.qkv, dqkv)
     }
 }

@@ -2,8 +2,7 @@
 
 use super::rows_of;
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::{Norm, add},
     params::{ParamId, Params, Scope},
@@ -63,16 +62,11 @@ impl Tape<'_> {
         require_shape("batch norm", "the gain", gain, &[n])?;
         let x = add::widened(self, x)?;
         if !self.is_recording() {
-            let value = match self.device() {
-                Device::Cpu(cpu) => cpu::batch_norm::running(cpu, self.params(), layer, x.value()),
-                Device::Cuda(cuda) => cuda::batch_norm::running(cuda, self.params(), layer, x.value())?,
-            };
+            let value = kernel!(self.device(), batch_norm::running(self.params(), layer, x.value()))?;
             return Ok(self.input(value));
         }
-        let (value, moments) = match self.device() {
-            Device::Cpu(cpu) => cpu::batch_norm::forward(cpu, self.params(), layer.norm, x.value()),
-            Device::Cuda(cuda) => cuda::batch_norm::forward(cuda, self.params(), layer.norm, x.value())?,
-        };
+        let (value, moments) =
+            kernel!(self.device(), batch_norm::forward(self.params(), layer.norm, x.value()))?;
         self.note_statistics(BatchStatistics { layer, moments: moments.clone(), rows });
         Ok(self.push(value, true, || Box::new(BatchNormRecord { layer, x, moments })))
     }
@@ -84,10 +78,7 @@ impl Record for BatchNormRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let norm = self.layer.norm;
         let x = self.x.value();
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::batch_norm::backward(&cpu, norm, x, &self.moments, &gradient, flow)?,
-            Device::Cuda(cuda) => cuda::batch_norm::backward(&cuda, norm, x, &self.moments, &gradient, flow)?,
-        };
+        let dx = kernel!(gradient.device(), batch_norm::backward(norm, x, &self.moments, &gradient, flow))?;
         flow.give(&self.x, dx)
     }
 }
@@ -101,12 +92,7 @@ impl Params {
         guard: &Tensor,
     ) -> Result<(), EngineError> {
         for seen in observed {
-            match self.device().clone() {
-                Device::Cpu(_) => cpu::batch_norm::update_running_statistics(self, seen, SHARE, guard)?,
-                Device::Cuda(cuda) => {
-                    cuda::batch_norm::update_running_statistics(&cuda, self, seen, SHARE, guard)?
-                }
-            }
+            kernel!(&self.device().clone(), batch_norm::update_running_statistics(self, seen, SHARE, guard))?
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Channels last to channels first.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -27,12 +26,7 @@ impl Tape<'_> {
             ));
         };
         let shape = [batch, channels, height, width];
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::transpose(cpu, x.value(), [height * width, channels], &shape),
-            Device::Cuda(cuda) => {
-                cuda::layout::transpose(cuda, x.value(), [height * width, channels], &shape)?
-            }
-        };
+        let value = kernel!(self.device(), layout::transpose(x.value(), [height * width, channels], &shape))?;
         let record = ChannelsRecord { x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
@@ -44,10 +38,7 @@ impl Record for ChannelsRecord {
         let shape = self.x.shape();
         let pixels = shape[1] * shape[2];
         let channels = shape[3];
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::layout::transpose(&cpu, &gradient, [channels, pixels], shape),
-            Device::Cuda(cuda) => cuda::layout::transpose(&cuda, &gradient, [channels, pixels], shape)?,
-        };
+        let dx = kernel!(gradient.device(), layout::transpose(&gradient, [channels, pixels], shape))?;
         flow.give(&self.x, dx)
     }
 }

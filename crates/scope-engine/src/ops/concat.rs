@@ -2,8 +2,7 @@
 
 use super::{rows_of, with_last};
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::add,
     tape::{Flow, Record, Tape, Var},
@@ -27,10 +26,7 @@ impl Tape<'_> {
         let x = add::widened(self, x)?;
         let y = add::widened(self, y)?;
         let shape = with_last(x.shape(), m + n);
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::channels_last::concat(cpu, x.value(), y.value(), &shape),
-            Device::Cuda(cuda) => cuda::operators::concat(cuda, x.value(), y.value(), &shape)?,
-        };
+        let value = kernel!(self.device(), channels_last::concat(x.value(), y.value(), &shape))?;
         let tracked = x.node().or(y.node()).is_some();
         Ok(self.push(value, tracked, || Box::new(ConcatRecord { first: x, second: y })))
     }
@@ -40,10 +36,7 @@ impl Tape<'_> {
 impl Record for ConcatRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let shapes = [self.first.shape(), self.second.shape()];
-        let [dx, dy] = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::channels_last::split(&cpu, &gradient, shapes),
-            Device::Cuda(cuda) => cuda::operators::split(&cuda, &gradient, shapes)?,
-        };
+        let [dx, dy] = kernel!(gradient.device(), channels_last::split(&gradient, shapes))?;
         flow.give(&self.first, dx)?;
         flow.give(&self.second, dy)
     }

@@ -1,8 +1,8 @@
 //! 3x3 convolution with a border of zeros, channels last.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    cuda,
+    device::{Device, kernel},
     error::{EngineError, require_shape},
     ops::{Epilogue, Linear, add, with_last},
     params::Scope,
@@ -72,10 +72,8 @@ impl Tape<'_> {
         };
         let x = add::converted(self, x)?;
         let window = Window { batch, height, width, c, o };
-        let (value, before) = match self.device() {
-            Device::Cpu(cpu) => cpu::conv3x3::forward(cpu, self, layer, window, x.value(), epilogue),
-            Device::Cuda(cuda) => cuda::conv3x3::forward(cuda, self, layer, window, x.value(), epilogue)?,
-        };
+        let (value, before) =
+            kernel!(self.device(), conv3x3::forward(self, layer, window, x.value(), epilogue))?;
         let record = ConvRecord { layer, window, x, before, residual };
         Ok(self.push(value, true, || Box::new(record)))
     }
@@ -106,29 +104,15 @@ impl Tape<'_> {
 /// h\[i, j, o\] x\[i + k - 1, j + l - 1, c\], and dx is the convolution of h with W turned round.
 impl Record for ConvRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                let h = cpu::conv3x3::bias_gradient(&cpu, self, &gradient, flow)?;
-                if let Some(residual) = &self.residual {
-                    flow.give(residual, gradient)?;
-                }
-                cpu::conv3x3::weight_gradient(&cpu, self, &h, flow)?;
-                if flow.wants(&self.x) {
-                    let dx = cpu::conv3x3::input_gradient(&cpu, self, &h, flow.params());
-                    flow.give(&self.x, dx)?;
-                }
-            }
-            Device::Cuda(cuda) => {
-                let h = cuda::conv3x3::bias_gradient(&cuda, self, &gradient, flow)?;
-                if let Some(residual) = &self.residual {
-                    flow.give(residual, gradient)?;
-                }
-                cuda::conv3x3::weight_gradient(&cuda, self, &h, flow)?;
-                if flow.wants(&self.x) {
-                    let dx = cuda::conv3x3::input_gradient(&cuda, self, &h, flow.params())?;
-                    flow.give(&self.x, dx)?;
-                }
-            }
+        let device = gradient.device().clone();
+        let h = kernel!(&device, conv3x3::bias_gradient(self, &gradient, flow))?;
+        if let Some(residual) = &self.residual {
+            flow.give(residual, gradient)?;
+        }
+        kernel!(&device, conv3x3::weight_gradient(self, &h, flow))?;
+        if flow.wants(&self.x) {
+            let dx = kernel!(&device, conv3x3::input_gradient(self, &h, flow.params()))?;
+            flow.give(&self.x, dx)?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Images cropped, or padded with zeros, to another number of rows and columns.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::add,
     tape::{Flow, Record, Tape, Var},
@@ -43,8 +42,5 @@ impl Record for CropRecord {
 }
 
 fn apply(x: &Tensor, shape: [usize; 4]) -> Result<Tensor, EngineError> {
-    match x.device() {
-        Device::Cpu(cpu) => Ok(cpu::channels_last::crop_or_pad(cpu, x, &shape)),
-        Device::Cuda(cuda) => cuda::operators::crop_or_pad(cuda, x, &shape),
-    }
+    kernel!(x.device(), channels_last::crop_or_pad(x, &shape))
 }

@@ -1,8 +1,7 @@
 //! The mean of weighted Euclidean distances: a relative error, when the weights are one over the targets' norms.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -30,10 +29,8 @@ impl Tape<'_> {
         let shape = prediction.shape();
         require_shape("mean distance", "the target", target.shape(), shape)?;
         require_shape("mean distance", "the weights", weights.shape(), &shape[..shape.len().min(2)])?;
-        let (value, distances) = match self.device() {
-            Device::Cpu(cpu) => cpu::losses::distance(cpu, prediction.value(), target, weights),
-            Device::Cuda(cuda) => cuda::losses::distance(cuda, prediction.value(), target, weights)?,
-        };
+        let (value, distances) =
+            kernel!(self.device(), losses::distance(prediction.value(), target, weights))?;
         let target = target.clone();
         let weights = weights.clone();
         let record = DistanceRecord { prediction: prediction.clone(), target, weights, distances };
@@ -45,10 +42,7 @@ impl Tape<'_> {
 impl Record for DistanceRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let saved = [self.prediction.value(), &self.target, &self.weights, &self.distances];
-        let dp = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::losses::distance_back(&cpu, saved, &gradient),
-            Device::Cuda(cuda) => cuda::losses::distance_back(&cuda, saved, &gradient)?,
-        };
+        let dp = kernel!(gradient.device(), losses::distance_back(saved, &gradient))?;
         flow.give(&self.prediction, dp)
     }
 }

@@ -1,8 +1,7 @@
 //! Fields as combinations of basis functions.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::add,
     params::ParamId,
@@ -33,17 +32,12 @@ impl Tape<'_> {
         require_shape("an expansion", "its basis", basis.shape(), &[points, k])?;
         let offsets = &self.params().layout().param(offset).shape;
         require_shape("an expansion", "its offset", offsets, &[fields])?;
-        let (coefficients, basis) = match self.device() {
-            Device::Cpu(_) => (add::widened(self, coefficients)?, add::widened(self, basis)?),
-            Device::Cuda(_) => (add::converted(self, coefficients)?, add::converted(self, basis)?),
-        };
+        let coefficients = add::for_product(self, coefficients)?;
+        let basis = add::for_product(self, basis)?;
         let x = coefficients.value();
         let t = basis.value();
         let shape = [batch, fields, points];
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::expansion::forward(cpu, x, t, self.params(), offset, &shape),
-            Device::Cuda(cuda) => cuda::heads::expand(cuda, x, t, self.params(), offset, &shape)?,
-        };
+        let value = kernel!(self.device(), expansion::forward(x, t, self.params(), offset, &shape))?;
         Ok(self.push(value, true, || Box::new(ExpansionRecord { coefficients, basis, offset })))
     }
 }
@@ -53,10 +47,7 @@ impl Record for ExpansionRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let x = self.coefficients.value();
         let t = self.basis.value();
-        let [dx, dt] = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::expansion::backward(&cpu, x, t, &gradient, self.offset, flow)?,
-            Device::Cuda(cuda) => cuda::heads::expand_back(&cuda, x, t, &gradient, self.offset, flow)?,
-        };
+        let [dx, dt] = kernel!(gradient.device(), expansion::backward(x, t, &gradient, self.offset, flow))?;
         flow.give(&self.coefficients, dx)?;
         flow.give(&self.basis, dt)
     }

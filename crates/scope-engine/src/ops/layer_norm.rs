@@ -2,8 +2,7 @@
 
 use super::rows_of;
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     params::{ParamId, Scope},
     tape::{Flow, Record, Tape, Var},
@@ -42,10 +41,7 @@ impl Tape<'_> {
     pub fn layer_norm(&self, x: &Var, norm: Norm) -> Result<Var, EngineError> {
         let (_, n) = rows_of(x.shape());
         require_shape("layer norm", "the gain", &self.params().layout().param(norm.weight).shape, &[n])?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layer_norm::forward(cpu, self, norm, x.value()),
-            Device::Cuda(cuda) => cuda::layer_norm::forward(cuda, self, norm, x.value())?,
-        };
+        let value = kernel!(self.device(), layer_norm::forward(self, norm, x.value()))?;
         Ok(self.push(value, true, || Box::new(NormRecord { norm, x: x.clone() })))
     }
 }
@@ -55,14 +51,10 @@ impl Tape<'_> {
 impl Record for NormRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let arrived = flow.take(&self.x);
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                cpu::layer_norm::backward(&cpu, self.norm, self.x.value(), &gradient, arrived, flow)?
-            }
-            Device::Cuda(cuda) => {
-                cuda::layer_norm::backward(&cuda, self.norm, self.x.value(), &gradient, arrived, flow)?
-            }
-        };
+        let dx = kernel!(
+            gradient.device(),
+            layer_norm::backward(self.norm, self.x.value(), &gradient, arrived, flow)
+        )?;
         flow.give(&self.x, dx)
     }
 }

@@ -2,8 +2,7 @@
 
 use super::{rows_of, with_last};
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::{Device, kernel},
     error::{EngineError, require_shape},
     ops::add,
     params::{ParamId, Scope},
@@ -93,10 +92,7 @@ impl Tape<'_> {
             Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => {}
         }
         let x = add::converted(self, x)?;
-        let (value, before) = match self.device() {
-            Device::Cpu(cpu) => cpu::linear::forward(cpu, self, layer, &x, epilogue, &shape),
-            Device::Cuda(cuda) => cuda::linear::forward(cuda, self, layer, x.value(), epilogue, &shape)?,
-        };
+        let (value, before) = kernel!(self.device(), linear::forward(self, layer, &x, epilogue, &shape))?;
         let record = LinearRecord { layer, x, before, residual, positions };
         Ok(self.push(value, true, || Box::new(record)))
     }
@@ -106,34 +102,17 @@ impl Tape<'_> {
 /// db = sum over rows of h, dW = h^T x, dx = h W; the residual gets g itself.
 impl Record for LinearRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                if let Some(positions) = self.positions {
-                    cpu::linear::position_gradient(&cpu, positions, &gradient, flow)?;
-                }
-                let h = cpu::linear::bias_gradient(&cpu, self, &gradient, flow)?;
-                if let Some(residual) = &self.residual {
-                    flow.give(residual, gradient)?;
-                }
-                cpu::linear::weight_gradient(&cpu, self, &h, flow)?;
-                if flow.wants(&self.x) {
-                    let dx = cpu::linear::input_gradient(&cpu, self, &h, flow.params());
-                    flow.give(&self.x, dx)?;
-                }
-            }
-            Device::Cuda(cuda) => {
-                if let Some(positions) = self.positions {
-                    cuda::linear::position_gradient(&cuda, positions, &gradient, flow)?;
-                }
-                let h = cuda::linear::bias_gradient(&cuda, self, &gradient, flow)?;
-                if let Some(residual) = &self.residual {
-                    flow.give(residual, gradient)?;
-                }
-                cuda::linear::weight_gradient(&cuda, self, &h, flow)?;
-                if flow.wants(&self.x) {
-                    cuda::linear::input_gradient(&cuda, self, &h, flow)?;
-                }
-            }
+        let device = gradient.device().clone();
+        if let Some(positions) = self.positions {
+            kernel!(&device, linear::position_gradient(positions, &gradient, flow))?;
+        }
+        let h = kernel!(&device, linear::bias_gradient(self, &gradient, flow))?;
+        if let Some(residual) = &self.residual {
+            flow.give(residual, gradient)?;
+        }
+        kernel!(&device, linear::weight_gradient(self, &h, flow))?;
+        if flow.wants(&self.x) {
+            kernel!(&device, linear::input_gradient(self, &h, flow))?;
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Local polynomial fits of the sensors: value, slope and curvature at every pixel, from what is measured around it.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     params::ParamId,
     tape::{Tape, Var},
@@ -238,13 +237,7 @@ impl Tape<'_> {
             let shape = &self.params().layout().param(id).shape;
             require_shape("local fits", "the normaliser", shape, &[fit.channels(sizes.fields)])?;
         }
-        let value = match self.device() {
-            Device::Cpu(cpu) => {
-                let divisors = normaliser.map(|id| self.params().values_of(id)).transpose()?;
-                cpu::local_fit::fits(cpu, sizes, fit, context.value(), divisors)
-            }
-            Device::Cuda(cuda) => cuda::local_fit::fits(cuda, self, sizes, fit, context.value(), normaliser)?,
-        };
+        let value = kernel!(self.device(), local_fit::fits(self, sizes, fit, context.value(), normaliser))?;
         Ok(self.input(value))
     }
 }

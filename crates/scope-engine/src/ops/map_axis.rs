@@ -4,8 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use crate::{
     constant::Constant,
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::add,
     tape::{Flow, Record, Tape, Var},
@@ -143,8 +142,5 @@ fn apply(x: &Tensor, axis: usize, matrix: &Matrix) -> Result<Tensor, EngineError
     }
     let shape = with_axis(x.shape(), axis, m);
     let outer = shape[..axis].iter().product();
-    match x.device() {
-        Device::Cpu(cpu) => Ok(cpu::map_axis::apply(cpu, matrix, outer, x, &shape)),
-        Device::Cuda(cuda) => cuda::map_axis::apply(cuda, matrix, outer, x, &shape),
-    }
+    kernel!(x.device(), map_axis::apply(matrix, outer, x, &shape))
 }

@@ -1,8 +1,7 @@
 //! The mean of squared differences.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -20,10 +19,7 @@ impl Tape<'_> {
     /// x and target equal, L \[1\].
     pub fn mean_square(&self, x: &Var, target: &Tensor) -> Result<Var, EngineError> {
         require_shape("mean square", "the target", target.shape(), x.shape())?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::losses::mean_square(cpu, x.value(), target),
-            Device::Cuda(cuda) => cuda::losses::mean_square(cuda, x.value(), target)?,
-        };
+        let value = kernel!(self.device(), losses::mean_square(x.value(), target))?;
         let record = MeanSquareRecord { x: x.clone(), target: target.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
@@ -32,12 +28,8 @@ impl Tape<'_> {
 /// dx = 2 g (x - t) / n.
 impl Record for MeanSquareRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::losses::mean_square_back(&cpu, self.x.value(), &self.target, &gradient),
-            Device::Cuda(cuda) => {
-                cuda::losses::mean_square_back(&cuda, self.x.value(), &self.target, &gradient)?
-            }
-        };
+        let dx =
+            kernel!(gradient.device(), losses::mean_square_back(self.x.value(), &self.target, &gradient))?;
         flow.give(&self.x, dx)
     }
 }

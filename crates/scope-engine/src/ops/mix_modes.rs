@@ -1,8 +1,7 @@
 //! Channels mixed mode by mode, with complex weights.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::add,
     params::ParamId,
@@ -48,10 +47,7 @@ impl Tape<'_> {
         require_shape("mixing modes", "its input", &[modes, features], &expected)?;
         let mixing = Mixing { batch, modes, c: *c, o: *o };
         let x = add::widened(self, x)?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::mix_modes::forward(cpu, mixing, self.params(), weight, x.value()),
-            Device::Cuda(cuda) => cuda::mix_modes::forward(cuda, mixing, self.params(), weight, x.value())?,
-        };
+        let value = kernel!(self.device(), mix_modes::forward(mixing, self.params(), weight, x.value()))?;
         Ok(self.push(value, true, || Box::new(MixRecord { mixing, weight, x })))
     }
 }
@@ -60,23 +56,12 @@ impl Tape<'_> {
 impl Record for MixRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Self { mixing, weight, x } = self;
-        match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                cpu::mix_modes::weight_gradient(&cpu, *mixing, *weight, x.value(), &gradient, flow)?;
-                if flow.wants(x) {
-                    let dx = cpu::mix_modes::input_gradient(&cpu, *mixing, flow.params(), *weight, &gradient);
-                    flow.give(x, dx)?;
-                }
-            }
-            Device::Cuda(cuda) => {
-                let gradient = add::convert(gradient, x.value().dtype())?;
-                cuda::mix_modes::weight_gradient(&cuda, *mixing, *weight, x.value(), &gradient, flow)?;
-                if flow.wants(x) {
-                    let dx =
-                        cuda::mix_modes::input_gradient(&cuda, *mixing, flow.params(), *weight, &gradient)?;
-                    flow.give(x, dx)?;
-                }
-            }
+        let gradient = add::convert(gradient, x.value().dtype())?;
+        let device = gradient.device();
+        kernel!(device, mix_modes::weight_gradient(*mixing, *weight, x.value(), &gradient, flow))?;
+        if flow.wants(x) {
+            let dx = kernel!(device, mix_modes::input_gradient(*mixing, flow.params(), *weight, &gradient))?;
+            flow.give(x, dx)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Operations: one a file, with its formula, its shapes, its gradient and its dispatch to a device.
+//! Operations: one a file, with its formula, its shapes, its gradient and the kernels it calls.
 
 mod activate;
 pub(crate) mod add;

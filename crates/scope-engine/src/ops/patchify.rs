@@ -1,8 +1,7 @@
 //! Images cut into square patches, one a token.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -59,10 +58,7 @@ impl Tape<'_> {
     /// x \[batch, channels, height, width\], y \[batch, tokens, channels patch patch\].
     pub fn patchify(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
         let patches = Patches::of("patchify", x.shape(), patch)?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::patchify(cpu, patches, x.value()),
-            Device::Cuda(cuda) => cuda::layout::patchify(cuda, patches, x.value(), self.compute())?,
-        };
+        let value = kernel!(self.device(), layout::patchify(patches, x.value(), self.compute()))?;
         let record = PatchifyRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
@@ -71,10 +67,7 @@ impl Tape<'_> {
 /// Every number goes back to where it came from.
 impl Record for PatchifyRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::layout::patchify_back(&cpu, self.patches, &gradient),
-            Device::Cuda(cuda) => cuda::layout::patchify_back(&cuda, self.patches, &gradient)?,
-        };
+        let dx = kernel!(gradient.device(), layout::patchify_back(self.patches, &gradient))?;
         flow.give(&self.x, dx)
     }
 }

@@ -1,8 +1,7 @@
 //! Pixels with their coordinates, channels last.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     tape::{Tape, Var},
 };
@@ -19,10 +18,7 @@ impl Tape<'_> {
             return Err(malformed(x));
         }
         let sizes = [batch, c, height, width];
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::channels_last::pixels(cpu, sizes, x.value()),
-            Device::Cuda(cuda) => cuda::operators::pixels(cuda, sizes, x.value(), self.compute())?,
-        };
+        let value = kernel!(self.device(), channels_last::pixels(sizes, x.value(), self.compute()))?;
         Ok(self.input(value))
     }
 }

@@ -1,8 +1,7 @@
 //! Average pooling of every second channel over patches.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::Patches,
     tape::{Tape, Var},
@@ -24,10 +23,7 @@ impl Tape<'_> {
                 x.shape(),
             ));
         }
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::pool_odd_channels(cpu, patches, x.value()),
-            Device::Cuda(cuda) => cuda::layout::pool_odd_channels(cuda, patches, x.value())?,
-        };
+        let value = kernel!(self.device(), layout::pool_odd_channels(patches, x.value()))?;
         Ok(self.input(value))
     }
 }

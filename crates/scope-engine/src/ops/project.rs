@@ -2,8 +2,7 @@
 
 use super::{rows_of, with_last};
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::add,
     params::ParamId,
@@ -27,14 +26,8 @@ impl Tape<'_> {
         let n = sizes[0];
         require_shape("a projection", "the weight", sizes, &[n, k])?;
         let shape = with_last(x.shape(), n);
-        let x = match self.device() {
-            Device::Cpu(_) => add::widened(self, x)?,
-            Device::Cuda(_) => add::converted(self, x)?,
-        };
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::expansion::project(cpu, self.params(), weight, x.value(), &shape),
-            Device::Cuda(cuda) => cuda::heads::project(cuda, self.params(), weight, x.value(), &shape)?,
-        };
+        let x = add::for_product(self, x)?;
+        let value = kernel!(self.device(), expansion::project(self.params(), weight, x.value(), &shape))?;
         Ok(self.push(value, true, || Box::new(ProjectRecord { weight, x })))
     }
 }
@@ -42,14 +35,10 @@ impl Tape<'_> {
 /// dx = dy W, dW = dy^T x.
 impl Record for ProjectRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                cpu::expansion::project_back(&cpu, self.weight, self.x.value(), &gradient, flow)?
-            }
-            Device::Cuda(cuda) => {
-                cuda::heads::project_back(&cuda, self.weight, self.x.value(), &gradient, flow)?
-            }
-        };
+        let dx = kernel!(
+            gradient.device(),
+            expansion::project_back(self.weight, self.x.value(), &gradient, flow)
+        )?;
         flow.give(&self.x, dx)
     }
 }

@@ -1,8 +1,7 @@
 //! Pixels gathered into a few slices and spread out again, by soft weights: Transolver's attention.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::{EngineError, require_shape},
     ops::add,
     params::ParamId,
@@ -75,17 +74,10 @@ impl Tape<'_> {
         let sizes = Slices::of(logits, heads)?;
         require_shape("slice weights", "the heads", &[sizes.heads], &[heads])?;
         let logits = add::widened(self, logits)?;
-        let weights = match self.device() {
-            Device::Cpu(cpu) => cpu::slices::weights(cpu, sizes, self.params(), temperature, logits.value()),
-            Device::Cuda(cuda) => cuda::slices::weights(
-                cuda,
-                sizes,
-                self.params(),
-                temperature,
-                logits.value(),
-                self.compute(),
-            )?,
-        };
+        let weights = kernel!(
+            self.device(),
+            slices::weights(sizes, self.params(), temperature, logits.value(), self.compute())
+        )?;
         let record = SoftRecord { temperature, weights: logits.holding(weights.clone()) };
         Ok(self.push(weights, true, || Box::new(record)))
     }
@@ -100,10 +92,7 @@ impl Tape<'_> {
         require_shape("pooling slices", "the values", values.shape(), &[sizes.batch, sizes.pixels, width])?;
         let weights = add::widened(self, weights)?;
         let values = add::widened(self, values)?;
-        let (pooled, sums) = match self.device() {
-            Device::Cpu(cpu) => cpu::slices::pool(cpu, sizes, weights.value(), values.value()),
-            Device::Cuda(cuda) => cuda::slices::pool(cuda, sizes, weights.value(), values.value())?,
-        };
+        let (pooled, sums) = kernel!(self.device(), slices::pool(sizes, weights.value(), values.value()))?;
         let tracked = weights.node().or(values.node()).is_some();
         let record = PoolRecord { sizes, weights, values, pooled: pooled.clone(), sums };
         Ok(self.push(pooled, tracked, || Box::new(record)))
@@ -121,10 +110,7 @@ impl Tape<'_> {
         require_shape("spreading slices", "the tokens", tokens.shape(), &[batch, heads, slices, size])?;
         let weights = add::widened(self, weights)?;
         let tokens = add::widened(self, tokens)?;
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::slices::spread(cpu, sizes, weights.value(), tokens.value()),
-            Device::Cuda(cuda) => cuda::slices::spread(cuda, sizes, weights.value(), tokens.value())?,
-        };
+        let value = kernel!(self.device(), slices::spread(sizes, weights.value(), tokens.value()))?;
         let tracked = weights.node().or(tokens.node()).is_some();
         Ok(self.push(value, tracked, || Box::new(SpreadRecord { sizes, weights, tokens })))
     }
@@ -135,24 +121,10 @@ impl Tape<'_> {
 impl Record for SoftRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let sizes = Slices::of(&self.weights, self.weights.shape()[2])?;
-        let dl = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::slices::weights_back(
-                &cpu,
-                sizes,
-                self.temperature,
-                self.weights.value(),
-                &gradient,
-                flow,
-            )?,
-            Device::Cuda(cuda) => cuda::slices::weights_back(
-                &cuda,
-                sizes,
-                self.temperature,
-                self.weights.value(),
-                &gradient,
-                flow,
-            )?,
-        };
+        let dl = kernel!(
+            gradient.device(),
+            slices::weights_back(sizes, self.temperature, self.weights.value(), &gradient, flow)
+        )?;
         flow.give(&self.weights, dl)
     }
 }
@@ -161,10 +133,7 @@ impl Record for SoftRecord {
 impl Record for PoolRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let saved = [self.weights.value(), self.values.value(), &self.pooled, &self.sums];
-        let [dw, df] = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::slices::pool_back(&cpu, self.sizes, saved, &gradient),
-            Device::Cuda(cuda) => cuda::slices::pool_back(&cuda, self.sizes, saved, &gradient)?,
-        };
+        let [dw, df] = kernel!(gradient.device(), slices::pool_back(self.sizes, saved, &gradient))?;
         flow.give(&self.weights, dw)?;
         flow.give(&self.values, df)
     }
@@ -174,10 +143,7 @@ impl Record for PoolRecord {
 impl Record for SpreadRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let saved = [self.weights.value(), self.tokens.value()];
-        let [dw, dz] = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::slices::spread_back(&cpu, self.sizes, saved, &gradient),
-            Device::Cuda(cuda) => cuda::slices::spread_back(&cuda, self.sizes, saved, &gradient)?,
-        };
+        let [dw, dz] = kernel!(gradient.device(), slices::spread_back(self.sizes, saved, &gradient))?;
         flow.give(&self.weights, dw)?;
         flow.give(&self.tokens, dz)
     }

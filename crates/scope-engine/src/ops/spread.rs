@@ -1,8 +1,7 @@
 //! A floor under the spread of every coordinate over the batch.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -22,34 +21,24 @@ impl Tape<'_> {
     /// # Shapes
     /// z \[batch, ...\], L \[1\].
     pub fn spread_floor(&self, z: &Var, floor: f64) -> Result<Var, EngineError> {
-        let (value, moments) = match self.device() {
-            Device::Cpu(cpu) => cpu::losses::spread(cpu, z.value(), floor),
-            Device::Cuda(cuda) => cuda::losses::spread(cuda, z.value(), floor)?,
-        };
+        let (value, moments) = kernel!(self.device(), losses::spread(z.value(), floor))?;
         let record = SpreadRecord { z: z.clone(), floor, moments };
         Ok(self.push(value, z.node().is_some(), || Box::new(record)))
     }
 
     /// The mean over coordinates of s_j, \[1\]: how much latents differ from sample to sample. Nothing flows back.
     pub fn mean_spread(&self, z: &Var) -> Result<Tensor, EngineError> {
-        match self.device() {
-            Device::Cpu(cpu) => Ok(cpu::losses::mean_spread(cpu, z.value())),
-            Device::Cuda(cuda) => cuda::losses::mean_spread(cuda, z.value()),
-        }
+        kernel!(self.device(), losses::mean_spread(z.value()))
     }
 }
 
 /// dz\[b, j\] = -2 g max(0, floor - s_j) (z\[b, j\] - mean_j) / (coordinates batch s_j), and 0 where s_j = 0.
 impl Record for SpreadRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dz = match gradient.device().clone() {
-            Device::Cpu(cpu) => {
-                cpu::losses::spread_back(&cpu, self.z.value(), &self.moments, self.floor, &gradient)
-            }
-            Device::Cuda(cuda) => {
-                cuda::losses::spread_back(&cuda, self.z.value(), &self.moments, self.floor, &gradient)?
-            }
-        };
+        let dz = kernel!(
+            gradient.device(),
+            losses::spread_back(self.z.value(), &self.moments, self.floor, &gradient)
+        )?;
         flow.give(&self.z, dz)
     }
 }

@@ -1,8 +1,8 @@
 //! Convolutions with a stride: linear layers on what windows see.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    cuda,
+    device::{Device, kernel},
     dtype::Dtype,
     error::{EngineError, require_shape},
     ops::{Epilogue, Linear, add},
@@ -59,20 +59,14 @@ impl Tape<'_> {
         if side % 2 == 0 || stride == 0 || !whole(height) || !whole(width) {
             return Err(misshapen(x, stride));
         }
-        let x = match self.device() {
-            Device::Cpu(_) => add::widened(self, x)?,
-            Device::Cuda(_) => add::converted(self, x)?,
-        };
+        let x = add::for_product(self, x)?;
         let row = row_length(x.value(), side * side * channels);
         let seen = self.im2col(x, Windows { batch, height, width, channels, side, stride, row })?;
         self.linear_on_rows(&seen, layer, epilogue)
     }
 
     fn im2col(&self, x: Var, windows: Windows) -> Result<Var, EngineError> {
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::channels_last::im2col(cpu, windows, x.value()),
-            Device::Cuda(cuda) => cuda::im2col::im2col(cuda, windows, x.value())?,
-        };
+        let value = kernel!(self.device(), im2col::im2col(windows, x.value()))?;
         let tracked = x.node().is_some();
         Ok(self.push(value, tracked, || Box::new(Im2colRecord { windows, x })))
     }
@@ -99,10 +93,7 @@ fn misshapen(x: &Var, stride: usize) -> EngineError {
 /// Every pixel gets the sum over the windows that saw it.
 impl Record for Im2colRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::channels_last::col2im(&cpu, self.windows, &gradient),
-            Device::Cuda(cuda) => cuda::im2col::col2im(&cuda, self.windows, &gradient)?,
-        };
+        let dx = kernel!(gradient.device(), im2col::col2im(self.windows, &gradient))?;
         flow.give(&self.x, dx)
     }
 }

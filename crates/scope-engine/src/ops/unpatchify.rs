@@ -1,8 +1,7 @@
 //! Tokens laid out as the patches of an image.
 
 use crate::{
-    cpu, cuda,
-    device::Device,
+    device::kernel,
     error::EngineError,
     ops::Patches,
     tape::{Flow, Record, Tape, Var},
@@ -38,10 +37,7 @@ impl Tape<'_> {
         let channels = features / area;
         let size = side * patch;
         let patches = Patches { batch, channels, height: size, width: size, patch };
-        let value = match self.device() {
-            Device::Cpu(cpu) => cpu::layout::unpatchify(cpu, patches, x.value()),
-            Device::Cuda(cuda) => cuda::layout::unpatchify(cuda, patches, x.value())?,
-        };
+        let value = kernel!(self.device(), layout::unpatchify(patches, x.value()))?;
         let record = UnpatchifyRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))
     }
@@ -50,10 +46,7 @@ impl Tape<'_> {
 /// Every number goes back to where it came from.
 impl Record for UnpatchifyRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
-        let dx = match gradient.device().clone() {
-            Device::Cpu(cpu) => cpu::layout::unpatchify_back(&cpu, self.patches, &gradient),
-            Device::Cuda(cuda) => cuda::layout::unpatchify_back(&cuda, self.patches, &gradient)?,
-        };
+        let dx = kernel!(gradient.device(), layout::unpatchify_back(self.patches, &gradient))?;
         flow.give(&self.x, dx)
     }
 }

@@ -16,7 +16,10 @@ use std::ops::Range;
 use super::{Cpu, Real, Shared};
 use crate::{
     dtype::Dtype,
+    error::EngineError,
     ops::{CLAMP, FitPoint, FitSizes, LocalFit, POWERS},
+    params::ParamId,
+    tape::Tape,
     tensor::Tensor,
 };
 
@@ -40,13 +43,15 @@ struct Sums {
 /// The coefficients of all contexts; see [`crate::Tape::local_fits`].
 pub(crate) fn fits(
     cpu: &Cpu,
+    tape: &Tape<'_>,
     sizes: FitSizes,
     fit: &LocalFit,
     context: &Tensor,
-    divisors: Option<Vec<f64>>,
-) -> Tensor {
+    normaliser: Option<ParamId>,
+) -> Result<Tensor, EngineError> {
+    let divisors = normaliser.map(|id| tape.params().values_of(id)).transpose()?;
     let work = Work::new(sizes, fit, divisors);
-    for_kind!(context, fits_in(cpu, &work, context))
+    Ok(for_dtype!(context, fits_in(cpu, &work, context)))
 }
 
 fn fits_in<R: Real>(cpu: &Cpu, work: &Work<'_>, context: &Tensor) -> Tensor {

@@ -1,51 +1,11 @@
-//! Images with channels last: activations, pixels, frames, joins.
+//! Images with channels last: pixels, cropping and padding, concatenation.
 
 use super::{
     Cuda,
     kernels::{Grid, OPERATORS},
     kind,
 };
-use crate::{
-    dtype::Dtype,
-    error::EngineError,
-    ops::{Activation, add},
-    tensor::Tensor,
-};
-
-/// f(x), number by number.
-pub(crate) fn activate(cuda: &Cuda, activation: Activation, x: &Tensor) -> Result<Tensor, EngineError> {
-    apply(cuda, activation, x, None)
-}
-
-/// dy f'(x), in the precision of x.
-pub(crate) fn activate_back(
-    cuda: &Cuda,
-    activation: Activation,
-    x: &Tensor,
-    gradient: &Tensor,
-) -> Result<Tensor, EngineError> {
-    let gradient = add::convert(gradient.clone(), x.dtype())?;
-    apply(cuda, activation, x, Some(&gradient))
-}
-
-fn apply(
-    cuda: &Cuda,
-    activation: Activation,
-    x: &Tensor,
-    gradient: Option<&Tensor>,
-) -> Result<Tensor, EngineError> {
-    let out = Tensor::on_cuda(cuda, x.shape(), x.dtype())?;
-    let (leaky, slope) = match activation {
-        Activation::Gelu => (0_usize, 0.0),
-        Activation::LeakyRelu(slope) => (1, slope),
-    };
-    let dy = gradient.map_or(0, Tensor::address);
-    let arguments =
-        [x.into(), dy.into(), (&out).into(), out.len().into(), leaky.into(), (slope as f32).into()];
-    let name = format!("activate_{}", kind(x.dtype()));
-    cuda.launch(OPERATORS, &name, Grid::over(out.len().div_ceil(8)), &arguments)?;
-    Ok(out)
-}
+use crate::{dtype::Dtype, error::EngineError, ops::add, tensor::Tensor};
 
 /// Images as pixels with their coordinates, rounded to what products take.
 pub(crate) fn pixels(
@@ -68,7 +28,7 @@ pub(super) fn unit(lengths: &[usize], dtype: Dtype, sizes: &[usize]) -> usize {
     sizes.iter().find(fits).copied().unwrap_or(dtype.size())
 }
 
-/// Images in another frame.
+/// Images cropped or padded.
 pub(crate) fn crop_or_pad(cuda: &Cuda, x: &Tensor, shape: &[usize; 4]) -> Result<Tensor, EngineError> {
     let [_, height, width, c] = *shape;
     let bytes = unit(&[c], x.dtype(), &[16, 4]);
