@@ -1,18 +1,36 @@
 //! What a stage of training minimises, as data.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
-/// A term of the objective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A term of the objective. Components are ordered and stored by their letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Component {
     /// L_F: the physical error of the fields recovered from the context.
+    #[serde(rename = "F")]
     Field,
     /// L_J: the distance of predicted latents from the EMA teacher's.
+    #[serde(rename = "J")]
     Latent,
     /// L_G: the physical error of the fields decoded from the complete view's latents.
+    #[serde(rename = "G")]
     Grounding,
     /// L_V: a floor under the standard deviation of the complete view's latents.
+    #[serde(rename = "V")]
     Variance,
+}
+
+impl Ord for Component {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.letter().cmp(other.letter())
+    }
+}
+
+impl PartialOrd for Component {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Component {

@@ -10,7 +10,7 @@ use scope_model::{
     Adapted, Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer, View,
 };
 use scope_pde::{Pde, Split};
-use scope_train::{Ask, Conduct, Earlier, Learner, Length, Recipe, RunConfig, RunFolder};
+use scope_train::{Ask, Conduct, Earlier, Length, Recipe, RunConfig, RunFolder, Trainer};
 use small_set::{Quiet, make};
 
 fn sizes() -> ModelConfig {
@@ -42,8 +42,8 @@ fn earlier() -> Option<Earlier> {
     Some(Earlier { weights: "some".to_owned(), trained: Some(trained()) })
 }
 
-fn buffer(learner: &dyn Learner, name: &str) -> Vec<f32> {
-    let buffers = learner.buffers();
+fn buffer(trainer: &Trainer, name: &str) -> Vec<f32> {
+    let buffers = trainer.buffers();
     buffers.iter().find(|(known, _)| *known == name).unwrap().1.to_vec().unwrap()
 }
 
@@ -61,13 +61,13 @@ fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
     let encoder = flat(&model.params.prefix("encoder").unwrap());
     let config = config(&data, "full", sizes().into(), earlier());
     assert_eq!(config.stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>(), ["main"]);
-    let learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
-    assert!(buffer(&*learner, "params") == weights);
-    assert!(buffer(&*learner, "teacher") == encoder);
+    let trainer = scope_train::build_trainer(&config, &device, Some(model.params)).unwrap();
+    assert!(buffer(&trainer, "params") == weights);
+    assert!(buffer(&trainer, "teacher") == encoder);
     for moment in ["first_moment", "second_moment"] {
-        assert!(buffer(&*learner, moment).iter().all(|x| *x == 0.0), "{moment}");
+        assert!(buffer(&trainer, moment).iter().all(|x| *x == 0.0), "{moment}");
     }
-    assert_eq!(learner.counters().steps, 0);
+    assert_eq!(trainer.counters.steps, 0);
 }
 
 #[test]
@@ -84,14 +84,14 @@ fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
     drifted[keys.clone()].fill(3.0);
     model.params.set_flat(Tensor::from_slice(&device, &[drifted.len()], &drifted).unwrap()).unwrap();
     let config = config(&data, "fo", sizes.into(), earlier());
-    let mut learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
+    let mut trainer = scope_train::build_trainer(&config, &device, Some(model.params)).unwrap();
     let mut expected = drifted.clone();
     expected[keys.clone()].fill(0.0);
-    assert!(buffer(&*learner, "params") == expected);
+    assert!(buffer(&trainer, "params") == expected);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
     let conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
-    scope_train::run(&folder, &config, &data, &mut *learner, conduct, &mut Quiet).unwrap();
-    let after = buffer(&*learner, "params");
+    scope_train::run(&folder, &config, &data, &mut trainer, conduct, &mut Quiet).unwrap();
+    let after = buffer(&trainer, "params");
     for (number, (after, before)) in after.iter().zip(&expected).enumerate().take(bias.end).skip(bias.start) {
         assert_eq!(after == before, keys.contains(&number), "number {number} of the bias");
     }
@@ -106,8 +106,8 @@ fn operators_go_on_too() {
     let model = FieldModel::initial(fno.clone(), 7, &device).unwrap();
     let weights = flat(&model.params);
     let config = config(&data, "operator", fno, earlier());
-    let learner = scope_train::learner(&config, &device, Some(model.params)).unwrap();
-    assert!(buffer(&*learner, "params") == weights);
+    let trainer = scope_train::build_trainer(&config, &device, Some(model.params)).unwrap();
+    assert!(buffer(&trainer, "params") == weights);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn weights_that_do_not_belong_are_refused() {
     let device = Device::cpu(1);
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
     let refused = |config: &RunConfig, weights: Option<Params>| {
-        scope_train::learner(config, &device, weights).err().unwrap().to_string()
+        scope_train::build_trainer(config, &device, weights).err().unwrap().to_string()
     };
     let [fresh, going_on] = [None, earlier()].map(|from| config(&data, "fo", sizes().into(), from));
     let params = |sizes: ModelConfig| Some(Model::initial(sizes, 7, &device).unwrap().params);

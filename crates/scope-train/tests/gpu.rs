@@ -16,8 +16,8 @@ use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Ending, Feed, Learner, Length, Line, Objective, Observer, Order, Recipe,
-    RunConfig, RunFolder, Trainer,
+    Ask, Component, Conditions, Conduct, Ending, Feed, Length, Line, Objective, Observer, Order, Rates,
+    Recipe, RunConfig, RunFolder, Trainer,
 };
 use small_set::make;
 
@@ -57,12 +57,13 @@ fn oracle_cases_agree_in_single_precision() {
 /// The losses F of Full steps on real batches.
 fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<f64> {
     let model = Model::initial(Preset::Tiny.config(32), 1, device).unwrap();
-    let mut trainer = Trainer::new(model, Objective::FULL).unwrap();
+    let mut trainer = Trainer::scope(model, Objective::FULL).unwrap();
     trainer.precision = precision;
     let mut feed = Feed::new(data, device, ORDER, 2).unwrap();
+    let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
     let step = |_| {
         let batch = feed.next_batch().unwrap();
-        trainer.learn(&feed, &batch, 1e-4, 0.996).unwrap().read().unwrap().losses[0].1
+        trainer.learn(&feed, &batch, rates).unwrap().read().unwrap().losses[&Component::Field]
     };
     (0..steps).map(step).collect()
 }
@@ -126,13 +127,13 @@ impl Run<'_> {
         let length = Some(Length::Draws(draws));
         let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
         let device = gpu();
-        let make = |config: &RunConfig| scope_train::learner(config, &device, None);
+        let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
         let config = scope_train::plan(ask, self.data, &make, 1).unwrap();
         let folder = RunFolder::open(self.folder, true).unwrap();
         let conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
-        let mut learner = make(&config).unwrap();
+        let mut trainer = make(&config).unwrap();
         let mut observer = StopAfter { steps: 0, last: stop_after.unwrap_or(u64::MAX) };
-        scope_train::run(&folder, &config, self.data, &mut *learner, conduct, &mut observer).unwrap()
+        scope_train::run(&folder, &config, self.data, &mut trainer, conduct, &mut observer).unwrap()
     }
 
     /// Everything that must not differ.

@@ -2,15 +2,20 @@
 
 use crate::small_set;
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
-use scope_data::{Dataset, Request, generate, schedule::Batch};
-use scope_engine::{Device, Tensor};
-use scope_model::{Architecture, Model, Operator, Preset};
+use scope_data::{Dataset, Request, generate};
+use scope_engine::{Device, EngineError, Tape, Tensor, Var};
+use scope_model::{FieldModel, FieldNetwork, Model, Network, Operator, Preset};
 use scope_pde::{Identity, Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Counters, Deployable, Ending, Feed, Learner, Length, Line, Objective, Observer,
-    Order, Recipe, RunConfig, RunFolder, StepReport, TrainError, Trainer,
+    Ask, Conditions, Conduct, Ending, Feed, Length, Line, Observer, Order, Recipe, RunConfig, RunFolder,
+    TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 
@@ -19,46 +24,30 @@ const CONDUCT: Conduct = Conduct { threads: 1, save_every: Duration::from_secs(6
 /// The batches that steps are compared on.
 const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 4, first: 0 };
 
-/// A trainer that meets a number that is not finite at one of its steps.
-struct Poisoned(Trainer, u64);
+/// A network that is shown contexts which are not finite in one of its passes.
+#[derive(Debug)]
+struct Poisoned {
+    network: Network,
+    passes: AtomicU64,
+    poisoned_pass: u64,
+}
 
-impl Learner for Poisoned {
-    fn learn(
-        &mut self,
-        feed: &Feed<'_>,
-        batch: &Batch,
-        rate: f64,
-        momentum: f64,
-    ) -> Result<StepReport, TrainError> {
-        let mut examples = feed.examples(batch, self.device())?;
-        if self.0.steps + 1 == self.1 {
-            let weights = vec![f32::NAN; examples.weights.len()];
-            examples.weights = Tensor::from_slice(self.device(), examples.weights.shape(), &weights)?;
+impl FieldNetwork for Poisoned {
+    fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
+        if self.passes.fetch_add(1, Ordering::Relaxed) + 1 != self.poisoned_pass {
+            return self.network.forward(tape, context);
         }
-        self.0.step(&examples, rate, momentum)
+        let poison = vec![f32::NAN; context.shape().iter().product()];
+        let poison = Tensor::from_slice(tape.device(), context.shape(), &poison)?;
+        self.network.forward(tape, &tape.input(poison))
     }
-    fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
-        self.0.begin_stage(objective)
-    }
-    fn device(&self) -> &Device {
-        self.0.device()
-    }
-    fn buffers(&self) -> Vec<(&'static str, &Tensor)> {
-        self.0.buffers()
-    }
-    fn counters(&self) -> Counters {
-        self.0.counters()
-    }
-    fn restore(
-        &mut self,
-        buffers: &dyn Fn(&str) -> Option<Tensor>,
-        counters: Counters,
-    ) -> Result<(), TrainError> {
-        self.0.restore(buffers, counters)
-    }
-    fn deployable(&self, trained: &Architecture) -> Result<Deployable, TrainError> {
-        self.0.deployable(trained)
-    }
+}
+
+/// A trainer whose loss is not finite at one of its steps.
+fn poisoned(config: &RunConfig, poisoned_step: u64) -> Trainer {
+    let Model { config: sizes, network, params } = model(config);
+    let network = Poisoned { network, passes: AtomicU64::new(0), poisoned_pass: poisoned_step };
+    Trainer::field(FieldModel { architecture: sizes.into(), network: Box::new(network), params }).unwrap()
 }
 
 fn configuration(data: &Dataset, draws: u64) -> RunConfig {
@@ -70,9 +59,12 @@ fn configuration(data: &Dataset, draws: u64) -> RunConfig {
     scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
 }
 
+fn model(config: &RunConfig) -> Model {
+    Model::initial(config.model.scope().unwrap().clone(), config.seed, &Device::cpu(2)).unwrap()
+}
+
 fn trainer(config: &RunConfig) -> Trainer {
-    let model = Model::initial(config.model.scope().unwrap().clone(), config.seed, &Device::cpu(2)).unwrap();
-    Trainer::new(model, config.stages[0].objective).unwrap()
+    Trainer::scope(model(config), config.stages[0].objective).unwrap()
 }
 
 fn newest_state(folder: &Path) -> Vec<u8> {
@@ -89,7 +81,7 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     let bad = root.path().join("bad");
     let config = configuration(&data, 40);
     let folder = RunFolder::open(&bad, false).unwrap();
-    let mut poisoned = Poisoned(trainer(&config), 7);
+    let mut poisoned = poisoned(&config, 7);
     let error = scope_train::run(&folder, &config, &data, &mut poisoned, CONDUCT, &mut Quiet).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("the loss F is NaN at step 7 (after 24 draws) on records ["), "{message}");
@@ -99,8 +91,7 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     let mut feed = Feed::new(&data, &Device::cpu(1), ORDER, 1).unwrap();
     for step in 0..6 {
         let batch = feed.next_batch().unwrap();
-        let rates = schedule.at(4 * step);
-        plain.learn(&feed, &batch, rates.learning_rate, rates.ema_momentum).unwrap();
+        plain.learn(&feed, &batch, schedule.at(4 * step)).unwrap();
     }
     let kept =
         safetensors::SafeTensors::deserialize(Box::leak(newest_state(&bad).into_boxed_slice())).unwrap();
@@ -227,9 +218,9 @@ fn muon_is_refused_where_no_hidden_matrices_are_marked() {
     let model = Operator::DeepOnet.architecture(32);
     let length = Some(Length::Draws(4));
     let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
-    let make_learner = |config: &RunConfig| scope_train::learner(config, &Device::cpu(1), None);
-    let config = scope_train::plan(ask, &data, &make_learner, 1).unwrap();
-    let refused = make_learner(&config).err().unwrap().to_string();
+    let build = |config: &RunConfig| scope_train::build_trainer(config, &Device::cpu(1), None);
+    let config = scope_train::plan(ask, &data, &build, 1).unwrap();
+    let refused = build(&config).err().unwrap().to_string();
     assert!(refused.contains("optimizer = \"adamw\""), "{refused}");
 }
 

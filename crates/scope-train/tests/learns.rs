@@ -49,13 +49,13 @@ fn a_tiny_model_recovers_held_out_fields() {
         adapt: None,
     };
     let device = Device::all_threads();
-    let make_learner = |config: &_| scope_train::learner(config, &device, None);
-    let config = scope_train::plan(ask, &train, &make_learner, 1).unwrap();
+    let build = |config: &_| scope_train::build_trainer(config, &device, None);
+    let config = scope_train::plan(ask, &train, &build, 1).unwrap();
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    let mut learner = make_learner(&config).unwrap();
+    let mut trainer = build(&config).unwrap();
     let conduct =
         Conduct { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
-    let ending = scope_train::run(&folder, &config, &train, &mut *learner, conduct, &mut Quiet).unwrap();
+    let ending = scope_train::run(&folder, &config, &train, &mut trainer, conduct, &mut Quiet).unwrap();
     assert_eq!(ending, Ending::Finished);
     let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();
     let error = forward_error(&model, &test);

@@ -21,10 +21,10 @@ fn the_normaliser_is_measured_and_kept_with_the_weights() {
     let length = Some(Length::Draws(8));
     let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
     let device = Device::cpu(2);
-    let learner = |config: &RunConfig| scope_train::learner(config, &device, None);
-    let config = scope_train::plan(ask, &data, &learner, 1).unwrap();
+    let build = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
+    let config = scope_train::plan(ask, &data, &build, 1).unwrap();
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    scope_train::run(&folder, &config, &data, &mut *learner(&config).unwrap(), Conduct::default(), &mut ())
+    scope_train::run(&folder, &config, &data, &mut build(&config).unwrap(), Conduct::default(), &mut ())
         .unwrap();
 
     let (trained, about) = FieldModel::load(&folder.model(), &device).unwrap();

@@ -12,7 +12,8 @@ use scope_model::{
 };
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Conduct, Ending, Examples, FieldTrainer, Length, Line, Observer, Recipe, RunFolder, loss_weights,
+    Ask, Component, Conduct, Ending, Examples, Length, Line, Observer, Rates, Recipe, RunFolder, Trainer,
+    loss_weights,
 };
 use small_set::make;
 
@@ -76,12 +77,12 @@ fn ask(model: Architecture, recipe: &str) -> Ask {
 
 fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
     let device = Device::cpu(threads);
-    let make = |config: &_| scope_train::learner(config, &device, None);
+    let make = |config: &_| scope_train::build_trainer(config, &device, None);
     let folder = RunFolder::open(folder, true).unwrap();
     let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
     let conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
-    let mut learner = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut StopAfter(steps)).unwrap()
+    let mut trainer = make(&config).unwrap();
+    scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut StopAfter(steps)).unwrap()
 }
 
 fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
@@ -131,9 +132,10 @@ fn every_operator_learns() {
     }
     let examples = Examples::new(&device, 32, &fields, &contexts, &weights).unwrap();
     for model in reduced() {
-        let mut trainer = FieldTrainer::new(FieldModel::initial(model.clone(), 1, &device).unwrap()).unwrap();
-        let losses: Vec<f64> =
-            (0..120).map(|_| trainer.step(&examples, 3e-3).unwrap().read().unwrap().losses[0].1).collect();
+        let mut trainer = Trainer::field(FieldModel::initial(model.clone(), 1, &device).unwrap()).unwrap();
+        let rates = Rates { learning_rate: 3e-3, ema_momentum: 1.0 };
+        let mut step = || trainer.step(&examples, rates).unwrap().read().unwrap().losses[&Component::Field];
+        let losses: Vec<f64> = (0..120).map(|_| step()).collect();
         assert!(losses[119] < 0.5 * losses[0], "{}: from {} to {}", model.name(), losses[0], losses[119]);
     }
 }

@@ -80,12 +80,12 @@ fn conducted(
     let make = |config: &RunConfig| {
         let begins = config.adapt.is_some() || config.from.is_some();
         let weights = begins.then(|| Model::initial(sizes(), 7, &device).unwrap().params);
-        scope_train::learner(config, &device, weights)
+        scope_train::build_trainer(config, &device, weights)
     };
     let folder = RunFolder::open(folder, true).unwrap();
     let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
-    let mut learner = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut StopAfter(steps)).unwrap()
+    let mut trainer = make(&config).unwrap();
+    scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut StopAfter(steps)).unwrap()
 }
 
 /// Everything a run leaves that must not depend on how it was run.
@@ -147,7 +147,7 @@ fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
     session(&folder, &data, &ask("muon-fits", &SENSORS, None), 1, 2);
     let begun = RunConfig::read(&folder.join("config.toml")).unwrap();
     let device = Device::cpu(1);
-    let make = |config: &RunConfig| scope_train::learner(config, &device, None);
+    let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
     let refused = |settings: &[&str]| {
         let now = scope_train::plan(ask("muon-fits", settings, None), &data, &make, 1).unwrap();
         begun.require_same(&now, &folder).map_err(|error| error.to_string())
@@ -246,9 +246,9 @@ impl Observer for Witness {
 /// Goes on with a run in this process.
 fn go_on(folder: &Path, data: &Dataset, observer: &mut dyn Observer) -> Result<Ending, TrainError> {
     let config = RunConfig::read(&folder.join("config.toml")).unwrap();
-    let mut learner = scope_train::learner(&config, &Device::cpu(2), None).unwrap();
+    let mut trainer = scope_train::build_trainer(&config, &Device::cpu(2), None).unwrap();
     let open = RunFolder::open(folder, true).unwrap();
-    scope_train::run(&open, &config, data, &mut *learner, CONDUCT, observer)
+    scope_train::run(&open, &config, data, &mut trainer, CONDUCT, observer)
 }
 
 #[test]
@@ -418,10 +418,10 @@ fn damaged_checkpoints_are_refused() {
     let refused = |what: String| {
         let open = RunFolder::open(&folder, true).unwrap();
         let device = Device::cpu(1);
-        let make = |config: &RunConfig| scope_train::learner(config, &device, None);
+        let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
         let config = scope_train::plan(ask.clone(), &data, &make, 1).unwrap();
-        let mut learner = make(&config).unwrap();
-        let outcome = scope_train::run(&open, &config, &data, &mut *learner, CONDUCT, &mut StopAfter(1));
+        let mut trainer = make(&config).unwrap();
+        let outcome = scope_train::run(&open, &config, &data, &mut trainer, CONDUCT, &mut StopAfter(1));
         let message = outcome.expect_err(&what).to_string();
         assert!(message.contains("state/000000000000020"), "{what}: {message}");
     };

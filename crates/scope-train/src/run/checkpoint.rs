@@ -1,6 +1,6 @@
 //! Checkpoints: the state of a run on disk, written so that nothing can spoil it.
 //!
-//! A checkpoint is a folder `state/DRAWS` that appears whole or not at all: `state.safetensors` with the learner's
+//! A checkpoint is a folder `state/DRAWS` that appears whole or not at all: `state.safetensors` with the trainer's
 //! flat buffers, and `checkpoint.json` with its counters, written last, with the hash of the other file.
 
 use std::{
@@ -14,11 +14,11 @@ use scope_data::{StagedFolder, scratch_of, write_atomic};
 use scope_engine::Tensor;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    folder::{draws_of, numbered},
-    learner::{Counters, Learner},
+use super::folder::{draws_of, numbered};
+use crate::{
+    error::TrainError,
+    trainer::{Counters, Trainer},
 };
-use crate::error::TrainError;
 
 /// The version of the folder's layout.
 const FORMAT: u32 = 1;
@@ -66,14 +66,14 @@ pub(crate) struct Checkpoint {
 }
 
 /// Writes a checkpoint beside the others. One that is there stays, and becomes a milestone if this is one.
-pub(crate) fn save(folder: &Path, learner: &dyn Learner, position: &Position) -> Result<(), TrainError> {
+pub(crate) fn save(folder: &Path, trainer: &Trainer, position: &Position) -> Result<(), TrainError> {
     fs::create_dir_all(folder).map_err(TrainError::io("create", folder))?;
     let destination = folder.join(numbered(position.draws));
     if destination.join(MARKER).exists() {
         return if position.milestone { keep(&destination) } else { Ok(()) };
     }
     let mut staged = StagedFolder::create(&destination)?;
-    let state = serialise(learner).map_err(|problem| TrainError::malformed(&destination, problem))?;
+    let state = serialise(trainer).map_err(|problem| TrainError::malformed(&destination, problem))?;
     staged.write(STATE, &state)?;
     let marker = Marker::new(position.clone(), blake3::hash(&state).to_string());
     staged.write(MARKER, &marker.text(&destination)?)?;
@@ -105,8 +105,8 @@ fn check_of(position: &Position) -> String {
     blake3::hash(serde_json::json!(position).to_string().as_bytes()).to_string()
 }
 
-fn serialise(learner: &dyn Learner) -> Result<Vec<u8>, String> {
-    let buffers: Vec<(&str, Vec<u8>, usize)> = learner
+fn serialise(trainer: &Trainer) -> Result<Vec<u8>, String> {
+    let buffers: Vec<(&str, Vec<u8>, usize)> = trainer
         .buffers()
         .into_iter()
         .map(|(name, tensor)| {
@@ -243,15 +243,15 @@ impl Checkpoint {
         Ok(Self { folder: folder.to_owned(), position: marker.position, bytes })
     }
 
-    /// Gives its state to a learner of the same kind and sizes.
-    pub(crate) fn restore(&self, learner: &mut dyn Learner) -> Result<(), TrainError> {
+    /// Gives its state to a trainer of the same kind and sizes.
+    pub(crate) fn restore(&self, trainer: &mut Trainer) -> Result<(), TrainError> {
         let file = self.open()?;
-        let device = learner.device().clone();
+        let device = trainer.device().clone();
         let read = |name: &str| {
             let values = buffer(&file, name)?;
             Tensor::from_slice(&device, &[values.len()], &values).ok()
         };
-        learner.restore(&read, self.position.counters)
+        trainer.restore(&read, self.position.counters)
     }
 
     /// Two of its flat buffers, as far as it has them.

@@ -325,7 +325,7 @@ mod tests {
         let mut config = config(1, &[]);
         config.stages.push(config.stages[0].clone());
         let at = |stage: usize, draws: u64| {
-            let counters = crate::run::Counters { steps: 0, alpha: 1.0 };
+            let counters = crate::trainer::Counters { steps: 0, alpha: 1.0 };
             config.holds(&Position { stage, draws, counters, metrics_bytes: 0, milestone: false })
         };
         assert!(at(0, 0) && at(0, 320) && at(1, 320) && at(1, 640));

@@ -6,27 +6,24 @@ use scope_data::Dataset;
 use scope_engine::Params;
 use scope_model::{About, Quantisation, WeightFile};
 
-use super::{
-    config::RunConfig,
-    learner::{Deployable, Learner},
-};
-use crate::error::TrainError;
+use super::config::RunConfig;
+use crate::{error::TrainError, trainer::Trainer};
 
-/// A learner's model as of now, and what its file says about it.
+/// A trainer's model as of now, and what its file says about it.
 pub(super) struct Deployed {
     params: Params,
     about: About,
 }
 
 impl Deployed {
-    /// The model of a learner that has taken so many draws of a run.
+    /// The model of a trainer that has taken so many draws of a run.
     pub(super) fn of(
-        learner: &dyn Learner,
+        trainer: &Trainer,
         config: &RunConfig,
         data: &Dataset,
         draws: u64,
     ) -> Result<Self, TrainError> {
-        let Deployable { architecture, params } = learner.deployable(&config.model)?;
+        let (architecture, params) = trainer.deployable(&config.model)?;
         let meta = data.meta();
         let pde = meta.pde;
         let constants = meta.constants();

@@ -2,7 +2,6 @@
 //! runs (no times), and a resumed run continues it as if nothing had happened.
 
 use std::{
-    collections::BTreeMap,
     fs::{File, OpenOptions},
     io::{BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -12,53 +11,23 @@ use scope_data::open_unlinked;
 use serde::{Deserialize, Serialize};
 
 use super::Observer;
-use crate::{error::TrainError, step::Measured};
+use crate::{error::TrainError, trainer::StepReport};
 
-/// One line.
+/// One line: a step, and what it told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// The stage's name.
+    /// Name of the stage.
     pub stage: String,
-    /// Draws of all stages before the step.
+    /// Number of draws of all stages before the step.
     pub draws: u64,
-    /// The step of the stage, from one.
+    /// Number of the step in its stage, from one.
     pub step: u64,
-    /// The learning rate.
-    pub rate: f64,
-    /// Momentum of the EMA teacher.
-    pub momentum: f64,
-    /// Losses by letter, unweighted.
-    pub losses: BTreeMap<String, f64>,
-    /// Norms of weighted component gradients by letter: over all parameters, and over the encoder's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub norms: BTreeMap<String, [f64; 2]>,
-    /// Factor of the gradient cap.
-    pub alpha: f64,
-    /// The norm of the combined gradient before clipping.
-    pub norm: f64,
-    /// Mean standard deviation of a latent coordinate over the batch.
-    #[serde(rename = "spread", default, skip_serializing_if = "Option::is_none")]
-    pub latent_std: Option<f64>,
+    /// What the step told.
+    #[serde(flatten)]
+    pub report: StepReport,
 }
 
 impl Line {
-    /// The line of a step.
-    pub fn new(stage: &str, draws: u64, step: u64, [rate, momentum]: [f64; 2], measured: &Measured) -> Self {
-        let letter = |component: crate::Component| component.letter().to_owned();
-        Self {
-            stage: stage.to_owned(),
-            draws,
-            step,
-            rate,
-            momentum,
-            losses: measured.losses.iter().map(|(component, loss)| (letter(*component), *loss)).collect(),
-            norms: measured.norms.iter().map(|(component, norms)| (letter(*component), *norms)).collect(),
-            alpha: measured.alpha,
-            norm: measured.norm,
-            latent_std: measured.latent_std,
-        }
-    }
-
     /// Reads all lines of a file.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, TrainError> {
         let text = std::fs::read_to_string(path).map_err(TrainError::io("read", path))?;

@@ -40,14 +40,22 @@ impl EventFile {
 
     /// Adds what a step measured.
     pub(crate) fn add(&mut self, line: &Line) -> Result<(), TrainError> {
+        let report = &line.report;
         let mut values: Vec<(String, f64)> = vec![
-            ("alpha".to_owned(), line.alpha),
-            ("gradient/norm".to_owned(), line.norm),
-            ("rate".to_owned(), line.rate),
+            ("alpha".to_owned(), report.alpha),
+            ("gradient/norm".to_owned(), report.norm),
+            ("rate".to_owned(), report.learning_rate),
         ];
-        values.extend(line.losses.iter().map(|(letter, loss)| (format!("loss/{letter}"), *loss)));
-        values.extend(line.norms.iter().map(|(letter, [all, _])| (format!("gradient/{letter}"), *all)));
-        values.extend(line.latent_std.map(|std| ("latent_spread".to_owned(), std)));
+        values.extend(
+            report.losses.iter().map(|(component, loss)| (format!("loss/{}", component.letter()), *loss)),
+        );
+        values.extend(
+            report
+                .norms
+                .iter()
+                .map(|(component, [all, _])| (format!("gradient/{}", component.letter()), *all)),
+        );
+        values.extend(report.latent_std.map(|std| ("latent_spread".to_owned(), std)));
         let summary: Vec<u8> = values
             .iter()
             .flat_map(|(tag, value)| bytes(1, &[bytes(1, tag.as_bytes()), float(2, *value as f32)].concat()))

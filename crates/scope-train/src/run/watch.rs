@@ -1,6 +1,6 @@
 //! Signs that a run goes wrong while every number is still finite.
 
-use crate::step::{MAX_NORM, Measured};
+use crate::trainer::{MAX_NORM, StepReport};
 
 /// Latents have collapsed when their standard deviation is below this share of the objective's floor.
 const COLLAPSED: f64 = 0.1;
@@ -19,20 +19,20 @@ pub(super) struct Watch {
 impl Watch {
     /// Takes note of a step, and says what has now been wrong for long enough. `std_floor` is the objective's floor
     /// under the standard deviation of latents.
-    pub(super) fn see(&mut self, std_floor: f64, measured: &Measured) -> Vec<String> {
+    pub(super) fn see(&mut self, std_floor: f64, report: &StepReport) -> Vec<String> {
         let mut alarms = Vec::new();
-        let std = measured.latent_std.unwrap_or(f64::INFINITY);
+        let std = report.latent_std.unwrap_or(f64::INFINITY);
         if lasts(&mut self.collapsed, std < COLLAPSED * std_floor) {
             alarms.push(format!(
                 "the latents have nearly the same value for every record (standard deviation {std:.1e} for {PATIENCE} steps): \
                  the representation may have collapsed"
             ));
         }
-        if lasts(&mut self.diverging, measured.norm > DIVERGING * MAX_NORM) {
+        if lasts(&mut self.diverging, report.norm > DIVERGING * MAX_NORM) {
             alarms.push(format!(
                 "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now {:.1e}), \
                  for {PATIENCE} steps: training diverges, and a lower peak_rate may help",
-                measured.norm
+                report.norm
             ));
         }
         alarms
@@ -47,10 +47,20 @@ fn lasts(steps: &mut u64, seen: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
-    fn step(norm: f64, latent_std: f64) -> Measured {
-        Measured { losses: Vec::new(), norms: Vec::new(), alpha: 1.0, norm, latent_std: Some(latent_std) }
+    fn step(norm: f64, latent_std: f64) -> StepReport {
+        StepReport {
+            learning_rate: 1e-4,
+            ema_momentum: 0.996,
+            losses: BTreeMap::new(),
+            norms: BTreeMap::new(),
+            alpha: 1.0,
+            norm,
+            latent_std: Some(latent_std),
+        }
     }
 
     #[test]

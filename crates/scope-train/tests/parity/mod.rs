@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use scope_data::Constants;
 use scope_engine::{Device, Dtype, Gradients, Layout, Param, Tape, Tensor};
-use scope_model::{DecoderConfig, Model, ModelConfig};
-use scope_train::{Component, Examples, HeadTrainer, Measured, Objective, Pass, Trainer, loss_weights};
+use scope_model::{DecoderConfig, Model, ModelConfig, View};
+use scope_train::{Component, Examples, Objective, Rates, StepReport, Trainer, loss_weights};
 
 pub(crate) use file::{Case, cases};
 
@@ -52,7 +52,7 @@ impl Case {
 
     fn check_stage(&self, model: Model, examples: &Examples, objective: Objective, setting: &Setting) {
         let pixels = model.config.resolution.pow(2);
-        let mut trainer = Trainer::new(model, objective).unwrap();
+        let mut trainer = Trainer::scope(model, objective).unwrap();
         trainer.precision = setting.precision;
         if let Some(teacher) = &mut trainer.teacher {
             let flat = self.parameters(teacher.layout(), "teacher");
@@ -62,10 +62,14 @@ impl Case {
         let mut measured = None;
         let rate = self.number("lr").unwrap();
         for step in 1..=self.number("steps").unwrap_or(1.0) as u64 {
-            let momentum = self.number("tau").unwrap_or(1.0);
-            let now = trainer.step(examples, rate, momentum).unwrap().read().unwrap();
+            let rates = Rates { learning_rate: rate, ema_momentum: self.number("tau").unwrap_or(1.0) };
+            let now = trainer.step(examples, rates).unwrap().read().unwrap();
             if step > 1 {
-                self.compare_number(&format!("L_F_step{step}"), now.losses[0].1, setting.gradients);
+                self.compare_number(
+                    &format!("L_F_step{step}"),
+                    now.losses[&Component::Field],
+                    setting.gradients,
+                );
             }
             measured.get_or_insert(now);
         }
@@ -94,7 +98,7 @@ impl Case {
     ) -> Components {
         let tape = Tape::recording_in(&trainer.params, setting.precision).unwrap();
         let objective = &trainer.objective;
-        let pass = Pass::run(&tape, &trainer.network, trainer.teacher.as_ref(), examples, objective).unwrap();
+        let pass = trainer.forward(&tape, examples).unwrap();
         let value = |var: &Option<scope_engine::Var>| var.as_ref().map(|var| var.value().to_vec().unwrap());
         let target = pass.target.as_ref().map(|target| target.to_vec().unwrap());
         let physical = value(&pass.fields).map(|fields| physical(&fields, pixels, &self.constants()));
@@ -128,7 +132,7 @@ impl Case {
         components
     }
 
-    fn compare_measured(&self, measured: &Measured, limit: f64) {
+    fn compare_measured(&self, measured: &StepReport, limit: f64) {
         for (component, [all, encoder]) in &measured.norms {
             let letter = component.letter();
             self.compare_number(&format!("n_{letter}_all"), *all, limit);
@@ -143,20 +147,20 @@ impl Case {
     fn check_head(&self, backbone: Model, examples: &Examples, setting: &Setting) {
         let sizes: Vec<usize> = serde_json::from_value(self.scalars["sp"].clone()).unwrap();
         let widths = DecoderConfig { mlp: vec![sizes[0]; 3], conv: vec![sizes[1]; 4] };
-        let mut head = HeadTrainer::new(&backbone, &widths, 1).unwrap();
-        let flat = self.parameters(head.params.layout(), "");
-        head.params
-            .set_flat(Tensor::from_slice(head.params.device(), &[flat.len()], &flat).unwrap())
-            .unwrap();
         let tape = Tape::inference(&backbone.params, setting.precision);
         let latents = backbone.network.predict(&tape, &tape.input(examples.contexts.clone())).unwrap();
-        let latents = latents.value().clone();
-        self.compare_tensor("z_M", &latents.to_vec::<f32>().unwrap(), setting.values);
-        let fields = head.decode(latents.clone()).unwrap();
-        self.compare_tensor("x_M", &fields.to_vec::<f32>().unwrap(), setting.values);
+        self.compare_tensor("z_M", &latents.value().to_vec::<f32>().unwrap(), setting.values);
+        let mut head = Trainer::head(backbone, widths, View::Sparse, 1).unwrap();
+        head.precision = setting.precision;
+        let flat = self.parameters(head.params.layout(), "");
+        head.params.set_flat(Tensor::from_slice(head.device(), &[flat.len()], &flat).unwrap()).unwrap();
+        let tape = Tape::inference(&head.params, setting.precision);
+        let fields = head.forward(&tape, examples).unwrap().fields.unwrap();
+        self.compare_tensor("x_M", &fields.value().to_vec::<f32>().unwrap(), setting.values);
         let rate = self.number("lr").unwrap();
-        let measured = head.step(latents, examples, rate).unwrap().read().unwrap();
-        self.compare_number("L_F", measured.losses[0].1, setting.values);
+        let rates = Rates { learning_rate: rate, ema_momentum: 1.0 };
+        let measured = head.step(examples, rates).unwrap().read().unwrap();
+        self.compare_number("L_F", measured.losses[&Component::Field], setting.values);
         self.compare_measured(&measured, setting.gradients);
         let gradient = head.moments.first.to_vec::<f32>().unwrap();
         if matches!(setting.device, Device::Cuda(_)) {

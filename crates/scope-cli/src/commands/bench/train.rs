@@ -5,9 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use scope_engine::{Device, Muon};
 use scope_model::{Arithmetic, FieldModel, Head, Model, Operator, Preset, View, decoder_arithmetic};
-use scope_train::{
-    Adaptation, Examples, FieldTrainer, Objective, RecordedTrainer, Replayed, TrainError, Trainer,
-};
+use scope_train::{Examples, Objective, Rates, TrainError, Trainer};
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
@@ -143,14 +141,8 @@ impl BenchTrain {
         };
         let plain = self.objective == "fo" && self.optimizer == "adamw" && self.measuring.fits.is_empty();
         anyhow::ensure!(plain, Misuse::of(without()));
-        let mut trainer = FieldTrainer::new(FieldModel::initial(operator.architecture(128), 1, device)?)?;
-        match device {
-            Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6).map(drop)),
-            Device::Cuda(cuda) => {
-                let mut replayed = Replayed::new(cuda, trainer);
-                self.measure(device, || replayed.step_on(examples, 1e-6).map(drop))
-            }
-        }
+        let model = FieldModel::initial(operator.architecture(128), 1, device)?;
+        self.measure_steps(Trainer::field(model)?, device, examples)
     }
 
     /// A step of a SCOPE model, or of a replacement decoder on one.
@@ -165,27 +157,29 @@ impl BenchTrain {
             "sp-10m" => {
                 let alone = "a replacement decoder is trained with AdamW: leave --optimizer out";
                 anyhow::ensure!(self.optimizer == "adamw", Misuse::of(alone));
-                let mut adaptation = Adaptation::new(model, Head::M10.config(), View::Sparse, 1)?;
-                let Device::Cuda(cuda) = device else {
-                    return self.measure(device, || adaptation.step(examples, 1e-6).map(drop));
-                };
-                let mut replayed = Replayed::new(cuda, adaptation);
-                return self.measure(device, || replayed.step_on(examples, 1e-6).map(drop));
+                let trainer = Trainer::head(model, Head::M10.config(), View::Sparse, 1)?;
+                return self.measure_steps(trainer, device, examples);
             }
             "full" => Objective::FULL,
             "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
             "fjv" => Objective::FJV,
             _ => Objective::FO,
         };
-        let mut trainer = Trainer::new(model, objective)?;
+        let mut trainer = Trainer::scope(model, objective)?;
         trainer.optimizer.muon = (self.optimizer == "muon").then(Muon::default);
-        match device {
-            Device::Cpu(_) => self.measure(device, || trainer.step(examples, 1e-6, 0.996).map(drop)),
-            Device::Cuda(cuda) => {
-                let mut recorded = RecordedTrainer::new(cuda, trainer);
-                self.measure(device, || recorded.step_on(examples, 1e-6, 0.996).map(drop))
-            }
-        }
+        self.measure_steps(trainer, device, examples)
+    }
+
+    /// The time of a trainer's steps on the same examples, recorded on a GPU.
+    fn measure_steps(
+        &self,
+        trainer: Trainer,
+        device: &Device,
+        examples: &Examples,
+    ) -> anyhow::Result<(Duration, Option<f64>)> {
+        let mut trainer = trainer.recorded();
+        let rates = Rates { learning_rate: 1e-6, ema_momentum: 0.996 };
+        self.measure(device, || trainer.repeat(examples, rates).map(drop))
     }
 
     /// The median time of a step, after one that may choose algorithms and record; on a card also what is held of its memory

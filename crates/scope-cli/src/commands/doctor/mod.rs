@@ -8,7 +8,7 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use scope_engine::{Cpu, Cuda, Device, EngineError, selftest};
 use scope_model::{Model, Preset};
-use scope_train::{Measured, Objective, Trainer};
+use scope_train::{Component, Objective, Rates, StepReport, Trainer};
 use serde::Serialize;
 
 use super::{Misuse, Outcome, made_up};
@@ -154,10 +154,11 @@ fn operations(card: &Device, only: &str) -> anyhow::Result<Vec<Checked>> {
 fn training_step(card: &Device) -> anyhow::Result<Vec<Checked>> {
     let mut checks = Vec::new();
     let (expected, got) = (step(&Device::all_threads())?, step(card)?);
-    let numbers = |measured: &Measured| {
-        let losses = measured.losses.iter().map(|(c, loss)| (format!("loss {}", c.letter()), *loss));
-        let norms = measured.norms.iter().map(|(c, norms)| (format!("norm {}", c.letter()), norms[0]));
-        losses.chain(norms).collect::<Vec<(String, f64)>>()
+    let numbers = |report: &StepReport| {
+        let loss = |c: Component| Some((format!("loss {}", c.letter()), *report.losses.get(&c)?));
+        let norm = |c: Component| Some((format!("norm {}", c.letter()), report.norms.get(&c)?[0]));
+        let losses = Component::ALL.into_iter().filter_map(loss);
+        losses.chain(Component::ALL.into_iter().filter_map(norm)).collect::<Vec<(String, f64)>>()
     };
     for ((name, expected), (_, got)) in numbers(&expected).into_iter().zip(numbers(&got)) {
         let error = ((got - expected) / expected).abs();
@@ -168,11 +169,12 @@ fn training_step(card: &Device) -> anyhow::Result<Vec<Checked>> {
 }
 
 /// A Full step of a tiny model on made-up fields.
-fn step(device: &Device) -> anyhow::Result<Measured> {
+fn step(device: &Device) -> anyhow::Result<StepReport> {
     let size = 64;
     let examples = made_up::examples(device, size, 4)?;
     let model = Model::initial(Preset::Tiny.config(size), 1, device)?;
-    Ok(Trainer::new(model, Objective::FULL)?.step(&examples, 1e-4, 0.996)?.read()?)
+    let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
+    Ok(Trainer::scope(model, Objective::FULL)?.step(&examples, rates)?.read()?)
 }
 
 impl Findings {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use scope_train::{Line, Observer, RunConfig};
+use scope_train::{Component, Line, Observer, RunConfig, StepReport};
 
 use crate::terminal::{Interrupt, grouped, tell, warn};
 
@@ -48,15 +48,19 @@ impl Live {
             let left = if left < 120.0 { format!("{left:.0} s") } else { format!("{:.0} min", left / 60.0) };
             text.push_str(&format!(", {rate:.1} draws/s, {left} left"));
         }
+        let StepReport { losses, norms, alpha, latent_std, .. } = &line.report;
         let losses: Vec<String> =
-            line.losses.iter().map(|(letter, loss)| format!("{letter} {loss:.4}")).collect();
+            losses.iter().map(|(component, loss)| format!("{} {loss:.4}", component.letter())).collect();
         text.push_str(&format!(", {}", losses.join(" ")));
-        if let Some([field, _]) = line.norms.get("F") {
-            let others = line.norms.iter().filter(|(letter, _)| *letter != "F").map(|(_, [all, _])| all);
-            let share = line.alpha * others.sum::<f64>() / field.max(1e-30);
-            text.push_str(&format!(", alpha {:.3}, other gradients {:.0}%", line.alpha, 100.0 * share));
+        if let Some([field, _]) = norms.get(&Component::Field) {
+            let others = norms
+                .iter()
+                .filter(|(component, _)| **component != Component::Field)
+                .map(|(_, [all, _])| all);
+            let share = alpha * others.sum::<f64>() / field.max(1e-30);
+            text.push_str(&format!(", alpha {:.3}, other gradients {:.0}%", alpha, 100.0 * share));
         }
-        if let Some(std) = line.latent_std {
+        if let Some(std) = latent_std {
             text.push_str(&format!(", spread {std:.3}"));
         }
         text

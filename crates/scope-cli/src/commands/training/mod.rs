@@ -13,7 +13,8 @@ use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
-    Ask, Conduct, Ending, Learner, Length, Line, MakeLearner, Recipe, RunConfig, RunFolder, TrainError,
+    Ask, BuildTrainer, Component, Conduct, Ending, Length, Line, Recipe, RunConfig, RunFolder, TrainError,
+    Trainer,
 };
 
 pub(crate) use adapt::AdaptCommand;
@@ -104,12 +105,12 @@ impl RunArguments {
         let device = self.device.open()?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
-        let make = |config: &RunConfig| make_learner(config, &device, weights);
+        let build = |config: &RunConfig| build_trainer(config, &device, weights);
         let conduct = self.conduct(&device);
-        let config = self.config(&folder, ask, data, &make, conduct.threads)?;
-        let mut learner = make(&config)?;
+        let config = self.config(&folder, ask, data, &build, conduct.threads)?;
+        let mut trainer = build(&config)?;
         let mut live = Live::new(&config)?;
-        let ending = scope_train::run(&folder, &config, data, &mut *learner, conduct, &mut live);
+        let ending = scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
     }
@@ -120,7 +121,7 @@ impl RunArguments {
         folder: &RunFolder,
         ask: Ask,
         data: &Dataset,
-        make: &MakeLearner<'_>,
+        build: &BuildTrainer<'_>,
         threads: usize,
     ) -> anyhow::Result<RunConfig> {
         let path = folder.config();
@@ -128,32 +129,32 @@ impl RunArguments {
             if self.resume {
                 notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
             }
-            return Ok(scope_train::plan(ask, data, make, threads)?);
+            return Ok(scope_train::plan(ask, data, build, threads)?);
         }
         let begun = RunConfig::read(&path)?;
         // Nothing is timed again: what fitted into the minutes was decided when the run began.
         let again = match (ask.length, begun.length) {
             (Some(Length::Minutes(now)), Length::Minutes(_)) => {
                 let mut again =
-                    scope_train::plan(Ask { length: Some(Length::Draws(1 << 40)), ..ask }, data, make, 1)?;
+                    scope_train::plan(Ask { length: Some(Length::Draws(1 << 40)), ..ask }, data, build, 1)?;
                 again.length = Length::Minutes(now);
                 again
             }
-            _ => scope_train::plan(ask, data, make, 1)?,
+            _ => scope_train::plan(ask, data, build, 1)?,
         };
         begun.require_same(&again, folder.path())?;
         Ok(begun)
     }
 }
 
-/// A run's learner, with the weights that it begins with, if any.
-fn make_learner(
+/// A run's trainer, with the weights that it begins with, if any.
+fn build_trainer(
     config: &RunConfig,
     device: &Device,
     weights: Option<&Weights>,
-) -> Result<Box<dyn Learner>, TrainError> {
+) -> Result<Trainer, TrainError> {
     let params = weights.map(|weights| weights.params(device)).transpose()?;
-    scope_train::learner(config, device, params)
+    scope_train::build_trainer(config, device, params)
 }
 
 /// Says how a run ended, and draws its curves.
@@ -201,14 +202,13 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
         name,
         points: lines.iter().filter_map(|line| Some((line.draws as f64, value(line)?))).collect(),
     };
-    let letters = ["F", "J", "G", "V"];
-    let mut curves: Vec<Curve> = letters
-        .iter()
-        .map(|letter| series(format!("loss {letter}"), &|line| line.losses.get(*letter).copied()))
-        .filter(|curve| !curve.points.is_empty())
-        .collect();
-    curves.push(series("gradient norm".to_owned(), &|line| Some(line.norm)));
-    curves.push(series("latent spread".to_owned(), &|line| line.latent_std));
+    let loss = |component: Component| {
+        series(format!("loss {}", component.letter()), &|line| line.report.losses.get(&component).copied())
+    };
+    let mut curves: Vec<Curve> =
+        Component::ALL.into_iter().map(loss).filter(|curve| !curve.points.is_empty()).collect();
+    curves.push(series("gradient norm".to_owned(), &|line| Some(line.report.norm)));
+    curves.push(series("latent spread".to_owned(), &|line| line.report.latent_std));
     let title = folder.path().display().to_string();
     let draws = AxisLabel { name: "draws", scale: Scale::Linear };
     let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);

@@ -50,14 +50,14 @@ pub(crate) fn train_on_the_spot(
         from: None,
         adapt: None,
     };
-    let make = |config: &RunConfig| scope_train::learner(config, device, None);
-    let config = scope_train::plan(ask, &data, &make, 1)?;
+    let build = |config: &RunConfig| scope_train::build_trainer(config, device, None);
+    let config = scope_train::plan(ask, &data, &build, 1)?;
     let run = RunFolder::open(&folder.join("run"), false)?;
     let conduct = Conduct { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
     let mut live = Live::new(&config)?;
     // From here on the run itself listens.
     anyhow::ensure!(!interrupt.requested(), interrupted());
-    let ending = scope_train::run(&run, &config, &data, &mut *make(&config)?, conduct, &mut live);
+    let ending = scope_train::run(&run, &config, &data, &mut build(&config)?, conduct, &mut live);
     live.finish();
     match ending? {
         Ending::Interrupted => Err(interrupted()),

@@ -8,7 +8,7 @@ use scope_model::{Preset, Quantisation, Training};
 use scope_pde::Pde;
 use scope_train::{Ask, Earlier, Recipe};
 
-use super::{RunArguments, make_learner, weights::Weights};
+use super::{RunArguments, build_trainer, weights::Weights};
 use crate::commands::{Misuse, NetworkChoice, Outcome, network_names, pde_names};
 use crate::terminal::{grouped, print_json, say};
 
@@ -128,8 +128,8 @@ impl TrainCommand {
     /// Prints what would be trained.
     fn show_plan(&self, ask: Ask, data: &Dataset, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
         let device = self.run.device.open()?;
-        let make = |config: &_| make_learner(config, &device, weights);
-        let config = scope_train::plan(ask, data, &make, 1)?;
+        let build = |config: &_| build_trainer(config, &device, weights);
+        let config = scope_train::plan(ask, data, &build, 1)?;
         print_json(&config)?;
         Ok(Outcome::Success)
     }

@@ -7,7 +7,7 @@ use crate::{error::TrainError, examples::Examples, run::Feed};
 
 /// A batch that is written over by the next one, in the memory that the step was recorded with.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(super) enum Input {
     /// Copied to the GPU whole, for data that do not fit on it.
     Given(Examples),
     /// Gathered on the GPU from all records; part of the recorded work.
@@ -16,7 +16,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// The first batch.
-    pub(crate) fn new(feed: &Feed<'_>, batch: &Batch, device: &Device) -> Result<Self, TrainError> {
+    pub(super) fn new(feed: &Feed<'_>, batch: &Batch, device: &Device) -> Result<Self, TrainError> {
         let Some(table) = feed.table() else { return Ok(Self::Given(feed.examples(batch, device)?)) };
         let mut selection = Selection::new(table, batch.records.len())?;
         feed.select(batch, &mut selection)?;
@@ -24,7 +24,7 @@ impl Input {
     }
 
     /// Another batch in its place.
-    pub(crate) fn change(&mut self, feed: &Feed<'_>, batch: &Batch) -> Result<(), TrainError> {
+    pub(super) fn change(&mut self, feed: &Feed<'_>, batch: &Batch) -> Result<(), TrainError> {
         match self {
             Self::Selected(_, selection) => feed.select(batch, selection),
             Self::Given(examples) => feed.overwrite(batch, examples),
@@ -32,7 +32,7 @@ impl Input {
     }
 
     /// The batch, as the step takes it.
-    pub(crate) fn examples(&self) -> Result<Examples, TrainError> {
+    pub(super) fn examples(&self) -> Result<Examples, TrainError> {
         match self {
             Self::Given(examples) => Ok(examples.clone()),
             Self::Selected(table, selection) => Ok(Examples::from(table.gather(selection)?)),

@@ -1,0 +1,161 @@
+//! A run under way: stages, batches and steps until all draws are taken.
+
+mod saving;
+
+use std::{collections::BTreeSet, time::Instant};
+
+use scope_data::Dataset;
+use scope_model::View;
+
+use super::{
+    Ending,
+    checkpoint::Position,
+    conduct::Conduct,
+    config::RunConfig,
+    feed::{Conditions, Feed, Order},
+    fit_normaliser,
+    folder::RunFolder,
+    metrics::{Line, Metrics},
+    observer::Observer,
+    tensorboard::EventFile,
+    watch::Watch,
+};
+use crate::{error::TrainError, trainer::Trainer};
+
+/// A run under way.
+pub(super) struct Session<'a> {
+    folder: &'a RunFolder,
+    config: &'a RunConfig,
+    data: &'a Dataset,
+    conduct: Conduct,
+    metrics: Metrics,
+    events: EventFile,
+    position: Position,
+    saved: Instant,
+    watch: Watch,
+    /// What was said of checkpoints that could not be removed.
+    said: BTreeSet<String>,
+}
+
+impl<'a> Session<'a> {
+    /// A session that goes on from a position of a run.
+    pub(super) fn begin(
+        folder: &'a RunFolder,
+        config: &'a RunConfig,
+        data: &'a Dataset,
+        conduct: Conduct,
+        position: Position,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, TrainError> {
+        Ok(Self {
+            folder,
+            config,
+            data,
+            conduct,
+            metrics: Metrics::open(&folder.metrics(), position.metrics_bytes, observer)?,
+            events: EventFile::create(folder.path())?,
+            position,
+            saved: Instant::now(),
+            watch: Watch::default(),
+            said: BTreeSet::new(),
+        })
+    }
+
+    /// Trains until all draws are taken or the observer asks to stop.
+    pub(super) fn train(
+        mut self,
+        trainer: &mut Trainer,
+        observer: &mut dyn Observer,
+    ) -> Result<Ending, TrainError> {
+        let batch = self.config.recipe.batch as u64;
+        let conditions = match &self.config.adapt {
+            Some(adapt) if adapt.view == View::Sparse => Conditions::Alternating,
+            _ => Conditions::Mixed,
+        };
+        let first = self.config.first_batch() + self.position.draws / batch;
+        let order = Order { first, ..self.config.order(conditions) };
+        if self.position.draws == 0 {
+            self.measure_fits(trainer)?;
+        }
+        let mut feed = Feed::new(self.data, trainer.device(), order, self.conduct.threads)?;
+        if !self.position.milestone && self.at_milestone(batch) {
+            // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for milestones.
+            self.save(trainer, true, observer)?;
+        }
+        while self.position.draws < self.config.total() {
+            if observer.stop() {
+                self.save(trainer, false, observer)?;
+                return Ok(Ending::Interrupted);
+            }
+            self.enter_stage(trainer)?;
+            self.step(trainer, &mut feed, observer)?;
+            let milestone = self.at_milestone(batch);
+            if milestone || self.saved.elapsed() >= self.conduct.save_every {
+                self.save(trainer, milestone, observer)?;
+            }
+        }
+        self.save(trainer, true, observer)?;
+        Ok(Ending::Finished)
+    }
+
+    /// Gives a network that begins with initial parameters the scale of its local fits, if it has any.
+    fn measure_fits(&self, trainer: &mut Trainer) -> Result<(), TrainError> {
+        let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
+        let initial = self.config.from.is_none() && self.config.adapt.is_none();
+        let Some(fits) = fits.filter(|_| initial) else { return Ok(()) };
+        let order = self.config.order(Conditions::Mixed);
+        let threads = self.conduct.threads;
+        let fit = fits.local_fit();
+        let divisors = fit_normaliser::measure(self.data, trainer.device(), &fit, order, threads)?;
+        trainer.set_fit_normaliser(&divisors)
+    }
+
+    /// Moves on to the next stage when the current one is done.
+    fn enter_stage(&mut self, trainer: &mut Trainer) -> Result<(), TrainError> {
+        let end: u64 = self.config.stages[..=self.position.stage].iter().map(|stage| stage.draws).sum();
+        if self.position.draws >= end {
+            self.position.stage += 1;
+            trainer.begin_stage(&self.config.stages[self.position.stage].objective)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one step, and logs what it tells.
+    fn step(
+        &mut self,
+        trainer: &mut Trainer,
+        feed: &mut Feed<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
+        let stage = &self.config.stages[self.position.stage];
+        let before: u64 = self.config.stages[..self.position.stage].iter().map(|stage| stage.draws).sum();
+        let within = self.position.draws - before;
+        let rates = self.config.schedule(stage).at(within);
+        let batch = feed.next_batch()?;
+        self.position.counters = trainer.counters;
+        let learnt = trainer.learn(feed, &batch, rates);
+        if let Err(TrainError::Data(source)) = learnt {
+            return Err(self.without_data(trainer, source, observer)?);
+        }
+        let report = learnt?.read()?;
+        let step = within / self.config.recipe.batch as u64 + 1;
+        if let Some((what, value)) = report.not_finite() {
+            // The step left the trainer's buffers alone; only its counter went on, and that is not saved.
+            self.write_checkpoint(trainer, false, observer)?;
+            let draws = self.position.draws;
+            let records = batch.records;
+            return Err(TrainError::NotFinite { what, value, step, draws, records });
+        }
+        let alarms = self.watch.see(stage.objective.std_floor, &report);
+        let line = Line { stage: stage.name.clone(), draws: self.position.draws, step, report };
+        self.position.draws += self.config.recipe.batch as u64;
+        let last = self.position.draws >= self.config.total();
+        if (step - 1).is_multiple_of(self.config.log_every) || last {
+            self.metrics.append(&line)?;
+            self.events.add(&line)?;
+        }
+        alarms.iter().for_each(|alarm| observer.alarm(alarm));
+        observer.step(&line, self.position.draws, self.config.total());
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The gradient of a step: forward, backward for each component, and the cap.
+
+use scope_engine::{BatchStatistics, Gradients, Tape, Tensor, Var};
+
+use super::{
+    Trainer,
+    report::{MeasuredCap, scalar},
+};
+use crate::{
+    error::TrainError,
+    examples::Examples,
+    losses::PassLosses,
+    objective::{Component, Objective},
+};
+
+/// The parameter sets on which the cap holds: all, and the encoder's.
+const CAP_SETS: [&str; 2] = ["", "encoder"];
+
+/// Which components' gradients a step computes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Passes<'a> {
+    /// All but those that are exactly zero, which the device is asked for.
+    AsNeeded,
+    /// All.
+    All,
+    /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and nothing
+    /// changes.
+    AllButVariance,
+    /// The sum of all, each times a factor \[1\] that lies on the device.
+    Together(&'a [Tensor]),
+}
+
+impl Passes<'_> {
+    /// Whether a component's gradient is computed.
+    fn goes_back(self, component: Component) -> bool {
+        !matches!(self, Passes::AllButVariance) || component != Component::Variance
+    }
+}
+
+/// What forward and backward passes measure beside the gradient.
+#[derive(Default)]
+pub(super) struct Differentiated {
+    pub(super) losses: Vec<(Component, Tensor)>,
+    pub(super) cap: Option<MeasuredCap>,
+    pub(super) latent_std: Option<Tensor>,
+    /// Statistics of the batch that batch normalisations have seen.
+    pub(super) batch_statistics: Vec<BatchStatistics>,
+}
+
+impl Trainer {
+    /// Whether the next step measures the cap.
+    pub(super) fn measures_cap(&self) -> bool {
+        self.counters.steps.is_multiple_of(self.cap_every)
+    }
+
+    /// Whether there is anything to cap: several components whose gradients are capped.
+    fn has_cap(&self) -> bool {
+        self.objective.capped && self.objective.components().count() > 1
+    }
+
+    /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside others,
+    /// the factor measured last.
+    pub(super) fn factor(&self, component: Component) -> f64 {
+        let capped = self.has_cap() && component != Component::Field;
+        self.objective.weight(component) * if capped { self.counters.alpha } else { 1.0 }
+    }
+
+    /// Forward and backward; the combined gradient is left in the first buffer.
+    pub(super) fn differentiate(
+        &mut self,
+        examples: &Examples,
+        passes: Passes<'_>,
+    ) -> Result<Differentiated, TrainError> {
+        let measures = self.has_cap()
+            && match passes {
+                Passes::AsNeeded => self.measures_cap(),
+                Passes::Together(_) => false,
+                Passes::All | Passes::AllButVariance => true,
+            };
+        let going_back = self.objective.components().filter(|component| passes.goes_back(*component)).count();
+        let buffers = if measures { going_back } else { 1 };
+        while self.gradients.len() < buffers {
+            self.gradients.push(Gradients::zeros(&self.params)?);
+        }
+        for gradients in &mut self.gradients[..buffers] {
+            gradients.restart()?;
+        }
+        // What one view's passes remember is forgotten before the other's begin: that halves the memory.
+        let mut done = Differentiated::default();
+        for view in self.objective.by_view().into_iter().filter(|view| view.components().next().is_some()) {
+            self.differentiate_view(&view, examples, passes, measures, &mut done)?;
+        }
+        if measures {
+            let (field, others) = self.gradients.split_at_mut(1);
+            let others: Vec<&Gradients> = others.iter().take(buffers - 1).collect();
+            let capped = field[0].add_capped(&others, &CAP_SETS)?;
+            done.cap = Some(MeasuredCap { norms: capped.norms, alpha: capped.alpha });
+        }
+        for (_, loss) in done.losses.iter().filter(|(component, _)| !passes.goes_back(*component)) {
+            self.gradients[0].void_unless_zero(loss)?;
+        }
+        Ok(done)
+    }
+
+    /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured, else into
+    /// the first.
+    fn differentiate_view(
+        &mut self,
+        view: &Objective,
+        examples: &Examples,
+        passes: Passes<'_>,
+        measures: bool,
+        done: &mut Differentiated,
+    ) -> Result<(), TrainError> {
+        let before = done.losses.len();
+        let tape = Tape::recording_in(&self.params, self.precision)?;
+        let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
+        let PassLosses(losses) = pass.losses(&tape, examples, view)?;
+        // The complete view's latents are the ones watched, where there are any.
+        let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
+        if let Some(z) = watched {
+            done.latent_std = Some(tape.mean_spread(z)?);
+        }
+        drop(pass);
+        done.losses.extend(losses.iter().map(|(component, loss)| (*component, loss.value().clone())));
+        let seen = losses.iter().enumerate().filter(|(_, (component, _))| passes.goes_back(*component));
+        if measures {
+            for (place, (component, loss)) in seen {
+                let gradients = &mut self.gradients[before + place];
+                if matches!(passes, Passes::AsNeeded) && is_zero(*component, loss.value())? {
+                    gradients.clear()?;
+                } else {
+                    tape.backward(&[(loss, self.objective.weight(*component))], gradients)?;
+                }
+            }
+        } else if let Passes::Together(factors) = passes {
+            let seeds: Vec<(&Var, Tensor)> =
+                seen.map(|(place, (_, loss))| (loss, factors[before + place].clone())).collect();
+            tape.backward_from(&seeds, &mut self.gradients[0])?;
+        } else {
+            let seeds: Vec<(&Var, f64)> =
+                seen.map(|(_, (component, loss))| (loss, self.factor(*component))).collect();
+            tape.backward(&seeds, &mut self.gradients[0])?;
+        }
+        done.batch_statistics.extend(tape.batch_statistics());
+        Ok(())
+    }
+}
+
+/// Whether a component's gradient is exactly zero: a variance term whose every coordinate clears the floor.
+fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
+    Ok(component == Component::Variance && scalar(loss)? == 0.0)
+}
