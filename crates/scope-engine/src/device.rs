@@ -27,7 +27,7 @@ impl Device {
         Device::Cpu(Cpu::all_threads())
     }
 
-    /// Makes what is asked from now on wait for all work beside the main stream.
+    /// Makes what is asked from now on wait for all work on the side stream.
     pub(crate) fn join(&self) -> Result<(), EngineError> {
         match self {
             Device::Cpu(_) => Ok(()),

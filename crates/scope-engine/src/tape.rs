@@ -69,7 +69,7 @@ struct Entry {
     shape: Vec<usize>,
 }
 
-/// Hears of a linear layer's weight and the rows it is multiplied with.
+/// A function that is called with every linear layer's weight and the rows it is multiplied with.
 pub type ForwardHook<'p> = &'p dyn Fn(ParamId, &Tensor);
 
 /// Runs operations on a set of parameters, and remembers them if it is to give gradients.
@@ -136,7 +136,7 @@ impl<'p> Tape<'p> {
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
     }
 
-    /// What batch normalisations have seen so far, for [`Params::update_running_statistics`].
+    /// The statistics of the batches that batch normalisations have had so far, for [`Params::update_running_statistics`].
     pub fn batch_statistics(&self) -> Vec<BatchStatistics> {
         self.statistics.borrow().clone()
     }
@@ -180,12 +180,12 @@ impl<'p> Tape<'p> {
         into.settle()
     }
 
-    /// Notes what a normalisation has seen.
-    pub(crate) fn note_statistics(&self, seen: BatchStatistics) {
-        self.statistics.borrow_mut().push(seen);
+    /// Notes the statistics of a batch.
+    pub(crate) fn note_statistics(&self, statistics: BatchStatistics) {
+        self.statistics.borrow_mut().push(statistics);
     }
 
-    /// Shows whoever watches what a linear layer is given.
+    /// Runs the forward hook, if there is one, with what a linear layer is given.
     pub(crate) fn run_forward_hook(&self, weight: ParamId, x: &Tensor) {
         if let Some(hook) = self.hook {
             hook(weight, x);
@@ -208,7 +208,7 @@ impl<'p> Tape<'p> {
     }
 }
 
-/// A gradient pass on its way back.
+/// A backward pass under way.
 pub(crate) struct Flow<'a> {
     /// What has arrived at each node so far.
     pending: Vec<Option<Tensor>>,

@@ -146,21 +146,22 @@ fn backward_in<R: Real>(
 pub(crate) fn update_running_statistics(
     _: &Cpu,
     params: &mut Params,
-    seen: &BatchStatistics,
+    statistics: &BatchStatistics,
     share: f64,
     guard: &Tensor,
 ) -> Result<(), EngineError> {
     if !guard.cpu::<f32>()[0].is_finite() {
         return Ok(());
     }
-    let moments = seen.moments.cpu::<f32>();
+    let moments = statistics.moments.cpu::<f32>();
     let n = moments.len() / 2;
-    let unbiased = seen.rows as f64 / (seen.rows as f64 - 1.0).max(1.0);
+    let unbiased = statistics.rows as f64 / (statistics.rows as f64 - 1.0).max(1.0);
     let layout = params.layout().clone();
     let all = params.cpu_mut::<f32>()?;
-    for (parameter, moments, factor) in
-        [(seen.layer.running_mean, &moments[..n], 1.0), (seen.layer.running_var, &moments[n..], unbiased)]
-    {
+    for (parameter, moments, factor) in [
+        (statistics.layer.running_mean, &moments[..n], 1.0),
+        (statistics.layer.running_var, &moments[n..], unbiased),
+    ] {
         for (running, moment) in all[layout.param(parameter).range.clone()].iter_mut().zip(moments) {
             let moment = factor * f64::from(*moment);
             *running = ((1.0 - share) * f64::from(*running) + share * moment) as f32;

@@ -66,7 +66,7 @@ impl Sizes {
         if self.tokens.is_multiple_of(128) { 128 } else { 64 }
     }
 
-    /// The forward pass of what the matrix units do not take: a block for 16 queries of a head.
+    /// The forward pass of what the tensor cores do not take: a block for 16 queries of a head.
     fn in_rows(&self) -> Grid {
         Grid::of(self.pairs * self.tokens.div_ceil(16), 256)
     }

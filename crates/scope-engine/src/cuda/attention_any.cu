@@ -1,4 +1,4 @@
-// Attention for any number of tokens and any head size, in f32 throughout: what the matrix units do not take.
+// Attention for any number of tokens and any head size, in f32 throughout: what the tensor cores do not take.
 //
 // qkv [batch, tokens, 3 heads size]. Forward, a block has ROWS queries of one head and goes through the keys TILE at a time, with running
 // maxima and sums. Backward is plain and slow: blockIdx.x counts (batch, head, row), and scores of a row live in shared memory.

@@ -1,4 +1,4 @@
-// Attention for TOKENS tokens (128 or 256) and heads of 64 on Hopper's matrix units: four warps have 64 queries, and all
+// Attention for TOKENS tokens (128 or 256) and heads of 64 on Hopper's tensor cores: four warps have 64 queries, and all
 // their scores in registers, so that the softmax needs one pass.
 //
 // qkv [batch, TOKENS, 3 heads 64] bf16, out [batch, TOKENS, heads 64] bf16, log_sums [batch, heads, TOKENS] f32. Matrices in

@@ -175,15 +175,15 @@ pub(crate) fn backward(
 pub(crate) fn update_running_statistics(
     cuda: &Cuda,
     params: &mut Params,
-    seen: &BatchStatistics,
+    statistics: &BatchStatistics,
     share: f64,
     guard: &Tensor,
 ) -> Result<(), EngineError> {
-    let n = seen.moments.len() / 2;
-    let unbiased = seen.rows as f64 / (seen.rows as f64 - 1.0).max(1.0);
+    let n = statistics.moments.len() / 2;
+    let unbiased = statistics.rows as f64 / (statistics.rows as f64 - 1.0).max(1.0);
     for (id, moments, factor) in [
-        (seen.layer.running_mean, seen.moments.address(), 1.0),
-        (seen.layer.running_var, second(&seen.moments), unbiased),
+        (statistics.layer.running_mean, statistics.moments.address(), 1.0),
+        (statistics.layer.running_var, second(&statistics.moments), unbiased),
     ] {
         let arguments = [
             params.address(id, Dtype::F32).into(),

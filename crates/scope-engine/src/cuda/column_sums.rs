@@ -10,10 +10,10 @@ use crate::{dtype::Dtype, error::EngineError, tensor::Tensor};
 /// Sums of a column over at most so many blocks of rows are left to be added up: sixteen for each warp of a block.
 const PIECES: usize = 512;
 
-/// What the columns summed are summand of, beside a gradient g.
+/// What is summed, given a gradient g.
 #[derive(Clone, Copy)]
 pub(super) enum Summand<'a> {
-    /// Nothing.
+    /// g itself.
     Gradient,
     /// h = g gelu'(u + bias), which is written.
     Gelu(&'a Tensor, u64, &'a Tensor),
@@ -40,12 +40,12 @@ pub(super) fn block_sums(
     summand: Summand<'_>,
 ) -> Result<Tensor, EngineError> {
     let m = g.len() / n.max(1);
-    let (name, beside, bias, h) = match summand {
+    let (name, factor, bias, h) = match summand {
         Summand::Gradient => ("sums", None, 0, 0),
         Summand::Gelu(before, bias, h) => ("gelu_sums", Some(before), bias, h.address()),
         Summand::Slope(slope, h) => ("slope_sums", Some(slope), 0, h.address()),
     };
-    let stride = beside.map_or(n, |beside| beside.shape().last().copied().unwrap_or(n));
+    let stride = factor.map_or(n, |factor| factor.shape().last().copied().unwrap_or(n));
     let width = if n.is_multiple_of(8) && stride.is_multiple_of(8) { 8 } else { 1 };
     let lanes = lanes(n.div_ceil(width));
     let groups = n.div_ceil(lanes * width);
@@ -54,7 +54,7 @@ pub(super) fn block_sums(
     let partial = Tensor::on_cuda(cuda, &[pieces, n], Dtype::F32)?;
     let arguments = [
         g.into(),
-        beside.map_or(0, Tensor::address).into(),
+        factor.map_or(0, Tensor::address).into(),
         bias.into(),
         h.into(),
         (&partial).into(),
@@ -82,7 +82,7 @@ fn lanes(vectors: usize) -> usize {
     }
 }
 
-/// Adds up sums over blocks \[blocks, n\], beside the main stream.
+/// Adds up sums over blocks \[blocks, n\], on the side stream.
 pub(super) fn add_up(
     cuda: &Cuda,
     partial: &Tensor,

@@ -21,7 +21,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// cuDNN's kernels on matrix units want channels in multiples of this.
+/// cuDNN's kernels on tensor cores want channels in multiples of this.
 const CHANNELS: usize = 8;
 
 fn padded(channels: usize) -> usize {
@@ -227,7 +227,7 @@ pub(crate) fn bias_gradient(
     through_gelu(cuda, record.layer, record.before.as_ref(), gradient, record.x.value().dtype(), flow)
 }
 
-/// dW += what h and x give, beside the main stream. cuDNN sums in f32 but hands over bf16.
+/// dW += what h and x give, on the side stream. cuDNN sums in f32 but hands over bf16.
 pub(crate) fn weight_gradient(
     cuda: &Cuda,
     record: &ConvRecord,

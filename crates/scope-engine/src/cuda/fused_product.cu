@@ -1,4 +1,4 @@
-// Products of bf16 matrices with GELU, on Hopper's matrix units:
+// Products of bf16 matrices with GELU, on Hopper's tensor cores:
 //
 //   v[m, n] = x[m, k] w[n, k]^T, or with TURNED x[m, k] w[k, n]
 //
@@ -8,7 +8,7 @@
 //
 // A block of five times four warps stays on its multiprocessor and takes one tile of 128 x 128 after another. The first four warps
 // ask for slices of x and w, 64 deep, in a ring of STAGES. The others multiply, in groups of four with 64 rows each, two pairs of
-// groups in turn: while one pair is busy with what follows its product, the other's product has the matrix units.
+// groups in turn: while one pair is busy with what follows its product, the other's product has the tensor cores.
 //
 // Sizes need not be multiples of the tile's, but rows are whole chunks of eight numbers: outside the matrices boxes are
 // filled with zeros, and nothing is stored.

@@ -1,4 +1,4 @@
-//! Products fused with GELU, on Hopper's matrix units; taken where they are faster than the library's product and a
+//! Products fused with GELU, on Hopper's tensor cores; taken where they are faster than the library's product and a
 //! kernel after it.
 
 use super::{

@@ -83,7 +83,7 @@ pub(super) fn bias_sums(
     add_sums(cuda, partial, 2, &[bias], accumulate)
 }
 
-/// Adds up the blocks' sums \[blocks, 3, width\] of some kinds, beside the main stream.
+/// Adds up the blocks' sums \[blocks, 3, width\] of some kinds, on the side stream.
 fn add_sums(
     cuda: &Cuda,
     partial: &Tensor,

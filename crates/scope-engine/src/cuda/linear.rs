@@ -330,7 +330,7 @@ pub(crate) fn position_gradient(
     })
 }
 
-/// dW += h^T x, beside the main stream.
+/// dW += h^T x, on the side stream.
 pub(crate) fn weight_gradient(
     cuda: &Cuda,
     record: &LinearRecord,

@@ -1,4 +1,4 @@
-// Local polynomial fits of the sensors, in double precision on the matrix units.
+// Local polynomial fits of the sensors, in double precision on the tensor cores.
 //
 // The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are two products with banded
 // matrices. A block has 8 x 16 points of one field of one sample. Column after column of pixels, CHUNK at a time, it sums over rows q0 first,

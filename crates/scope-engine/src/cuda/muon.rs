@@ -91,7 +91,7 @@ pub(super) fn step(
         ];
         cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
     };
-    // A few dozen small matrices do not fill a GPU: every other group goes beside the rest.
+    // A few dozen small matrices do not fill a GPU: every other group goes on the side stream.
     let groups = params.hidden_groups(update.paths)?;
     for group in groups.iter().skip(1).step_by(2) {
         cuda.on_side_stream(&[norm], || one(group))?;

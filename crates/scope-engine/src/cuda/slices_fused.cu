@@ -1,4 +1,4 @@
-// Slices of pixels on matrix units, in bf16, with weights made again from g wherever they are wanted: they never lie in
+// Slices of pixels on tensor cores, in bf16, with weights made again from g wherever they are wanted: they never lie in
 // memory. HEADS heads, S slices and D numbers a head are known when this is compiled; a warp has a head.
 //
 //     l[s, n] = W[s] . g[n] + b[s],  w[s, n] = softmax over s of l / t

@@ -1,4 +1,4 @@
-//! Slices in bf16 with weights that are made again wherever they are wanted, on matrix units.
+//! Slices in bf16 with weights that are made again wherever they are wanted, on tensor cores.
 
 use super::{
     Cuda,

@@ -40,7 +40,7 @@ pub struct BatchStatistics {
     pub(crate) layer: BatchNorm,
     /// Mean and variance of each channel \[2, n\], the variance divided by the count.
     pub(crate) moments: Tensor,
-    /// Rows that were seen.
+    /// How many rows the batch had.
     pub(crate) rows: usize,
 }
 
@@ -52,7 +52,7 @@ struct BatchNormRecord {
 
 impl Tape<'_> {
     /// y = (x - mean) / sqrt(variance + 1e-5) g + b for each channel. A recording tape takes mean and variance from the
-    /// batch and notes them ([`Tape::observed`]); any other takes the running statistics.
+    /// batch and notes them ([`Tape::batch_statistics`]); any other takes the running statistics.
     ///
     /// # Shapes
     /// x and y \[..., n\].
@@ -84,15 +84,18 @@ impl Record for BatchNormRecord {
 }
 
 impl Params {
-    /// running = 0.9 running + 0.1 seen, for every normalisation that saw a batch. Nothing happens if `guard`, the norm
+    /// running = 0.9 running + 0.1 that of the batch, for every normalisation that had one. Nothing happens if `guard`, the norm
     /// of the step's gradients, is not finite.
     pub fn update_running_statistics(
         &mut self,
-        observed: &[BatchStatistics],
+        batches: &[BatchStatistics],
         guard: &Tensor,
     ) -> Result<(), EngineError> {
-        for seen in observed {
-            kernel!(&self.device().clone(), batch_norm::update_running_statistics(self, seen, SHARE, guard))?
+        for statistics in batches {
+            kernel!(
+                &self.device().clone(),
+                batch_norm::update_running_statistics(self, statistics, SHARE, guard)
+            )?
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// A fixed matrix A \[m, n\], with its transpose for the way back.
+/// A fixed matrix A \[m, n\], with its transpose for the backward pass.
 #[derive(Clone, Debug)]
 pub struct AxisMap {
     pub(crate) there: Matrix,

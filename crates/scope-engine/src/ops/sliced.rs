@@ -37,7 +37,7 @@ struct Recomputed {
     f: Var,
     pooled: Tensor,
     sums: Tensor,
-    /// On the way back: what was spread, and the gradient of the result.
+    /// In the backward pass: what was spread, and the gradient of the result.
     spread: RefCell<Option<(Tensor, Tensor)>>,
 }
 

@@ -22,7 +22,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// How a weight is packed for products; one weight can be wanted in several ways.
+/// How a weight is packed for products; one weight can be packed for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Packing {
     /// For y = x W^T.
@@ -59,7 +59,7 @@ impl Params {
         let wanted = length.saturating_mul(size_of::<f32>());
         let mut room = Vec::<f32>::new();
         room.try_reserve_exact(length).map_err(|_| EngineError::Memory { wanted })?;
-        // Seen from outside, lest the compiler leaves it out.
+        // Seen from outside, so that the compiler cannot leave it out.
         drop(std::hint::black_box(room));
         Self::from_flat(device, layout, &vec![0.0_f32; length])
     }

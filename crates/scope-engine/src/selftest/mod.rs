@@ -46,7 +46,7 @@ const LIMITS: [(Dtype, f64); 2] = [(Dtype::Bf16, 1.2e-2), (Dtype::F32, 2e-5)];
 /// Compares what a GPU computes with the CPU: everything, or the operations that have a word in their names.
 pub fn run(gpu: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
     let Device::Cuda(cuda) = gpu else { return Ok(Vec::new()) };
-    // The fused products must be right also where they are not the faster way.
+    // The fused products must be right also where they are not faster.
     cuda.set_always_fused(true);
     let checks = compare(gpu, only);
     cuda.set_always_fused(false);

@@ -30,15 +30,16 @@ impl Cache {
         fs::read(self.folder.as_ref()?.join(name)).ok()
     }
 
-    /// Writes beside and renames, so that nobody reads half a file. The passing name must be free: a link there would be followed.
+    /// Writes a temporary file and renames it, so that nobody reads half a file. Its name must be free: a link there would
+    /// be followed.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
         let Some(folder) = &self.folder else { return };
-        let beside = folder.join(format!("{name}.{}", std::process::id()));
+        let temporary = folder.join(format!("{name}.{}", std::process::id()));
         let done = fs::create_dir_all(folder)
-            .and_then(|()| File::create_new(&beside)?.write_all(bytes))
-            .and_then(|()| fs::rename(&beside, folder.join(name)));
+            .and_then(|()| File::create_new(&temporary)?.write_all(bytes))
+            .and_then(|()| fs::rename(&temporary, folder.join(name)));
         if done.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
         }
     }
 }

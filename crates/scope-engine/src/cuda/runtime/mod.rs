@@ -40,7 +40,7 @@ use cudnn::Convolutions;
 use launch::Kernels;
 use streams::Streams;
 
-/// The oldest GPUs whose kernels these are: those with bf16 in their matrix units.
+/// The oldest GPUs whose kernels these are: those with bf16 in their tensor cores.
 const OLDEST: (i32, i32) = (8, 0);
 
 /// An NVIDIA GPU: its streams, its memory, and the libraries that compute on it.

@@ -1,4 +1,4 @@
-//! The two streams of a GPU: the main one, in order, and one beside it for work that nothing waits for until later.
+//! The two streams of a GPU: the main one, in order, and a side stream for work that nothing waits for until later.
 //!
 //! Weight gradients are such work: the pass back through a network only needs gradients of activations. Beside it,
 //! they fill the multiprocessors that the ends of its kernels leave idle.
@@ -83,8 +83,8 @@ impl Streams {
 }
 
 impl Cuda {
-    /// Does work beside the main stream, after everything asked for so far. What it reads is kept until the streams
-    /// join; what it allocates is used by later work beside only.
+    /// Does work on the side stream, after everything asked for so far. What it reads is kept until the streams
+    /// join; what it allocates is used by later work of that stream only.
     pub(crate) fn on_side_stream<T>(
         &self,
         reads: &[&Tensor],
@@ -107,7 +107,7 @@ impl Cuda {
         done
     }
 
-    /// The main stream waits for the one beside it, if that has done anything.
+    /// The main stream waits for the side stream, if that has done anything.
     pub(crate) fn join_streams(&self) -> Result<(), EngineError> {
         let streams = &self.0.streams;
         let kept = std::mem::take(&mut *locked(&streams.kept));
