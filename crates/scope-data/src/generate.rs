@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use scope_pde::{GENERATOR_VERSION, Generator, Identity, cylinder::Disk};
 
 use crate::{
-    constants::Constants,
+    Constants,
     dataset::{DatasetWriter, Meta, Origin, Plan, Shard},
     error::DataError,
 };
@@ -76,7 +76,7 @@ struct Stored {
 
 fn make(generator: &Generator, constants: &Constants, index: u64) -> Result<Stored, DataError> {
     let record = generator.record(index).map_err(|source| DataError::Solver { index, source })?;
-    let a = record.a.iter().map(|x| constants.a.store(*x));
-    let u = record.u.iter().map(|x| constants.u.store(*x));
-    Ok(Stored { values: a.chain(u).collect(), disk: record.disk })
+    let channels = record.fields.zip(*constants);
+    let values = channels.iter().flat_map(|(field, scaling)| field.iter().map(|x| scaling.store(*x)));
+    Ok(Stored { values: values.collect(), disk: record.disk })
 }

@@ -1,28 +1,8 @@
 //! A record in memory.
 
+use scope_pde::{Channel, PerChannel};
+
 use crate::error::DataError;
-
-/// One of the two fields of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Channel {
-    /// The input field.
-    A,
-    /// The response field.
-    U,
-}
-
-impl Channel {
-    /// Both, in the order they are stored.
-    pub const BOTH: [Channel; 2] = [Channel::A, Channel::U];
-
-    /// The name in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Channel::A => "a",
-            Channel::U => "u",
-        }
-    }
-}
 
 /// A pair of fields in stored coordinates, \[2, S, S\]: its own values, or values borrowed from wherever they lie.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +24,11 @@ impl<V: AsRef<[f32]>> Pair<V> {
             Channel::A => self.a(),
             Channel::U => self.u(),
         }
+    }
+
+    /// Both fields, \[S, S\] each.
+    pub fn fields(&self) -> PerChannel<&[f32]> {
+        PerChannel { a: self.a(), u: self.u() }
     }
 
     /// The input field, \[S, S\].
@@ -68,7 +53,7 @@ impl<V: AsRef<[f32]>> Pair<V> {
             None => Ok(()),
             Some(at) => Err(DataError::NotFinite {
                 record,
-                channel: ["a", "u"][at / (self.size * self.size)],
+                channel: Channel::BOTH[at / (self.size * self.size)].name(),
                 row: at / self.size % self.size,
                 column: at % self.size,
                 value: values[at].into(),

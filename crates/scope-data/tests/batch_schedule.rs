@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use scope_data::{
+    Channel,
     observation::{Condition, Family, Layout, MaskSampler, TRAIN_MASK_SEED, Task},
     schedule::{Batch, BatchMaker, Producer, Schedule},
 };
@@ -155,7 +156,7 @@ fn a_batch_has_one_condition_and_the_right_bits() {
         for masks in batch.bits.chunks(32) {
             for (channel, words) in masks.chunks(16).enumerate() {
                 let count: u32 = words.iter().map(|word| word.count_ones()).sum();
-                assert_eq!(count, if observed[channel] { points } else { 0 });
+                assert_eq!(count, if observed[Channel::BOTH[channel]] { points } else { 0 });
             }
         }
         *seen.entry(batch.condition).or_insert(0) += 1;

@@ -81,8 +81,8 @@ fn altered(pde: Pde, out: &Path, alter: impl Fn(&mut Record)) -> Vec<String> {
     for index in 0..count {
         let mut record = generator.record(index as u64).unwrap();
         alter(&mut record);
-        let a = record.a.iter().map(|x| constants.a.store(*x));
-        let values: Vec<f32> = a.chain(record.u.iter().map(|x| constants.u.store(*x))).collect();
+        let a = record.fields.a.iter().map(|x| constants.a.store(*x));
+        let values: Vec<f32> = a.chain(record.fields.u.iter().map(|x| constants.u.store(*x))).collect();
         writer.push(&values, record.disk).unwrap();
     }
     writer.finish().unwrap();
@@ -98,7 +98,8 @@ fn assert_caught(pde: Pde, words: &str, alter: impl Fn(&mut Record)) {
 #[test]
 fn a_spacing_of_one_128th_is_caught() {
     // Poisson's solution is proportional to the square of the spacing.
-    let shrink = |record: &mut Record| record.u.iter_mut().for_each(|u| *u *= (127.0f64 / 128.0).powi(2));
+    let shrink =
+        |record: &mut Record| record.fields.u.iter_mut().for_each(|u| *u *= (127.0f64 / 128.0).powi(2));
     assert_caught(Pde::Poisson, "discrete residual", shrink);
     assert_caught(Pde::Helmholtz, "discrete residual", shrink);
 }
@@ -108,9 +109,9 @@ fn the_other_sign_of_k_squared_is_caught() {
     let solver = SeparableSolver::dirichlet(126, 1.0 / 127.0, -1.0);
     assert_caught(Pde::Helmholtz, "discrete residual", |record| {
         let inside = |k: usize| (k / 126 + 1) * 128 + k % 126 + 1;
-        let mut u: Vec<f64> = (0..126 * 126).map(|k| record.a[inside(k)]).collect();
+        let mut u: Vec<f64> = (0..126 * 126).map(|k| record.fields.a[inside(k)]).collect();
         solver.solve(&mut u, &mut vec![0.0; 126 * 126]);
-        (0..126 * 126).for_each(|k| record.u[inside(k)] = u[k]);
+        (0..126 * 126).for_each(|k| record.fields.u[inside(k)] = u[k]);
     });
 }
 
@@ -118,26 +119,28 @@ fn the_other_sign_of_k_squared_is_caught() {
 fn the_other_edge_convention_is_caught() {
     let on_edge = |k: usize| [0, 127].contains(&(k / 128)) || [0, 127].contains(&(k % 128));
     assert_caught(Pde::Poisson, "zeroed on the edge", |record| {
-        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.a[k] = 0.0);
+        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.fields.a[k] = 0.0);
     });
     assert_caught(Pde::Helmholtz, "|a| on the edge", |record| {
-        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.a[k] = 0.1);
+        (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.fields.a[k] = 0.1);
     });
 }
 
 #[test]
 fn wrong_fields_are_caught() {
-    assert_caught(Pde::Darcy, "a other than 3 or 12", |record| record.a[77] = 7.5);
-    assert_caught(Pde::Darcy, "fresh solve", |record| record.u.reverse());
-    assert_caught(Pde::NavierStokes, "fresh solve", |record| record.u = record.a.clone());
-    assert_caught(Pde::NavierStokes, "mean vorticity", |record| record.u.iter_mut().for_each(|u| *u += 0.01));
+    assert_caught(Pde::Darcy, "a other than 3 or 12", |record| record.fields.a[77] = 7.5);
+    assert_caught(Pde::Darcy, "fresh solve", |record| record.fields.u.reverse());
+    assert_caught(Pde::NavierStokes, "fresh solve", |record| record.fields.u = record.fields.a.clone());
+    assert_caught(Pde::NavierStokes, "mean vorticity", |record| {
+        record.fields.u.iter_mut().for_each(|u| *u += 0.01)
+    });
     assert_caught(Pde::Poisson, "standard deviation of a", |record| {
-        record.a.iter_mut().for_each(|a| *a *= 3.0)
+        record.fields.a.iter_mut().for_each(|a| *a *= 3.0)
     });
     let stir = |record: &mut Record| {
         let disk = record.disk.unwrap();
-        record.u[disk.cx as usize * 128 + disk.cy as usize] = 1.0;
+        record.fields.u[disk.cx as usize * 128 + disk.cy as usize] = 1.0;
     };
     assert_caught(Pde::Cylinder, "inside the disk", stir);
-    assert_caught(Pde::Cylinder, "negative", |record| record.a[5] = -0.5);
+    assert_caught(Pde::Cylinder, "negative", |record| record.fields.a[5] = -0.5);
 }

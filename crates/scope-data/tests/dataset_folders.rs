@@ -100,7 +100,7 @@ fn records_read_back_are_the_generator_s() {
         let record = generator.record(index as u64).unwrap();
         assert_eq!(set.disk(index), record.disk);
         let constants = set.meta().constants();
-        let stored: Vec<f32> = record.u.iter().map(|x| constants.u.store(*x)).collect();
+        let stored: Vec<f32> = record.fields.u.iter().map(|x| constants.u.store(*x)).collect();
         assert_eq!(set.pair(index).unwrap().u(), stored);
     }
 }

@@ -18,7 +18,10 @@ fn seeds() -> u64 {
 /// The mask of a under `forward/family/budget`, for a record.
 fn mask(size: usize, family: Family, budget: usize, record: u64) -> Mask {
     let condition = Condition::new(Task::Forward, family, budget).unwrap();
-    MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, size).masks(Namespace::Test, record, condition, None).a
+    MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, size)
+        .masks(Namespace::Test, record, condition, None)
+        .seen
+        .a
 }
 
 fn rows_and_columns(mask: &Mask) -> (Vec<usize>, Vec<usize>) {
@@ -179,7 +182,7 @@ fn masks_depend_on_their_coordinates_and_nothing_else() {
     let train = |draw| Namespace::Train { draw };
     let base = sampler.masks(train(0), 9, condition, None);
     assert_eq!(sampler.masks(train(0), 9, condition, None), base);
-    assert_ne!(base.a, base.u, "channels have streams of their own");
+    assert_ne!(base.seen.a, base.seen.u, "channels have streams of their own");
     let others = [
         sampler.masks(train(1), 9, condition, None),
         sampler.masks(Namespace::Test, 9, condition, None),
@@ -187,9 +190,9 @@ fn masks_depend_on_their_coordinates_and_nothing_else() {
         MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 128).masks(train(0), 9, condition, None),
         MaskSampler::new(Pde::Darcy, 1, 128).masks(train(0), 9, condition, None),
     ];
-    assert!(others.iter().all(|other| other.a != base.a && other.u != base.u));
+    assert!(others.iter().all(|other| other.seen.a != base.seen.a && other.seen.u != base.seen.u));
     let forward = sampler.masks(train(0), 9, "forward/uniform/500".parse().unwrap(), None);
-    assert_ne!(forward.a, base.a, "tasks have streams of their own");
+    assert_ne!(forward.seen.a, base.seen.a, "tasks have streams of their own");
     // From any thread and in any order.
     let all: Vec<_> =
         (0..64u64).into_par_iter().map(|n| sampler.masks(train(0), n, condition, None)).collect();
@@ -208,13 +211,13 @@ fn tasks_observe_their_channels_and_the_disk() {
     {
         let condition = text.parse().unwrap();
         let plain = sampler.masks(Namespace::Test, 3, condition, None);
-        assert_eq!((plain.a.count(), plain.u.count()), (a, u), "{text}");
+        assert_eq!((plain.seen.a.count(), plain.seen.u.count()), (a, u), "{text}");
         let known = sampler.masks(Namespace::Test, 3, condition, Some(&disk));
         let united = |mut mask: Mask| {
             mask.unite(&inside);
             mask
         };
-        assert_eq!((known.a, known.u), (united(plain.a), united(plain.u)), "{text}");
+        assert_eq!((known.seen.a, known.seen.u), (united(plain.seen.a), united(plain.seen.u)), "{text}");
     }
 }
 
@@ -224,7 +227,8 @@ fn the_benchmark_sees_one_fluid_pixel_in_a_hundred() {
     let condition: Condition = "inverse/benchmark_uniform/100".parse().unwrap();
     assert_eq!(condition.layout(), Layout::BenchmarkUniform);
     let masks = 400u64;
-    let total: usize = (0..masks).map(|n| sampler.masks(Namespace::Test, n, condition, None).u.count()).sum();
+    let total: usize =
+        (0..masks).map(|n| sampler.masks(Namespace::Test, n, condition, None).seen.u.count()).sum();
     let mean = total as f64;
     let points = (masks * 16384) as f64;
     assert!((mean - 0.01 * points).abs() < 4.0 * (0.01 * 0.99 * points).sqrt(), "{mean}");
@@ -249,7 +253,7 @@ fn masks_are_frozen() {
     for (text, expected) in golden {
         let sampler = MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 128);
         let masks = sampler.masks(Namespace::Train { draw: 3 }, 17, text.parse().unwrap(), None);
-        let words = masks.a.words().iter().chain(masks.u.words());
+        let words = masks.seen.a.words().iter().chain(masks.seen.u.words());
         let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
         let hash = blake3::hash(&bytes).to_hex()[..16].to_string();
         found.push((text, expected, hash));

@@ -11,7 +11,7 @@ use std::{error::Error, path::Path};
 
 use scope_data::{
     Dataset,
-    observation::{Condition, ContextMasks, MaskSampler, Namespace, TEST_MASK_SEED, gather_context},
+    observation::{Condition, ContextMasks, MaskSampler, Namespace, TEST_MASK_SEED, write_context},
 };
 use scope_engine::Device;
 use scope_eval::{Summary, trust::task_of};
@@ -58,8 +58,8 @@ fn seen(data: &Dataset, record: usize, name: &str) -> Outcome<ContextMasks> {
         let condition: Condition = condition.parse()?;
         let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
         let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
-        all.a.unite(&masks.a);
-        all.u.unite(&masks.u);
+        all.seen.a.unite(&masks.seen.a);
+        all.seen.u.unite(&masks.seen.u);
         all.given.unite(&masks.given);
     }
     Ok(all)
@@ -73,11 +73,11 @@ fn shares(
     record: usize,
     masks: &ContextMasks,
 ) -> Outcome<Option<[f64; 4]>> {
-    let task = task_of(masks).ok_or("nothing is seen")?;
+    let task = task_of(&masks.seen).ok_or("nothing is seen")?;
     let Ok(bands) = bands.of(task, masks) else { return Ok(None) };
     let (pair, meta) = (data.pair(record)?, data.meta());
     let mut context = vec![0.0; 4 * pair.a().len()];
-    gather_context(&pair, masks, &mut context);
+    write_context(pair.fields(), &masks.seen, &mut context);
     let fields = model.recover(&context)?.remove(0);
     let share = |field: &[f32], stored: &[f32], widths: &[f32], scaling: scope_data::Scaling| {
         let inside =

@@ -7,8 +7,8 @@ use std::{
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants, DataError, Dataset, Pair,
-    observation::{Condition, ContextMasks, MaskSampler, Namespace, gather_context},
+    Channel, Constants, DataError, Dataset, Pair, PerChannel,
+    observation::{Condition, ContextMasks, MaskSampler, Namespace, write_context},
 };
 use scope_model::Fields;
 use scope_pde::Pde;
@@ -117,7 +117,7 @@ impl Evaluation<'_> {
         let mut hasher = blake3::Hasher::new();
         self.recover_each(method, condition, 0..self.records, &mut |batch| {
             for masks in batch.iter().map(|seen| &seen.masks) {
-                for word in masks.a.words().iter().chain(masks.u.words()) {
+                for word in masks.seen.a.words().iter().chain(masks.seen.u.words()) {
                     hasher.update(&word.to_le_bytes());
                 }
             }
@@ -192,7 +192,7 @@ impl Evaluation<'_> {
         let disk = self.data.disk(record);
         let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
         let pair = self.data.pair(record)?;
-        gather_context(&pair, &masks, context);
+        write_context(pair.fields(), &masks.seen, context);
         if let Some(noise) = &self.noise {
             noise.spoil(&sampler, (record as u64, condition), &pair, &masks, context);
         }
@@ -243,12 +243,12 @@ impl Evaluation<'_> {
     }
 
     /// Recovered minus true values of a and u in physical units, \[S, S\] each.
-    pub(crate) fn errors(&self, seen: &Seen) -> [Vec<f32>; 2] {
+    pub(crate) fn errors(&self, seen: &Seen) -> Fields {
         let Seen { pair, fields, .. } = seen;
-        [(Channel::A, &fields.a), (Channel::U, &fields.u)].map(|(channel, field)| {
+        PerChannel::from_fn(|channel| {
             let scaling = self.data.meta().channel(channel).scaling();
             let apart = |(got, stored): (&f32, &f32)| (f64::from(*got) - scaling.physical(*stored)) as f32;
-            field.iter().zip(pair.field(channel)).map(apart).collect()
+            fields[channel].iter().zip(pair.field(channel)).map(apart).collect()
         })
     }
 }

@@ -4,11 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use scope_data::{
-    Constants,
+    Constants, Fields, PerChannel,
     observation::{Condition, Task},
 };
-use scope_exact::{ExactError, Noise, Prior, readings};
-use scope_model::Fields;
+use scope_exact::{ExactError, Prior, readings, rounding_noise};
 use scope_pde::Pde;
 
 use crate::{
@@ -21,7 +20,7 @@ use crate::{
 pub struct ExactMethod {
     prior: Prior,
     constants: Constants,
-    noise: Noise,
+    noise: PerChannel<f64>,
     with_bands: bool,
     approximate: AtomicUsize,
 }
@@ -37,7 +36,7 @@ impl ExactMethod {
     pub fn new(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
         Ok(Self {
             prior: Prior::new(pde, size)?,
-            noise: Noise::rounding(&constants),
+            noise: rounding_noise(&constants),
             constants,
             with_bands: false,
             approximate: AtomicUsize::new(0),
@@ -51,8 +50,8 @@ impl ExactMethod {
     }
 
     /// Takes readings to be off by at least these standard deviations for a and u, in physical units.
-    pub fn with_noise(mut self, [a, u]: [f64; 2]) -> Self {
-        self.noise = Noise { a: a.max(self.noise.a), u: u.max(self.noise.u) };
+    pub fn with_noise(mut self, noise: PerChannel<f64>) -> Self {
+        self.noise = noise.zip(self.noise).map(|(noise, least)| noise.max(least));
         self
     }
 
@@ -92,17 +91,16 @@ impl ExactMethod {
         let readings = readings(context, &self.constants);
         let posterior = self.prior.given(&readings, self.noise)?;
         let deviations = single_precision(posterior.deviations(SEED)?.fields);
-        let times = |field: &[f32], factor: f32| field.iter().map(|sd| factor * sd).collect();
-        let half_widths = DEVIATIONS
-            .map(|factor| Fields { a: times(&deviations.a, factor), u: times(&deviations.u, factor) });
+        let times =
+            |factor: f32| deviations.each_ref().map(|field| field.iter().map(|sd| factor * sd).collect());
+        let half_widths = DEVIATIONS.map(times);
         Ok(StatedBands { levels: LEVELS, half_widths })
     }
 }
 
 /// Fields of the exact posterior in single precision, as those of networks are.
-pub fn single_precision(fields: scope_exact::Fields) -> Fields {
-    let narrow = |field: Vec<f64>| field.into_iter().map(|x| x as f32).collect();
-    Fields { a: narrow(fields.a), u: narrow(fields.u) }
+pub fn single_precision(fields: Fields<f64>) -> Fields {
+    fields.map(|field| field.into_iter().map(|x| x as f32).collect())
 }
 
 impl RecoveryMethod for ExactMethod {

@@ -1,7 +1,7 @@
 //! Noise on the readings of held-out records.
 
 use scope_data::{
-    Channel, Constants, Pair,
+    Channel, Constants, Pair, PerChannel, as_array,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, ReadingNoise},
 };
 use scope_engine::RowNoise;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestNoise {
     /// The standard deviations for a and u, in units of the field's own.
-    pub levels: [f64; 2],
+    #[serde(with = "as_array")]
+    pub levels: PerChannel<f64>,
     /// Whether the method is not told: readings then count in full, as if they were exact.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold: bool,
@@ -19,17 +20,14 @@ pub struct TestNoise {
 
 impl TestNoise {
     /// The standard deviations in physical units.
-    pub fn physical(&self, constants: &Constants) -> [f64; 2] {
-        let [a, u] = self.levels;
-        [a * constants.a.sigma, u * constants.u.sigma]
+    pub fn physical(&self, constants: &Constants) -> PerChannel<f64> {
+        self.levels.zip(*constants).map(|(level, scaling)| level * scaling.sigma)
     }
 
     /// The levels in words: one where both are the same.
     pub fn shown(&self) -> String {
-        match self.levels {
-            [a, u] if a == u => a.to_string(),
-            [a, u] => format!("{a}-{u}"),
-        }
+        let PerChannel { a, u } = self.levels;
+        if a == u { a.to_string() } else { format!("{a}-{u}") }
     }
 
     /// What labels and names of files say of it.
@@ -49,7 +47,7 @@ impl TestNoise {
         let keys = sampler.noise_keys(Namespace::Test, record, condition);
         let pixels = pair.a().len();
         for (channel, shown) in Channel::BOTH.into_iter().zip(context.chunks_exact_mut(2 * pixels)) {
-            let noise = ReadingNoise { level: self.levels[channel as usize], key: keys[channel as usize] };
+            let noise = ReadingNoise { level: self.levels[channel], key: keys[channel] };
             let weight = if self.untold { 1.0 } else { noise.trust() };
             let row = RowNoise { key: noise.key, level: noise.stored_level(), weight };
             let (values, mask) = shown.split_at_mut(pixels);

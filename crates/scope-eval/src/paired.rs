@@ -142,7 +142,8 @@ fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalErro
     if first.records != second.records {
         return refuse("number of records", &first.records.to_string(), &second.records.to_string());
     }
-    let noise = [first, second].map(|identity| identity.masks.noise.map_or([0.0; 2], |noise| noise.levels));
+    let noise = [first, second]
+        .map(|identity| identity.masks.noise.map_or([0.0; 2], |noise| noise.levels.into_array()));
     if noise[0] != noise[1] {
         return refuse("noise", &format!("{:?}", noise[0]), &format!("{:?}", noise[1]));
     }

@@ -25,8 +25,8 @@ impl Evaluation<'_> {
         let fields = method.recover(&context).map_err(EvalError::Method)?.pop();
         let fields = fields.ok_or_else(|| EvalError::Method("it returned no fields".into()))?;
         let channels = [
-            (Channel::A, "a", pair.a(), &fields.a, &masks.a),
-            (Channel::U, "u", pair.u(), &fields.u, &masks.u),
+            (Channel::A, "a", pair.a(), &fields.a, &masks.seen.a),
+            (Channel::U, "u", pair.u(), &fields.u, &masks.seen.u),
         ];
         let truths = channels.map(|(channel, _, stored, ..)| -> Vec<f32> {
             let scaling = meta.channel(channel).scaling();

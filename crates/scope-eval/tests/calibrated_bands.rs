@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_data::{
-    Channel, Constants, Dataset, Request, generate,
+    Channel, Constants, Dataset, PerChannel, Request, generate,
     observation::{
         Condition, MaskSampler, Namespace, Place, STENCIL_POINTS, Sensor, Spot, Stencil, TEST_MASK_SEED,
         UserContext,
@@ -137,14 +137,16 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     let masks = MaskSampler::new(Pde::Poisson, 9, SIZE).masks(Namespace::Test, 5, condition, None);
     let spot = |noise| OnTheSpot::new(Pde::Poisson, SIZE, 199, noise).unwrap();
     let sum = |field: &[f32]| field.iter().sum::<f32>();
-    let pixels: Vec<Spot> = masks.u.points().map(|point| Spot::pixel(point / SIZE, point % SIZE)).collect();
+    let pixels: Vec<Spot> =
+        masks.seen.u.points().map(|point| Spot::pixel(point / SIZE, point % SIZE)).collect();
     let last = (SIZE - 1) as f64;
     let between =
         pixels.iter().map(|Spot { at: [x, y] }| Spot { at: [(x + 0.4).min(last), (y - 0.3).max(0.0)] });
     let mut sums = Vec::new();
     for spots in [pixels.clone(), between.collect()] {
-        let widths =
-            spot([0.0; 2]).half_widths(&method, &seen_at(&spots, &[0.0; SIZE * SIZE]), &|_| true).unwrap();
+        let widths = spot(PerChannel::both(0.0))
+            .half_widths(&method, &seen_at(&spots, &[0.0; SIZE * SIZE]), &|_| true)
+            .unwrap();
         let within = shares_within(&data, &method, &spots, &widths);
         for (share, level) in within.iter().zip([0.68, 0.95]) {
             assert!((share - level).abs() < 0.02, "{share} of {level}");
@@ -153,15 +155,16 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     }
     // u is zero on the edge, and known there; noise of the sensors makes bands wider.
     let placed = seen_at(&pixels, &[0.0; SIZE * SIZE]);
-    let noisy = spot([0.0, 1e-3]).half_widths(&method, &placed, &|_| true).unwrap();
+    let noisy = spot(PerChannel { a: 0.0, u: 1e-3 }).half_widths(&method, &placed, &|_| true).unwrap();
     assert!(sum(&noisy[0].u) > 1.5 * sums[0]);
-    let widths = spot([0.0; 2]).half_widths(&method, &placed, &|_| true).unwrap();
+    let widths = spot(PerChannel::both(0.0)).half_widths(&method, &placed, &|_| true).unwrap();
     assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
 }
 
 #[test]
 fn what_cannot_be_measured_on_the_spot_is_refused() {
-    let refused = |pde, records| OnTheSpot::new(pde, SIZE, records, [0.0; 2]).err().unwrap().to_string();
+    let refused =
+        |pde, records| OnTheSpot::new(pde, SIZE, records, PerChannel::both(0.0)).err().unwrap().to_string();
     assert!(refused(Pde::Cylinder, 100).contains("other disks than yours"));
     assert!(refused(Pde::Poisson, 18).contains("take at least 19"));
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use scope_data::{
-    Channel, Constants, Dataset, Request, generate,
+    Channel, Constants, Dataset, PerChannel, Request, generate,
     observation::{Condition, trust},
 };
 use scope_eval::{
@@ -25,7 +25,7 @@ fn evaluation(data: &Dataset, noise: Option<TestNoise>) -> Evaluation<'_> {
     Evaluation { data, mask_seed: 1, noise, records: data.len(), batch: 50 }
 }
 
-fn noisy(levels: [f64; 2]) -> Option<TestNoise> {
+fn noisy(levels: PerChannel<f64>) -> Option<TestNoise> {
     Some(TestNoise { levels, untold: false })
 }
 
@@ -40,25 +40,25 @@ fn context(data: &Dataset, noise: Option<TestNoise>, record: usize, condition: C
 fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
     let root = tempfile::tempdir().unwrap();
     let data = records(root.path(), Pde::Cylinder, 6);
-    let (condition, levels) = ("joint/uniform/8192".parse().unwrap(), [0.1, 0.02]);
-    let mut squares = [(0.0, 0.0); 2];
+    let (condition, levels) = ("joint/uniform/8192".parse().unwrap(), PerChannel { a: 0.1, u: 0.02 });
+    let mut squares = PerChannel::both((0.0, 0.0));
     for record in 0..6 {
         let [exact, told] = [None, noisy(levels)].map(|noise| context(&data, noise, record, condition));
         let untold = context(&data, Some(TestNoise { levels, untold: true }), record, condition);
         let disk = data.disk(record).unwrap();
         let given: Vec<usize> = disk.points(SIZE).collect();
         for channel in Channel::BOTH {
-            let begin = 2 * channel as usize * PIXELS;
+            let begin = 2 * channel.position() * PIXELS;
             for (value, mask) in (begin..begin + PIXELS).map(|value| (value, value + PIXELS)) {
                 if exact[mask] == 0.0 || given.contains(&(value - begin)) {
                     assert_eq!([told[value], told[mask]], [exact[value], exact[mask]]);
                     continue;
                 }
-                assert_eq!(told[mask], trust(levels[channel as usize]) as f32);
+                assert_eq!(told[mask], trust(levels[channel]) as f32);
                 assert_eq!(untold[mask], 1.0);
                 assert!((told[value] / told[mask] - untold[value]).abs() < 1e-6);
-                let off = 2.0 * f64::from(untold[value] - exact[value]) / levels[channel as usize];
-                let (sum, count) = &mut squares[channel as usize];
+                let off = 2.0 * f64::from(untold[value] - exact[value]) / levels[channel];
+                let (sum, count) = &mut squares[channel];
                 (*sum, *count) = (*sum + off * off, *count + 1.0);
             }
         }
@@ -72,7 +72,7 @@ fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
 }
 
 /// The mean error of a, and the share of its pixels within the bands of 68%.
-fn exact_scores(data: &Dataset, known: [f64; 2], noise: Option<TestNoise>) -> (f64, f64) {
+fn exact_scores(data: &Dataset, known: PerChannel<f64>, noise: Option<TestNoise>) -> (f64, f64) {
     let constants = Constants::generated(Pde::Poisson);
     let method = ExactMethod::new(Pde::Poisson, constants, SIZE).unwrap().with_bands().with_noise(known);
     let condition = "inverse/uniform/4096".parse().unwrap();
@@ -88,11 +88,11 @@ fn exact_scores(data: &Dataset, known: [f64; 2], noise: Option<TestNoise>) -> (f
 fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
     let root = tempfile::tempdir().unwrap();
     let data = records(root.path(), Pde::Poisson, 100);
-    let noise = noisy([0.05; 2]);
+    let noise = noisy(PerChannel::both(0.05));
     let told = noise.unwrap().physical(&Constants::generated(Pde::Poisson));
-    let (exact, _) = exact_scores(&data, [0.0; 2], None);
+    let (exact, _) = exact_scores(&data, PerChannel::both(0.0), None);
     let (with, within) = exact_scores(&data, told, noise);
-    let (without, _) = exact_scores(&data, [0.0; 2], noise);
+    let (without, _) = exact_scores(&data, PerChannel::both(0.0), noise);
     assert!(exact < with && with < 0.5 * without, "{exact} {with} {without}");
     assert!((within - 68.0).abs() < 2.5, "{within}");
 }
@@ -121,10 +121,10 @@ fn evaluations_with_different_noise_are_not_compared() {
     let of = |noise| record(&data, noise);
     let compared =
         |a, b| compare(&of(a), &of(b), "forward/uniform/500", "u").map_err(|error| error.to_string());
-    let (none, some) = (None, noisy([0.05, 0.01]));
+    let (none, some) = (None, noisy(PerChannel { a: 0.05, u: 0.01 }));
     let refused = compared(none, some).unwrap_err();
     assert!(refused.contains("differ in their noise ([0.0, 0.0] and [0.05, 0.01])"), "{refused}");
-    assert!(compared(some, noisy([0.05; 2])).is_err());
+    assert!(compared(some, noisy(PerChannel::both(0.05))).is_err());
     let untold = Some(TestNoise { untold: true, ..some.unwrap() });
     assert!(compared(some, some).is_ok() && compared(some, untold).is_ok(), "the readings are the same");
     // What was written before there was noise says nothing of it, and so does what has none.

@@ -7,7 +7,7 @@ use scope_data::{
     Channel, Constants,
     observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED},
 };
-use scope_exact::{Noise, Prior, Reading};
+use scope_exact::{Prior, Reading, rounding_noise};
 use scope_pde::{Generator, Identity, Pde, Split};
 
 const SIZE: usize = 128;
@@ -24,8 +24,8 @@ fn readings(condition: &str) -> Vec<Reading> {
     let masks =
         MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, SIZE).masks(Namespace::Test, 0, condition, None);
     let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, SIZE, field[point]);
-    let a = masks.a.points().map(|point| of(Channel::A, point, &record.a));
-    let u = masks.u.points().map(|point| of(Channel::U, point, &record.u));
+    let a = masks.seen.a.points().map(|point| of(Channel::A, point, &record.fields.a));
+    let u = masks.seen.u.points().map(|point| of(Channel::U, point, &record.fields.u));
     a.chain(u).collect()
 }
 
@@ -36,7 +36,7 @@ fn one_thread() -> rayon::ThreadPool {
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500", "joint/uniform/500"], max_time = 2)]
 fn mean(bencher: Bencher, condition: &str) {
     let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let (noise, pool) = (Noise::rounding(&Constants::generated(Pde::Poisson)), one_thread());
+    let (noise, pool) = (rounding_noise(&Constants::generated(Pde::Poisson)), one_thread());
     let mean = || prior.given(&readings, noise).unwrap().mean().unwrap();
     bencher.bench_local(|| pool.install(mean));
 }
@@ -44,7 +44,7 @@ fn mean(bencher: Bencher, condition: &str) {
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500"], max_time = 4)]
 fn deviations(bencher: Bencher, condition: &str) {
     let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let posterior = prior.given(&readings, Noise::rounding(&Constants::generated(Pde::Poisson))).unwrap();
+    let posterior = prior.given(&readings, rounding_noise(&Constants::generated(Pde::Poisson))).unwrap();
     let pool = one_thread();
     bencher.bench_local(|| pool.install(|| posterior.deviations(0).unwrap()));
 }

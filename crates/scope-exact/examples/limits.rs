@@ -10,10 +10,10 @@ use std::{error::Error, time::Instant};
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants, Scaling,
-    observation::{Condition, Mask, MaskSampler, Namespace, TEST_MASK_SEED},
+    Channel, Constants, Fields, PerChannel,
+    observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, write_context},
 };
-use scope_exact::{Noise, Prior, readings};
+use scope_exact::{Prior, readings, rounding_noise};
 use scope_pde::{Generator, Identity, Pde, Split};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -56,12 +56,11 @@ fn main() -> Outcome<()> {
 impl Task {
     fn report(&self, count: u64) -> Outcome<()> {
         let begun = Instant::now();
-        let scores: Vec<[Score; 2]> =
+        let scores: Vec<PerChannel<Score>> =
             (0..count).into_par_iter().map(|record| self.score(record)).collect::<Outcome<_>>()?;
         for channel in Channel::BOTH {
             let of = |pick: &dyn Fn(&Score) -> Option<f64>| {
-                let values: Vec<f64> =
-                    scores.iter().filter_map(|score| pick(&score[channel as usize])).collect();
+                let values: Vec<f64> = scores.iter().filter_map(|score| pick(&score[channel])).collect();
                 mean_and_error(&values)
             };
             let (error, one, two) = (
@@ -75,35 +74,26 @@ impl Task {
         Ok(())
     }
 
-    fn score(&self, index: u64) -> Outcome<[Score; 2]> {
+    fn score(&self, index: u64) -> Outcome<PerChannel<Score>> {
         let pde = self.prior.pde();
         let record = self.generator.record(index)?;
         let constants = Constants::generated(pde);
         let sampler = MaskSampler::new(pde, TEST_MASK_SEED, 128);
         let masks = sampler.masks(Namespace::Test, index, self.condition, None);
-        let mut context = vec![0.0; 4 * record.a.len()];
-        let (a, u) = context.split_at_mut(2 * record.a.len());
-        see(a, &record.a, &masks.a, constants.a);
-        see(u, &record.u, &masks.u, constants.u);
-        let posterior = self.prior.given(&readings(&context, &constants), Noise::rounding(&constants))?;
+        let stored = PerChannel::from_fn(|channel| -> Vec<f32> {
+            record.fields[channel].iter().map(|x| constants[channel].store(*x)).collect()
+        });
+        let mut context = vec![0.0; 4 * stored.a.len()];
+        write_context(stored.each_ref().map(Vec::as_slice), &masks.seen, &mut context);
+        let posterior = self.prior.given(&readings(&context, &constants), rounding_noise(&constants))?;
         let mean = posterior.mean()?;
         let sd = if self.calibrate { Some(posterior.deviations(index)?.fields) } else { None };
-        let score = |mean: &[f64], truth: &[f64], sd: Option<&[f64]>| Score {
-            error: relative_error(mean, truth),
-            within: sd.map(|sd| [1.0, 2.0].map(|width| coverage(mean, truth, sd, width))),
-        };
-        Ok([
-            score(&mean.a, &record.a, sd.as_ref().map(|sd| &sd.a[..])),
-            score(&mean.u, &record.u, sd.as_ref().map(|sd| &sd.u[..])),
-        ])
-    }
-}
-
-/// Writes the seen values and where they are.
-fn see(out: &mut [f32], field: &[f64], mask: &Mask, scaling: Scaling) {
-    for point in mask.points() {
-        out[point] = scaling.store(field[point]);
-        out[field.len() + point] = 1.0;
+        Ok(PerChannel::from_fn(|channel| {
+            let (mean, truth) = (&mean[channel], &record.fields[channel]);
+            let within =
+                |sd: &Fields<f64>| [1.0, 2.0].map(|width| coverage(mean, truth, &sd[channel], width));
+            Score { error: relative_error(mean, truth), within: sd.as_ref().map(within) }
+        }))
     }
 }
 

@@ -1,11 +1,11 @@
 //! How uncertain each pixel is.
 
 use rayon::prelude::*;
+use scope_data::Fields;
 use scope_pde::linear::cholesky::Cholesky;
 
 use crate::{
     error::ExactError,
-    fields::Fields,
     posterior::Posterior,
     prior::{Prior, Response},
     sensors::Sensors,
@@ -33,7 +33,7 @@ pub enum How {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deviations {
     /// \[S, S\] of a and of u.
-    pub fields: Fields,
+    pub fields: Fields<f64>,
     /// How those of a were found.
     pub a: How,
     /// How those of u were found.
@@ -61,7 +61,7 @@ impl Posterior<'_> {
     }
 
     /// C(x, x) - |V(., x)|^2 with V = L^-1 cov(y, f); for u the rows of V go through the solver first.
-    fn closed_form(&self, factor: &Cholesky) -> Fields {
+    fn closed_form(&self, factor: &Cholesky) -> Fields<f64> {
         let before = self.prior.variances();
         let known = explained(self.prior, &self.sensors, factor);
         let resolution = self.sensors.len() as f64 * f64::EPSILON;
@@ -73,10 +73,10 @@ impl Posterior<'_> {
     }
 
     /// The spread of draws about their own mean.
-    fn sampled(&self, seed: u64) -> Result<Fields, ExactError> {
+    fn sampled(&self, seed: u64) -> Result<Fields<f64>, ExactError> {
         let samples = self.samples(seed, SPREAD_SAMPLES)?;
         let count = samples.len() as f64;
-        let spread = |field: fn(&Fields) -> &[f64]| -> Vec<f64> {
+        let spread = |field: fn(&Fields<f64>) -> &[f64]| -> Vec<f64> {
             let pixel = |at: usize| {
                 let mean = samples.iter().map(|sample| field(sample)[at]).sum::<f64>() / count;
                 let squares: f64 = samples.iter().map(|sample| (field(sample)[at] - mean).powi(2)).sum();
@@ -89,7 +89,7 @@ impl Posterior<'_> {
 }
 
 /// The variances that the sensors explain: sum_k V(k, x)^2, and of the rows of V carried through the solver.
-fn explained(prior: &Prior, sensors: &Sensors, factor: &Cholesky) -> Fields {
+fn explained(prior: &Prior, sensors: &Sensors, factor: &Cholesky) -> Fields<f64> {
     let (n, pixels) = (sensors.len(), prior.resolution().pow(2));
     let rows: Vec<Vec<f64>> = (0..n).into_par_iter().map(|k| sensors.covariance_row(prior, k)).collect();
     // Columns of V do not touch each other: each strip of pixels is one task.
@@ -111,7 +111,7 @@ fn explained(prior: &Prior, sensors: &Sensors, factor: &Cholesky) -> Fields {
             .collect()
     };
     // Sums of a fixed number of rows, added in order: no bit depends on the threads.
-    let parts: Vec<Fields> = (0..n.div_ceil(ROWS))
+    let parts: Vec<Fields<f64>> = (0..n.div_ceil(ROWS))
         .into_par_iter()
         .map(|part| {
             let mut sums = Fields { a: vec![0.0; pixels], u: vec![0.0; pixels] };

@@ -16,12 +16,12 @@
 //!
 //! ```
 //! use scope_data::{Channel, Constants};
-//! use scope_exact::{Noise, Prior, Reading};
+//! use scope_exact::{Prior, Reading, rounding_noise};
 //! use scope_pde::Pde;
 //!
 //! let prior = Prior::new(Pde::Poisson, 32)?;
 //! let reading = Reading::of_pixel(Channel::U, 16 * 32 + 16, 32, 0.01);
-//! let posterior = prior.given(&[reading], Noise::rounding(&Constants::generated(Pde::Poisson)))?;
+//! let posterior = prior.given(&[reading], rounding_noise(&Constants::generated(Pde::Poisson)))?;
 //! assert!((posterior.mean()?.u[16 * 32 + 16] - 0.01).abs() < 1e-8);
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```
@@ -30,7 +30,6 @@ mod conjugate_gradients;
 mod covariance;
 mod deviations;
 mod error;
-mod fields;
 mod noise;
 mod posterior;
 mod prior;
@@ -40,8 +39,7 @@ mod sensors;
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{Deviations, How, SPREAD_SAMPLES};
 pub use error::ExactError;
-pub use fields::Fields;
-pub use noise::Noise;
+pub use noise::{NO_NOISE, rounding_noise};
 pub use posterior::{DENSE_LIMIT, Method, Posterior};
 pub use prior::Prior;
 pub use reading::{Reading, readings};

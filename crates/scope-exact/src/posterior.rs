@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
+use scope_data::Fields;
 use scope_pde::{
     linear::cholesky::{Cholesky, dot},
     random::Coordinates,
@@ -11,7 +12,6 @@ use scope_pde::{
 use crate::{
     conjugate_gradients::{self, TOLERANCE},
     error::ExactError,
-    fields::Fields,
     prior::Prior,
     sensors::Sensors,
 };
@@ -132,14 +132,14 @@ impl<'a> Posterior<'a> {
 
     /// The posterior mean of a and, where u is linear in a, of u. For Navier-Stokes u is the solver's
     /// answer to the mean of a.
-    pub fn mean(&self) -> Result<Fields, ExactError> {
+    pub fn mean(&self) -> Result<Fields<f64>, ExactError> {
         self.prior.fields(self.latent.clone())
     }
 
     /// One draw of both fields from the posterior, by Matheron's rule: a draw f from the prior, corrected by what the
     /// sensors say beyond what they would have said of f, f + cov(f, y) (K + s^2)^-1 (y - (H f + e)). It depends
     /// on the seed and its index alone.
-    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields, ExactError> {
+    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, ExactError> {
         let name = self.prior.pde().name();
         let mut stream = Coordinates::new("posterior").text(name).number(seed).number(index).stream();
         let mut latent = self.prior.draw(&mut stream);
@@ -155,7 +155,7 @@ impl<'a> Posterior<'a> {
     }
 
     /// The first `count` draws of a seed, on all threads.
-    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields>, ExactError> {
+    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, ExactError> {
         (0..count as u64).into_par_iter().map(|index| self.sample(seed, index)).collect()
     }
 
@@ -196,23 +196,23 @@ fn factorise(prior: &Prior, sensors: &mut Sensors) -> Result<(Cholesky, Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Noise, Reading};
+    use crate::{NO_NOISE, Reading, rounding_noise};
     use scope_data::{
-        Channel, Constants,
+        Channel, Constants, PerChannel,
         observation::{Condition, MaskSampler, Namespace},
     };
     use scope_pde::{Generator, Identity, Pde, Split};
 
     /// What a test mask of record 0 shows of it.
-    fn sensors(prior: &Prior, condition: &str, noise: Noise) -> Sensors {
+    fn sensors(prior: &Prior, condition: &str, noise: PerChannel<f64>) -> Sensors {
         let (pde, size) = (prior.pde(), prior.resolution());
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: size };
         let record = Generator::new(identity).unwrap().record(0).unwrap();
         let condition: Condition = condition.parse().unwrap();
         let masks = MaskSampler::new(pde, 1, size).masks(Namespace::Test, 0, condition, None);
         let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, size, field[point]);
-        let a = masks.a.points().map(|point| of(Channel::A, point, &record.a));
-        let u = masks.u.points().map(|point| of(Channel::U, point, &record.u));
+        let a = masks.seen.a.points().map(|point| of(Channel::A, point, &record.fields.a));
+        let u = masks.seen.u.points().map(|point| of(Channel::U, point, &record.fields.u));
         Sensors::new(prior, &a.chain(u).collect::<Vec<_>>(), noise).unwrap()
     }
 
@@ -224,10 +224,10 @@ mod tests {
     #[test]
     fn conjugate_gradients_find_what_the_factor_finds() {
         let cases = [
-            (Pde::Poisson, "forward/uniform/12288", Noise::rounding(&Constants::generated(Pde::Poisson))),
-            (Pde::NavierStokes, "forward/lines/4915", Noise::NONE),
-            (Pde::Helmholtz, "inverse/block/9830", Noise { a: 0.0, u: 4e-5 }),
-            (Pde::Helmholtz, "joint/uniform/2048", Noise { a: 3e-3, u: 4e-5 }),
+            (Pde::Poisson, "forward/uniform/12288", rounding_noise(&Constants::generated(Pde::Poisson))),
+            (Pde::NavierStokes, "forward/lines/4915", NO_NOISE),
+            (Pde::Helmholtz, "inverse/block/9830", PerChannel { a: 0.0, u: 4e-5 }),
+            (Pde::Helmholtz, "joint/uniform/2048", PerChannel { a: 3e-3, u: 4e-5 }),
         ];
         for (pde, condition, noise) in cases {
             let prior = Prior::new(pde, 32).unwrap();
@@ -236,7 +236,7 @@ mod tests {
             assert!(matches!(iterative.method(), Method::ConjugateGradients { converged: true, .. }));
             let factored = Posterior::new(&prior, sensors).unwrap();
             assert_eq!(factored.method(), Method::Factor { noise_floor: None, left_out: 0 });
-            let far = |x: Fields, y: Fields| relative(&x.a, &y.a).max(relative(&x.u, &y.u));
+            let far = |x: Fields<f64>, y: Fields<f64>| relative(&x.a, &y.a).max(relative(&x.u, &y.u));
             let means = far(iterative.mean().unwrap(), factored.mean().unwrap());
             assert!(means < 2e-4, "{pde} {condition}: {means}");
             let samples = far(iterative.sample(3, 0).unwrap(), factored.sample(3, 0).unwrap());
@@ -249,7 +249,7 @@ mod tests {
     fn where_conjugate_gradients_get_stuck_sensors_are_left_out() {
         let prior = Prior::new(Pde::Poisson, 64).unwrap();
         let all =
-            sensors(&prior, "inverse/uniform/12288", Noise::rounding(&Constants::generated(Pde::Poisson)));
+            sensors(&prior, "inverse/uniform/12288", rounding_noise(&Constants::generated(Pde::Poisson)));
         let best = Posterior::with_limit(&prior, all.clone(), 3000).unwrap();
         let thinned = Posterior::with_limit(&prior, all.clone(), 2000).unwrap();
         assert_eq!(thinned.method(), Method::Factor { noise_floor: None, left_out: all.len() - 2000 });

@@ -3,12 +3,11 @@
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use scope_data::Channel;
+use scope_data::{Channel, Fields, PerChannel};
 use scope_pde::{Pde, elliptic::Elliptic, navier_stokes::NavierStokes, random::Stream};
 
 use crate::{
-    covariance::Covariance, error::ExactError, fields::Fields, noise::Noise, posterior::Posterior,
-    reading::Reading, sensors::Sensors,
+    covariance::Covariance, error::ExactError, posterior::Posterior, reading::Reading, sensors::Sensors,
 };
 
 /// The Gaussian random field of a problem and the solver that follows it, planned for one grid. Make it once: every
@@ -18,7 +17,7 @@ pub struct Prior {
     size: usize,
     pub(crate) covariance: Covariance,
     pub(crate) response: Response,
-    variances: OnceLock<Fields>,
+    variances: OnceLock<Fields<f64>>,
 }
 
 /// How u follows from the latent field.
@@ -68,7 +67,7 @@ impl Prior {
     /// The posterior given measurements. The mean of several of one place has the less
     /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
     /// Between pixels a field is interpolated, and what that may be off adds to the noise.
-    pub fn given(&self, readings: &[Reading], noise: Noise) -> Result<Posterior<'_>, ExactError> {
+    pub fn given(&self, readings: &[Reading], noise: PerChannel<f64>) -> Result<Posterior<'_>, ExactError> {
         Posterior::new(self, Sensors::new(self, readings, noise)?)
     }
 
@@ -78,7 +77,7 @@ impl Prior {
     }
 
     /// Both fields of a latent one.
-    pub(crate) fn fields(&self, latent: Vec<f64>) -> Result<Fields, ExactError> {
+    pub(crate) fn fields(&self, latent: Vec<f64>) -> Result<Fields<f64>, ExactError> {
         match &self.response {
             Response::Linear(problem) => {
                 let u = problem.solve(&latent);
@@ -111,7 +110,7 @@ impl Prior {
     }
 
     /// \[S, S\] each: the variances of a and, where it is linear, of u (else zero).
-    pub(crate) fn variances(&self) -> &Fields {
+    pub(crate) fn variances(&self) -> &Fields<f64> {
         self.variances.get_or_init(|| {
             let pixels = self.size * self.size;
             let mut a: Vec<f64> = (0..pixels).map(|p| self.covariance.between(p, p)).collect();

@@ -28,7 +28,7 @@ pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
     let mut all = Vec::new();
     for (channel, seen) in Channel::BOTH.into_iter().zip(context.chunks_exact(2 * pixels)) {
         let (values, mask) = seen.split_at(pixels);
-        let scaling = constants.of(channel);
+        let scaling = constants[channel];
         let points = (0..pixels).filter(|point| mask[*point] != 0.0);
         all.extend(points.map(|point| {
             Reading::of_pixel(channel, point, size, scaling.physical(values[point] / mask[point]))
@@ -51,7 +51,7 @@ mod tests {
             context[(2 * channel + 1) * 1024 + point] = 1.0;
         }
         let reading = |channel, point, stored| {
-            Reading::of_pixel(channel, point, 32, constants.of(channel).physical(stored))
+            Reading::of_pixel(channel, point, 32, constants[channel].physical(stored))
         };
         assert_eq!(
             readings(&context, &constants),

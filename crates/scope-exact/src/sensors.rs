@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel,
+    Channel, Fields, PerChannel,
     observation::{STENCIL_POINTS, Stencil},
 };
 
 use crate::{
     error::ExactError,
-    fields::Fields,
-    noise::Noise,
+    noise::require_sensible,
     prior::{Prior, Response},
     reading::Reading,
 };
@@ -44,8 +43,12 @@ struct Repeated {
 }
 
 impl Sensors {
-    pub(crate) fn new(prior: &Prior, readings: &[Reading], noise: Noise) -> Result<Self, ExactError> {
-        noise.require_sensible()?;
+    pub(crate) fn new(
+        prior: &Prior,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+    ) -> Result<Self, ExactError> {
+        require_sensible(noise)?;
         require_sound(prior, readings)?;
         let (mut stencils, mut values, mut variances) = (Vec::new(), Vec::new(), Vec::new());
         let (mut of_a, mut between_pixels, mut silent) = (0, 0, 0);
@@ -65,7 +68,7 @@ impl Sensors {
                 between_pixels += usize::from(stencil.single().is_none());
                 stencils.push(stencil);
                 values.push(at.sum / at.count);
-                variances.push(noise.of(channel).powi(2) / at.count + of_place);
+                variances.push(noise[channel].powi(2) / at.count + of_place);
             }
             if channel == Channel::A {
                 of_a = stencils.len();

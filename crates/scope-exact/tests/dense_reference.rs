@@ -4,8 +4,8 @@ use crate::dense;
 
 use dense::Dense;
 use rand::RngExt;
-use scope_data::{Channel, Constants};
-use scope_exact::{Fields, How, Noise, Prior, Reading};
+use scope_data::{Channel, Constants, Fields, PerChannel};
+use scope_exact::{How, Prior, Reading, rounding_noise};
 use scope_pde::{
     Pde,
     random::{Coordinates, Stream},
@@ -15,16 +15,16 @@ const SIZE: usize = 16;
 const LINEAR: [Pde; 2] = [Pde::Poisson, Pde::Helmholtz];
 /// Which channels are measured.
 const KINDS: [[bool; 2]; 3] = [[true, false], [false, true], [true, true]];
-const NOISE: Noise = Noise { a: 1e-3, u: 2e-5 };
+const NOISE: PerChannel<f64> = PerChannel { a: 1e-3, u: 2e-5 };
 
 /// Distinct points of each channel, the edge included, with values of the fields' size.
-fn readings(observed: [bool; 2], count: usize, stream: &mut Stream) -> Vec<Reading> {
+fn readings(observed: PerChannel<bool>, count: usize, stream: &mut Stream) -> Vec<Reading> {
     let mut all = Vec::new();
     for (channel, scale) in [(Channel::A, 0.3), (Channel::U, 0.004)] {
         let mut points: Vec<usize> = (0..count).map(|_| stream.random_range(0..SIZE * SIZE)).collect();
         points.sort_unstable();
         points.dedup();
-        if observed[channel as usize] {
+        if observed[channel] {
             let value = |stream: &mut Stream| scale * (stream.random::<f64>() - 0.5);
             all.extend(
                 points.into_iter().map(|point| Reading::of_pixel(channel, point, SIZE, value(stream))),
@@ -46,7 +46,7 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
         let (dense, prior) = (Dense::new(pde, SIZE), Prior::new(pde, SIZE).unwrap());
         for (number, kind) in KINDS.into_iter().enumerate() {
             let mut stream = Coordinates::new("dense").number(number as u64).stream();
-            let mut readings = readings(kind, 60, &mut stream);
+            let mut readings = readings(kind.into(), 60, &mut stream);
             // Every third between pixels; not near Helmholtz's edge, where a jumps to zero and its source, which is interpolated, does not.
             let edge = if pde == Pde::Helmholtz { 3.0 } else { 0.0 };
             for reading in readings.iter_mut().step_by(3) {
@@ -76,10 +76,10 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
 fn the_default_noise_agrees_too() {
     for pde in LINEAR {
         let (dense, prior) = (Dense::new(pde, SIZE), Prior::new(pde, SIZE).unwrap());
-        let noise = Noise::rounding(&Constants::generated(pde));
+        let noise = rounding_noise(&Constants::generated(pde));
         for kind in KINDS {
             // Few enough for a smooth field to be told apart at all of them.
-            let readings = readings(kind, 25, &mut Coordinates::new("rounding").stream());
+            let readings = readings(kind.into(), 25, &mut Coordinates::new("rounding").stream());
             let (mean, variance) = dense.posterior(&readings, noise);
             let posterior = prior.given(&readings, noise).unwrap();
             let got = posterior.mean().unwrap();
@@ -114,7 +114,7 @@ fn navier_stokes_follows_from_the_spectrum() {
     let readings =
         [(p, 0.4), (q, -0.1)].map(|(point, value)| Reading::of_pixel(Channel::A, point, SIZE, value));
     let prior = Prior::new(Pde::NavierStokes, SIZE).unwrap();
-    let posterior = prior.given(&readings, Noise { a: noise, u: 0.0 }).unwrap();
+    let posterior = prior.given(&readings, PerChannel { a: noise, u: 0.0 }).unwrap();
     let (mean, deviations) = (posterior.mean().unwrap(), posterior.deviations(1).unwrap());
     assert_eq!((deviations.a, deviations.u), (How::Exact, How::Samples(scope_exact::SPREAD_SAMPLES)));
     let (own, cross) = (covariance(p, p) + noise * noise, covariance(p, q));
@@ -135,12 +135,13 @@ fn samples_have_the_posterior_s_mean_and_covariance() {
     let count = 4000;
     for pde in LINEAR {
         let dense = Dense::new(pde, SIZE);
-        let readings = readings([true, true], 12, &mut Coordinates::new("samples").stream());
-        let noise = Noise { a: 0.05, u: 1e-3 };
+        let readings =
+            readings(PerChannel { a: true, u: true }, 12, &mut Coordinates::new("samples").stream());
+        let noise = PerChannel { a: 0.05, u: 1e-3 };
         let (mean, variance) = dense.posterior(&readings, noise);
         let prior = Prior::new(pde, SIZE).unwrap();
         let samples = prior.given(&readings, noise).unwrap().samples(3, count).unwrap();
-        let pixel = |fields: &Fields, at: usize| {
+        let pixel = |fields: &Fields<f64>, at: usize| {
             if at < SIZE * SIZE { fields.a[at] } else { fields.u[at - SIZE * SIZE] }
         };
         // A pixel of each channel, both next to a sensor and far from one, and one on the diagonal.

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use rand::RngExt;
 use scope_data::{
-    Channel, Constants,
+    Channel, Constants, Fields, PerChannel,
     observation::{Spot, Stencil},
 };
-use scope_exact::{DENSE_LIMIT, ExactError, Fields, Method, Noise, Posterior, Prior, Reading};
+use scope_exact::{DENSE_LIMIT, ExactError, Method, NO_NOISE, Posterior, Prior, Reading, rounding_noise};
 use scope_pde::{
     Generator, Identity, Pde, Split, elliptic::Elliptic, random::Coordinates, random::PeriodicField,
 };
@@ -22,8 +22,8 @@ fn seen(pde: Pde, size: usize, points: &[(Channel, usize)]) -> Vec<Reading> {
     let identity = Identity { pde, seed: 5, split: Split::Test, resolution: size };
     let record = Generator::new(identity).unwrap().record(2).unwrap();
     let value = |channel, point: usize| match channel {
-        Channel::A => record.a[point],
-        Channel::U => record.u[point],
+        Channel::A => record.fields.a[point],
+        Channel::U => record.fields.u[point],
     };
     points
         .iter()
@@ -44,7 +44,7 @@ fn without_noise_the_sensors_are_interpolated() {
     for pde in EXACT {
         let prior = Prior::new(pde, 32).unwrap();
         let readings = seen(pde, 32, &scattered(pde, 32, 37));
-        let posterior = prior.given(&readings, Noise::NONE).unwrap();
+        let posterior = prior.given(&readings, NO_NOISE).unwrap();
         assert_eq!(posterior.method(), Method::Factor { noise_floor: None, left_out: 0 });
         let mean = posterior.mean().unwrap();
         for reading in &readings {
@@ -72,7 +72,7 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
         let (mut squares, mut count) = (0.0, 0.0);
         for number in 0..4 {
             let record = generator.record(number).unwrap();
-            let field = if channel == Channel::A { &record.a } else { &record.u };
+            let field = if channel == Channel::A { &record.fields.a } else { &record.fields.u };
             let mut stream = Coordinates::new("between").number(number).stream();
             let readings: Vec<Reading> = (0..200)
                 .map(|_| {
@@ -81,10 +81,10 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
                     Reading { channel, spot, value: Stencil::new(pde, channel, size, spot, 10).value(field) }
                 })
                 .collect();
-            let posterior = prior.given(&readings, Noise::rounding(&Constants::generated(pde))).unwrap();
+            let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
             assert_eq!(posterior.between_pixels(), 200);
             let (mean, deviations) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
-            let apart = mean.a.iter().zip(&record.a).zip(&deviations.a).filter(|(_, sd)| **sd > 0.0);
+            let apart = mean.a.iter().zip(&record.fields.a).zip(&deviations.a).filter(|(_, sd)| **sd > 0.0);
             for ((mean, truth), sd) in apart {
                 squares += ((mean - truth) / sd).powi(2);
                 count += 1.0;
@@ -100,7 +100,7 @@ fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
     let prior = Prior::new(Pde::Poisson, 32).unwrap();
     let mean = |offset: f64| {
         let reading = Reading { channel: Channel::U, spot: Spot { at: [12.0 + offset, 20.0] }, value: 0.004 };
-        prior.given(&[reading], Noise::NONE).unwrap().mean().unwrap().a
+        prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
     };
     let (on, near) = (mean(0.0), mean(1e-5));
     let apart = on.iter().zip(&near).map(|(on, near)| (on - near).abs()).fold(0.0, f64::max);
@@ -112,11 +112,11 @@ fn without_sensors_the_prior_comes_back() {
     let root_mean_square = |x: &[f64]| (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt();
     for pde in EXACT {
         let prior = Prior::new(pde, 32).unwrap();
-        let posterior = prior.given(&[], Noise::rounding(&Constants::generated(pde))).unwrap();
+        let posterior = prior.given(&[], rounding_noise(&Constants::generated(pde))).unwrap();
         let mean = posterior.mean().unwrap();
         assert!(mean.a.iter().all(|x| *x == 0.0));
         let deviations = posterior.deviations(0).unwrap().fields;
-        let (a, u) = match pde {
+        let PerChannel { a, u } = match pde {
             Pde::Poisson => Elliptic::poisson(32).exact_deviations(),
             Pde::Helmholtz => Elliptic::helmholtz(32).exact_deviations(),
             _ => {
@@ -131,7 +131,7 @@ fn without_sensors_the_prior_comes_back() {
     }
 }
 
-fn require_less(less: &Fields, more: &Fields) -> Result<(), TestCaseError> {
+fn require_less(less: &Fields<f64>, more: &Fields<f64>) -> Result<(), TestCaseError> {
     for (less, more) in [(&less.a, &more.a), (&less.u, &more.u)] {
         for (less, more) in less.iter().zip(more) {
             prop_assert!(*less <= more * (1.0 + 1e-9), "{less} {more}");
@@ -157,7 +157,7 @@ proptest! {
         let readings: Vec<Reading> =
             points.iter().map(|&(of_u, point)| Reading::of_pixel(channel(of_u), point, 16, 0.1)).collect();
         let deviations = |readings: &[Reading], noise: f64| {
-            prior.given(readings, Noise { a: noise, u: noise / 70.0 }).unwrap().deviations(0).unwrap().fields
+            prior.given(readings, PerChannel { a: noise, u: noise / 70.0 }).unwrap().deviations(0).unwrap().fields
         };
         let all = deviations(&readings, noise);
         require_less(&all, &deviations(&readings[..kept.min(readings.len())], noise))?;
@@ -173,7 +173,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let prior = Prior::new(pde, 32).unwrap();
-                let posterior = prior.given(&readings, Noise::rounding(&Constants::generated(pde))).unwrap();
+                let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
                 let all = (posterior.mean(), posterior.deviations(4), posterior.samples(4, 3));
                 (all.0.unwrap(), all.1.unwrap(), all.2.unwrap())
             })
@@ -186,7 +186,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 fn a_sample_depends_on_its_index_alone() {
     let prior = Prior::new(Pde::Poisson, 16).unwrap();
     let reading = Reading::of_pixel(Channel::A, 100, 16, 0.2);
-    let posterior = prior.given(&[reading], Noise::NONE).unwrap();
+    let posterior = prior.given(&[reading], NO_NOISE).unwrap();
     let samples = posterior.samples(9, 3).unwrap();
     assert_eq!(posterior.sample(9, 2).unwrap(), samples[2]);
     assert_ne!(samples[1], samples[2]);
@@ -203,8 +203,8 @@ fn sensors_of_what_is_zero_by_definition_are_left_out() {
         let corner = [at(Channel::U, 0), at(Channel::U, 255), at(Channel::A, 15)];
         let counted = |posterior: Posterior| posterior.sensors();
         let expected = if pde == Pde::Poisson { 1 } else { 0 };
-        assert_eq!(counted(prior.given(&corner, Noise::NONE).unwrap()), expected);
-        let posterior = prior.given(&corner, Noise::NONE).unwrap();
+        assert_eq!(counted(prior.given(&corner, NO_NOISE).unwrap()), expected);
+        let posterior = prior.given(&corner, NO_NOISE).unwrap();
         let (mean, sd) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
         for point in (0..256).filter(|point| on_edge(*point, 16)) {
             assert_eq!((mean.u[point], sd.u[point]), (0.0, 0.0));
@@ -219,12 +219,12 @@ fn wrong_noise_is_a_surprise() {
     for pde in EXACT {
         let prior = Prior::new(pde, 32).unwrap();
         let mut readings = seen(pde, 32, &scattered(pde, 32, 9));
-        let noise = Noise { a: 3e-3, u: 4e-5 };
+        let noise = PerChannel { a: 3e-3, u: 4e-5 };
         let spread = (2.0 / readings.len() as f64).sqrt();
         let surprise = |readings: &[Reading]| prior.given(readings, noise).unwrap().surprise().unwrap();
         assert!(surprise(&readings) < 1.0 + 4.0 * spread);
         for (k, reading) in readings.iter_mut().enumerate() {
-            reading.value += 300.0 * noise.of(reading.channel) * (k as f64 * 1.7).sin();
+            reading.value += 300.0 * noise[reading.channel] * (k as f64 * 1.7).sin();
         }
         assert!(surprise(&readings) > 1.0 + 10.0 * spread);
     }
@@ -235,10 +235,10 @@ fn wrong_noise_is_a_surprise() {
 fn repeated_measurements_are_averaged() {
     let prior = Prior::new(Pde::Poisson, 16).unwrap();
     let reading = |value| Reading::of_pixel(Channel::U, 100, 16, value);
-    let noise = |sd| Noise { a: 0.0, u: sd };
+    let noise = |sd| PerChannel { a: 0.0, u: sd };
     let twice = prior.given(&[reading(0.002), reading(0.004)], noise(1e-4)).unwrap();
     let once = prior.given(&[reading(0.003)], noise(1e-4 / 2f64.sqrt())).unwrap();
-    let pairs = |x: &Fields, y: &Fields| {
+    let pairs = |x: &Fields<f64>, y: &Fields<f64>| {
         let all = x.u.iter().zip(&y.u).chain(x.a.iter().zip(&y.a));
         all.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
     };
@@ -256,8 +256,8 @@ fn many_readings_of_few_places_are_few_sensors() {
     let once = seen(Pde::Poisson, 128, &points);
     let nine: Vec<Reading> = once.iter().flat_map(|reading| [*reading; 9]).collect();
     assert!(nine.len() > DENSE_LIMIT);
-    let few = prior.given(&once, Noise { a: 3e-3, u: 0.0 }).unwrap();
-    let many = prior.given(&nine, Noise { a: 9e-3, u: 0.0 }).unwrap();
+    let few = prior.given(&once, PerChannel { a: 3e-3, u: 0.0 }).unwrap();
+    let many = prior.given(&nine, PerChannel { a: 9e-3, u: 0.0 }).unwrap();
     assert_eq!((many.sensors(), many.method()), (1000, few.method()));
     let (few, many) = (few.mean().unwrap(), many.mean().unwrap());
     let apart = few.a.iter().zip(&many.a).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
@@ -269,7 +269,7 @@ fn many_readings_of_few_places_are_few_sensors() {
 fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
     let prior = Prior::new(Pde::Helmholtz, 32).unwrap();
     let readings = seen(Pde::Helmholtz, 32, &scattered(Pde::Helmholtz, 32, 1));
-    let posterior = prior.given(&readings, Noise::NONE).unwrap();
+    let posterior = prior.given(&readings, NO_NOISE).unwrap();
     let Method::Factor { noise_floor: Some(floor), .. } = posterior.method() else {
         panic!("no noise floor");
     };
@@ -285,7 +285,7 @@ fn what_has_no_posterior_is_refused_with_advice() {
     }
     let flow = Prior::new(Pde::NavierStokes, 32).unwrap();
     let of_u = Reading::of_pixel(Channel::U, 3, 32, 0.1);
-    assert_eq!(flow.given(&[of_u], Noise::NONE).err(), Some(ExactError::NonlinearSensors(Pde::NavierStokes)));
+    assert_eq!(flow.given(&[of_u], NO_NOISE).err(), Some(ExactError::NonlinearSensors(Pde::NavierStokes)));
     for size in [0, 6, 33, 4098] {
         assert_eq!(Prior::new(Pde::Poisson, size).err(), Some(ExactError::Resolution(size)));
     }
@@ -297,10 +297,10 @@ fn bad_readings_and_noise_are_refused() {
     let reading = |point, value| Reading::of_pixel(Channel::A, point, 16, value);
     let refusal = |reading, noise| prior.given(&[reading], noise).err().unwrap();
     assert_eq!(
-        refusal(reading(256, 0.1), Noise::NONE),
+        refusal(reading(256, 0.1), NO_NOISE),
         ExactError::Outside { reading: 0, at: [16.0, 0.0], size: 16 }
     );
-    assert_eq!(refusal(reading(3, f64::NAN), Noise::NONE), ExactError::NotFinite(0));
-    assert_eq!(refusal(reading(3, 0.1), Noise { a: -1.0, u: 0.0 }), ExactError::Noise(-1.0));
-    assert!(matches!(refusal(reading(3, 0.1), Noise { a: 0.0, u: f64::NAN }), ExactError::Noise(_)));
+    assert_eq!(refusal(reading(3, f64::NAN), NO_NOISE), ExactError::NotFinite(0));
+    assert_eq!(refusal(reading(3, 0.1), PerChannel { a: -1.0, u: 0.0 }), ExactError::Noise(-1.0));
+    assert!(matches!(refusal(reading(3, 0.1), PerChannel { a: 0.0, u: f64::NAN }), ExactError::Noise(_)));
 }

@@ -4,7 +4,7 @@ use std::{io::Write, path::Path};
 
 use hdf5_pure::FileBuilder;
 use scope_data::{
-    Constants, DatasetWriter, Origin, Plan,
+    Constants, DatasetWriter, Origin, PerChannel, Plan,
     npy::{Dtype, Header},
     npz::{Array, npz_bytes},
 };
@@ -158,7 +158,7 @@ fn small_model() -> Model {
             stride: 2,
             ridge: [1e-4, 1e-6],
             periodic: [true, false],
-            edges: None,
+            edges: PerChannel::default(),
         }),
     };
     Model::initial(config, 1, &Device::cpu(1)).unwrap()

@@ -1,5 +1,6 @@
 //! How large a model is.
 
+use scope_data::{PerChannel, known_values};
 use scope_engine::LocalFit;
 use serde::{Deserialize, Serialize};
 
@@ -48,21 +49,9 @@ pub struct FitConfig {
     pub ridge: [f64; 2],
     /// Whether the ends of each axis meet.
     pub periodic: [bool; 2],
-    /// What is known along the edge of the fields, if anything is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edges: Option<KnownEdges>,
-}
-
-/// The values that fields have on the outermost pixels, whatever the sensors say, in stored coordinates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KnownEdges {
-    /// Of the input field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub a: Option<f64>,
-    /// Of the response field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub u: Option<f64>,
+    /// The values that fields have on the outermost pixels, whatever the sensors say, in stored coordinates.
+    #[serde(default, with = "known_values", skip_serializing_if = "PerChannel::is_unknown")]
+    pub edges: PerChannel<Option<f64>>,
 }
 
 impl FitConfig {
@@ -78,7 +67,7 @@ impl FitConfig {
             stride,
             ridge,
             periodic,
-            edges: edges.map_or_else(Vec::new, |KnownEdges { a, u }| vec![a, u]),
+            edges: if edges.is_unknown() { Vec::new() } else { edges.into_array().to_vec() },
         }
     }
 

@@ -28,15 +28,16 @@ pub use architecture::{Architecture, Operator, OwnConfig};
 pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
     Card, CardData, CardEarlier, CardTraining, CardWeights, Catalogue, ConditionErrors, Embedded, Found,
-    HeldOut, Listing, RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS, Ranges,
+    HeldOut, Listing, RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS,
 };
-pub use config::{DecoderConfig, FitConfig, Head, KnownEdges, ModelConfig, Preset, Transformer};
+pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transformer};
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
-pub use reconstruct::{Fields, Precision, Reconstructor};
+pub use reconstruct::{Precision, Reconstructor};
+pub use scope_data::Fields;
 pub use sensors::recover_sensors;
 pub use training::{Adapted, MOST_DRAWS, Training, View};
 pub use weights::{About, LayerHessians, Quantisation, WeightFile};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use scope_data::{
-    Channel, Constants,
+    Constants, Fields, PerChannel,
     observation::{Sensor, SensorError, UserContext},
 };
 use scope_engine::{Cpu, Cuda, Device, Dtype, EngineError, Graph, Tape, Tensor};
@@ -30,25 +30,6 @@ pub enum Precision {
     F32,
     /// Half the bits: about twice as fast where the processor multiplies them, within 1% of single precision.
     Bf16,
-}
-
-/// Both fields in physical units, row after row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fields {
-    /// The input field.
-    pub a: Vec<f32>,
-    /// The response field.
-    pub u: Vec<f32>,
-}
-
-impl Fields {
-    /// The field of a channel.
-    pub fn of(&self, channel: Channel) -> &[f32] {
-        match channel {
-            Channel::A => &self.a,
-            Channel::U => &self.u,
-        }
-    }
 }
 
 /// A trained model, ready for any number of contexts.
@@ -256,11 +237,8 @@ impl Reconstructor {
 
     /// Stored coordinates to physical units.
     fn physical(&self, pair: &[f32]) -> Fields {
-        let decode = |channel: Channel, values: &[f32]| {
-            let scaling = self.about.constants.of(channel);
-            values.iter().map(|x| scaling.physical(*x) as f32).collect()
-        };
         let (a, u) = pair.split_at(pair.len() / 2);
-        Fields { a: decode(Channel::A, a), u: decode(Channel::U, u) }
+        let channels = PerChannel { a, u }.zip(self.about.constants);
+        channels.map(|(stored, scaling)| stored.iter().map(|x| scaling.physical(*x) as f32).collect())
     }
 }

@@ -1,10 +1,10 @@
 //! Fields from sensors, wherever they are.
 
-use scope_data::{Channel, Constants, observation::UserContext};
+use scope_data::{Channel, Constants, Fields, observation::UserContext};
 use scope_engine::{Cpu, EngineError, FitPoint, Params};
 use scope_pde::Pde;
 
-use crate::{network::Fits, reconstruct::Fields};
+use crate::network::Fits;
 
 /// Recovers the fields of sensors with a method that reads contexts \[n, 4, S, S\]. Where sensors lie between pixels, their values are
 /// carried to the pixels by what was recovered first, and all is recovered again; `contexts` are then as they were seen last.
@@ -21,7 +21,7 @@ pub fn recover_sensors<E>(
         return Ok(first);
     }
     for (context, fields) in contexts.iter_mut().zip(&first) {
-        *context = context.carried(pde, constants, [&fields.a, &fields.u]);
+        *context = context.carried(pde, constants, fields.each_ref().map(Vec::as_slice));
     }
     recover(&read(contexts))
 }
@@ -38,7 +38,7 @@ pub(crate) fn fit_sensors(
     let divisors = params.values_of(fits.normaliser)?;
     let mut fitted = Vec::new();
     for context in contexts {
-        let size = context.masks.a.size();
+        let size = context.masks.size();
         let points = Channel::BOTH.map(|channel| {
             let seen = context.seen(constants, channel).into_iter();
             seen.map(|(spot, value)| FitPoint { at: spot.at, value: value.into(), weight: 1.0 }).collect()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_data::{
-    Channel,
+    Channel, PerChannel,
     observation::{Condition, ContextMasks, Coverage, Mask, MaskSampler, Namespace, Task},
 };
 use scope_model::{
@@ -22,7 +22,7 @@ fn masks(condition: &str) -> ContextMasks {
 
 fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
     let rising = |count: usize| (0..count).map(|k| 1.0 + k as f64).collect::<Vec<f64>>();
-    let [a, u] = task.observes();
+    let PerChannel { a, u } = task.observes();
     ChannelBands {
         widths,
         along_x: rising(AXIS_CELLS),
@@ -36,7 +36,7 @@ fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
 fn layout(task: Task, name: &str, budgets: [usize; 2]) -> LayoutBands {
     let masks = budgets.map(|budget| {
         let masks = masks(&format!("{}/{name}/{budget}", task.name()));
-        if task == Task::Inverse { masks.u } else { masks.a }
+        if task == Task::Inverse { masks.seen.u } else { masks.seen.a }
     });
     let coverage = masks.each_ref().map(|mask| Coverage::of(mask).unwrap());
     let typical = [0, 1].map(|k| Arrangement::typical(&[Arrangement::of(&masks[k], &coverage[k])]));
@@ -76,13 +76,13 @@ fn widths_follow_sensors_and_places() {
     assert_eq!((found.like.as_str(), found.between), ("inverse/uniform", [256, 1024]));
     let axis = axis_cells(SIZE);
     for (level, widths) in [1.0, 2.0].iter().zip(&found.half_widths) {
-        for point in masks.u.points() {
+        for point in masks.seen.u.points() {
             // Twice the fewer sensors, half the more: halfway by a power law. A sensor's own pixel is in the first cell of distance.
             let expected = (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32;
             assert!((widths.a[point] - expected).abs() < 1e-5 * expected);
             assert_eq!(widths.a[point], widths.u[point]);
         }
-        let seen = |point: &usize| masks.u.contains(*point);
+        let seen = |point: &usize| masks.seen.u.contains(*point);
         assert!(
             (0..SIZE * SIZE)
                 .filter(|point| !seen(point))
@@ -116,11 +116,11 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     assert_eq!((without.like.as_str(), without.between), (with.like.as_str(), with.between));
     let inside: Vec<usize> = disk.points(SIZE).collect();
     let sensors = masks.sensors(Channel::U);
-    assert!(masks.u.count() > plain.u.count() && sensors.count() < plain.u.count());
-    assert!(inside.iter().all(|point| masks.u.contains(*point) && !sensors.contains(*point)));
+    assert!(masks.seen.u.count() > plain.seen.u.count() && sensors.count() < plain.seen.u.count());
+    assert!(inside.iter().all(|point| masks.seen.u.contains(*point) && !sensors.contains(*point)));
     let centre = 20 * SIZE + 30;
     assert!(with.half_widths[0].u[centre] < without.half_widths[0].u[centre]);
-    masks.u = masks.given.clone();
+    masks.seen.u = masks.given.clone();
     let none = bands.of(Task::Inverse, &masks).unwrap_err();
     assert_eq!(none, NoBands::Sensors { sensors: 0, fewest: 256, most: 1024 });
 }
@@ -152,13 +152,12 @@ fn beyond_what_was_measured_there_are_no_bands() {
     assert_eq!(none(Task::Inverse, &masks("inverse/uniform/8192")), numbers(2048));
     assert_eq!(none(Task::Inverse, &ContextMasks::empty(SIZE)), numbers(0));
     // All in one half of the square.
-    let half = ContextMasks {
-        u: Mask::from_fn(SIZE, |i, j| i < SIZE / 2 && (i + j) % 4 == 0),
-        ..ContextMasks::empty(SIZE)
-    };
+    let mut half = ContextMasks::empty(SIZE);
+    half.seen.u = Mask::from_fn(SIZE, |i, j| i < SIZE / 2 && (i + j) % 4 == 0);
     let gaps = none(Task::Inverse, &half);
     assert!(matches!(gaps, NoBands::Gaps { .. }) && gaps.to_string().contains("wider gaps"), "{gaps}");
-    let unequal = ContextMasks { a: masks("forward/uniform/1024").a, ..masks("inverse/uniform/4096") };
+    let mut unequal = masks("inverse/uniform/4096");
+    unequal.seen.a = masks("forward/uniform/1024").seen.a;
     assert_eq!(none(Task::Joint, &unequal), NoBands::Unequal { a: 256, u: 1024 });
     assert!(bands.of(Task::Joint, &masks("joint/uniform/1024")).is_ok());
 }

@@ -1,7 +1,7 @@
 //! Networks that see local fits of the sensors: sensors between pixels are fitted where they are.
 
 use scope_data::{
-    Channel, Constants,
+    Channel, Constants, PerChannel,
     observation::{Place, Sensor, UserContext},
 };
 use scope_engine::{Cpu, Device, Dtype, FitPoint, Tape, Tensor};
@@ -19,7 +19,7 @@ fn model(with_fits: bool, device: &Device) -> Model {
         stride: 4,
         ridge: [1e-4, 1e-6],
         periodic: PDE.periodic(),
-        edges: None,
+        edges: PerChannel::default(),
     };
     let mut config = Preset::Tiny.config(SIZE);
     config.fits = with_fits.then_some(fits);
@@ -42,7 +42,7 @@ fn sensors(place: impl Fn(usize) -> Place) -> UserContext {
     let constants = Constants::generated(PDE);
     let sensor = |k: usize| {
         let channel = Channel::BOTH[k % 2];
-        let sigma = constants.of(channel).sigma;
+        let sigma = constants[channel].sigma;
         Sensor { channel, place: place(k), value: 0.4 * sigma * (0.7 * k as f64).sin() }
     };
     let sensors: Vec<Sensor> = (0..60).map(sensor).collect();
@@ -75,8 +75,8 @@ fn direct(model: &Model, context: &UserContext, points: &[Vec<FitPoint>]) -> Fie
     let stored: Vec<f32> =
         model.network.forward_fitted(&tape, &context, &fitted).unwrap().value().to_vec().unwrap();
     let physical = |channel: Channel| {
-        let scaling = Constants::generated(PDE).of(channel);
-        let own = &stored[channel as usize * SIZE * SIZE..][..SIZE * SIZE];
+        let scaling = Constants::generated(PDE)[channel];
+        let own = &stored[channel.position() * SIZE * SIZE..][..SIZE * SIZE];
         own.iter().map(|x| scaling.physical(*x) as f32).collect()
     };
     Fields { a: physical(Channel::A), u: physical(Channel::U) }
@@ -97,12 +97,12 @@ fn sensors_between_pixels_are_fitted_where_they_are() {
     let mut context = between_pixels();
     let points = Channel::BOTH.map(|channel| {
         let own = context.sensors.iter().filter(|sensor| sensor.channel == channel);
-        let value = |value: f64| f64::from(constants.of(channel).store(value));
+        let value = |value: f64| f64::from(constants[channel].store(value));
         own.map(|at| FitPoint { at: at.spot.at, value: value(at.value), weight: 1.0 }).collect()
     });
     let model = model(true, &Device::cpu(1));
     let first = direct(&model, &context, &points);
-    let carried = context.carried(PDE, &constants, [&first.a, &first.u]);
+    let carried = context.carried(PDE, &constants, first.each_ref().map(Vec::as_slice));
     let expected = direct(&model, &carried, &points);
 
     let reconstructor = reconstructor(true);
@@ -159,8 +159,8 @@ fn a_card_sees_the_same_fits() {
             model.recover_sensors(std::slice::from_mut(&mut context.clone())).unwrap().remove(0)
         });
         for channel in Channel::BOTH {
-            let sigma = constants.of(channel).sigma as f32;
-            for (got, expected) in got.of(channel).iter().zip(expected.of(channel)) {
+            let sigma = constants[channel].sigma as f32;
+            for (got, expected) in got[channel].iter().zip(&expected[channel]) {
                 assert!((got - expected).abs() < 2e-3 * sigma, "{got}, expected {expected}");
             }
         }

@@ -6,7 +6,7 @@
 //! storing.
 
 use crate::{
-    Problem, Record,
+    Fields, PerChannel, Problem, Record,
     error::PdeError,
     linear::{ParityBasis, SeparableSolver, matrix},
     random::{NeumannField, Stream},
@@ -92,8 +92,8 @@ impl Elliptic {
 
     /// The exact root mean squares of a and u over all S^2 pixels, by the expansion of the source: no
     /// sampling.
-    pub fn exact_deviations(&self) -> (f64, f64) {
-        (self.source_deviation(), self.solution_deviation())
+    pub fn exact_deviations(&self) -> PerChannel<f64> {
+        PerChannel { a: self.source_deviation(), u: self.solution_deviation() }
     }
 
     fn source_deviation(&self) -> f64 {
@@ -138,7 +138,7 @@ impl Problem for Elliptic {
         let mut a = self.source.draw(stream);
         self.clear_edge(&mut a);
         let u = self.solve(&a);
-        Ok(Record { a, u, disk: None })
+        Ok(Record { fields: Fields { a, u }, disk: None })
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
         for problem in both(128) {
             for n in 0..4 {
                 let record = problem.draw(&mut Coordinates::new("residual").number(n).stream()).unwrap();
-                assert!(problem.residual(&record.a, &record.u) < 1e-10);
+                assert!(problem.residual(&record.fields.a, &record.fields.u) < 1e-10);
             }
         }
     }
@@ -199,10 +199,10 @@ mod tests {
     /// The closed-form values of the data specification, section 3.
     #[test]
     fn exact_deviations_are_the_published_ones() {
-        let (a, u) = Elliptic::poisson(128).exact_deviations();
+        let PerChannel { a, u } = Elliptic::poisson(128).exact_deviations();
         assert!((a - 0.2920775).abs() < 5e-8, "{a}");
         assert!((u - 0.00417632).abs() < 5e-9, "{u}");
-        let (a, u) = Elliptic::helmholtz(128).exact_deviations();
+        let PerChannel { a, u } = Elliptic::helmholtz(128).exact_deviations();
         assert!((a - 0.2845923).abs() < 5e-8, "{a}");
         assert!((u - 0.00428168).abs() < 5e-9, "{u}");
     }
@@ -211,7 +211,7 @@ mod tests {
     fn only_helmholtz_clears_the_edge_of_its_source() {
         let edge_energy = |problem: &Elliptic| {
             let record = problem.draw(&mut Coordinates::new("edge").stream()).unwrap();
-            record.a[..32].iter().map(|x| x * x).sum::<f64>()
+            record.fields.a[..32].iter().map(|x| x * x).sum::<f64>()
         };
         let [poisson, helmholtz] = both(32);
         assert!(edge_energy(&poisson) > 0.0);

@@ -1,6 +1,7 @@
 //! Records as pure functions of their coordinates.
 
 use crate::{
+    channel::Fields,
     cylinder::{Cylinder, Disk},
     darcy::Darcy,
     elliptic::Elliptic,
@@ -28,10 +29,8 @@ pub fn require_resolution(size: usize) -> Result<(), PdeError> {
 /// One pair of fields in physical units, each \[S, S\] row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The input field.
-    pub a: Vec<f64>,
-    /// The response field.
-    pub u: Vec<f64>,
+    /// Both fields.
+    pub fields: Fields<f64>,
     /// The obstacle, for the cylinder.
     pub disk: Option<Disk>,
 }
@@ -125,7 +124,7 @@ mod tests {
     fn splits_seeds_and_indices_differ() {
         let a = |split, seed, index| {
             let identity = Identity { pde: Pde::Poisson, seed, split, resolution: 32 };
-            Generator::new(identity).unwrap().record(index).unwrap().a
+            Generator::new(identity).unwrap().record(index).unwrap().fields.a
         };
         let base = a(Split::Train, 1, 0);
         assert_ne!(a(Split::Test, 1, 0), base);
@@ -148,10 +147,10 @@ mod tests {
             let at = 40 * 64 + 21;
             let close = |got: f64, wanted: f64| (got - wanted).abs() <= 1e-8 * wanted.abs();
             assert!(
-                close(record.a[at], a) && close(record.u[at], u),
+                close(record.fields.a[at], a) && close(record.fields.u[at], u),
                 "{pde}: {} {}",
-                record.a[at],
-                record.u[at]
+                record.fields.a[at],
+                record.fields.u[at]
             );
         }
     }

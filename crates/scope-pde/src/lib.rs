@@ -9,10 +9,12 @@
 //!
 //! let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
 //! let record = Generator::new(identity)?.record(0)?;
-//! assert_eq!(record.a.len(), 32 * 32);
+//! assert_eq!(record.fields.a.len(), 32 * 32);
 //! # Ok::<(), scope_pde::PdeError>(())
 //! ```
 
+mod channel;
+mod constants;
 pub mod cylinder;
 pub mod darcy;
 pub mod elliptic;
@@ -23,6 +25,8 @@ pub mod navier_stokes;
 mod pde;
 pub mod random;
 
+pub use channel::{Channel, Fields, PerChannel, as_array, known_values};
+pub use constants::{Constants, Scaling};
 pub use error::PdeError;
 pub use generate::{
     GENERATOR_VERSION, Generator, Identity, MAX_RESOLUTION, MIN_RESOLUTION, Problem, Record,

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::error::PdeError;
+use crate::{channel::PerChannel, error::PdeError};
 
 /// One of the five PDE problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,13 +37,14 @@ impl Pde {
     }
 
     /// What the channels a and u are.
-    pub fn channels(self) -> [&'static str; 2] {
-        match self {
+    pub fn channels(self) -> PerChannel<&'static str> {
+        let [a, u] = match self {
             Pde::Darcy => ["permeability", "pressure"],
             Pde::Poisson | Pde::Helmholtz => ["source", "solution"],
             Pde::NavierStokes => ["vorticity at t = 0", "vorticity at t = 1"],
             Pde::Cylinder => ["speed, earlier", "speed, later"],
-        }
+        };
+        PerChannel { a, u }
     }
 
     /// Whether the ends of axis 0 and of axis 1 meet.
@@ -53,10 +54,10 @@ impl Pde {
 
     /// The values that a and u have on the outermost grid points, in physical units, where an equation's boundary condition fixes
     /// them there. Darcy's pressure is zero too, but half a cell beyond its outermost points.
-    pub fn edges(self) -> [Option<f64>; 2] {
+    pub fn edges(self) -> PerChannel<Option<f64>> {
         match self {
-            Pde::Poisson | Pde::Helmholtz => [None, Some(0.0)],
-            Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => [None, None],
+            Pde::Poisson | Pde::Helmholtz => PerChannel { a: None, u: Some(0.0) },
+            Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => PerChannel::default(),
         }
     }
 }

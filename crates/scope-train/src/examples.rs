@@ -1,6 +1,6 @@
 //! A batch as the losses want it.
 
-use scope_data::Constants;
+use scope_data::{Constants, PerChannel};
 use scope_engine::{Device, Gathered, Tensor};
 
 use crate::error::TrainError;
@@ -71,10 +71,14 @@ impl From<Gathered> for Examples {
 ///
 /// A zero target has no norm; its error is measured against the training set's root mean square `scale`
 /// instead: w = 2 sigma / (scale sqrt(pixels)). Its stored values are -mu / (2 sigma), so |s' - s| is right.
-pub fn loss_weights(constants: &Constants, pair: [&[f32]; 2], zero: [bool; 2], scale: [f64; 2]) -> [f32; 2] {
-    let scalings = [constants.a, constants.u];
-    std::array::from_fn(|channel| {
-        let scaling = scalings[channel];
+pub fn loss_weights(
+    constants: &Constants,
+    pair: PerChannel<&[f32]>,
+    zero: PerChannel<bool>,
+    scale: PerChannel<f64>,
+) -> PerChannel<f32> {
+    PerChannel::from_fn(|channel| {
+        let scaling = constants[channel];
         let field = pair[channel];
         let norm = if zero[channel] {
             scale[channel] * (field.len() as f64).sqrt()

@@ -4,7 +4,7 @@ use crate::small_set;
 
 use scope_data::{
     Dataset,
-    observation::{Condition, Family, MaskSampler, Namespace, Task, gather_context},
+    observation::{Condition, Family, MaskSampler, Namespace, Task, write_context},
 };
 use scope_engine::Device;
 use scope_model::{Precision, Preset, Reconstructor};
@@ -21,7 +21,7 @@ fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
         let pair = data.pair(record).unwrap();
         let masks = sampler.masks(Namespace::Test, record as u64, condition, None);
         let mut context = vec![0.0; 4 * 1024];
-        gather_context(&pair, &masks, &mut context);
+        write_context(pair.fields(), &masks.seen, &mut context);
         let fields = model.recover(&context).unwrap().remove(0);
         let exact = pair.u().iter().map(|x| scaling.physical(*x));
         let (error, size) = fields.u.iter().zip(exact).fold((0.0, 0.0), |(error, size), (ours, exact)| {

@@ -4,7 +4,7 @@ use crate::small_set;
 
 use std::{fs, path::Path, time::Duration};
 
-use scope_data::Dataset;
+use scope_data::{Dataset, PerChannel};
 use scope_engine::Device;
 use scope_model::{
     Architecture, FieldModel, Operator, Precision, Reconstructor,
@@ -128,7 +128,12 @@ fn every_operator_learns() {
             contexts.extend([1.0; 32 * 32]);
         }
         let constants = data.meta().constants();
-        weights.extend(loss_weights(&constants, [pair.a(), pair.u()], [false; 2], [1.0; 2]));
+        weights.extend(loss_weights(
+            &constants,
+            pair.fields(),
+            PerChannel::both(false),
+            PerChannel::both(1.0),
+        ));
     }
     let examples = Examples::new(&device, 32, &fields, &contexts, &weights).unwrap();
     for model in reduced() {

@@ -8,6 +8,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use scope_data::{
+    PerChannel,
     observation::{
         Condition, ContextMasks, Family, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED, Task,
         masks_to_npy,
@@ -85,7 +86,7 @@ impl MaskCommand {
         let sampler = MaskSampler::new(self.pde, seed, self.resolution);
         let masks = sampler.masks(namespace, self.record, condition, None);
         let bytes = match extension {
-            "npy" => masks_to_npy(&[&masks.a, &masks.u]),
+            "npy" => masks_to_npy(&[&masks.seen.a, &masks.seen.u]),
             "png" => picture(&masks, condition).to_png()?,
             _ => bail!(Misuse::of(format!("{} must end in .png or .npy", self.out.display()))),
         };
@@ -93,8 +94,8 @@ impl MaskCommand {
         say(&format!(
             "wrote {condition} of record {} ({} and {} of {} points seen) to {}",
             self.record,
-            grouped(masks.a.count()),
-            grouped(masks.u.count()),
+            grouped(masks.seen.a.count()),
+            grouped(masks.seen.u.count()),
             grouped(self.resolution * self.resolution),
             self.out.display()
         ));
@@ -113,13 +114,13 @@ impl MaskCommand {
 
 /// The observed channels side by side.
 fn picture(masks: &ContextMasks, condition: Condition) -> Drawing {
-    let [a, u] = condition.task().observes();
+    let PerChannel { a, u } = condition.task().observes();
     let mut panels = Vec::new();
     if a {
-        panels.push((format!("a: {condition}"), &masks.a));
+        panels.push((format!("a: {condition}"), &masks.seen.a));
     }
     if u {
-        panels.push((format!("u: {condition}"), &masks.u));
+        panels.push((format!("u: {condition}"), &masks.seen.u));
     }
     mask_panels(&panels, 256.0)
 }

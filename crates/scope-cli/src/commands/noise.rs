@@ -1,7 +1,6 @@
 //! `--noise`: how far measurements may be off, as it is stated everywhere.
 
-use scope_data::{Constants, Scaling};
-use scope_exact::Noise;
+use scope_data::{Constants, PerChannel, Scaling};
 
 /// What `--noise` expects.
 const EXPECTED: &str = "expected a standard deviation, zero or more, in physical units, as in 0.01, or as a share of the field's own, as in \
@@ -18,29 +17,27 @@ enum Deviation {
 
 /// The standard deviations of the errors of measurements of a and u.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StatedNoise([Deviation; 2]);
+pub(crate) struct StatedNoise(PerChannel<Deviation>);
 
 impl StatedNoise {
     /// In physical units.
-    pub(crate) fn physical(&self, constants: &Constants) -> Noise {
-        let [a, u] = self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
+    pub(crate) fn physical(&self, constants: &Constants) -> PerChannel<f64> {
+        self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd,
             Deviation::Share(share) => share * sigma,
-        });
-        Noise { a, u }
+        })
     }
 
     /// In units of the fields' own standard deviations.
-    pub(crate) fn shares(&self, constants: &Constants) -> [f64; 2] {
+    pub(crate) fn shares(&self, constants: &Constants) -> PerChannel<f64> {
         self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd / sigma,
             Deviation::Share(share) => share,
         })
     }
 
-    fn of(&self, constants: &Constants, value: impl Fn(Deviation, Scaling) -> f64) -> [f64; 2] {
-        let [a, u] = self.0;
-        [value(a, constants.a), value(u, constants.u)]
+    fn of(&self, constants: &Constants, value: impl Fn(Deviation, Scaling) -> f64) -> PerChannel<f64> {
+        self.0.zip(*constants).map(|(deviation, scaling)| value(deviation, scaling))
     }
 }
 
@@ -48,8 +45,8 @@ impl StatedNoise {
 pub(crate) fn stated_noise(text: &str) -> Result<StatedNoise, String> {
     let both: Option<Vec<Deviation>> = text.split(',').map(|part| deviation(part.trim())).collect();
     match both.as_deref() {
-        Some([both]) => Ok(StatedNoise([*both; 2])),
-        Some([a, u]) => Ok(StatedNoise([*a, *u])),
+        Some([both]) => Ok(StatedNoise(PerChannel::both(*both))),
+        Some([a, u]) => Ok(StatedNoise(PerChannel { a: *a, u: *u })),
         _ => Err(EXPECTED.to_owned()),
     }
 }
@@ -72,8 +69,8 @@ mod tests {
     fn one_noise_is_for_both_channels() {
         let constants = Constants::generated(Pde::Poisson);
         let physical = |text: &str| stated_noise(text).map(|noise| noise.physical(&constants));
-        assert_eq!(physical("0.01"), Ok(Noise { a: 0.01, u: 0.01 }));
-        assert_eq!(physical("0.01, 1e-4"), Ok(Noise { a: 0.01, u: 1e-4 }));
+        assert_eq!(physical("0.01"), Ok(PerChannel { a: 0.01, u: 0.01 }));
+        assert_eq!(physical("0.01, 1e-4"), Ok(PerChannel { a: 0.01, u: 1e-4 }));
         for bad in ["", "-1", "nan", "inf", "1,2,3", "a", "1,", "%", "-5%", "5%%"] {
             assert!(stated_noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
         }
@@ -83,8 +80,8 @@ mod tests {
     fn percents_are_of_the_field_s_standard_deviation() {
         let constants = Constants::generated(Pde::Poisson);
         let noise = stated_noise("5%, 0.00417478").unwrap();
-        assert_eq!(noise.shares(&constants), [0.05, 1.0]);
-        let expected = Noise { a: 0.05 * constants.a.sigma, u: constants.u.sigma };
+        assert_eq!(noise.shares(&constants), PerChannel { a: 0.05, u: 1.0 });
+        let expected = PerChannel { a: 0.05 * constants.a.sigma, u: constants.u.sigma };
         assert_eq!(noise.physical(&constants), expected);
     }
 }

@@ -24,7 +24,9 @@ fn measurements(problem: &str, record: &Record, size: usize, condition: &str) ->
     let condition: Condition = condition.parse().unwrap();
     let masks = MaskSampler::new(Pde::Poisson, 5, size).masks(Namespace::Test, 0, condition, None);
     let mut rows = String::new();
-    for (name, field, mask) in [("a", &record.a, &masks.a), ("u", &record.u, &masks.u)] {
+    for (name, field, mask) in
+        [("a", &record.fields.a, &masks.seen.a), ("u", &record.fields.u, &masks.seen.u)]
+    {
         for point in mask.points() {
             writeln!(rows, "{problem},{},{},{name},{}", point / size, point % size, field[point]).unwrap();
         }
@@ -75,7 +77,9 @@ fn the_shipped_model_states_bands_that_hold() {
         for (k, like) in likes.iter().enumerate() {
             let bands = &problems[k]["bands"];
             assert!(bands["measured_on"].as_str().unwrap().ends_with(&format!("as in {like}")), "{bands}");
-            for (mean, (channel, truth)) in means[k].iter_mut().zip([("a", &record.a), ("u", &record.u)]) {
+            for (mean, (channel, truth)) in
+                means[k].iter_mut().zip([("a", &record.fields.a), ("u", &record.fields.u)])
+            {
                 let shares = shares(&here.join(&out), k, channel, truth);
                 mean.iter_mut().zip(shares).for_each(|(mean, share)| *mean += share / records as f64);
             }

@@ -5,9 +5,9 @@ use scope_pde::{Pde, darcy, darcy::Darcy, elliptic::Elliptic, navier_stokes::Nav
 use serde::Serialize;
 
 use crate::{
+    Channel, Fields, PerChannel,
     dataset::{Dataset, Origin},
     error::DataError,
-    pair::Channel,
 };
 
 /// Records on which an equation is tested, spread evenly over the set.
@@ -112,14 +112,14 @@ fn physical(set: &Dataset, index: usize, channel: Channel) -> Result<Vec<f64>, D
     Ok(set.pair(index)?.field(channel).iter().map(|x| scaling.physical(*x)).collect())
 }
 
-/// Both fields of a record in physical units, a first.
-fn fields(set: &Dataset, index: usize) -> Result<[Vec<f64>; 2], DataError> {
-    Ok([physical(set, index, Channel::A)?, physical(set, index, Channel::U)?])
+/// Both fields of a record in physical units.
+fn fields(set: &Dataset, index: usize) -> Result<Fields<f64>, DataError> {
+    PerChannel::try_from_fn(|channel| physical(set, index, channel))
 }
 
 fn elliptic(set: &Dataset, problem: &Elliptic) -> Result<Vec<Law>, DataError> {
     let residual = |index| {
-        let [a, u] = fields(set, index)?;
+        let Fields { a, u } = fields(set, index)?;
         Ok(problem.residual(&a, &u))
     };
     Ok(vec![
@@ -165,7 +165,7 @@ fn solved_again<E>(
     solve: impl Fn(&[f64]) -> Result<Vec<f64>, E> + Send + Sync,
 ) -> Result<Law, DataError> {
     worst("u against a fresh solve, relative L2", sample(set, SOLVED_AGAIN), RESIDUAL_LIMIT, |index| {
-        let [a, u] = fields(set, index)?;
+        let Fields { a, u } = fields(set, index)?;
         Ok(solve(&a).map_or(f64::INFINITY, |fresh| {
             let difference: f64 = fresh.iter().zip(&u).map(|(x, y)| (x - y).powi(2)).sum();
             (difference / fresh.iter().map(|x| x * x).sum::<f64>()).sqrt()
@@ -186,7 +186,7 @@ fn zero_mean(set: &Dataset) -> Result<Law, DataError> {
 
 /// Speeds are not negative; our own flow is at rest inside the disk.
 fn cylinder(set: &Dataset) -> Result<Vec<Law>, DataError> {
-    let zero = Channel::BOTH.map(|channel| set.meta().channel(channel).scaling().stored_zero());
+    let zero = set.meta().constants().map(|scaling| scaling.stored_zero());
     let negative = |index| {
         let pair = set.pair(index)?;
         let below = |(field, zero): (&[f32], f32)| field.iter().filter(|x| **x < zero).count() as f64;

@@ -10,7 +10,7 @@ pub use reference::{Reference, Source};
 use serde::Serialize;
 pub use statistics::{ChannelReport, Estimate};
 
-use crate::{dataset::Dataset, error::DataError, pair::Channel};
+use crate::{Channel, dataset::Dataset, error::DataError};
 
 /// With fewer records there are no statistics: the spread between them, which standard errors come from, is hardly known.
 const MIN_RECORDS: usize = 10;
@@ -48,8 +48,8 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     }
     set.verify()?;
     let expected = reference::expected(set.meta());
-    let measure = |(channel, expected)| statistics::measure(set, channel, expected);
-    let channels = Channel::BOTH.into_iter().zip(&expected).map(measure);
+    let measure = |channel| statistics::measure(set, channel, &expected[channel]);
+    let channels = Channel::BOTH.into_iter().map(measure);
     let channels = channels.collect::<Result<Vec<ChannelReport>, DataError>>()?;
     let laws = laws::test(set)?;
     let z_limit = z_limit(set.len());

@@ -4,7 +4,7 @@ use scope_pde::{Pde, elliptic::Elliptic, random::PeriodicField};
 use serde::Serialize;
 
 use crate::{
-    constants::Constants,
+    Constants, PerChannel,
     dataset::{Meta, Origin},
 };
 
@@ -44,7 +44,7 @@ pub(super) struct ChannelReference {
 }
 
 /// What is expected of a set, channel a first.
-pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
+pub(super) fn expected(meta: &Meta) -> PerChannel<ChannelReference> {
     let generated = matches!(meta.origin, Origin::Generated { .. });
     match (meta.pde, generated) {
         (Pde::Cylinder, true) if meta.resolution == RELEASED_RESOLUTION => {
@@ -54,7 +54,7 @@ pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
         _ if meta.resolution == RELEASED_RESOLUTION => {
             let records = if meta.pde == Pde::Cylinder { 14_000 } else { 50_000 };
             let mut channels = estimated(meta.pde, Constants::released(meta.pde), Source::Released, records);
-            for (channel, extremes) in channels.iter_mut().zip(released_extremes(meta.pde)) {
+            for (channel, extremes) in channels.each_mut().zip(released_extremes(meta.pde)) {
                 channel.extremes = Some(extremes);
             }
             channels
@@ -67,19 +67,20 @@ pub(super) fn expected(meta: &Meta) -> [ChannelReference; 2] {
 const OWN_CYLINDER_RECORDS: usize = 20_000;
 
 /// The least and greatest values of a and u in the released training records (data specification, 1.1).
-fn released_extremes(pde: Pde) -> [[f64; 2]; 2] {
-    match pde {
+fn released_extremes(pde: Pde) -> PerChannel<[f64; 2]> {
+    let [a, u] = match pde {
         Pde::Darcy => [[3.0, 12.0], [-0.28737752, 0.11770357]],
         Pde::Poisson => [[-2.13132663, 2.16163561], [-0.02657227, 0.02717429]],
         Pde::Helmholtz => [[-2.09217139, 2.13316352], [-0.02734944, 0.02774104]],
         Pde::NavierStokes => [[-1.3913461, 1.58353412], [-1.31577837, 1.4743135]],
         Pde::Cylinder => [[0.0, 10.00000151], [0.0, 10.00000203]],
-    }
+    };
+    PerChannel { a, u }
 }
 
 /// References from constants. Means that were set, not estimated, are exact: zero for random fields, 7.5
 /// and 4.5 for the two values of Darcy's permeability.
-fn estimated(pde: Pde, constants: Constants, source: Source, records: usize) -> [ChannelReference; 2] {
+fn estimated(pde: Pde, constants: Constants, source: Source, records: usize) -> PerChannel<ChannelReference> {
     let measured = |value| Some(Reference { value, source, records: Some(records) });
     let set = |value| Some(Reference { value, source: Source::Exact, records: None });
     let (mean_a, mean_u, deviation_a) = match pde {
@@ -90,27 +91,25 @@ fn estimated(pde: Pde, constants: Constants, source: Source, records: usize) -> 
             (measured(constants.a.mean), measured(constants.u.mean), measured(constants.a.sigma))
         }
     };
-    [
-        ChannelReference { mean: mean_a, deviation: deviation_a, extremes: None },
-        ChannelReference { mean: mean_u, deviation: measured(constants.u.sigma), extremes: None },
-    ]
+    PerChannel {
+        a: ChannelReference { mean: mean_a, deviation: deviation_a, extremes: None },
+        u: ChannelReference { mean: mean_u, deviation: measured(constants.u.sigma), extremes: None },
+    }
 }
 
 /// What theory says at any resolution; nothing where it says nothing.
-fn closed_form(pde: Pde, resolution: usize) -> [ChannelReference; 2] {
+fn closed_form(pde: Pde, resolution: usize) -> PerChannel<ChannelReference> {
     let exact = |value| Some(Reference { value, source: Source::Exact, records: None });
     let channel = |mean, deviation| ChannelReference { mean, deviation, extremes: None };
-    let elliptic = |problem: Elliptic| {
-        let (a, u) = problem.exact_deviations();
-        [channel(exact(0.0), exact(a)), channel(exact(0.0), exact(u))]
-    };
+    let elliptic =
+        |problem: Elliptic| problem.exact_deviations().map(|deviation| channel(exact(0.0), exact(deviation)));
     match pde {
         Pde::Poisson => elliptic(Elliptic::poisson(resolution)),
         Pde::Helmholtz => elliptic(Elliptic::helmholtz(resolution)),
-        Pde::Darcy => [channel(exact(7.5), exact(4.5)), ChannelReference::default()],
+        Pde::Darcy => PerChannel { a: channel(exact(7.5), exact(4.5)), u: ChannelReference::default() },
         Pde::NavierStokes => {
             let deviation = PeriodicField::new(resolution).variance().sqrt();
-            [channel(exact(0.0), exact(deviation)), channel(exact(0.0), None)]
+            PerChannel { a: channel(exact(0.0), exact(deviation)), u: channel(exact(0.0), None) }
         }
         Pde::Cylinder => Default::default(),
     }

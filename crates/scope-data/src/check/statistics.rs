@@ -10,7 +10,7 @@ use super::{
     MIN_RECORDS,
     reference::{ChannelReference, Reference},
 };
-use crate::{constants::Scaling, dataset::Dataset, error::DataError, pair::Channel};
+use crate::{Channel, Scaling, dataset::Dataset, error::DataError};
 
 /// A figure of the set beside what it should be.
 #[derive(Clone, Debug, Serialize)]

@@ -9,12 +9,7 @@ use scope_pde::{Pde, Split, require_resolution};
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, GEOMETRY};
-use crate::{
-    bounded_read::read_bounded,
-    constants::{Constants, Scaling},
-    error::DataError,
-    pair::Channel,
-};
+use crate::{Channel, Constants, Scaling, bounded_read::read_bounded, error::DataError};
 
 /// The version of the folder layout that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;

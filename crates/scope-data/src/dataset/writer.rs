@@ -14,8 +14,8 @@ use super::{
     meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard},
 };
 use crate::{
+    Constants, PerChannel, Scaling,
     atomic::StagedFolder,
-    constants::{Constants, Scaling},
     error::DataError,
     npy::{Dtype, Header},
     pair::Pair,
@@ -46,8 +46,7 @@ pub struct DatasetWriter {
     staged: StagedFolder,
     fields: HashedFile,
     geometry: Vec<f64>,
-    a: ChannelTotals,
-    u: ChannelTotals,
+    totals: PerChannel<ChannelTotals>,
     pushed: usize,
 }
 
@@ -62,8 +61,7 @@ impl DatasetWriter {
             fields,
             staged,
             geometry: Vec::new(),
-            a: ChannelTotals::new(plan.constants.a),
-            u: ChannelTotals::new(plan.constants.u),
+            totals: plan.constants.map(ChannelTotals::new),
             pushed: 0,
             plan,
         })
@@ -74,8 +72,9 @@ impl DatasetWriter {
         assert!(self.pushed < self.plan.count, "no more records than planned");
         let pair = Pair::new(pair, self.plan.resolution);
         pair.require_finite(self.pushed)?;
-        self.a.add(self.pushed, pair.a());
-        self.u.add(self.pushed, pair.u());
+        for (channel, totals) in self.totals.each_mut().with_channels() {
+            totals.add(self.pushed, pair.field(channel));
+        }
         match (self.plan.pde, disk) {
             (Pde::Cylinder, Some(disk)) => self.geometry.extend([disk.cx, disk.cy, disk.r]),
             (Pde::Cylinder, None) => {
@@ -104,6 +103,7 @@ impl DatasetWriter {
             blake3.insert(GEOMETRY.to_owned(), geometry.finish()?);
         }
         let values = plan.count * plan.resolution * plan.resolution;
+        let PerChannel { a, u } = self.totals.map(|totals| totals.finish(values));
         let meta = Meta {
             format: Meta::format_name(),
             version: FORMAT_VERSION,
@@ -111,8 +111,8 @@ impl DatasetWriter {
             split: plan.split,
             count: plan.count,
             resolution: plan.resolution,
-            a: self.a.finish(values),
-            u: self.u.finish(values),
+            a,
+            u,
             origin: plan.origin,
             shard: plan.shard,
             blake3,

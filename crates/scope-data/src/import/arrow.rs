@@ -12,7 +12,7 @@ use super::{
     flatbuffer::Table,
     source::{Conversion, Take},
 };
-use crate::{error::DataError, npy::map_file, pair::Channel};
+use crate::{Channel, error::DataError, npy::map_file};
 
 const KIND: &str = "Arrow stream";
 const CONTINUATION: u32 = u32::MAX;
@@ -106,7 +106,7 @@ impl ArrowFile {
         let first = columns.first + row * length;
         for (channel, field) in Channel::BOTH.into_iter().zip(pair.chunks_exact_mut(length / 2)) {
             let store = conversion.channel(channel);
-            let first = first + channel as usize * length / 2;
+            let first = first + channel.position() * length / 2;
             for (k, out) in field.iter_mut().enumerate() {
                 let at = first + k;
                 *out = store(if self.schema.double {

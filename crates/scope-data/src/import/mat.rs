@@ -15,10 +15,10 @@ use super::{
     source::{Conversion, Source, Take},
 };
 use crate::{
+    Channel, PerChannel,
     budget::Budget,
     error::{DataError, some_of},
     npy::map_file,
-    pair::Channel,
 };
 
 const KIND: &str = "MATLAB file";
@@ -65,7 +65,7 @@ pub(super) struct MatFile {
     count: usize,
     resolution: usize,
     /// The variables of a and u.
-    variables: [Variable; 2],
+    variables: PerChannel<Variable>,
 }
 
 /// The two containers, told apart by the header's text.
@@ -85,7 +85,7 @@ impl MatFile {
 
     /// The last S x S x N values of a variable: all of them, or its last time.
     fn values(&self, container: &Container, channel: Channel, conversion: Conversion) -> Parsed<Vec<f32>> {
-        let variable = &self.variables[channel as usize];
+        let variable = &self.variables[channel];
         let store = conversion.channel(channel);
         let wanted = self.count * self.resolution * self.resolution;
         let skip = variable.elements() - wanted;
@@ -170,13 +170,13 @@ fn open_container(map: &Arc<Mmap>) -> Parsed<Container<'_>> {
 }
 
 /// The variables of a and u, the number of records and the resolution.
-fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<([Variable; 2], usize, usize)> {
+fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<(PerChannel<Variable>, usize, usize)> {
     let container = open_container(map)?;
     let present: Vec<Variable> = match &container {
         Container::V5(file) => file.variables().cloned().collect(),
         Container::V73(file) => file.variables().cloned().collect(),
     };
-    let [a, u] = names(pde)?;
+    let PerChannel { a, u } = names(pde)?;
     let a = find(&present, a, pde)?;
     let u = find(&present, u, pde)?;
     if let Some(absurd) = [&a, &u].into_iter().find(|variable| variable.checked_elements().is_none()) {
@@ -203,18 +203,18 @@ fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<([Variable; 2], usize, us
     if !matches {
         return Err(shape(&u, &format!("[{count}, {size}, {size}] as '{}' has", a.name)));
     }
-    let variables = [a, u];
+    let variables = PerChannel { a, u };
     require_memory(map.len() as u64, &variables, count, size)?;
     Ok((variables, count, size))
 }
 
 /// The names of a and u in DiffusionPDE's files.
-fn names(pde: Pde) -> Parsed<[&'static str; 2]> {
+fn names(pde: Pde) -> Parsed<PerChannel<&'static str>> {
     match pde {
-        Pde::Darcy => Ok(["thresh_a_data", "thresh_p_data"]),
-        Pde::Poisson => Ok(["f_data", "phi_data"]),
-        Pde::Helmholtz => Ok(["f_data", "psi_data"]),
-        Pde::NavierStokes => Ok(["a", "u"]),
+        Pde::Darcy => Ok(PerChannel { a: "thresh_a_data", u: "thresh_p_data" }),
+        Pde::Poisson => Ok(PerChannel { a: "f_data", u: "phi_data" }),
+        Pde::Helmholtz => Ok(PerChannel { a: "f_data", u: "psi_data" }),
+        Pde::NavierStokes => Ok(PerChannel { a: "a", u: "u" }),
         Pde::Cylinder => Err("the cylinder's data are npy files, not MATLAB's".into()),
     }
 }
@@ -234,8 +234,8 @@ fn find(present: &[Variable], name: &str, pde: Pde) -> Parsed<Variable> {
 
 /// Refuses a file that takes more than one of its length may, before anything is unpacked. Held are both fields of all records in
 /// single precision, a block of records and the buffers of the variable at hand; and what is unpacked on the way is bounded as well.
-fn require_memory(length: u64, variables: &[Variable; 2], count: usize, size: usize) -> Parsed<()> {
-    let [a, u] = variables;
+fn require_memory(length: u64, variables: &PerChannel<Variable>, count: usize, size: usize) -> Parsed<()> {
+    let PerChannel { a, u } = variables;
     let mut held = Budget::of_file(length);
     let records = count.saturating_add(BLOCK.min(count));
     let values = records.saturating_mul(size).saturating_mul(size);

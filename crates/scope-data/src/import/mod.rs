@@ -28,8 +28,8 @@ pub use source::Units;
 use source::{Conversion, Source};
 
 use crate::{
+    Constants,
     bounded_read::open_regular,
-    constants::Constants,
     dataset::{DatasetWriter, Meta, Origin, Plan},
     error::DataError,
 };

@@ -8,10 +8,10 @@ use super::{
     file_name,
     source::{Conversion, Source, Take},
 };
-use crate::{error::DataError, npy::MappedArray, pair::Channel};
+use crate::{Channel, PerChannel, error::DataError, npy::MappedArray};
 
 /// Indices of the two snapshots that make a cylinder pair.
-const SNAPSHOTS: [usize; 2] = [4, 8];
+const SNAPSHOTS: PerChannel<usize> = PerChannel { a: 4, u: 8 };
 
 /// Records found in one or two arrays.
 pub(super) struct Arrays {
@@ -73,7 +73,7 @@ impl Arrays {
         };
         let (count, resolution, layout) = match array.header().shape[..] {
             [count, 2, rows, columns] if rows == columns => (count, rows, Layout::Stacked),
-            [count, rows, columns, times] if cylinder && rows == columns && times > SNAPSHOTS[1] => {
+            [count, rows, columns, times] if cylinder && rows == columns && times > SNAPSHOTS.u => {
                 (count, rows, Layout::Snapshots)
             }
             _ => return Err(shape_error(path, &array, expected)),
@@ -82,10 +82,10 @@ impl Arrays {
     }
 
     /// The value of a pixel, by its place in C order: where the array says it is.
-    fn value(&self, record: usize, channel: usize, i: usize, j: usize) -> f64 {
+    fn value(&self, record: usize, channel: Channel, i: usize, j: usize) -> f64 {
         match self.layout {
-            Layout::Separate => self.arrays[channel].at(&[record, i, j]),
-            Layout::Stacked => self.arrays[0].at(&[record, channel, i, j]),
+            Layout::Separate => self.arrays[channel.position()].at(&[record, i, j]),
+            Layout::Stacked => self.arrays[0].at(&[record, channel.position(), i, j]),
             Layout::Snapshots => self.arrays[0].at(&[record, i, j, SNAPSHOTS[channel]]),
         }
     }
@@ -116,7 +116,7 @@ impl Source for Arrays {
             for (channel, field) in Channel::BOTH.into_iter().zip(pair.chunks_exact_mut(size * size)) {
                 let store = conversion.channel(channel);
                 for (k, out) in field.iter_mut().enumerate() {
-                    *out = store(self.value(record, channel as usize, k / size, k % size));
+                    *out = store(self.value(record, channel, k / size, k % size));
                 }
             }
             take(&pair)?;

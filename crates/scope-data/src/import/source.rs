@@ -1,6 +1,6 @@
 //! What every reader of foreign files gives: records in order, in stored coordinates.
 
-use crate::{constants::Constants, error::DataError, pair::Channel};
+use crate::{Channel, Constants, error::DataError};
 
 /// What the numbers in a file mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Conversion {
 
     /// The conversion of a channel.
     pub(super) fn channel(&self, channel: Channel) -> impl Fn(f64) -> f32 + Copy + use<> {
-        let scaling = self.constants.of(channel);
+        let scaling = self.constants[channel];
         let units = self.units;
         move |x| match units {
             Units::Physical => scaling.store(x),

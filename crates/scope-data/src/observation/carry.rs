@@ -9,7 +9,7 @@ use super::{
     place::{STENCIL_POINTS, Stencil},
     sensors::{Placed, UserContext},
 };
-use crate::{constants::Constants, pair::Channel};
+use crate::{Channel, Constants, PerChannel};
 
 impl UserContext {
     /// How many sensors lie between pixels.
@@ -26,10 +26,10 @@ impl UserContext {
     }
 
     /// With pixels' values carried from the sensors' spots by fields \[S, S\] of a and of u, in physical units, that were recovered.
-    pub fn carried(&self, pde: Pde, constants: &Constants, fields: [&[f32]; 2]) -> Self {
-        let size = self.masks.a.size();
+    pub fn carried(&self, pde: Pde, constants: &Constants, fields: PerChannel<&[f32]>) -> Self {
+        let size = self.masks.size();
         let carried = |sensor: &Placed| {
-            let field = |point: usize| f64::from(fields[sensor.channel as usize][point]);
+            let field = |point: usize| f64::from(fields[sensor.channel][point]);
             let stencil = Stencil::new(pde, sensor.channel, size, sensor.spot, STENCIL_POINTS);
             sensor.value + field(sensor.spot.nearest(size)) - stencil.sum(field)
         };
@@ -40,7 +40,7 @@ impl UserContext {
     /// With other values of the measured pixels, those of one pixel averaged.
     fn seen_as(&self, constants: &Constants, values: &[f64]) -> Self {
         let mut seen = self.clone();
-        let size = self.masks.a.size();
+        let size = self.masks.size();
         for channel in Channel::BOTH {
             let mut sums = vec![0.0; size * size];
             let mut counts = vec![0.0; size * size];
@@ -49,9 +49,9 @@ impl UserContext {
                 sums[sensor.spot.nearest(size)] += value;
                 counts[sensor.spot.nearest(size)] += 1.0;
             }
-            let scaling = constants.of(channel);
-            for point in self.measured.of(channel).points() {
-                seen.values[channel as usize][point] = scaling.store(sums[point] / counts[point]);
+            let scaling = constants[channel];
+            for point in self.measured[channel].points() {
+                seen.values[channel][point] = scaling.store(sums[point] / counts[point]);
             }
         }
         seen
@@ -85,11 +85,12 @@ mod tests {
         let context = context(&constants);
         let truth: Vec<f32> =
             (0..SIZE * SIZE).map(|at| field((at / SIZE) as f64, (at % SIZE) as f64) as f32).collect();
-        let carried = context.carried(Pde::Poisson, &constants, [&[0.0; SIZE * SIZE], &truth]);
+        let carried =
+            context.carried(Pde::Poisson, &constants, PerChannel { a: &[0.0; SIZE * SIZE], u: &truth });
         assert_eq!((context.between_pixels(), carried.sensors), (4, context.sensors.clone()));
         for point in context.measured.u.points() {
             let [before, after, truth] =
-                [context.values[1][point], carried.values[1][point], constants.u.store(truth[point].into())];
+                [context.values.u[point], carried.values.u[point], constants.u.store(truth[point].into())];
             assert!(
                 (after - truth).abs() < 1e-6 && (before - truth).abs() > 1e-4,
                 "{before} {after} {truth}"

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-use scope_pde::Pde;
+use scope_pde::{Pde, PerChannel};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
@@ -33,8 +33,8 @@ impl Task {
     }
 
     /// Whether a and u are observed.
-    pub fn observes(self) -> [bool; 2] {
-        [self != Task::Inverse, self != Task::Forward]
+    pub fn observes(self) -> PerChannel<bool> {
+        PerChannel { a: self != Task::Inverse, u: self != Task::Forward }
     }
 }
 

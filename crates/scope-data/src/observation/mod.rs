@@ -14,7 +14,7 @@ mod seen;
 mod sensors;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
-pub use context::{ContextMasks, gather_context};
+pub use context::{ContextMasks, write_context};
 pub use coverage::{Coverage, gaps};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};

@@ -2,7 +2,7 @@
 
 use scope_pde::Pde;
 
-use crate::pair::Channel;
+use crate::Channel;
 
 /// So near to a pixel, in pixels, a place is the pixel's: values differ by less than rounding to f32.
 const ON_PIXEL: f64 = 1e-6;

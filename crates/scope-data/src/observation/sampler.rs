@@ -13,7 +13,7 @@ use super::{
     family::{Family, grid_shape},
     mask::Mask,
 };
-use crate::{draw::Draw, pair::Channel};
+use crate::{PerChannel, draw::Draw};
 
 /// The seed of training masks.
 pub const TRAIN_MASK_SEED: u64 = 20260913;
@@ -63,8 +63,8 @@ impl MaskSampler {
     ) -> ContextMasks {
         let mut masks = ContextMasks::empty(self.size);
         let observed = condition.task().observes();
-        for (channel, mask) in [(Channel::A, &mut masks.a), (Channel::U, &mut masks.u)] {
-            if observed[channel as usize] {
+        for (channel, mask) in masks.seen.each_mut().with_channels() {
+            if observed[channel] {
                 let mut stream = self.stream("mask", namespace, record, condition, channel.name());
                 sample(condition.layout(), mask, &mut stream);
             }
@@ -76,8 +76,8 @@ impl MaskSampler {
     }
 
     /// What the errors of a's and u's readings follow from, in the same coordinates as the masks under the name `"noise"`.
-    pub fn noise_keys(&self, namespace: Namespace, record: u64, condition: Condition) -> [u64; 2] {
-        Channel::BOTH.map(|channel| {
+    pub fn noise_keys(&self, namespace: Namespace, record: u64, condition: Condition) -> PerChannel<u64> {
+        PerChannel::from_fn(|channel| {
             let mut stream = self.stream("noise", namespace, record, condition, channel.name());
             let [low, high] = [stream.word(), stream.word()].map(u64::from);
             high << 32 | low

@@ -1,7 +1,7 @@
 //! What is seen of a field where it is seen, for methods that need no pixels.
 
 use super::{place::Spot, sensors::UserContext};
-use crate::{constants::Constants, pair::Channel};
+use crate::{Channel, Constants};
 
 impl UserContext {
     /// Whether pixels do not say all of it: a sensor lies between them, or several share one.
@@ -12,14 +12,14 @@ impl UserContext {
     /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that they have, and the
     /// pixels of a known disk that no sensor measures.
     pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<(Spot, f32)> {
-        let scaling = constants.of(channel);
-        let size = self.masks.a.size();
+        let scaling = constants[channel];
+        let size = self.masks.size();
         let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
         let sensors = own.map(|sensor| (sensor.spot, scaling.store(sensor.value)));
-        let known = self.masks.of(channel).without(self.measured.of(channel));
+        let known = self.masks.seen[channel].without(&self.measured[channel]);
         let at_rest = known
             .points()
-            .map(|point| (Spot::pixel(point / size, point % size), self.values[channel as usize][point]));
+            .map(|point| (Spot::pixel(point / size, point % size), self.values[channel][point]));
         sensors.chain(at_rest).collect()
     }
 }
@@ -29,7 +29,10 @@ mod tests {
     use scope_pde::{Pde, cylinder::Disk};
 
     use super::*;
-    use crate::observation::{Place, Sensor};
+    use crate::{
+        PerChannel,
+        observation::{Place, Sensor},
+    };
 
     #[test]
     fn sensors_are_seen_where_they_are_and_the_disk_where_they_are_not() {
@@ -40,13 +43,13 @@ mod tests {
         let sensors = [sensor(Place::Index(20, 16), 0.5), between];
         let context = UserContext::new(Pde::Cylinder, &constants, 32, &sensors, Some(&disk)).unwrap();
         let disk_pixels = disk.points(32).count();
-        let [a, u] = Channel::BOTH.map(|channel| context.seen(&constants, channel));
+        let PerChannel { a, u } = PerChannel::from_fn(|channel| context.seen(&constants, channel));
         assert_eq!((a.len(), u.len()), (disk_pixels, disk_pixels + 1));
         assert_eq!(a[0].1, constants.a.store(0.0));
         assert!(u.contains(&(Spot::of_point(Pde::Cylinder, 32, 0.3, 0.2), constants.u.store(0.25))));
         assert_eq!(u.iter().filter(|(spot, _)| *spot == Spot::pixel(20, 16)).count(), 1);
         let fields = vec![0.5; 32 * 32];
-        let carried = context.carried(Pde::Cylinder, &constants, [&fields, &fields]);
+        let carried = context.carried(Pde::Cylinder, &constants, PerChannel::both(&fields));
         assert_eq!(carried.seen(&constants, Channel::U), u);
     }
 

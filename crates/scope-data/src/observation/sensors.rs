@@ -5,15 +5,11 @@ use std::fmt;
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{
-    context::ContextMasks,
+    context::{ContextMasks, write_context},
     mask::Mask,
     place::{Place, Spot},
 };
-use crate::{
-    constants::{Constants, Scaling},
-    geometry::check_disk,
-    pair::Channel,
-};
+use crate::{Channel, Constants, Fields, PerChannel, Scaling, geometry::check_disk};
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,9 +108,9 @@ pub struct UserContext {
     /// The observed points, those of a known disk among them.
     pub masks: ContextMasks,
     /// The points that sensors measured.
-    pub measured: ContextMasks,
+    pub measured: PerChannel<Mask>,
     /// \[S, S\] for a and for u, zero where nothing is seen.
-    pub values: [Vec<f32>; 2],
+    pub values: Fields,
     /// Sensors that share their pixel with an earlier one.
     pub shared: usize,
     /// All of them, by channel and place: what is known of them does not depend on the order of a file's rows.
@@ -134,49 +130,40 @@ impl UserContext {
         if disk.is_some() && pde != Pde::Cylinder {
             return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
         }
-        let mut pixels = Channel::BOTH.map(|channel| Pixels::new(channel, constants.of(channel), size));
+        let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], size));
         let mut placed = Vec::with_capacity(sensors.len());
         for (number, sensor) in sensors.iter().enumerate() {
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
             let spot = locate(pde, size, number, sensor.place)?;
-            pixels[sensor.channel as usize].add(number, spot.nearest(size), sensor.value)?;
+            pixels[sensor.channel].add(number, spot.nearest(size), sensor.value)?;
             placed.push(Placed { channel: sensor.channel, spot, value: sensor.value });
         }
         placed.sort_by(|x, y| {
             let along = |axis: usize| x.spot.at[axis].total_cmp(&y.spot.at[axis]);
-            (x.channel as usize)
-                .cmp(&(y.channel as usize))
-                .then(along(0))
-                .then(along(1))
-                .then(x.value.total_cmp(&y.value))
+            x.channel.cmp(&y.channel).then(along(0)).then(along(1)).then(x.value.total_cmp(&y.value))
         });
-        let [a, u] = pixels.each_ref().map(|pixels| pixels.mask.clone());
-        let measured = ContextMasks { a, u, ..ContextMasks::empty(size) };
+        let measured = pixels.each_ref().map(|pixels| pixels.mask.clone());
         let mut given = Mask::empty(size);
         if let Some(disk) = disk {
             check_disk(disk, size).and_then(|()| require_pixels(disk, size)).map_err(SensorError::Disk)?;
             for point in disk.points(size) {
-                pixels.iter_mut().for_each(|pixels| pixels.rest(point));
+                pixels.each_mut().map(|pixels| pixels.rest(point));
                 given.insert(point);
             }
         }
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
-        let [a, u] = pixels;
-        let values = [a.stored(), u.stored()];
-        let masks = ContextMasks { a: a.mask, u: u.mask, given };
+        let values = pixels.each_ref().map(Pixels::stored);
+        let masks = ContextMasks { seen: pixels.map(|pixels| pixels.mask), given };
         Ok(Self { masks, measured, values, shared, sensors: placed })
     }
 
     /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).
     pub fn context(&self) -> Vec<f32> {
-        let masks = [&self.masks.a, &self.masks.u];
-        let channel = |(values, mask): (&Vec<f32>, &Mask)| {
-            let seen = (0..values.len()).map(|point| f32::from(u8::from(mask.contains(point))));
-            values.iter().copied().chain(seen).collect::<Vec<f32>>()
-        };
-        self.values.iter().zip(masks).flat_map(channel).collect()
+        let mut context = vec![0.0; 4 * self.values.a.len()];
+        write_context(self.values.each_ref().map(Vec::as_slice), &self.masks.seen, &mut context);
+        context
     }
 }
 
@@ -302,9 +289,9 @@ mod tests {
             sensor(Place::Index(3, 5), 0.01),
         ];
         let context = context(Pde::Darcy, &sensors).unwrap();
-        assert_eq!((context.masks.a.count(), context.masks.u.count()), (1, 1));
-        assert_eq!(context.values[0][3 * 128 + 5], 0.5);
-        assert_eq!(context.values[1][3 * 128 + 5], constants.u.store(0.01));
+        assert_eq!((context.masks.seen.a.count(), context.masks.seen.u.count()), (1, 1));
+        assert_eq!(context.values.a[3 * 128 + 5], 0.5);
+        assert_eq!(context.values.u[3 * 128 + 5], constants.u.store(0.01));
     }
 
     #[test]
@@ -336,8 +323,8 @@ mod tests {
             context(Pde::Poisson, &both.map(|(x, value)| sensor(Place::Point(x, 0.0), value)))
         };
         let merged = pair(0.012).unwrap();
-        assert_eq!((merged.masks.u.count(), merged.shared), (1, 1));
-        assert_eq!(merged.values[1][0], scaling.store((0.01 + 0.012) / 2.0));
+        assert_eq!((merged.masks.seen.u.count(), merged.shared), (1, 1));
+        assert_eq!(merged.values.u[0], scaling.store((0.01 + 0.012) / 2.0));
         assert_eq!(
             pair(0.02).unwrap_err().describe(|sensor| format!("line {}", sensor + 2)),
             "line 2 and line 3: both measure u at pixel (0, 0), but 0.01 and 0.02 are further apart than the field's \
@@ -352,7 +339,7 @@ mod tests {
         let at = 2 * 128 + 3;
         assert_eq!(context.len(), 4 * 128 * 128);
         assert_eq!(context.iter().filter(|x| **x != 0.0).count(), 2);
-        assert_eq!((context[2 * 16384 + at], context[3 * 16384 + at]), (placed.values[1][at], 1.0));
+        assert_eq!((context[2 * 16384 + at], context[3 * 16384 + at]), (placed.values.u[at], 1.0));
     }
 
     #[test]
@@ -387,11 +374,11 @@ mod tests {
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let sensors = [sensor(Place::Index(40, 60), 0.25)];
         let context = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
-        assert_eq!(context.masks.a, context.masks.u);
+        assert_eq!(context.masks.seen.a, context.masks.seen.u);
         assert_eq!((context.measured.a.count(), context.measured.u.count()), (0, 1));
         let centre = 40 * 128 + 60;
-        assert_eq!(context.values[0][centre], constants.a.stored_zero());
-        assert_eq!(context.values[1][centre], constants.u.store(0.25));
-        assert_eq!(context.values[1][centre + 3], constants.u.stored_zero());
+        assert_eq!(context.values.a[centre], constants.a.stored_zero());
+        assert_eq!(context.values.u[centre], constants.u.store(0.25));
+        assert_eq!(context.values.u[centre + 3], constants.u.stored_zero());
     }
 }

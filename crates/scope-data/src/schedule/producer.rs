@@ -61,8 +61,7 @@ impl BatchMaker {
             let namespace = Namespace::Train { draw };
             let number = record as u64;
             let masks = self.sampler.masks(namespace, number, plan.condition, self.disks.get(record));
-            bits.extend_from_slice(masks.a.words());
-            bits.extend_from_slice(masks.u.words());
+            masks.seen.iter().for_each(|mask| bits.extend_from_slice(mask.words()));
             if let Some((mix, noise)) = mix.zip(noise.as_mut()) {
                 noise.rows.extend(mix.noise_of(&self.sampler, namespace, number, plan.condition));
                 noise.exact.extend_from_slice(masks.given.words());

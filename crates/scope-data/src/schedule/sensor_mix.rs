@@ -3,6 +3,7 @@
 use scope_pde::random::{Coordinates, Stream};
 
 use crate::{
+    PerChannel,
     draw::Draw,
     observation::{Condition, Layout, MaskSampler, Namespace, ReadingNoise},
 };
@@ -50,7 +51,7 @@ impl SensorMix {
         namespace: Namespace,
         record: u64,
         condition: Condition,
-    ) -> [ReadingNoise; 2] {
+    ) -> PerChannel<ReadingNoise> {
         let mut stream = sampler.noise_stream(namespace, record, condition);
         let noisy = stream.unit() < self.noise_share;
         let [least, greatest] = self.noise;

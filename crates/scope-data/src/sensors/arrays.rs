@@ -18,11 +18,11 @@ use super::{
     set::{Labels, SensorSet},
 };
 use crate::{
+    Channel,
     error::some_of,
     npy::NpyArray,
     npz::{Archive, NpzError},
     observation::{Place, Sensor},
-    pair::Channel,
 };
 
 const SHAPES: &str = "[2, S, S] (a and u, NaN where nothing was measured), [4, S, S] (a, mask of a, u, mask of u), or a stack of either";
@@ -132,10 +132,10 @@ impl Stack {
             if self.stacked { array.at(&[problem, layer, i, j]) } else { array.at(&[layer, i, j]) }
         };
         let each = self.channels / 2;
-        let value = at(&self.values, each * channel as usize);
+        let value = at(&self.values, each * channel.position());
         let mask = match &self.mask {
-            Some(mask) => Some(at(mask, channel as usize)),
-            None => (each == 2).then(|| at(&self.values, 2 * channel as usize + 1)),
+            Some(mask) => Some(at(mask, channel.position())),
+            None => (each == 2).then(|| at(&self.values, 2 * channel.position() + 1)),
         };
         let name = || format!("problem {}, {} at ({i}, {j})", problem + 1, channel.name());
         match mask {

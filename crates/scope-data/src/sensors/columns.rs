@@ -1,6 +1,7 @@
 //! Which column of a table means what.
 
 use super::error::Fault;
+use crate::PerChannel;
 
 /// What coordinates are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(super) enum Values {
     /// One value a row, with its channel.
     Long { channel: usize, value: usize },
     /// A column for a, for u or for both; a cell that is empty or NaN was not measured.
-    Wide([Option<usize>; 2]),
+    Wide(PerChannel<Option<usize>>),
 }
 
 impl Values {
@@ -98,8 +99,8 @@ impl Columns {
             (None, Some((i, j))) => (Coordinates::Pixels, [i, j]),
             (None, None) => return Err(Fault::MissingColumn { missing: "the place", expected: PLACE }),
         };
-        let wide = [find(Meaning::A), find(Meaning::U)];
-        let values = match (find(Meaning::Channel), find(Meaning::Value), wide[0].or(wide[1])) {
+        let wide = PerChannel { a: find(Meaning::A), u: find(Meaning::U) };
+        let values = match (find(Meaning::Channel), find(Meaning::Value), wide.a.or(wide.u)) {
             (Some(other), _, Some(column)) | (_, Some(other), Some(column)) => {
                 return Err(both(other, column));
             }

@@ -15,9 +15,9 @@ use super::{
     set::{Labels, SensorSet},
 };
 use crate::{
+    Channel,
     budget::Budget,
     observation::{Place, Sensor},
-    pair::Channel,
 };
 
 /// One problem, or several.

@@ -10,9 +10,9 @@ use super::{
     set::{Labels, SensorSet},
 };
 use crate::{
+    Channel,
     budget::Budget,
     observation::{Place, Sensor},
-    pair::Channel,
 };
 
 /// What to do about a number that is not finite.
@@ -147,7 +147,7 @@ impl Reader {
                 self.push(line, cells, place, channel, value)
             }
             Values::Wide(columns) => {
-                for (channel, column) in Channel::BOTH.into_iter().zip(columns) {
+                for (channel, column) in columns.with_channels() {
                     if let Some(column) = column.filter(|column| is_measured(cells[*column])) {
                         let value = self.measurement(cells, column, LEAVE_EMPTY)?;
                         self.push(line, cells, place, channel, value)?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel,
+    Channel, Fields, PerChannel,
     observation::{Condition, Coverage, Task},
 };
 use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, known_distances};
@@ -96,13 +96,13 @@ impl Calibration<'_> {
         let for_shape = records / FOR_SHAPE;
         let task = conditions.first().map_or(Task::Forward, Condition::task);
         let measured = task.observes();
-        let mut sums = Channel::BOTH.map(|_| Sums::new(conditions.len(), measured));
+        let mut sums = PerChannel::both(Sums::new(conditions.len(), measured));
         for (number, condition) in conditions.iter().enumerate() {
             self.each(method, *condition, 0..for_shape, progress, &mut |batch| {
                 for seen in batch {
                     for channel in Channel::BOTH {
-                        let errors = &seen.errors[channel as usize];
-                        sums[channel as usize].add(number, seen.size, &seen.distances, errors);
+                        let errors = &seen.errors[channel];
+                        sums[channel].add(number, seen.size, &seen.distances, errors);
                     }
                 }
             })?;
@@ -112,7 +112,7 @@ impl Calibration<'_> {
         for condition in conditions {
             sensors.push(self.widths(method, *condition, for_shape..records, &mut channels, progress)?);
         }
-        let [a, u] = channels;
+        let PerChannel { a, u } = channels;
         let typical = |which: usize| {
             [0, 1, 2].map(|k| {
                 sensors.iter().map(|sensors| digits::nearest(sensors.typical[k][which], 4)).collect()
@@ -135,28 +135,28 @@ impl Calibration<'_> {
         method: &dyn RecoveryMethod,
         condition: Condition,
         records: Range<usize>,
-        channels: &mut [ChannelBands; 2],
+        channels: &mut PerChannel<ChannelBands>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Sensors, EvalError> {
-        let mut counts = [Counts::default(), Counts::default()];
+        let mut counts = PerChannel::<Counts>::default();
         let mut measured: Vec<Measured> = Vec::new();
         self.each(method, condition, records, progress, &mut |batch| {
-            let apart: Vec<[Counts; 2]> = batch
+            let apart: Vec<PerChannel<Counts>> = batch
                 .par_iter()
                 .map(|seen| {
-                    Channel::BOTH.map(|channel| {
-                        let shape = channels[channel as usize].shape(seen.size, &seen.distances);
-                        let errors = seen.errors[channel as usize].iter().zip(shape);
+                    PerChannel::from_fn(|channel| {
+                        let shape = channels[channel].shape(seen.size, &seen.distances);
+                        let errors = seen.errors[channel].iter().zip(shape);
                         Counts::of_record(errors.map(|(error, shape)| f64::from(*error) / shape))
                     })
                 })
                 .collect();
             for of_record in &apart {
-                counts.iter_mut().zip(of_record).for_each(|(all, own)| all.merge(own));
+                counts.each_mut().zip(of_record.each_ref()).map(|(all, own)| all.merge(own));
             }
             measured.extend(batch.iter().flat_map(|seen| &seen.measured));
         })?;
-        for (channel, counts) in channels.iter_mut().zip(&counts) {
+        for (channel, counts) in channels.each_mut().zip(counts.each_ref()) {
             for (widths, level) in channel.widths.iter_mut().zip(LEVELS) {
                 let width = counts.half_width(level).ok_or_else(|| {
                     EvalError::Mismatch(format!("too few records to tell a band of {level} for {condition}"))
@@ -196,7 +196,7 @@ impl Calibration<'_> {
 
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
         Errors {
-            size: seen.masks.a.size(),
+            size: seen.masks.seen.a.size(),
             distances: known_distances(&seen.masks, task),
             measured: Measured::all(&seen.masks, task),
             errors: self.evaluation.errors(seen),
@@ -208,9 +208,9 @@ impl Calibration<'_> {
 struct Errors {
     size: usize,
     /// Cells of distance to what is known of the measured channels.
-    distances: [Option<Vec<usize>>; 2],
+    distances: PerChannel<Option<Vec<usize>>>,
     /// How the measured channels' sensors lie.
     measured: Vec<Measured>,
     /// Recovered minus true values of a and u, \[S, S\] each.
-    errors: [Vec<f32>; 2],
+    errors: Fields,
 }

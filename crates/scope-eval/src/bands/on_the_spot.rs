@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{
-    Channel, DataError,
+    DataError, PerChannel,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
 use scope_model::Fields;
@@ -23,13 +23,13 @@ pub struct OnTheSpot {
     generator: Generator,
     identity: Identity,
     records: usize,
-    noise: [f64; 2],
+    noise: PerChannel<f64>,
 }
 
 impl OnTheSpot {
     /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
     /// and u.
-    pub fn new(pde: Pde, size: usize, records: usize, noise: [f64; 2]) -> Result<Self, EvalError> {
+    pub fn new(pde: Pde, size: usize, records: usize, noise: PerChannel<f64>) -> Result<Self, EvalError> {
         if pde == Pde::Cylinder {
             return Err(EvalError::Mismatch(
                 "fresh cylinder records have other disks than yours: bands cannot be measured on the spot"
@@ -101,8 +101,8 @@ impl OnTheSpot {
         let recovered = method.recover_sensors(&mut contexts).map_err(EvalError::Method)?;
         let pixels = self.identity.resolution.pow(2);
         for ((errors, fields), truth) in errors.chunks_mut(2 * pixels).zip(&recovered).zip(&truths) {
-            let got = fields.a.iter().chain(&fields.u);
-            for ((error, got), truth) in errors.iter_mut().zip(got).zip(truth.a.iter().chain(&truth.u)) {
+            let got = fields.iter().flatten();
+            for ((error, got), truth) in errors.iter_mut().zip(got).zip(truth.fields.iter().flatten()) {
                 *error = (f64::from(*got) - truth).abs() as f32;
             }
         }
@@ -111,14 +111,13 @@ impl OnTheSpot {
 
     /// What sensors say of a record, with their noise.
     fn values(&self, record: usize, truth: &Record, sensors: &[Placed], stencils: &[Stencil]) -> Vec<f64> {
-        let mut streams = Channel::BOTH.map(|channel| {
+        let mut streams = PerChannel::from_fn(|channel| {
             Coordinates::new("band-noise").number(SEED).number(record as u64).text(channel.name()).stream()
         });
         let value = |(sensor, stencil): (&Placed, &Stencil)| {
-            let channel = sensor.channel as usize;
+            let channel = sensor.channel;
             let error: f64 = streams[channel].sample(StandardNormal);
-            let field = if sensor.channel == Channel::A { &truth.a } else { &truth.u };
-            stencil.value(field) + self.noise[channel] * error
+            stencil.value(&truth.fields[channel]) + self.noise[channel] * error
         };
         sensors.iter().zip(stencils).map(value).collect()
     }

@@ -1,5 +1,6 @@
 //! How errors vary over the grid: a product of factors, fitted to sums over cells.
 
+use scope_data::PerChannel;
 use scope_model::bands::{AXIS_CELLS, ChannelBands, DISTANCE_CELLS, axis_cells};
 
 use super::digits;
@@ -30,7 +31,7 @@ struct Cell {
 
 impl Sums {
     /// For so many numbers of sensors, with a or u measured or both.
-    pub(super) fn new(numbers: usize, measured: [bool; 2]) -> Self {
+    pub(super) fn new(numbers: usize, measured: PerChannel<bool>) -> Self {
         let mut extents = vec![numbers, AXIS_CELLS, AXIS_CELLS];
         extents.extend(measured.into_iter().filter(|measured| *measured).map(|_| DISTANCE_CELLS));
         let cells = extents.iter().product();
@@ -42,7 +43,7 @@ impl Sums {
         &mut self,
         number: usize,
         size: usize,
-        distances: &[Option<Vec<usize>>; 2],
+        distances: &PerChannel<Option<Vec<usize>>>,
         errors: &[f32],
     ) {
         let axis = axis_cells(size);
@@ -94,7 +95,7 @@ impl Sums {
     }
 
     /// The fitted factors, each one on average over pixels, and no widths yet.
-    pub(super) fn shape(&self, measured: [bool; 2]) -> ChannelBands {
+    pub(super) fn shape(&self, measured: PerChannel<bool>) -> ChannelBands {
         let visited = self.visited();
         let factors = self.factors(&visited);
         let mut directions = (1..factors.len()).map(|direction| {
@@ -104,7 +105,7 @@ impl Sums {
         });
         let mut next = || directions.next().unwrap_or_default();
         let (along_x, along_y) = (next(), next());
-        let [from_a, from_u] = measured.map(|measured| measured.then(&mut next));
+        let PerChannel { a: from_a, u: from_u } = measured.map(|measured| measured.then(&mut next));
         ChannelBands { widths: [Vec::new(), Vec::new()], along_x, along_y, from_a, from_u }
     }
 }
@@ -138,8 +139,9 @@ mod tests {
         let cells = distance_cells(&mask);
         let (x, y) = (|cell: usize| 1.0 + 0.3 * cell as f64, |cell: usize| 2.0 / (1.0 + cell as f64));
         let d = |cell: usize| 0.1 + cell as f64;
-        let distances = [None, Some(cells.clone())];
-        let mut sums = Sums::new(2, [false, true]);
+        let distances = PerChannel { a: None, u: Some(cells.clone()) };
+        let measured = PerChannel { a: false, u: true };
+        let mut sums = Sums::new(2, measured);
         for number in 0..2 {
             let error = |at: usize| {
                 let sign = if at.is_multiple_of(3) { -1.0 } else { 1.0 };
@@ -148,7 +150,7 @@ mod tests {
             let errors: Vec<f32> = (0..size * size).map(|at| error(at) as f32).collect();
             sums.add(number, size, &distances, &errors);
         }
-        let bands = sums.shape([false, true]);
+        let bands = sums.shape(measured);
         assert_eq!(bands.from_a, None);
         let fits = |found: &[f64], of: &dyn Fn(usize) -> f64, visited: &[usize]| {
             let ratio = |cell: usize| found[cell] / of(cell);

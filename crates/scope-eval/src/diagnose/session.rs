@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         let constants = self.meta.constants();
         let mut readouts = Vec::new();
         for sums in &self.decoders {
-            readouts.push(sums.finish(&self.probes, Channel::BOTH.map(|channel| constants.of(channel)))?);
+            readouts.push(sums.finish(&self.probes, Channel::BOTH.map(|channel| constants[channel]))?);
         }
         let channels = Channel::BOTH.iter().enumerate().map(|(k, channel)| {
             let (decoder, base) = (readouts[0][k].clone(), readouts.get(1).map(|both| both[k].clone()));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use scope_data::{
     Dataset, Pair,
-    observation::{Condition, MaskSampler, Namespace, gather_context},
+    observation::{Condition, MaskSampler, Namespace, write_context},
 };
 use scope_engine::{Dtype, EngineError, Params, Tape, Tensor};
 use scope_model::{Model, Network};
@@ -47,7 +47,7 @@ pub(super) fn inputs(
             return Err(DiagnoseError::NotFinite(record));
         }
         let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
-        gather_context(&pair, &masks, context);
+        write_context(pair.fields(), &masks.seen, context);
         complete.extend([pair.a(), &ones, pair.u(), &ones].concat());
         pairs.push(pair);
     }

@@ -41,7 +41,7 @@ pub fn mask_gallery(pde: Pde, seed: u64, record: u64) -> Drawing {
         for (column, (family, budget)) in panels(families).into_iter().enumerate() {
             // The paper's budgets are conditions; anything else has no place in the gallery.
             let Ok(condition) = Condition::new(Task::Forward, family, budget) else { continue };
-            let mask = sampler.masks(Namespace::Test, record, condition, None).a;
+            let mask = sampler.masks(Namespace::Test, record, condition, None).seen.a;
             let at = (GAP + column as f64 * right, GAP + row as f64 * down);
             draw(&mut drawing, at, size as f64, &mask, &format!("{} {budget}", family.name()));
         }

@@ -5,8 +5,8 @@ mod nearest;
 mod warning;
 
 use scope_data::{
-    Channel, Constants,
-    observation::{ContextMasks, Coverage, STENCIL_POINTS, Stencil, Task, UserContext},
+    Channel, Constants, PerChannel,
+    observation::{Coverage, Mask, STENCIL_POINTS, Stencil, Task, UserContext},
 };
 use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
@@ -32,7 +32,7 @@ pub struct Trust {
     /// Which channels were measured: forward, inverse or joint.
     pub task: &'static str,
     /// How sensors cover a and u.
-    pub coverage: Channels<Option<Coverage>>,
+    pub coverage: PerChannel<Option<Coverage>>,
     /// The condition most like this one among those that the model was evaluated under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Nearest>,
@@ -40,37 +40,14 @@ pub struct Trust {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out_percent: Option<ConditionErrors>,
     /// How far the recovery is from the measurements themselves: the relative L2 error at sensors, in percent.
-    pub misfit_percent: Channels<Option<f64>>,
+    pub misfit_percent: PerChannel<Option<f64>>,
     /// What speaks against trusting it.
     pub warnings: Vec<Warning>,
 }
 
-/// Something of a and of u.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Channels<T> {
-    /// Of the input field.
-    pub a: T,
-    /// Of the response field.
-    pub u: T,
-}
-
-impl<T> Channels<T> {
-    fn of(&self, channel: Channel) -> &T {
-        match channel {
-            Channel::A => &self.a,
-            Channel::U => &self.u,
-        }
-    }
-
-    fn from_fn(of: impl Fn(Channel) -> T) -> Self {
-        Self { a: of(Channel::A), u: of(Channel::U) }
-    }
-}
-
 /// What is measured: a makes it forward, u inverse, both joint. Nothing measured is no task.
-pub fn task_of(measured: &ContextMasks) -> Option<Task> {
-    let [a, u] = Channel::BOTH.map(|channel| measured.sensors(channel).count() > 0);
-    match (a, u) {
+pub fn task_of(measured: &PerChannel<Mask>) -> Option<Task> {
+    match (measured.a.count() > 0, measured.u.count() > 0) {
         (true, true) => Some(Task::Joint),
         (true, false) => Some(Task::Forward),
         (false, true) => Some(Task::Inverse),
@@ -88,11 +65,11 @@ impl Trust {
         fields: &Fields,
     ) -> Option<Self> {
         let task = task_of(&context.measured)?;
-        let coverage = Channels::from_fn(|channel| Coverage::of(context.measured.of(channel)));
+        let coverage = PerChannel::from_fn(|channel| Coverage::of(&context.measured[channel]));
         let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
         let errors = nearest.as_ref().zip(known.held_out);
         let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
-        let misfit_percent = Channels::from_fn(|channel| misfit(pde, context, fields, channel));
+        let misfit_percent = PerChannel::from_fn(|channel| misfit(pde, context, fields, channel));
         let mut trust = Self {
             task: task.name(),
             coverage,
@@ -108,7 +85,7 @@ impl Trust {
 
 /// 100 |recovered - measured| / |measured| over the sensors of a channel, where they are; none without sensors or for zeros.
 fn misfit(pde: Pde, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let (field, grid) = (fields.of(channel), context.masks.a.size());
+    let (field, grid) = (&fields[channel], context.masks.size());
     let (mut apart, mut size) = (0.0, 0.0);
     for sensor in context.sensors.iter().filter(|sensor| sensor.channel == channel) {
         let stencil = Stencil::new(pde, channel, grid, sensor.spot, STENCIL_POINTS);

@@ -1,7 +1,10 @@
 //! Which of the protocol's conditions someone's own sensors are most like.
 
-use scope_data::observation::{
-    Condition, ContextMasks, Coverage, Layout, MaskSampler, NAMED_POINTS, Namespace, TEST_MASK_SEED, Task,
+use scope_data::{
+    PerChannel,
+    observation::{
+        Condition, Coverage, Layout, Mask, MaskSampler, NAMED_POINTS, Namespace, TEST_MASK_SEED, Task,
+    },
 };
 use scope_model::HeldOut;
 use scope_pde::Pde;
@@ -23,7 +26,12 @@ impl Nearest {
     ///
     /// Conditions are compared by two numbers, the sensors and the mean gap: the distance is that of their
     /// logarithms, over the channels that are measured. Of each layout only the budget nearest in number counts.
-    pub fn find(pde: Pde, measured: &ContextMasks, task: Task, held_out: Option<&HeldOut>) -> Option<Self> {
+    pub fn find(
+        pde: Pde,
+        measured: &PerChannel<Mask>,
+        task: Task,
+        held_out: Option<&HeldOut>,
+    ) -> Option<Self> {
         let evaluated = held_out.map_or_else(Vec::new, |held_out| {
             held_out.conditions.keys().filter_map(|name| name.parse::<Condition>().ok()).collect()
         });
@@ -35,7 +43,7 @@ impl Nearest {
         let mut best: Option<(f64, Self)> = None;
         for condition in nearest_budgets(candidates, size, own.sensors) {
             let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
-            let other = Features::of(&sampler.masks(Namespace::Test, 0, condition, None))?;
+            let other = Features::of(&sampler.masks(Namespace::Test, 0, condition, None).seen)?;
             let (sensors, gap) = (own.sensors - other.sensors, own.gap - other.gap);
             let apart = sensors.hypot(gap);
             if best.as_ref().is_none_or(|(least, _)| apart < *least) {
@@ -59,8 +67,8 @@ struct Features {
 }
 
 impl Features {
-    fn of(masks: &ContextMasks) -> Option<Self> {
-        let measured: Vec<Coverage> = [&masks.a, &masks.u].into_iter().filter_map(Coverage::of).collect();
+    fn of(masks: &PerChannel<Mask>) -> Option<Self> {
+        let measured: Vec<Coverage> = masks.iter().filter_map(Coverage::of).collect();
         let mean =
             |of: &dyn Fn(&Coverage) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
         // A field measured everywhere has no gap; a tenth of a pixel keeps its logarithm in reach.
@@ -108,7 +116,7 @@ mod tests {
         let all = Condition::all(Pde::Darcy);
         for condition in &all {
             let masks = sampler.masks(Namespace::Test, 3, *condition, None);
-            let nearest = Nearest::find(Pde::Darcy, &masks, condition.task(), None).unwrap();
+            let nearest = Nearest::find(Pde::Darcy, &masks.seen, condition.task(), None).unwrap();
             let found: Condition = nearest.condition.parse().unwrap();
             assert_eq!(found.task(), condition.task());
             assert!((0.7..1.5).contains(&nearest.sensors_ratio), "{condition} {nearest:?}");
@@ -126,10 +134,10 @@ mod tests {
         for name in ["forward/uniform/500", "inverse/uniform/8192"] {
             held_out.conditions.insert(name.into(), Default::default());
         }
-        let nearest = Nearest::find(Pde::Poisson, &masks, Task::Forward, Some(&held_out)).unwrap();
+        let nearest = Nearest::find(Pde::Poisson, &masks.seen, Task::Forward, Some(&held_out)).unwrap();
         assert_eq!(nearest.condition, "forward/uniform/500");
         assert!((nearest.sensors_ratio - 8192.0 / 500.0).abs() < 0.1 && nearest.gap_ratio < 0.5);
-        let other = Nearest::find(Pde::Poisson, &masks, Task::Joint, Some(&held_out));
+        let other = Nearest::find(Pde::Poisson, &masks.seen, Task::Joint, Some(&held_out));
         assert!(other.unwrap().condition.starts_with("joint/"));
     }
 }

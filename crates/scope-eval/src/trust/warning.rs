@@ -201,11 +201,11 @@ pub(super) fn warnings(
         all.push(Warning::NoHeldOut(trust.task));
     }
     all.extend(large_errors(trust));
-    if pde == Pde::Cylinder && context.masks == context.measured {
+    if pde == Pde::Cylinder && context.masks.given.count() == 0 {
         all.push(Warning::NoGeometry);
     }
     for channel in Channel::BOTH {
-        all.extend(outside_range(constants.of(channel), known, context, channel));
+        all.extend(outside_range(constants[channel], known, context, channel));
         all.extend(unusual_count(context, sensors, channel));
     }
     if let Some(nearest) = trust.nearest.as_ref().filter(|nearest| nearest.gap_ratio > WIDE_GAPS) {
@@ -229,11 +229,11 @@ fn outside_range(
 ) -> Option<Warning> {
     let usual = UNUSUAL_SIGMAS * scaling.sigma;
     let [low, high] =
-        known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range.of(channel));
+        known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range[channel]);
     // Rounding to single precision must not put a value outside.
     let slack = 1e-5 * (high - low);
-    let mask = context.measured.of(channel);
-    let values = mask.points().map(|point| scaling.physical(context.values[channel as usize][point]));
+    let mask = &context.measured[channel];
+    let values = mask.points().map(|point| scaling.physical(context.values[channel][point]));
     let count = values.filter(|value| *value < low - slack || *value > high + slack).count();
     let (of, range) = (mask.count(), [low, high]);
     (count > 0).then(|| Warning::OutsideRange {
@@ -246,7 +246,7 @@ fn outside_range(
 }
 
 fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -> Option<Warning> {
-    let mask = context.measured.of(channel);
+    let mask = &context.measured[channel];
     let [fewest, most] = trained.map(|named| {
         (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
     });
@@ -264,7 +264,7 @@ fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -
 }
 
 fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
-    let percent = (*trust.misfit_percent.of(channel))?;
+    let percent = trust.misfit_percent[channel]?;
     let held_out = held_out_error(trust, channel);
     let limit = held_out.map_or(POOR_FIT_PERCENT, |error| (POOR_FIT * error).min(POOR_FIT_PERCENT));
     let usual = match held_out {

@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-use scope_data::{Channel, observation::Stencil};
-use scope_exact::{Fields, Noise, Reading};
+use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
+use scope_exact::Reading;
 use scope_pde::Pde;
 
 /// The joint covariance of a and u (2 N x 2 N, N = S^2) of Poisson or Helmholtz.
@@ -34,7 +34,13 @@ impl Dense {
     }
 
     /// The covariance of a pixel of one channel with a pixel of another, given the readings.
-    pub(crate) fn posterior_covariance(&self, readings: &[Reading], noise: Noise, x: usize, y: usize) -> f64 {
+    pub(crate) fn posterior_covariance(
+        &self,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+        x: usize,
+        y: usize,
+    ) -> f64 {
         let weights = solve(self.gram(readings, noise), self.columns(readings, &[y]));
         let known: f64 = readings
             .iter()
@@ -45,7 +51,11 @@ impl Dense {
     }
 
     /// The mean and the variance of every pixel.
-    pub(crate) fn posterior(&self, readings: &[Reading], noise: Noise) -> (Fields, Fields) {
+    pub(crate) fn posterior(
+        &self,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+    ) -> (Fields<f64>, Fields<f64>) {
         let all: Vec<usize> = (0..2 * self.pixels).collect();
         let weights = solve(self.gram(readings, noise), self.columns(readings, &all));
         let mean = |x: usize| readings.iter().zip(&weights).map(|(r, w)| r.value * w[x]).sum::<f64>();
@@ -73,13 +83,13 @@ impl Dense {
     }
 
     /// Noise, and what six points and four say differently.
-    fn own_variance(&self, reading: &Reading, noise: Noise) -> f64 {
+    fn own_variance(&self, reading: &Reading, noise: PerChannel<f64>) -> f64 {
         let mut apart = self.stencil(reading, 6);
         apart.extend(self.stencil(reading, 4).into_iter().map(|(point, weight)| (point, -weight)));
-        noise.of(reading.channel).powi(2) + self.between(&apart, &apart)
+        noise[reading.channel].powi(2) + self.between(&apart, &apart)
     }
 
-    fn gram(&self, readings: &[Reading], noise: Noise) -> Vec<Vec<f64>> {
+    fn gram(&self, readings: &[Reading], noise: PerChannel<f64>) -> Vec<Vec<f64>> {
         let stencils: Vec<_> = readings.iter().map(|reading| self.stencil(reading, 6)).collect();
         let entry = |i: usize, j: usize| {
             let own = if i == j { self.own_variance(&readings[i], noise) } else { 0.0 };

@@ -26,13 +26,13 @@ pub struct Measured {
 impl Measured {
     /// Of the channels that a task measures.
     pub fn all(masks: &ContextMasks, task: Task) -> Vec<Self> {
-        let measured = Channel::BOTH.into_iter().filter(|channel| task.observes()[*channel as usize]);
+        let measured = Channel::BOTH.into_iter().filter(|channel| task.observes()[*channel]);
         measured.filter_map(|channel| Self::of(masks, channel)).collect()
     }
 
     /// Of a channel; none if nothing is known of it.
     fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
-        let coverage = Coverage::of(masks.of(channel))?;
+        let coverage = Coverage::of(&masks.seen[channel])?;
         let sensors = masks.sensors(channel);
         let arrangement = Arrangement::of(&sensors, &coverage);
         Some(Self { sensors: sensors.count(), coverage, arrangement })

@@ -1,13 +1,12 @@
 //! The bands of someone's own sensors, if they are like those that bands were measured for.
 
 use scope_data::{
-    Channel,
+    Channel, Fields,
     observation::{ContextMasks, Coverage, Task},
 };
 use thiserror::Error;
 
 use super::{Bands, LayoutBands, Measured, check::task_of, known_distances};
-use crate::reconstruct::Fields;
 
 /// Numbers of sensors up to this share beyond those measured take the bands at the end.
 const SLACK: f64 = 0.1;
@@ -84,7 +83,7 @@ impl Bands {
         let between = (fewest as f64 * most as f64).sqrt().round() as usize;
         let (like, layout, at) = self.layout(task, between, &seen)?;
         let distances = known_distances(masks, task);
-        let size = masks.a.size();
+        let size = masks.seen.a.size();
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);
             let shape = bands.shape(size, &distances);

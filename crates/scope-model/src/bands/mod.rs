@@ -17,7 +17,7 @@ mod place;
 
 use std::collections::BTreeMap;
 
-use scope_data::Channel;
+use scope_data::{Channel, PerChannel};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Measured};
@@ -95,7 +95,7 @@ impl LayoutBands {
 impl ChannelBands {
     /// The product of all factors for every pixel, \[S, S\]; `distances` are the cells of distance to the sensors of a and
     /// of u. The widths of cards were measured with this very product: whoever changes it, even to make it smooth, makes them wrong.
-    pub fn shape(&self, size: usize, distances: &[Option<Vec<usize>>; 2]) -> Vec<f64> {
+    pub fn shape(&self, size: usize, distances: &PerChannel<Option<Vec<usize>>>) -> Vec<f64> {
         let cells = axis_cells(size);
         let mut shape: Vec<f64> = (0..size * size)
             .map(|at| self.along_x[cells[at / size]] * self.along_y[cells[at % size]])

@@ -3,7 +3,7 @@
 //! Cells are named in pixels of a 128 x 128 grid; other grids scale them.
 
 use scope_data::{
-    Channel,
+    PerChannel,
     observation::{ContextMasks, Mask, Task, gaps},
 };
 
@@ -29,8 +29,8 @@ pub fn axis_cells(size: usize) -> Vec<usize> {
 }
 
 /// The cells of distance to what is known of each channel that a task measures.
-pub fn known_distances(masks: &ContextMasks, task: Task) -> [Option<Vec<usize>>; 2] {
-    Channel::BOTH.map(|channel| task.observes()[channel as usize].then(|| distance_cells(masks.of(channel))))
+pub fn known_distances(masks: &ContextMasks, task: Task) -> PerChannel<Option<Vec<usize>>> {
+    task.observes().zip(masks.seen.each_ref()).map(|(observed, mask)| observed.then(|| distance_cells(mask)))
 }
 
 /// The cell of every pixel's distance to the nearest point of a mask, \[S, S\].

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use scope_data::{
-    Channel, DataError,
+    DataError, PerChannel,
     observation::{NAMED_POINTS, Task},
     read_bounded, write_atomic,
 };
@@ -45,7 +45,7 @@ pub struct Card {
     /// What it was trained on.
     pub data: CardData,
     /// The values that its training data have.
-    pub range: Ranges,
+    pub range: PerChannel<[f64; 2]>,
     /// Its errors on records that training has not seen.
     pub held_out: HeldOut,
     /// How far its fields may be off, pixel by pixel.
@@ -142,26 +142,6 @@ pub struct CardData {
     pub records: usize,
     /// BLAKE3 of the fields.
     pub blake3: String,
-}
-
-/// The least and the largest value of each channel.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ranges {
-    /// Of the input field.
-    pub a: [f64; 2],
-    /// Of the response field.
-    pub u: [f64; 2],
-}
-
-impl Ranges {
-    /// The range of a channel.
-    pub fn of(&self, channel: Channel) -> [f64; 2] {
-        match channel {
-            Channel::A => self.a,
-            Channel::U => self.u,
-        }
-    }
 }
 
 impl Card {

@@ -25,7 +25,7 @@ impl Card {
             return Err("its data: they must have some records, not 0".to_owned());
         }
         for channel in Channel::BOTH {
-            let [low, high] = self.range.of(channel);
+            let [low, high] = self.range[channel];
             if !(low.is_finite() && high.is_finite() && low <= high) {
                 let name = channel.name();
                 return Err(format!("its range of {name} must be finite and rise, not {low} to {high}"));

@@ -6,7 +6,7 @@ mod find;
 mod held_out;
 mod run_folder;
 
-pub use card::{Card, CardData, CardEarlier, CardTraining, CardWeights, Ranges};
+pub use card::{Card, CardData, CardEarlier, CardTraining, CardWeights};
 pub use find::{Catalogue, Embedded, Found, Listing};
 pub use held_out::{ConditionErrors, HeldOut};
 pub use run_folder::{RUN_CONFIG, RUN_EVALUATIONS, RUN_WEIGHTS};

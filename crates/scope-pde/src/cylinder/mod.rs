@@ -15,11 +15,11 @@ pub use disk::Disk;
 use flow::Flow;
 use rand::RngExt;
 
-use crate::{Problem, Record, error::PdeError, linear::SeparableSolver, random::Stream};
+use crate::{Fields, PerChannel, Problem, Record, error::PdeError, linear::SeparableSolver, random::Stream};
 
 const VISCOSITY: f64 = 1e-3;
 /// Seconds at which a and u are recorded: the published "step 4" and "step 8" of ten per second.
-const SNAPSHOTS: [f64; 2] = [0.5, 0.9];
+const SNAPSHOTS: PerChannel<f64> = PerChannel { a: 0.5, u: 0.9 };
 /// The range of inflow speeds, domain widths per second.
 const INFLOW: [f64; 2] = [0.5, 3.0];
 
@@ -34,7 +34,7 @@ pub struct Cylinder {
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// The speeds, each \[S, S\], zero inside the disk.
-    pub speeds: [Vec<f64>; 2],
+    pub speeds: Fields<f64>,
     /// The largest |divergence| of a cell at either snapshot, in inflow speeds per pixel.
     pub divergence: f64,
     /// The largest velocity component inside the disk at either snapshot, in inflow speeds.
@@ -63,7 +63,7 @@ impl Cylinder {
             disk.points(self.size).for_each(|point| speed[point] = 0.0);
             Ok(speed)
         };
-        let speeds = [snapshot(SNAPSHOTS[0])?, snapshot(SNAPSHOTS[1])?];
+        let speeds = PerChannel::try_from_fn(|channel| snapshot(SNAPSHOTS[channel]))?;
         Ok(Solution { speeds, divergence, slip })
     }
 }
@@ -72,7 +72,7 @@ impl Problem for Cylinder {
     fn draw(&self, stream: &mut Stream) -> Result<Record, PdeError> {
         let disk = Disk::draw(stream, self.size);
         let inflow = INFLOW[0] + (INFLOW[1] - INFLOW[0]) * stream.random::<f64>();
-        let [a, u] = self.solve(&disk, inflow)?.speeds;
-        Ok(Record { a, u, disk: Some(disk) })
+        let fields = self.solve(&disk, inflow)?.speeds;
+        Ok(Record { fields, disk: Some(disk) })
     }
 }

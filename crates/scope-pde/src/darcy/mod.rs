@@ -12,7 +12,7 @@ pub use scheme::Scheme;
 use spline::spline_matrix;
 
 use crate::{
-    Problem, Record,
+    Fields, Problem, Record,
     error::PdeError,
     linear::{SeparableSolver, matrix, minres},
     random::{NeumannField, Stream},
@@ -90,7 +90,7 @@ impl Problem for Darcy {
         let mut a = self.field.draw(stream);
         a.iter_mut().for_each(|x| *x = if *x >= 0.0 { HIGH } else { LOW });
         let u = self.solve(&a)?;
-        Ok(Record { a, u, disk: None })
+        Ok(Record { fields: Fields { a, u }, disk: None })
     }
 }
 
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn permeability_takes_two_values_and_pressure_is_positive_inside() {
         let record = record(0);
-        assert!(record.a.iter().all(|a| *a == HIGH || *a == LOW));
-        let middle = &record.u[64 * 128 + 32..64 * 128 + 96];
+        assert!(record.fields.a.iter().all(|a| *a == HIGH || *a == LOW));
+        let middle = &record.fields.u[64 * 128 + 32..64 * 128 + 96];
         assert!(middle.iter().all(|u| *u > 0.0 && *u < 0.03));
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn pressures_satisfy_the_scheme() {
         let darcy = Darcy::new(128);
         for index in 0..3 {
-            let nodes = matrix::along_both_axes(&darcy.to_nodes, &record(index).a, 128);
+            let nodes = matrix::along_both_axes(&darcy.to_nodes, &record(index).fields.a, 128);
             let scheme = Scheme::new(&nodes, 128);
             let ones = vec![1.0; scheme.inner() * scheme.inner()];
             let u = darcy.solve_scheme(&scheme, &ones).unwrap();

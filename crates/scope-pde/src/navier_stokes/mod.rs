@@ -9,7 +9,7 @@ mod vorticity;
 use rustfft::num_complex::Complex;
 
 use crate::{
-    Problem, Record,
+    Fields, Problem, Record,
     error::PdeError,
     linear::matrix::transpose,
     random::{PeriodicField, Stream},
@@ -76,6 +76,6 @@ impl Problem for NavierStokes {
         let spectrum = self.draw_spectrum(stream);
         let a = self.equation.field(&spectrum);
         let u = self.advance(&spectrum)?;
-        Ok(Record { a, u, disk: None })
+        Ok(Record { fields: Fields { a, u }, disk: None })
     }
 }

@@ -1,7 +1,7 @@
 //! Local fits of the sensors as a setting of a recipe.
 
-use scope_data::{Channel, Constants};
-use scope_model::{Architecture, FitConfig, KnownEdges, ModelConfig};
+use scope_data::{Constants, PerChannel, Scaling};
+use scope_model::{Architecture, FitConfig, ModelConfig};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Recipe {
             (model, None) => Ok(model),
             (Architecture::Scope(sizes), Some(recipe)) => {
                 let FitRecipe { scales, degree, stride, ridge, edges } = recipe.clone();
-                let edges = edges.then(|| known_edges(pde, constants)).flatten();
+                let edges = if edges { known_edges(pde, constants) } else { PerChannel::default() };
                 let fits = FitConfig { scales, degree, stride, ridge, periodic: pde.periodic(), edges };
                 let sizes = ModelConfig { fits: Some(fits), ..sizes };
                 sizes.validate().map_err(|error| TrainError::Recipe(error.to_string()))?;
@@ -53,14 +53,9 @@ impl Recipe {
 }
 
 /// What a problem's boundary condition says of its edges, in stored coordinates.
-fn known_edges(pde: Pde, constants: &Constants) -> Option<KnownEdges> {
-    let [a, u] = pde.edges();
-    let stored = |channel: Channel, value: f64| f64::from(constants.of(channel).store(value));
-    let edges = KnownEdges {
-        a: a.map(|value| stored(Channel::A, value)),
-        u: u.map(|value| stored(Channel::U, value)),
-    };
-    (edges != KnownEdges::default()).then_some(edges)
+fn known_edges(pde: Pde, constants: &Constants) -> PerChannel<Option<f64>> {
+    let stored = |(edge, scaling): (Option<f64>, Scaling)| edge.map(|value| f64::from(scaling.store(value)));
+    pde.edges().zip(*constants).map(stored)
 }
 
 #[cfg(test)]
@@ -81,12 +76,12 @@ mod tests {
             stride: 4,
             ridge: [1e-6, 1e-8],
             periodic: [false; 2],
-            edges: None,
+            edges: PerChannel::default(),
         };
         assert_eq!(fits(Pde::Darcy), expected);
         assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected.clone() });
         let zero = f64::from(Constants::released(Pde::Poisson).u.stored_zero());
-        let edges = Some(KnownEdges { a: None, u: Some(zero) });
+        let edges = PerChannel { a: None, u: Some(zero) };
         assert_eq!(fits(Pde::Poisson), FitConfig { edges, ..expected });
         let plain: Architecture = Preset::Tiny.config(32).into();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Constants, DataError, Dataset, Origin,
+    Constants, DataError, Dataset, Origin, PerChannel,
     observation::{Condition, Family, MaskSampler, Task, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The scale of zero targets in the released cylinder data (paper, "Zero-energy cylinder targets").
-const RELEASED_SCALE: [f64; 2] = [2.070_225_306_780_491, 3.349_598_784_012_081_3];
+const RELEASED_SCALE: PerChannel<f64> = PerChannel { a: 2.070_225_306_780_491, u: 3.349_598_784_012_081_3 };
 /// Batches that each thread may have made ahead of their use: one of clusters takes as long as ten others.
 const AHEAD: usize = 8;
 
@@ -60,10 +60,10 @@ pub struct Feed<'a> {
 struct Weights {
     constants: Constants,
     /// The records whose channel is zero, for each channel.
-    zero: [Vec<bool>; 2],
-    scale: [f64; 2],
+    zero: PerChannel<Vec<bool>>,
+    scale: PerChannel<f64>,
     /// Weights of all records, where those are on the device.
-    known: Vec<[f32; 2]>,
+    known: Vec<PerChannel<f32>>,
 }
 
 /// A batch's numbers in main memory.
@@ -165,7 +165,7 @@ impl<'a> Feed<'a> {
         for (k, (record, pair)) in batch.records.iter().zip(fields.chunks_mut(2 * pixels)).enumerate() {
             self.data.read(*record, pair)?;
             let (a, u) = pair.split_at(pixels);
-            weights.extend(self.weights.of(*record, [a, u]));
+            weights.extend(self.weights.of(*record, PerChannel { a, u }));
             let exact = batch.noise.as_ref().map_or(&none[..], |noise| &noise.exact[k * words..][..words]);
             for (channel, field) in [a, u].into_iter().enumerate() {
                 let row = 2 * k + channel;
@@ -192,26 +192,26 @@ fn table_on(device: &Device, data: &Dataset) -> Result<Option<ImageTable>, Train
 impl Weights {
     fn new(data: &Dataset) -> Self {
         let meta = data.meta();
-        let zero = Channel::BOTH.map(|channel| {
+        let zero = PerChannel::from_fn(|channel| {
             let mut flags = vec![false; data.len()];
             meta.channel(channel).zero_records.iter().for_each(|record| flags[*record] = true);
             flags
         });
         let released = meta.pde == Pde::Cylinder && matches!(meta.origin, Origin::Imported { .. });
-        let scale = if released { RELEASED_SCALE } else { [meta.a.rms, meta.u.rms] };
+        let scale = if released { RELEASED_SCALE } else { PerChannel { a: meta.a.rms, u: meta.u.rms } };
         Self { constants: meta.constants(), zero, scale, known: Vec::new() }
     }
 
     /// The weights of a record with these fields.
-    fn of(&self, record: usize, pair: [&[f32]; 2]) -> [f32; 2] {
-        let zero = [self.zero[0][record], self.zero[1][record]];
+    fn of(&self, record: usize, pair: PerChannel<&[f32]>) -> PerChannel<f32> {
+        let zero = self.zero.each_ref().map(|flags| flags[record]);
         loss_weights(&self.constants, pair, zero, self.scale)
     }
 
     /// The weights of a record that is not at hand.
-    fn read(&self, data: &Dataset, record: usize) -> Result<[f32; 2], DataError> {
+    fn read(&self, data: &Dataset, record: usize) -> Result<PerChannel<f32>, DataError> {
         let pair = data.pair(record)?;
-        Ok(self.of(record, [pair.a(), pair.u()]))
+        Ok(self.of(record, pair.fields()))
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
         let data = feed.data;
         let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
         let table = ImageTable::new(&Device::cpu(1), [data.len(), 2, 32, 32], read).unwrap();
-        feed.weights.known = vec![[1.0; 2]; data.len()];
+        feed.weights.known = vec![PerChannel::both(1.0); data.len()];
         let mut selection = Selection::new(&table, batch.records.len()).unwrap();
         feed.select(batch, &mut selection).unwrap();
         table.gather(&selection).unwrap().seen.to_vec::<f32>().unwrap()

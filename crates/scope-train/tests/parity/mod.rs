@@ -5,7 +5,7 @@ mod parameters;
 
 use std::collections::HashMap;
 
-use scope_data::Constants;
+use scope_data::{Constants, PerChannel};
 use scope_engine::{Device, Dtype, Gradients, Layout, Param, Tape, Tensor};
 use scope_model::{DecoderConfig, Model, ModelConfig, View};
 use scope_train::{Component, Examples, Objective, Rates, StepReport, Trainer, loss_weights};
@@ -34,7 +34,7 @@ const ROUNDING: f64 = 1e-2;
 const UPDATES: f64 = 0.05;
 const DECIDED: f32 = 1e-6;
 /// The scale of zero targets that the released cylinder data have.
-const ZERO_SCALE: [f64; 2] = [2.070_225_306_780_491, 3.349_598_784_012_081_3];
+const ZERO_SCALE: PerChannel<f64> = PerChannel { a: 2.070_225_306_780_491, u: 3.349_598_784_012_081_3 };
 
 impl Case {
     /// Compares everything the case holds.
@@ -181,7 +181,8 @@ impl Case {
             .zip(zero.chunks(2))
             .flat_map(|(pair, zero)| {
                 let (a, u) = pair.split_at(pixels);
-                loss_weights(&constants, [a, u], [zero[0] > 0, zero[1] > 0], ZERO_SCALE)
+                let zero = PerChannel { a: zero[0] > 0, u: zero[1] > 0 };
+                loss_weights(&constants, PerChannel { a, u }, zero, ZERO_SCALE)
             })
             .collect();
         Examples::new(device, size, &fields, &contexts, &weights).unwrap()

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use scope_data::{
-    Channel,
+    Channel, PerChannel,
     observation::{Placed, UserContext},
 };
 use scope_eval::{
@@ -12,7 +12,6 @@ use scope_eval::{
     report::grouped,
     trust::{Trust, Usual, Warning, task_of},
 };
-use scope_exact::Noise;
 use scope_model::{About, Fields, bands::Bands};
 use scope_pde::Pde;
 use serde::Serialize;
@@ -53,7 +52,7 @@ pub struct BandSummary {
 
 /// A network's bands, for measurements with a stated noise.
 pub(super) struct BandSource {
-    noise: Noise,
+    noise: PerChannel<f64>,
     origin: Origin,
 }
 
@@ -103,7 +102,7 @@ impl BandSource {
         let NetworkOptions { noise, calibration } = options;
         let origin = match calibration {
             Some(records) => {
-                let fresh = OnTheSpot::new(*pde, config.resolution(), records, [noise.a, noise.u])?;
+                let fresh = OnTheSpot::new(*pde, config.resolution(), records, noise)?;
                 Origin::Measured(Box::new(Measured { fresh, records, last: Mutex::default() }))
             }
             None => {
@@ -191,14 +190,14 @@ impl BandSource {
         half_widths: &[Fields; 2],
         channel: Channel,
     ) -> Option<[f64; 2]> {
-        let mask = context.measured.of(channel);
-        let field = fields.of(channel);
-        let scaling = network.model.about().constants.of(channel);
-        let slack = 2.0 * self.noise.of(channel);
+        let mask = &context.measured[channel];
+        let field = &fields[channel];
+        let scaling = network.model.about().constants[channel];
+        let slack = 2.0 * self.noise[channel];
         let share = |widths: &Fields| {
-            let widths = widths.of(channel);
+            let widths = &widths[channel];
             let holds = |point: &usize| {
-                let measured = scaling.physical(context.values[channel as usize][*point]);
+                let measured = scaling.physical(context.values[channel][*point]);
                 (f64::from(field[*point]) - measured).abs() <= f64::from(widths[*point]) + slack
             };
             mask.points().filter(holds).count() as f64 / mask.count() as f64

@@ -1,11 +1,11 @@
 //! The exact posterior of someone's own sensors.
 
 use scope_data::{
-    Constants,
+    Constants, PerChannel,
     observation::{Placed, UserContext},
 };
 use scope_eval::single_precision;
-use scope_exact::{ExactError, Noise, Prior, Reading};
+use scope_exact::{ExactError, Prior, Reading, rounding_noise};
 use scope_model::Fields;
 use scope_pde::Pde;
 
@@ -20,7 +20,7 @@ pub struct ExactOptions {
     /// The side S of the grid.
     pub resolution: usize,
     /// How far the measurements may be off; without, by being rounded to single precision.
-    pub noise: Option<Noise>,
+    pub noise: Option<PerChannel<f64>>,
     /// So many draws of both fields are made from their distribution given the sensors.
     pub samples: usize,
     /// The seed of the draws.
@@ -38,7 +38,7 @@ impl Default for ExactOptions {
 pub(super) struct Exact {
     prior: Prior,
     constants: Constants,
-    noise: Noise,
+    noise: PerChannel<f64>,
     samples: usize,
     seed: u64,
 }
@@ -60,7 +60,7 @@ impl Exact {
         Ok(Self {
             prior: Prior::new(pde, options.resolution)?,
             constants,
-            noise: options.noise.unwrap_or_else(|| Noise::rounding(&constants)),
+            noise: options.noise.unwrap_or_else(|| rounding_noise(&constants)),
             samples: options.samples,
             seed: options.seed,
         })

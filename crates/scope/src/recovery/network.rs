@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use scope_data::PerChannel;
 use scope_engine::Device;
 use scope_eval::trust::Known;
-use scope_exact::Noise;
+use scope_exact::NO_NOISE;
 use scope_model::{Card, Catalogue, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile};
 
 use super::summary::MethodSummary;
@@ -13,7 +14,7 @@ use super::summary::MethodSummary;
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkOptions {
     /// How far the measurements may be off. The network does not know of it; error bands do, if they are measured.
-    pub noise: Noise,
+    pub noise: PerChannel<f64>,
     /// Error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
     pub calibration: Option<usize>,
 }
@@ -21,7 +22,7 @@ pub struct NetworkOptions {
 impl Default for NetworkOptions {
     /// Exact measurements, and the bands of the card.
     fn default() -> Self {
-        Self { noise: Noise::NONE, calibration: None }
+        Self { noise: NO_NOISE, calibration: None }
     }
 }
 

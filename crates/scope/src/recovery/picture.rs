@@ -1,6 +1,6 @@
 //! The picture of a recovery: sensors, the truth where it is known, what was recovered, and how far it is off.
 
-use scope_data::{Channel, observation::UserContext};
+use scope_data::{Channel, PerChannel, observation::UserContext};
 use scope_eval::figure::{FieldPanel, FieldRow, Measure};
 use scope_model::Fields;
 
@@ -13,7 +13,7 @@ pub struct Truth {
     /// Recovered minus true values.
     pub difference: Fields,
     /// The relative L2 errors of a and u.
-    pub percent: [f64; 2],
+    pub percent: PerChannel<f64>,
 }
 
 impl Recovered {
@@ -21,8 +21,8 @@ impl Recovered {
     pub fn measured(&self) -> Fields {
         let UserContext { values, .. } = &self.problem.context;
         let physical = |channel: Channel| {
-            let scaling = self.method.constants.of(channel);
-            values[channel as usize].iter().map(|value| scaling.physical(*value) as f32).collect()
+            let scaling = self.method.constants[channel];
+            values[channel].iter().map(|value| scaling.physical(*value) as f32).collect()
         };
         Fields { a: physical(Channel::A), u: physical(Channel::U) }
     }
@@ -35,13 +35,13 @@ pub fn picture_rows<'a>(
     truth: Option<&'a Truth>,
 ) -> Vec<FieldRow<'a>> {
     let context = &recovered.problem.context;
-    let size = context.masks.a.size();
+    let size = context.masks.size();
     let row = |channel: Channel| {
-        let mask = context.masks.of(channel);
-        let count = context.measured.of(channel).count();
+        let mask = &context.masks.seen[channel];
+        let count = context.measured[channel].count();
         let panel = |title: String, fields: &'a Fields, measure: Measure| {
             let shown = None;
-            FieldPanel { title, values: fields.of(channel), shown, measure }
+            FieldPanel { title, values: &fields[channel], shown, measure }
         };
         let disk = if mask.count() > count { ", the disk known" } else { "" };
         let seen = match count {
@@ -53,12 +53,12 @@ pub fn picture_rows<'a>(
         panels.extend(truth.map(|truth| panel("truth".into(), &truth.fields, Measure::Field)));
         panels.push(panel("recovered".into(), &recovered.fields, Measure::Field));
         panels.extend(truth.map(|truth| {
-            let title = format!("error: {:.1}% in L2", truth.percent[channel as usize]);
+            let title = format!("error: {:.1}% in L2", truth.percent[channel]);
             panel(title, &truth.difference, Measure::Difference)
         }));
         let spread = recovered.uncertainty.panel();
         panels.extend(spread.map(|(title, fields)| panel(title, fields, Measure::Deviation)));
-        let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel as usize]);
+        let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel]);
         FieldRow { name, size, panels }
     };
     Channel::BOTH.map(row).into()

@@ -38,7 +38,7 @@ impl Problem {
 /// Refuses a value that overflows once it is scaled as the method's fields are.
 fn require_scaled(method: &MethodSummary, sensors: &[Sensor]) -> Result<(), RecoveryError> {
     for (sensor, Sensor { channel, value, .. }) in sensors.iter().enumerate() {
-        let scaling = method.constants.of(*channel);
+        let scaling = method.constants[*channel];
         // A value that is not finite itself is refused where it is placed.
         if value.is_finite() && !scaling.store(*value).is_finite() {
             let (channel, value, sigma) = (channel.name(), *value, scaling.sigma);

@@ -1,6 +1,6 @@
 //! What is said of a recovery in `summary.json`. Its keys are a file format: they do not change.
 
-use scope_data::Constants;
+use scope_data::{Constants, PerChannel, as_array};
 use scope_eval::trust::Trust;
 use scope_pde::Pde;
 use serde::Serialize;
@@ -18,7 +18,8 @@ pub struct Summary {
     /// The problem.
     pub pde: &'static str,
     /// What the channels are.
-    pub channels: [&'static str; 2],
+    #[serde(serialize_with = "as_array::serialize")]
+    pub channels: PerChannel<&'static str>,
     /// The units of all values.
     pub units: &'static str,
     /// The side S of the grid.

@@ -7,6 +7,7 @@ mod train;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
+use scope_data::PerChannel;
 use scope_engine::Device;
 use scope_model::{FitConfig, ModelConfig, Preset};
 use serde::Serialize;
@@ -64,7 +65,7 @@ impl Measuring {
             stride: 4,
             ridge: RIDGE,
             periodic: [false; 2],
-            edges: None,
+            edges: PerChannel::default(),
         };
         let config = ModelConfig { fits: (!self.fits.is_empty()).then(fits), ..preset.config(128) };
         config.validate().map_err(Misuse::of)?;

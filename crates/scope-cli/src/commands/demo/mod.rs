@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scope::{Network, NetworkOptions, Recovery};
+use scope_data::PerChannel;
 use scope_engine::Device;
 use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
@@ -72,7 +73,7 @@ impl Demo {
         if self.json {
             let errors = |direction: usize| {
                 let recovery: &Solved = &solved[direction];
-                let [a, u] = recovery.percent();
+                let PerChannel { a, u } = recovery.percent();
                 let mut errors = json!({ "a": a, "u": u });
                 if let Some(wrong) = recovery.wrong_pixels() {
                     errors["ber"] = json!(wrong);

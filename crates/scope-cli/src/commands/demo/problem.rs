@@ -7,7 +7,7 @@ use scope::{
     recovery::{Truth, picture_rows},
 };
 use scope_data::{
-    Channel,
+    Channel, PerChannel,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task},
 };
 use scope_eval::{
@@ -79,7 +79,7 @@ impl Solved {
     }
 
     /// The relative L2 errors of a and u.
-    pub(super) fn percent(&self) -> [f64; 2] {
+    pub(super) fn percent(&self) -> PerChannel<f64> {
         self.truth.percent
     }
 
@@ -124,10 +124,7 @@ impl Problem {
     }
 
     fn field(&self, channel: Channel) -> &[f64] {
-        match channel {
-            Channel::A => &self.record.a,
-            Channel::U => &self.record.u,
-        }
+        &self.record.fields[channel]
     }
 
     /// Measures one field at random points, and recovers both.
@@ -141,7 +138,7 @@ impl Problem {
             place: Place::Index(point / self.size, point % self.size),
             value: self.field(channel)[point],
         };
-        let sensors: Vec<Sensor> = masks.of(channel).points().map(sensor).collect();
+        let sensors: Vec<Sensor> = masks.seen[channel].points().map(sensor).collect();
         let mut set = SensorSet::new(direction.task().name(), sensors.clone());
         set.disk = self.record.disk;
         let recovered = recovery.recover(&set)?;
@@ -157,12 +154,12 @@ impl Problem {
             let squares = recovered.iter().zip(truth).map(|(got, truth)| (f64::from(*got) - truth).powi(2));
             100.0 * (squares.sum::<f64>() / truth.iter().map(|x| x * x).sum::<f64>()).sqrt()
         };
-        let Record { a, u, .. } = &self.record;
+        let Fields { a, u } = &self.record.fields;
         let single = |field: &[f64]| field.iter().map(|x| *x as f32).collect();
         Truth {
             fields: Fields { a: single(a), u: single(u) },
             difference: Fields { a: difference(&recovered.a, a), u: difference(&recovered.u, u) },
-            percent: [percent(&recovered.a, a), percent(&recovered.u, u)],
+            percent: PerChannel { a: percent(&recovered.a, a), u: percent(&recovered.u, u) },
         }
     }
 

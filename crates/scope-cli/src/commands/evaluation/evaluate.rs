@@ -11,7 +11,7 @@ use clap::{
 };
 use scope::Network;
 use scope_data::{
-    Dataset,
+    Dataset, PerChannel,
     observation::{Condition, TEST_MASK_SEED},
 };
 use scope_engine::Device;
@@ -167,7 +167,7 @@ impl EvaluateCommand {
     /// The noise of the readings; a noise of zero is none.
     fn test_noise(&self, data: &Dataset) -> Option<TestNoise> {
         let levels = self.noise?.shares(&data.meta().constants());
-        (levels != [0.0; 2]).then_some(TestNoise { levels, untold: self.untold })
+        (levels != PerChannel::both(0.0)).then_some(TestNoise { levels, untold: self.untold })
     }
 
     /// Evaluates a method under each condition, reports it and draws what was asked for.
@@ -269,7 +269,7 @@ fn table(results: &Results) -> Table {
 /// Where the figures come from, in a few lines.
 fn origin(identity: &Identity) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
-    if let Some(TestNoise { levels: [a, u], untold }) = identity.masks.noise {
+    if let Some(TestNoise { levels: PerChannel { a, u }, untold }) = identity.masks.noise {
         let told = if untold { ", of which the network was not told" } else { "" };
         lines.push(format!(
             "readings: noisy, {:.3}% of a's and {:.3}% of u's standard deviation{told}",

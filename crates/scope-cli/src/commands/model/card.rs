@@ -7,10 +7,10 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use scope_data::{Channel, Dataset};
+use scope_data::{Dataset, PerChannel, Scaling};
 use scope_model::{
-    About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, RUN_CONFIG, Ranges,
-    WeightFile, parts,
+    About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, RUN_CONFIG, WeightFile,
+    parts,
 };
 use scope_train::RunConfig;
 
@@ -194,20 +194,17 @@ fn size(about: &About) -> String {
 }
 
 /// The least and the largest value of each channel, in physical units.
-fn ranges(data: &Dataset) -> anyhow::Result<Ranges> {
-    let mut extremes = Channel::BOTH.map(|_| (f32::INFINITY, f32::NEG_INFINITY));
+fn ranges(data: &Dataset) -> anyhow::Result<PerChannel<[f64; 2]>> {
+    let mut extremes = PerChannel::both([f32::INFINITY, f32::NEG_INFINITY]);
     for record in 0..data.len() {
         let pair = data.pair(record)?;
-        for (channel, (low, high)) in Channel::BOTH.into_iter().zip(&mut extremes) {
+        for (channel, [low, high]) in extremes.each_mut().with_channels() {
             for value in pair.field(channel) {
-                (*low, *high) = (low.min(*value), high.max(*value));
+                *low = low.min(*value);
+                *high = high.max(*value);
             }
         }
     }
-    let constants = data.meta().constants();
-    let [a, u] = [0, 1].map(|k| {
-        let (scaling, (low, high)) = (constants.of(Channel::BOTH[k]), extremes[k]);
-        [scaling.physical(low), scaling.physical(high)]
-    });
-    Ok(Ranges { a, u })
+    let physical = |(extremes, scaling): ([f32; 2], Scaling)| extremes.map(|value| scaling.physical(value));
+    Ok(extremes.zip(data.meta().constants()).map(physical))
 }

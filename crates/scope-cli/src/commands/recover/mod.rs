@@ -17,7 +17,7 @@ use scope::{
     recovery::{Problem, Progress, ResultFolder, Summary},
 };
 use scope_data::observation::SensorError;
-use scope_exact::Noise;
+use scope_exact::NO_NOISE;
 use scope_model::Precision;
 use scope_pde::{Pde, cylinder::Disk};
 
@@ -116,7 +116,7 @@ impl RecoverCommand {
         let found = models::catalogue().find(name)?;
         let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
         let stated = self.exact.stated_noise();
-        let noise = stated.map_or(Noise::NONE, |noise| noise.physical(&network.model.about().constants));
+        let noise = stated.map_or(NO_NOISE, |noise| noise.physical(&network.model.about().constants));
         let options = NetworkOptions { noise, calibration: self.calibrate };
         Ok(Recovery::with_network(network, options)?)
     }

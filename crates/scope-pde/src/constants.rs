@@ -1,9 +1,8 @@
 //! Normalisation: physical values x and stored values (x - mean) / (2 sigma).
 
-use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
-use crate::pair::Channel;
+use crate::{channel::PerChannel, pde::Pde};
 
 /// The fixed constants of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,13 +32,7 @@ impl Scaling {
 }
 
 /// The constants of both channels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Constants {
-    /// The input channel.
-    pub a: Scaling,
-    /// The response channel.
-    pub u: Scaling,
-}
+pub type Constants = PerChannel<Scaling>;
 
 impl Constants {
     /// The constants of the released data (paper, table "Normalization constants").
@@ -67,14 +60,6 @@ impl Constants {
             _ => Self::released(pde),
         }
     }
-
-    /// The constants of a channel.
-    pub fn of(&self, channel: Channel) -> Scaling {
-        match channel {
-            Channel::A => self.a,
-            Channel::U => self.u,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -92,7 +77,7 @@ mod tests {
     #[test]
     fn storing_and_reading_back_is_accurate_to_single_precision() {
         for pde in Pde::ALL {
-            for scaling in Channel::BOTH.map(|channel| Constants::released(pde).of(channel)) {
+            for scaling in Constants::released(pde) {
                 for k in -20..=20 {
                     let x = scaling.mean + scaling.sigma * f64::from(k) * 0.3;
                     let back = scaling.physical(scaling.store(x));
