@@ -134,7 +134,7 @@ fn wrong_fields_are_caught() {
     assert_caught(Pde::NavierStokes, "mean vorticity", |record| {
         record.fields.u.iter_mut().for_each(|u| *u += 0.01)
     });
-    assert_caught(Pde::Poisson, "standard deviation of a", |record| {
+    assert_caught(Pde::Poisson, "rms deviation of a", |record| {
         record.fields.a.iter_mut().for_each(|a| *a *= 3.0)
     });
     let stir = |record: &mut Record| {

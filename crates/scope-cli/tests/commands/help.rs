@@ -32,8 +32,8 @@ fn written() -> Vec<String> {
     lines
 }
 
-#[test]
-fn examples_are_printed_as_they_are_written() {
+/// The help of the program and of every command.
+fn all_help() -> String {
     let root = tempfile::tempdir().unwrap();
     let mut all = succeed(root.path(), &["--help"]);
     for name in commands(&all) {
@@ -43,6 +43,20 @@ fn examples_are_printed_as_they_are_written() {
         }
         all.push_str(&help);
     }
+    all
+}
+
+/// An option whose values have help of their own would be listed over several lines, and all others with it.
+#[test]
+fn every_page_has_the_same_layout() {
+    let all = all_help();
+    assert!(all.contains("[possible values: sparse, complete]"));
+    assert!(!all.contains("Possible values:"), "{all}");
+}
+
+#[test]
+fn examples_are_printed_as_they_are_written() {
+    let all = all_help();
     let lines: Vec<&str> = all.lines().collect();
     let written = written();
     assert!(written.len() > 60, "{written:?}");

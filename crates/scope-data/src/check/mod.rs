@@ -70,7 +70,7 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
 /// The figures that are no accident.
 fn far_off(channels: &[ChannelReport], limit: f64) -> Vec<String> {
     let figures = channels.iter().flat_map(|channel| {
-        [("mean", channel, &channel.mean), ("standard deviation", channel, &channel.deviation)]
+        [("mean", channel, &channel.mean), ("rms deviation", channel, &channel.deviation)]
     });
     let fault = |(figure, channel, estimate): (&str, &ChannelReport, &Estimate)| {
         let z = estimate.z.filter(|z| z.is_nan() || z.abs() > limit)?;

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Example:
   scope data check data/poisson
 
-Compares means and standard deviations with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 + 50/N standard errors off for N records or a law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
+Compares means, and root mean square deviations from the expected mean, with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 + 50/N standard errors off for N records or a law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,7 +53,7 @@ pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
     let mut figures =
         Table::new(&["", "this set", "expected", "difference", "std. error", "z", "expected from"]);
     for channel in &report.channels {
-        for (figure, estimate) in [("mean", &channel.mean), ("sd", &channel.deviation)] {
+        for (figure, estimate) in [("mean", &channel.mean), ("rms deviation", &channel.deviation)] {
             figures.row(estimate_row(format!("{} {figure}", channel.channel), estimate));
         }
     }

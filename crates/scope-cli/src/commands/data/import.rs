@@ -43,16 +43,18 @@ pub(crate) struct Import {
     /// The cylinder's disks: one file [N, 3], or cx.npy,cy.npy,r.npy
     #[arg(long, value_name = "FILES", value_parser = geometry_files)]
     geometry: Option<GeometryFiles>,
-    /// What the numbers mean [default: stored in Hugging Face folders, physical elsewhere]
+    /// What the numbers mean: physical values, or stored ones, (x - mean) / (2 sigma) [default: stored in Hugging Face folders,
+    /// physical elsewhere]
     #[arg(long, value_enum)]
     units: Option<UnitsArgument>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum UnitsArgument {
-    /// Physical values
+    // Ordinary comments: with help of their own, values would change the layout of the whole page.
+    // As measured.
     Physical,
-    /// (x - mean) / (2 sigma)
+    // (x - mean) / (2 sigma).
     Stored,
 }
 

@@ -21,9 +21,10 @@ The base is pinned by its hash and stays as it is. Exit code 75: interrupted, st
 /// What a head sees of a record in training.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Seen {
-    /// Predicted latents of sparse contexts (SP)
+    // Ordinary comments: with help of their own, values would change the layout of the whole page.
+    // Predicted latents of sparse contexts.
     Sparse,
-    /// Latents of complete views (DP)
+    // Latents of complete views.
     Complete,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct AdaptCommand {
     /// Which replacement decoder
     #[arg(long, value_parser = head_names())]
     head: Head,
-    /// What it is trained on
+    /// What it is trained on: predicted latents of sparse contexts (SP), or latents of complete views (DP)
     #[arg(long, default_value = "sparse")]
     view: Seen,
     #[command(flatten)]
