@@ -32,9 +32,10 @@ fn escaped(text: &str, bad: impl Fn(char) -> bool, escape: impl Fn(char) -> Stri
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match bad(c) {
-            true => out.push_str(&escape(c)),
-            false => out.push(c),
+        if bad(c) {
+            out.push_str(&escape(c));
+        } else {
+            out.push(c);
         }
     }
     Cow::Owned(out)

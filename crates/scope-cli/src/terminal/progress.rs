@@ -30,9 +30,10 @@ enum Shown {
 impl Progress {
     pub(crate) fn new(label: &str, total: usize) -> Self {
         let start = Instant::now();
-        let shown = match io::stderr().is_terminal() {
-            true => Shown::Bar(bar(label, total)),
-            false => Shown::Lines(Mutex::new(start)),
+        let shown = if io::stderr().is_terminal() {
+            Shown::Bar(bar(label, total))
+        } else {
+            Shown::Lines(Mutex::new(start))
         };
         Self { label: label.to_owned(), total, start, shown }
     }

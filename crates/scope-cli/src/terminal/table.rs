@@ -31,9 +31,8 @@ impl fmt::Display for Table {
         };
         let layout: Vec<(usize, bool)> = (0..columns).map(|k| (width(k), numeric(k))).collect();
         for row in &self.rows {
-            let cells = row.iter().zip(&layout).map(|(cell, &(width, right))| match right {
-                true => format!("{cell:>width$}"),
-                false => format!("{cell:<width$}"),
+            let cells = row.iter().zip(&layout).map(|(cell, &(width, right))| {
+                if right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }

@@ -65,7 +65,8 @@ impl Calibration<'_> {
             let name = format!("{}/{}", condition.task().name(), condition.layout_name());
             groups.entry(name).or_default().push(*condition);
         }
-        let (mut layouts, mut done) = (BTreeMap::new(), 0);
+        let mut layouts = BTreeMap::new();
+        let mut done = 0;
         for (name, conditions) in groups {
             let layout = self.layout(method, &conditions, &mut |records| {
                 done += records;

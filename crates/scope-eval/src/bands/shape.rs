@@ -104,7 +104,8 @@ impl Sums {
             normalised(&factors[direction], &weights)
         });
         let mut next = || directions.next().unwrap_or_default();
-        let (along_x, along_y) = (next(), next());
+        let along_x = next();
+        let along_y = next();
         let PerChannel { a: from_a, u: from_u } = measured.map(|measured| measured.then(&mut next));
         ChannelBands { widths: [Vec::new(), Vec::new()], along_x, along_y, from_a, from_u }
     }

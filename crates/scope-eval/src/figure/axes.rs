@@ -108,7 +108,8 @@ impl Area {
 
     /// Lines and numbers of a vertical axis, and its name to the left.
     pub(super) fn draw_vertical(&self, drawing: &mut Drawing, axis: &Axis, name: &str) {
-        let (left, right) = (self.at.0, self.at.0 + self.size.0);
+        let left = self.at.0;
+        let right = self.at.0 + self.size.0;
         for tick in axis.ticks() {
             let y = self.y(axis, *tick);
             drawing.stroke(&[(left, y), (right, y)], 0.5, PALE);

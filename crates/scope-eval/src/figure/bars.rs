@@ -54,9 +54,11 @@ pub fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) ->
 }
 
 fn draw_bar(drawing: &mut Drawing, area: &Area, axis: &Axis, x: f64, (mean, sd): (f64, f64), series: usize) {
-    let (top, bottom) = (area.y(axis, mean), area.at.1 + area.size.1);
+    let top = area.y(axis, mean);
+    let bottom = area.at.1 + area.size.1;
     drawing.rectangle((x + 1.0, top), (BAR - 2.0, bottom - top), SERIES[series % SERIES.len()]);
-    let (low, high) = (area.y(axis, mean - sd), area.y(axis, mean + sd));
+    let low = area.y(axis, mean - sd);
+    let high = area.y(axis, mean + sd);
     let middle = x + BAR / 2.0;
     drawing.stroke(&[(middle, low), (middle, high)], 1.0, INK);
     for end in [low, high] {

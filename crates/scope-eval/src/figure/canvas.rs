@@ -84,7 +84,8 @@ impl Canvas {
         upwards: bool,
         colour: Colour,
     ) {
-        let (x, y) = (x.round() as i64, y.round() as i64);
+        let x = x.round() as i64;
+        let y = y.round() as i64;
         let advance = get_raster_width(FontWeight::Regular, height) as i64;
         for (k, character) in text.chars().enumerate() {
             let Some(glyph) = get_raster(character, FontWeight::Regular, height)
@@ -94,7 +95,8 @@ impl Canvas {
             };
             for (row, line) in glyph.rows().enumerate() {
                 for (column, cover) in line.iter().enumerate() {
-                    let (right, down) = (k as i64 * advance + column as i64, row as i64);
+                    let right = k as i64 * advance + column as i64;
+                    let down = row as i64;
                     let (right, down) = if upwards { (down, -right) } else { (right, down) };
                     self.blend(x + right, y + down, colour, f64::from(*cover) / 255.0);
                 }

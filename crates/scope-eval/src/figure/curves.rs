@@ -67,7 +67,8 @@ pub fn curve_chart(
     area.draw_horizontal(&mut drawing, &x_axis, x.name);
     drawing.frame(area.at, area.size, INK);
     for (k, level) in levels.iter().enumerate().filter(|(_, level)| y.scale.shows(level.value)) {
-        let (height, colour) = (area.y(&y_axis, level.value), LEVELS[k % LEVELS.len()]);
+        let height = area.y(&y_axis, level.value);
+        let colour = LEVELS[k % LEVELS.len()];
         drawing.dashes((left, height), (left + SIZE.0, height), 1.25, colour);
         let (from, to) = key(&mut drawing, curves.len() + k, &level.name);
         drawing.dashes(from, to, 1.25, colour);
@@ -92,7 +93,8 @@ pub fn curve_chart(
 /// Writes a line of the legend, and tells where its key goes.
 fn key(drawing: &mut Drawing, line: usize, name: &str) -> ((f64, f64), (f64, f64)) {
     let [left, top, _] = MARGINS;
-    let (x, y) = (left + SIZE.0 + LEGEND_GAP, top + 10.0 + LEGEND_LINE * line as f64);
+    let x = left + SIZE.0 + LEGEND_GAP;
+    let y = top + 10.0 + LEGEND_LINE * line as f64;
     drawing.text((x + 16.0, y), name, Letters::Small, Anchor::Start, INK);
     ((x, y - 3.0), (x + 12.0, y - 3.0))
 }

@@ -205,7 +205,8 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
         }
         Mark::Text { at, text, letters, anchor, upwards, colour } => {
             let (before, _) = anchor.of();
-            let (back, up) = (before * letters.width(text), 0.8 * letters.height());
+            let back = before * letters.width(text);
+            let up = 0.8 * letters.height();
             let corner = if *upwards { (at.0 - up, at.1 + back) } else { (at.0 - back, at.1 - up) };
             canvas.write(pixels(corner), text, letters.raster(), *upwards, *colour);
         }
@@ -214,12 +215,15 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
             let ((x, y), (width, height)) = (pixels(*at), pixels(*size));
             for (k, colour) in colours.iter().take(rows * columns).enumerate() {
                 let edge = |index: usize, count: usize, length: f64| length * index as f64 / count as f64;
-                let (left, right) =
-                    (edge(k % columns, *columns, width), edge(k % columns + 1, *columns, width));
-                let (top, bottom) = (edge(k / columns, rows, height), edge(k / columns + 1, rows, height));
+                let left = edge(k % columns, *columns, width);
+                let right = edge(k % columns + 1, *columns, width);
+                let top = edge(k / columns, rows, height);
+                let bottom = edge(k / columns + 1, rows, height);
                 // Both edges are rounded alike, so that neighbours neither overlap nor part.
-                let (left, right) = ((x + left).round(), (x + right).round());
-                let (top, bottom) = ((y + top).round(), (y + bottom).round());
+                let left = (x + left).round();
+                let right = (x + right).round();
+                let top = (y + top).round();
+                let bottom = (y + bottom).round();
                 canvas.fill(left, top, right - left, bottom - top, *colour);
             }
         }
@@ -228,7 +232,8 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
 
 /// The dashes of a line, the last one cut where it ends.
 fn dashes(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
-    let (right, down) = (to.0 - from.0, to.1 - from.1);
+    let right = to.0 - from.0;
+    let down = to.1 - from.1;
     let length = right.hypot(down);
     let at = move |along: f64| {
         let share = (along / length).min(1.0);

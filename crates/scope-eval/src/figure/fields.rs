@@ -149,9 +149,10 @@ impl ColourScale {
         let most = self.low.abs().max(self.high.abs());
         [0.0, 0.5, 1.0].map(|share| {
             let value = self.low + share * span;
-            let text = match (1e-2..1e5).contains(&most) {
-                true => format!("{value:.*}", (2.0 - span.log10().floor()).clamp(0.0, 5.0) as usize),
-                false => format!("{value:.2e}"),
+            let text = if (1e-2..1e5).contains(&most) {
+                format!("{value:.*}", (2.0 - span.log10().floor()).clamp(0.0, 5.0) as usize)
+            } else {
+                format!("{value:.2e}")
             };
             let zero = value.abs() < 1e-9 * most || text.trim_matches(['-', '0', '.']).is_empty();
             (share, if zero { "0".to_owned() } else { text })
@@ -228,7 +229,8 @@ mod tests {
     fn colour(row: &FieldRow<'_>, k: usize, i: usize, j: usize) -> Colour {
         let canvas = field_panels("heading", std::slice::from_ref(row)).canvas();
         let place = |index: usize| (index as f64 + 0.5) / SIZE as f64 * SIDE;
-        let (x, y) = (LEFT + k as f64 * (SIDE + GAP) + place(i), TOP + TITLES + SIDE - place(j));
+        let x = LEFT + k as f64 * (SIDE + GAP) + place(i);
+        let y = TOP + TITLES + SIDE - place(j);
         canvas.pixel((2.0 * x) as usize, (2.0 * y) as usize)
     }
 
@@ -250,7 +252,8 @@ mod tests {
 
     #[test]
     fn only_what_is_seen_is_drawn() {
-        let (field, mut mask) = (vec![1.0; SIZE * SIZE], Mask::empty(SIZE));
+        let field = vec![1.0; SIZE * SIZE];
+        let mut mask = Mask::empty(SIZE);
         mask.insert(3 * SIZE + 3);
         let row = FieldRow {
             name: "a".into(),

@@ -30,7 +30,8 @@ const ROWS: [&[Family]; 4] =
 /// Every family with every budget.
 pub fn mask_gallery(pde: Pde, seed: u64, record: u64) -> Drawing {
     let size = 128;
-    let (right, down) = (size as f64 + GAP, size as f64 + GAP + TITLE);
+    let right = size as f64 + GAP;
+    let down = size as f64 + GAP + TITLE;
     let panels = |row: &[Family]| -> Vec<(Family, usize)> {
         row.iter().flat_map(|family| family.budgets().iter().map(|budget| (*family, *budget))).collect()
     };

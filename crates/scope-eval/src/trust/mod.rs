@@ -85,8 +85,10 @@ impl Trust {
 
 /// 100 |recovered - measured| / |measured| over the sensors of a channel, where they are; none without sensors or for zeros.
 fn misfit(pde: Pde, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let (field, grid) = (&fields[channel], context.masks.size());
-    let (mut apart, mut size) = (0.0, 0.0);
+    let field = &fields[channel];
+    let grid = context.masks.size();
+    let mut apart = 0.0;
+    let mut size = 0.0;
     for sensor in context.sensors.iter().filter(|sensor| sensor.channel == channel) {
         let stencil = Stencil::new(pde, channel, grid, sensor.spot, STENCIL_POINTS);
         apart += (stencil.sum(|point| f64::from(field[point])) - sensor.value).powi(2);
@@ -138,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_good_recovery_under_a_known_condition_raises_no_warning() {
-        let (training, held_out) = (training(100, None), held_out(10.0));
+        let training = training(100, None);
+        let held_out = held_out(10.0);
         let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
         let trust = weighed(31, 0.004, 0.0041, known);
         assert_eq!(trust.warnings, []);
@@ -149,7 +152,9 @@ mod tests {
 
     #[test]
     fn what_speaks_against_a_recovery_is_said() {
-        let (cut, head, held_out) = (training(40, None), training(100, Some(View::Sparse)), held_out(1.0));
+        let cut = training(40, None);
+        let head = training(100, Some(View::Sparse));
+        let held_out = held_out(1.0);
         let known = |training| Known { training: Some(training), card: None, held_out: Some(&held_out) };
         let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
         assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
@@ -165,7 +170,8 @@ mod tests {
     /// Its own errors are no excuse for a recovery that does not fit its measurements.
     #[test]
     fn what_a_model_that_has_learned_little_recovers_is_doubted() {
-        let (training, held_out) = (training(100, None), held_out(97.0));
+        let training = training(100, None);
+        let held_out = held_out(97.0);
         let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
         let said: Vec<String> =
             weighed(31, 0.004, 0.0001, known).warnings.iter().map(ToString::to_string).collect();
@@ -181,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_model_whose_errors_are_no_numbers_is_a_bad_one() {
-        let (training, held_out) = (training(100, None), held_out(f64::NAN));
+        let training = training(100, None);
+        let held_out = held_out(f64::NAN);
         let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
         let good = weighed(31, 0.004, 0.004, known).warnings;
         assert!(matches!(&good[..], [Warning::LargeErrors { percent, .. }] if percent.is_nan()), "{good:?}");

@@ -39,12 +39,14 @@ impl Nearest {
         if candidates.is_empty() {
             candidates = Condition::all(pde).into_iter().filter(|c| c.task() == task).collect();
         }
-        let (size, own) = (measured.a.size(), Features::of(measured)?);
+        let size = measured.a.size();
+        let own = Features::of(measured)?;
         let mut best: Option<(f64, Self)> = None;
         for condition in nearest_budgets(candidates, size, own.sensors) {
             let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
             let other = Features::of(&sampler.masks(Namespace::Test, 0, condition, None).seen)?;
-            let (sensors, gap) = (own.sensors - other.sensors, own.gap - other.gap);
+            let sensors = own.sensors - other.sensors;
+            let gap = own.gap - other.gap;
             let apart = sensors.hypot(gap);
             if best.as_ref().is_none_or(|(least, _)| apart < *least) {
                 let nearest = Self {

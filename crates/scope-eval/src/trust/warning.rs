@@ -118,9 +118,10 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Warning::OutsideRange { channel, count, of, range: [low, high], known } => {
-                let whose = match known {
-                    true => "the training data's".to_owned(),
-                    false => format!("{UNUSUAL_SIGMAS} standard deviations:"),
+                let whose = if *known {
+                    "the training data's".to_owned()
+                } else {
+                    format!("{UNUSUAL_SIGMAS} standard deviations:")
                 };
                 write!(
                     f,
@@ -235,7 +236,8 @@ fn outside_range(
     let mask = &context.measured[channel];
     let values = mask.points().map(|point| scaling.physical(context.values[channel][point]));
     let count = values.filter(|value| *value < low - slack || *value > high + slack).count();
-    let (of, range) = (mask.count(), [low, high]);
+    let of = mask.count();
+    let range = [low, high];
     (count > 0).then(|| Warning::OutsideRange {
         channel: channel.name(),
         count,
@@ -250,7 +252,8 @@ fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -
     let [fewest, most] = trained.map(|named| {
         (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
     });
-    let (channel, sensors) = (channel.name(), mask.count());
+    let channel = channel.name();
+    let sensors = mask.count();
     match sensors {
         0 => None,
         few if (few as f64) < (1.0 - SLACK) * fewest as f64 => {

@@ -162,7 +162,8 @@ impl Recovery {
             };
             let problem = Problem { name, context };
             let method = Arc::clone(&self.summary);
-            let (samples, remarks) = (Vec::new(), Vec::new());
+            let samples = Vec::new();
+            let remarks = Vec::new();
             all.push(Recovered { method, problem, fields, uncertainty, samples, trust, remarks });
         }
         Ok(all)

@@ -41,7 +41,9 @@ fn require_scaled(method: &MethodSummary, sensors: &[Sensor]) -> Result<(), Reco
         let scaling = method.constants[*channel];
         // A value that is not finite itself is refused where it is placed.
         if value.is_finite() && !scaling.store(*value).is_finite() {
-            let (channel, value, sigma) = (channel.name(), *value, scaling.sigma);
+            let channel = channel.name();
+            let value = *value;
+            let sigma = scaling.sigma;
             return Err(RecoveryError::TooLarge { sensor, channel, value, sigma });
         }
     }

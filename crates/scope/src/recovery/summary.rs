@@ -153,6 +153,7 @@ fn range(field: &[f32]) -> [f32; 2] {
 /// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations.
 fn expected_error(mean: &[f32], deviation: &[f32]) -> f64 {
     let squares = |field: &[f32]| field.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
-    let (known, unknown) = (squares(mean), squares(deviation));
+    let known = squares(mean);
+    let unknown = squares(deviation);
     if unknown > 0.0 { 100.0 * (unknown / (known + unknown)).sqrt() } else { 0.0 }
 }

@@ -109,11 +109,15 @@ impl DiagnoseCommand {
             let teacher = saved_teacher(path, &model)?;
             Ok(Loaded { model, about, hash, teacher })
         };
-        let (own, base) = (load(&self.run)?, self.base.as_ref().map(load).transpose()?);
+        let own = load(&self.run)?;
+        let base = self.base.as_ref().map(load).transpose()?;
         let data = Dataset::open(&self.data)?;
         let (teacher, without_teacher) = teacher_of(&own, base.as_ref());
         let subject = Subject { model: &own.model, teacher, base: base.as_ref().map(|base| &base.model) };
-        let (condition, seed, limit, batch) = (self.condition, self.seed, self.limit.get(), self.batch.get());
+        let condition = self.condition;
+        let seed = self.seed;
+        let limit = self.limit.get();
+        let batch = self.batch.get();
         let progress = Progress::new("diagnosing", limit.min(data.len()));
         let settings = Settings { condition, seed, limit, batch };
         let diagnosis = diagnose(&subject, &own.about, &data, &settings, &mut |done| progress.at(done))

@@ -49,12 +49,13 @@ fn readouts(diagnosis: &Diagnosis) -> Table {
         table.row([figure.to_owned(), of("a"), of("u"), meaning.to_owned()]);
     };
     let replaced = diagnosis.channels.values().any(|channel| channel.base.is_some());
-    let decoders: &[(&str, Pick, &str)] = match replaced {
-        false => &[("", |channel| Some(&channel.decoder), "")],
-        true => &[
+    let decoders: &[(&str, Pick, &str)] = if replaced {
+        &[
             ("(d1)", |channel| Some(&channel.decoder), ", this decoder"),
             ("(d0)", |channel| channel.base.as_ref(), ", the base's decoder"),
-        ],
+        ]
+    } else {
+        &[("", |channel| Some(&channel.decoder), "")]
     };
     for (name, pick, whose) in decoders {
         for (figure, value, meaning) in READOUT_ROWS {

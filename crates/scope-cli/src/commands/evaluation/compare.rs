@@ -51,7 +51,8 @@ struct Line {
 
 impl CompareCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let (a, b) = (self.records(&self.first)?, self.records(&self.second)?);
+        let a = self.records(&self.first)?;
+        let b = self.records(&self.second)?;
         let lines = self.lines(&a, &b)?;
         if self.json {
             print_json(&lines)?;
@@ -72,7 +73,8 @@ impl CompareCommand {
             all.filter(|condition| self.asks_for(condition)).cloned().collect()
         };
         let shared: Vec<String> = covered(a).intersection(&covered(b)).cloned().collect();
-        let (mut lines, mut unmatched) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut unmatched = Vec::new();
         for condition in &shared {
             match matching(a, b, condition) {
                 Ok((a, b)) => lines.extend(measured(a, b, condition)?),

@@ -96,7 +96,7 @@ pub(crate) struct EvaluateCommand {
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
-    /// What networks are computed in: bf16 is faster on a card, and adds its rounding to small errors
+    /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors
     #[arg(long, value_name = "KIND", default_value = "f32", value_parser = ["f32", "bf16"], conflicts_with = "method")]
     precision: String,
     #[command(flatten)]

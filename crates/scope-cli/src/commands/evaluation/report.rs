@@ -102,7 +102,8 @@ impl ReportCommand {
 
     /// The evaluations of all runs. One without any is left out, as among `runs/*` there may be some that still train.
     fn records(&self) -> anyhow::Result<Vec<Record>> {
-        let (mut records, mut without) = (Vec::new(), Vec::new());
+        let mut records = Vec::new();
+        let mut without = Vec::new();
         for path in &self.runs {
             let files = evaluations(path)?;
             if files.is_empty() {

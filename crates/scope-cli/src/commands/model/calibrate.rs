@@ -59,7 +59,8 @@ impl ModelCalibrate {
         let blake3 = file.hash();
         let bands = self.measure(file, &data)?;
         bands.check().map_err(|problem| anyhow::anyhow!("the bands measured make no sense: {problem}"))?;
-        let (layouts, records) = (bands.layouts.len(), bands.records);
+        let layouts = bands.layouts.len();
+        let records = bands.records;
         attach(&path, &blake3, bands, |card| self.require_better(card, &data))?;
         say(&format!(
             "wrote {}: bands for {layouts} tasks and layouts, measured on {} records",
@@ -118,7 +119,8 @@ impl ModelCalibrate {
 /// Refuses records that the model was trained on, or that its held-out errors are of.
 fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     let meta = data.meta();
-    let (origin, split) = (meta.origin.describe(meta.pde), meta.split);
+    let origin = meta.origin.describe(meta.pde);
+    let split = meta.split;
     let folder: &Path = data.folder();
     anyhow::ensure!(
         meta.fields_hash() != card.data.blake3 && (split != Split::Train || origin != card.data.origin),

@@ -69,8 +69,10 @@ impl ModelCard {
 
     /// A card without bands, of the weight file that was read.
     fn card(&self, run: &Path, data: &Path, file: WeightFile, held_out: HeldOut) -> anyhow::Result<Card> {
-        let (blake3, length) = (file.hash(), file.length());
-        let (kind, about) = (file.quantisation()?, file.about);
+        let blake3 = file.hash();
+        let length = file.length();
+        let kind = file.quantisation()?;
+        let about = file.about;
         let config = RunConfig::read(&run.join(RUN_CONFIG))?;
         let data = training_set(data, &config)?;
         let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();

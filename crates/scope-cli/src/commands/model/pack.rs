@@ -79,13 +79,13 @@ impl ModelPack {
 
     /// Refuses records for weights that are not rounded to integers.
     fn require_use_of_data(&self) -> Result<(), Misuse> {
-        match self.data.is_none() || self.kind.is_integer() {
-            true => Ok(()),
-            false => Err(Misuse::of(format!(
-                "--data is for --kind int8 and int16, and {} was asked for: leave it out",
-                self.kind.name()
-            ))),
+        if self.data.is_none() || self.kind.is_integer() {
+            return Ok(());
         }
+        Err(Misuse::of(format!(
+            "--data is for --kind int8 and int16, and {} was asked for: leave it out",
+            self.kind.name()
+        )))
     }
 }
 
