@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Ok(program) => run(program),
         Err(answer) => show(&answer),
     };
-    let Err(error) = terminal::require_all_said() else { return ExitCode::from(code) };
+    let Err(error) = terminal::require_all_written() else { return ExitCode::from(code) };
     terminal::complain(&error);
     // Whoever starts an interrupted run again must still be able to tell it.
     ExitCode::from(if code == INTERRUPTED { INTERRUPTED } else { FAILURE })
@@ -107,7 +107,7 @@ fn show(answer: &clap::Error) -> u8 {
     }
     let printed = answer.print();
     if !answer.use_stderr() {
-        terminal::heed(printed);
+        terminal::remember_failure(printed);
     }
     u8::try_from(answer.exit_code()).unwrap_or(FAILURE)
 }

@@ -12,11 +12,11 @@ use crate::{terminal::note, threads::Threads};
 /// What `--device` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceChoice {
-    /// A card if there is one, else the processor.
+    /// A GPU if there is one, else the processor.
     Auto,
     /// The processor.
     Cpu,
-    /// A card, counted from zero.
+    /// A GPU, counted from zero.
     Cuda(usize),
 }
 
@@ -48,11 +48,10 @@ pub(crate) struct DeviceArguments {
 }
 
 impl DeviceArguments {
-    /// Refuses a card for work that knows of none.
+    /// Refuses a GPU for work that is done on the processor only.
     pub(crate) fn require_processor(&self, what: &str) -> anyhow::Result<()> {
-        let card = matches!(self.device, DeviceChoice::Cuda(_));
         anyhow::ensure!(
-            !card,
+            !matches!(self.device, DeviceChoice::Cuda(_)),
             Misuse::of(format!("{what} is computed on the processor: leave --device out"))
         );
         Ok(())
@@ -63,7 +62,7 @@ impl DeviceArguments {
         Threads::start(self.threads)
     }
 
-    /// Opens the device. `auto` takes the processor, with a note, when no card can be used.
+    /// Opens the device. `auto` takes the processor, with a note, when no GPU can be used.
     pub(crate) fn open(&self) -> anyhow::Result<Device> {
         let processor = || self.threads.map_or_else(Device::all_threads, Device::cpu);
         match self.device {
@@ -72,12 +71,12 @@ impl DeviceArguments {
                 Device::cuda(number).context("--device cuda (--device cpu needs no GPU)")
             }
             DeviceChoice::Auto => match Device::cuda(0) {
-                Ok(card) => Ok(card),
+                Ok(gpu) => Ok(gpu),
                 Err(EngineError::Unavailable { what, .. }) => {
                     note(&format!("computing on the processor: {what}"));
                     Ok(processor())
                 }
-                Err(error) => Err(error).context("--device auto found a card that cannot be used"),
+                Err(error) => Err(error).context("--device auto found a GPU that cannot be used"),
             },
         }
     }

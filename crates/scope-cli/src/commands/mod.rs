@@ -8,13 +8,13 @@ mod device;
 mod diagnose;
 mod doctor;
 mod evaluation;
-mod made_up;
 mod mask;
 mod misuse;
 mod model;
 mod models;
 mod noise;
 mod recover;
+mod synthetic;
 mod training;
 
 pub(crate) use misuse::Misuse;
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     /// List, describe and pack models
     #[command(subcommand)]
     Model(model::ModelCommand),
-    /// Show what this machine has, and check a card against the processor
+    /// Show what this machine has, and check a GPU against the processor
     Doctor(doctor::Doctor),
     /// Measure this program on this machine
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! A batch that looks like none, for measuring and comparing steps.
+//! Synthetic batches, for measuring and comparing training steps.
 
 use scope_engine::Device;
 use scope_train::{Examples, TrainError};

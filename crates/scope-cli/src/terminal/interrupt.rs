@@ -14,14 +14,14 @@ use signal_hook::{
     low_level,
 };
 
-/// Signals closer together than this are one wish: `timeout` and job schedulers send theirs to the program and to its group.
-const ONE_WISH: Duration = Duration::from_secs(1);
-/// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while work is put away.
-const ONE_SHUTDOWN: Duration = Duration::from_secs(10);
+/// Interrupts closer together than this are one request to stop: `timeout` and job schedulers send theirs to the program and to its group.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
+/// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while the state is saved.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// The signals that ask to stop. A terminal that is closed sends a hangup; it is not listened for where whoever started the program
 /// has it ignored, as `nohup` does.
-fn wishes() -> Vec<i32> {
+fn stop_signals() -> Vec<i32> {
     let mut signals = vec![SIGINT, SIGTERM];
     if !is_ignored(SIGHUP) {
         signals.push(SIGHUP);
@@ -41,10 +41,10 @@ fn is_ignored(signal: i32) -> bool {
 
 /// Set by the first interrupt, termination or hangup signal. A later one ends the program at once, whatever its threads are doing: an
 /// interrupt a second or more after the first signal, any other after ten.
-pub(crate) struct Interrupt(Arc<Wish>);
+pub(crate) struct Interrupt(Arc<StopRequest>);
 
 /// When the first signal came.
-struct Wish {
+struct StopRequest {
     listening: Instant,
     /// Milliseconds since then, plus one; zero before any signal.
     first: AtomicU64,
@@ -53,20 +53,20 @@ struct Wish {
 impl Interrupt {
     /// Starts listening.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let wish = Arc::new(Wish { listening: Instant::now(), first: AtomicU64::new(0) });
-        for signal in wishes() {
-            let told = Arc::clone(&wish);
-            let hear = move || {
-                if told.hear(signal, told.listening.elapsed()) {
+        let request = Arc::new(StopRequest { listening: Instant::now(), first: AtomicU64::new(0) });
+        for signal in stop_signals() {
+            let shared = Arc::clone(&request);
+            let receive = move || {
+                if shared.receive(signal, shared.listening.elapsed()) {
                     low_level::exit(128 + signal);
                 }
             };
             // SAFETY: what runs inside a signal is an atomic number, the clock and _exit, all of which may.
             #[allow(unsafe_code)]
-            let listening = unsafe { low_level::register(signal, hear) };
+            let listening = unsafe { low_level::register(signal, receive) };
             listening.context("signals cannot be caught")?;
         }
-        Ok(Self(wish))
+        Ok(Self(request))
     }
 
     /// Whether the user has asked to stop.
@@ -75,14 +75,14 @@ impl Interrupt {
     }
 }
 
-impl Wish {
+impl StopRequest {
     /// Takes note of a signal at some time after listening began; whether the program is to end at once.
-    fn hear(&self, signal: i32, at: Duration) -> bool {
+    fn receive(&self, signal: i32, at: Duration) -> bool {
         let now = at.as_millis() as u64 + 1;
-        let patience = if signal == SIGINT { ONE_WISH } else { ONE_SHUTDOWN };
+        let grace = if signal == SIGINT { INTERRUPT_GRACE } else { SHUTDOWN_GRACE };
         match self.first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => false,
-            Err(first) => Duration::from_millis(now.saturating_sub(first)) >= patience,
+            Err(first) => Duration::from_millis(now.saturating_sub(first)) >= grace,
         }
     }
 }
@@ -92,16 +92,16 @@ mod tests {
     use super::*;
 
     /// Whether signals, each with its milliseconds, end the program.
-    fn heard<const N: usize>(signals: [(i32, u64); N]) -> [bool; N] {
-        let wish = Wish { listening: Instant::now(), first: AtomicU64::new(0) };
-        signals.map(|(signal, at)| wish.hear(signal, Duration::from_millis(at)))
+    fn ends_program<const N: usize>(signals: [(i32, u64); N]) -> [bool; N] {
+        let request = StopRequest { listening: Instant::now(), first: AtomicU64::new(0) };
+        signals.map(|(signal, at)| request.receive(signal, Duration::from_millis(at)))
     }
 
     #[test]
-    fn signals_close_together_are_one_wish_and_a_later_one_ends_the_program() {
-        assert_eq!(heard([(SIGTERM, 0), (SIGTERM, 1), (SIGINT, 999)]), [false; 3]);
-        assert_eq!(heard([(SIGINT, 5000), (SIGINT, 5999), (SIGINT, 6000)]), [false, false, true]);
-        assert_eq!(heard([(SIGTERM, 70), (SIGINT, 1070)]), [false, true]);
-        assert_eq!(heard([(SIGTERM, 0), (SIGTERM, 9999), (SIGTERM, 10_000)]), [false, false, true]);
+    fn signals_close_together_are_one_request_and_a_later_one_ends_the_program() {
+        assert_eq!(ends_program([(SIGTERM, 0), (SIGTERM, 1), (SIGINT, 999)]), [false; 3]);
+        assert_eq!(ends_program([(SIGINT, 5000), (SIGINT, 5999), (SIGINT, 6000)]), [false, false, true]);
+        assert_eq!(ends_program([(SIGTERM, 70), (SIGINT, 1070)]), [false, true]);
+        assert_eq!(ends_program([(SIGTERM, 0), (SIGTERM, 9999), (SIGTERM, 10_000)]), [false, false, true]);
     }
 }

@@ -21,33 +21,33 @@ pub(crate) use scope_eval::report::grouped;
 pub(crate) use shell::for_shell;
 pub(crate) use table::Table;
 
-/// The first failure to write results. Work goes on without them, and the program fails in the end.
-static UNSAID: OnceLock<io::Error> = OnceLock::new();
+/// The first failure to write to standard output. Work goes on, and the program fails in the end.
+static FIRST_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line of results.
 pub(crate) fn say(line: &str) {
-    heed(writeln!(io::stdout(), "{}", visible(line)));
+    remember_failure(writeln!(io::stdout(), "{}", visible(line)));
 }
 
 /// Prints a text of our own as it is; nothing foreign may be in it.
 pub(crate) fn say_exactly(text: &[u8]) {
-    heed(io::stdout().write_all(text));
+    remember_failure(io::stdout().write_all(text));
 }
 
-/// Remembers that results could not be written. A reader that has gone away, as `head` does, is no failure.
-pub(crate) fn heed(written: io::Result<()>) {
+/// Remembers that standard output could not be written. A reader that has gone away, as `head` does, is no failure.
+pub(crate) fn remember_failure(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        // Only the first failure is told.
-        let _ = UNSAID.set(error);
+        // Only the first failure is reported.
+        let _ = FIRST_FAILURE.set(error);
     }
 }
 
 /// Makes sure that everything printed has arrived.
-pub(crate) fn require_all_said() -> anyhow::Result<()> {
-    heed(io::stdout().flush());
-    match UNSAID.get() {
+pub(crate) fn require_all_written() -> anyhow::Result<()> {
+    remember_failure(io::stdout().flush());
+    match FIRST_FAILURE.get() {
         Some(error) => anyhow::bail!(
             "cannot write to standard output: {error}; what was printed is incomplete: print it elsewhere, or make room"
         ),
@@ -58,7 +58,7 @@ pub(crate) fn require_all_said() -> anyhow::Result<()> {
 /// Prints a value as JSON.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    heed(writeln!(io::stdout(), "{}", escape::visible_json(&text)));
+    remember_failure(writeln!(io::stdout(), "{}", escape::visible_json(&text)));
     Ok(())
 }
 

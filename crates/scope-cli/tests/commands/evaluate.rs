@@ -247,7 +247,7 @@ fn records_of_another_problem_are_refused() {
 fn the_doctor_says_what_is_there() {
     let root = tempfile::tempdir().unwrap();
     let text = succeed(root.path(), &["doctor"]);
-    assert!(text.contains("processor: ") && text.contains("card: "), "{text}");
+    assert!(text.contains("processor: ") && text.contains("GPU: "), "{text}");
     let json: serde_json::Value = serde_json::from_str(&succeed(root.path(), &["doctor", "--json"])).unwrap();
     assert!(json["threads"].as_u64().unwrap() >= 1);
     assert!(json["card"].is_null() != json["without_card"].is_null());
@@ -256,8 +256,11 @@ fn the_doctor_says_what_is_there() {
         let memory = |name: &str| json["memory"][name].as_f64().unwrap();
         assert!(memory("available_gib") > 0.0 && memory("available_gib") <= memory("total_gib"));
     }
+    for option in ["--gpu", "--card"] {
+        succeed(root.path(), &["doctor", option, "0"]);
+    }
     if json["card"].is_null() {
         let said = refused(root.path(), &["doctor", "--selftest"], 1);
-        assert!(said.contains("no card can be used") && !said.contains("--device"), "{said}");
+        assert!(said.contains("no GPU can be used") && !said.contains("--device"), "{said}");
     }
 }

@@ -76,7 +76,8 @@ impl BenchGenerate {
             generator.record(times.len() as u64)?;
             times.push(begin.elapsed().as_secs_f64());
         }
-        let (records, total) = (times.len() as u64, times.iter().sum::<f64>());
+        let records = times.len() as u64;
+        let total = times.iter().sum::<f64>();
         times.sort_by(f64::total_cmp);
         Ok(Rate {
             pde: pde.name(),

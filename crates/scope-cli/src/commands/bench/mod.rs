@@ -78,7 +78,7 @@ impl Measuring {
 struct Speed {
     /// Products of the network, in TFLOP/s.
     tflops: f64,
-    /// The library's product of two square matrices of 8192 bf16 numbers, in TFLOP/s; cards only.
+    /// The library's product of two square matrices of 8192 bf16 numbers, in TFLOP/s; GPUs only.
     ceiling_tflops: Option<f64>,
 }
 
@@ -99,7 +99,7 @@ impl Speed {
     }
 }
 
-/// What a device multiplies at best, in operations a second, if it is a card.
+/// What a device multiplies at best, in operations a second, if it is a GPU.
 fn ceiling(device: &Device) -> anyhow::Result<Option<f64>> {
     match device {
         Device::Cpu(_) => Ok(None),
@@ -113,7 +113,8 @@ const LEAST: usize = 5;
 /// The median time of some work, repeated for a while after one run that warms up.
 fn median_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
     work()?;
-    let (begin, mut times) = (Instant::now(), Vec::new());
+    let begin = Instant::now();
+    let mut times = Vec::new();
     while times.len() < LEAST || begin.elapsed().as_secs_f64() < seconds {
         let start = Instant::now();
         work()?;
@@ -123,10 +124,11 @@ fn median_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> an
     Ok(times[times.len() / 2])
 }
 
-/// The median of times that a card measures itself.
+/// The median of times that a GPU measures itself.
 fn median_card_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Duration> {
     work()?;
-    let (begin, mut times) = (Instant::now(), Vec::new());
+    let begin = Instant::now();
+    let mut times = Vec::new();
     while times.len() < LEAST || begin.elapsed().as_secs_f64() < seconds {
         times.push(work()?);
     }

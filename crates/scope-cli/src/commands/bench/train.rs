@@ -9,7 +9,7 @@ use scope_train::{Examples, Objective, Rates, TrainError, Trainer};
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{Misuse, NetworkChoice, Outcome, made_up, network_names, up_to};
+use crate::commands::{Misuse, NetworkChoice, Outcome, network_names, synthetic, up_to};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -50,7 +50,7 @@ struct Row {
     /// Of SCOPE models.
     #[serde(flatten)]
     speed: Option<Speed>,
-    /// What is held of a card's memory, in GiB.
+    /// What is held of a GPU's memory, in GiB.
     memory_gib: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ impl Row {
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
-        let examples = made_up::examples(&device, 128, self.batch)?;
+        let examples = synthetic::examples(&device, 128, self.batch)?;
         let (time, memory_gib) = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
             NetworkChoice::Operator(operator) => self.measure_operator(operator, &device, &examples)?,
@@ -112,7 +112,8 @@ impl BenchTrain {
     fn operations(&self, preset: Preset) -> anyhow::Result<f64> {
         let config = self.measuring.network(preset)?;
         let Arithmetic { encoder, predictor, decoder } = Arithmetic::of(&config);
-        let (predicted, grounded) = (encoder + predictor, encoder + decoder);
+        let predicted = encoder + predictor;
+        let grounded = encoder + decoder;
         let field = 3.0 * (predicted + decoder);
         // The latent loss has the teacher's pass too; grounding comes with the complete view's.
         let full = field + 2.0 * predicted + encoder + 3.0 * grounded;
@@ -182,7 +183,7 @@ impl BenchTrain {
         self.measure(device, || trainer.repeat(examples, rates).map(drop))
     }
 
-    /// The median time of a step, after one that may choose algorithms and record; on a card also what is held of its memory
+    /// The median time of a step, after one that may choose algorithms and record; on a GPU also what is held of its memory
     /// then, in GiB.
     fn measure(
         &self,

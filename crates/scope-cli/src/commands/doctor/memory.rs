@@ -1,9 +1,9 @@
-//! The machine's main memory, where the system tells of it in a file.
+//! The machine's main memory, where the system reports it in a file.
 
 use serde::Serialize;
 
-/// Where Linux tells; other systems have no such file, and nothing is said of their memory.
-const TOLD_IN: &str = "/proc/meminfo";
+/// Where Linux reports it; other systems have no such file, and nothing is said of their memory.
+const MEMORY_FILE: &str = "/proc/meminfo";
 
 /// How much there is, and how much of it programs can still have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Of this machine, if it can be told.
     pub(super) fn of_this_machine() -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(TOLD_IN).ok()?)
+        Self::parse(&std::fs::read_to_string(MEMORY_FILE).ok()?)
     }
 
     /// Reads lines such as `MemTotal:  16316412 kB`.

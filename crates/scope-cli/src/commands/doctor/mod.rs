@@ -1,4 +1,4 @@
-//! `scope doctor`: what this machine has, and whether a card computes what the processor computes.
+//! `scope doctor`: what this machine has, and whether a GPU computes what the processor computes.
 
 mod memory;
 
@@ -11,7 +11,7 @@ use scope_model::{Model, Preset};
 use scope_train::{Component, Objective, Rates, StepReport, Trainer};
 use serde::Serialize;
 
-use super::{Misuse, Outcome, made_up};
+use super::{Misuse, Outcome, synthetic};
 use crate::terminal::{complain_of, print_json, say};
 use memory::Memory;
 
@@ -25,15 +25,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {
-    /// Check every operation and one training step of the card against the processor
+    /// Check every operation and one training step of the GPU against the processor
     #[arg(long)]
     selftest: bool,
     /// Check only operations with this word in their names
     #[arg(long, value_name = "WORD", requires = "selftest")]
     only: Option<String>,
-    /// Which card
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    card: usize,
+    /// Which GPU, counted from zero
+    #[arg(long, alias = "card", value_name = "N", default_value_t = 0)]
+    gpu: usize,
     /// Print what was found as JSON
     #[arg(long)]
     json: bool,
@@ -47,14 +47,16 @@ struct Findings {
     threads: usize,
     /// Main memory, where the system tells of it.
     memory: Option<Memory>,
-    card: Option<Card>,
-    /// Why there is no card, and what to do.
-    without_card: Option<String>,
+    #[serde(rename = "card")]
+    gpu: Option<Gpu>,
+    /// Why there is no GPU, and what to do.
+    #[serde(rename = "without_card")]
+    without_gpu: Option<String>,
     checks: Vec<Checked>,
 }
 
 #[derive(Debug, Serialize)]
-struct Card {
+struct Gpu {
     name: String,
     capability: String,
     memory_gib: f64,
@@ -79,24 +81,24 @@ const STEP_LIMIT: f64 = 2e-2;
 impl Doctor {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let processor = Cpu::all_threads();
-        let opened = Device::cuda(self.card);
+        let opened = Device::cuda(self.gpu);
         let mut findings = Findings {
             version: env!("CARGO_PKG_VERSION"),
             instructions: format!("{:?}", processor.isa()),
             threads: processor.threads(),
             memory: Memory::of_this_machine(),
-            card: None,
-            without_card: opened.as_ref().err().map(ToString::to_string),
+            gpu: None,
+            without_gpu: opened.as_ref().err().map(ToString::to_string),
             checks: Vec::new(),
         };
         if let Ok(Device::Cuda(cuda)) = &opened {
-            findings.card = Some(describe(cuda)?);
+            findings.gpu = Some(describe(cuda)?);
         }
         if self.selftest {
-            let card = opened.map_err(without_card)?;
+            let gpu = opened.map_err(without_gpu)?;
             findings.checks = match &self.only {
-                Some(word) => operations(&card, word)?,
-                None => operations(&card, "")?.into_iter().chain(training_step(&card)?).collect(),
+                Some(word) => operations(&gpu, word)?,
+                None => operations(&gpu, "")?.into_iter().chain(training_step(&gpu)?).collect(),
             };
             if findings.checks.is_empty() {
                 let word = self.only.unwrap_or_default();
@@ -115,23 +117,21 @@ impl Doctor {
     }
 }
 
-/// Why a card cannot be checked; what one could compute with instead is of no help here.
-fn without_card(error: EngineError) -> anyhow::Error {
+/// Why a GPU cannot be checked; what one could compute with instead is of no help here.
+fn without_gpu(error: EngineError) -> anyhow::Error {
     match error {
         EngineError::Unavailable { what, advice } => {
-            anyhow!(
-                "--selftest checks a card against the processor, and no card can be used: {what}; {advice}"
-            )
+            anyhow!("--selftest checks a GPU against the processor, and no GPU can be used: {what}; {advice}")
         }
         other => other.into(),
     }
 }
 
-fn describe(cuda: &Cuda) -> anyhow::Result<Card> {
+fn describe(cuda: &Cuda) -> anyhow::Result<Gpu> {
     let (major, minor) = cuda.capability();
     let (free, total) = cuda.memory_left()?;
     let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
-    Ok(Card {
+    Ok(Gpu {
         name: cuda.name().to_owned(),
         capability: format!("{major}.{minor}"),
         memory_gib: gib(total),
@@ -142,18 +142,19 @@ fn describe(cuda: &Cuda) -> anyhow::Result<Card> {
 }
 
 /// The operations with a word in their names.
-fn operations(card: &Device, only: &str) -> anyhow::Result<Vec<Checked>> {
+fn operations(gpu: &Device, only: &str) -> anyhow::Result<Vec<Checked>> {
     let checked = |check: selftest::Check| {
         let passed = check.passed();
         Checked { name: check.name, error: check.error, limit: check.limit, passed }
     };
-    Ok(selftest::run(card, only)?.into_iter().map(checked).collect())
+    Ok(selftest::run(gpu, only)?.into_iter().map(checked).collect())
 }
 
 /// One training step.
-fn training_step(card: &Device) -> anyhow::Result<Vec<Checked>> {
+fn training_step(gpu: &Device) -> anyhow::Result<Vec<Checked>> {
     let mut checks = Vec::new();
-    let (expected, got) = (step(&Device::all_threads())?, step(card)?);
+    let expected = step(&Device::all_threads())?;
+    let got = step(gpu)?;
     let numbers = |report: &StepReport| {
         let loss = |c: Component| Some((format!("loss {}", c.letter()), *report.losses.get(&c)?));
         let norm = |c: Component| Some((format!("norm {}", c.letter()), report.norms.get(&c)?[0]));
@@ -168,10 +169,10 @@ fn training_step(card: &Device) -> anyhow::Result<Vec<Checked>> {
     Ok(checks)
 }
 
-/// A Full step of a tiny model on made-up fields.
+/// A Full step of a tiny model on synthetic fields.
 fn step(device: &Device) -> anyhow::Result<StepReport> {
     let size = 64;
-    let examples = made_up::examples(device, size, 4)?;
+    let examples = synthetic::examples(device, size, 4)?;
     let model = Model::initial(Preset::Tiny.config(size), 1, device)?;
     let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
     Ok(Trainer::scope(model, Objective::FULL)?.step(&examples, rates)?.read()?)
@@ -184,20 +185,20 @@ impl Findings {
         if let Some(Memory { total_gib, available_gib }) = self.memory {
             say(&format!("memory: {total_gib:.1} GiB, {available_gib:.1} GiB available"));
         }
-        if let Some(card) = &self.card {
-            let Card { name, capability, memory_gib, free_gib, .. } = card;
+        if let Some(gpu) = &self.gpu {
+            let Gpu { name, capability, memory_gib, free_gib, .. } = gpu;
             say(&format!(
-                "card: {name}, compute capability {capability}, {memory_gib:.0} GiB of memory, {free_gib:.0} GiB free"
+                "GPU: {name}, compute capability {capability}, {memory_gib:.0} GiB of memory, {free_gib:.0} GiB free"
             ));
             let libraries: Vec<String> =
-                card.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
+                gpu.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
             say(&format!("libraries: {}", libraries.join(", ")));
-            if let Some(problem) = &card.without_convolutions {
+            if let Some(problem) = &gpu.without_convolutions {
                 complain_of(problem);
             }
         }
-        if let Some(reason) = &self.without_card {
-            say(&format!("card: none; {reason}"));
+        if let Some(reason) = &self.without_gpu {
+            say(&format!("GPU: none; {reason}"));
         }
         for check in self.checks.iter().filter(|check| !check.passed) {
             complain_of(&format!(

@@ -147,7 +147,7 @@ impl RecoverCommand {
         let mut spent = Duration::ZERO;
         let mut done = 0;
         for first in (0..file.len()).step_by(TOGETHER) {
-            watch.require_patience()?;
+            watch.require_no_interrupt()?;
             let some = first..file.len().min(first + TOGETHER);
             let problems: Vec<Problem> =
                 some.map(|index| self.place(file, index, recovery)).collect::<anyhow::Result<_>>()?;

@@ -28,7 +28,7 @@ impl Watch {
     }
 
     /// Refuses to go on where the user wants to stop.
-    pub(super) fn require_patience(&self) -> Result<(), DataError> {
+    pub(super) fn require_no_interrupt(&self) -> Result<(), DataError> {
         if self.interrupt.requested() { Err(DataError::Interrupted) } else { Ok(()) }
     }
 

@@ -13,7 +13,7 @@ use crate::terminal::{Interrupt, grouped, tell, warn};
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows draws, rate, time left, losses, cap and spread; and listens for the wish to stop.
+/// Shows draws, rate, time left, losses, cap and spread; and listens for a request to stop.
 pub(super) struct Live {
     interrupt: Interrupt,
     /// When the first step of this session ended, and the draws then: the rate counts from there.

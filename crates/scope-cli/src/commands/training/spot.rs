@@ -27,7 +27,8 @@ pub(crate) fn train_on_the_spot(
     folder: &Path,
     interrupt: &Interrupt,
 ) -> anyhow::Result<PathBuf> {
-    let (set, resolution) = (folder.join("data"), RESOLUTION);
+    let set = folder.join("data");
+    let resolution = RESOLUTION;
     let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
     let count = records(pde);
     let progress = Progress::new(&format!("generate {pde}"), count);

@@ -63,7 +63,8 @@ impl TrainCommand {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         self.run.settings.extend(self.cap_every.map(|k| format!("cap_every={k}")));
         let data = Dataset::open(&self.run.data)?;
-        let (meta, shown) = (data.meta(), self.run.data.display());
+        let meta = data.meta();
+        let shown = self.run.data.display();
         anyhow::ensure!(
             meta.pde == self.pde,
             "{shown} holds {} and --pde says {}: name the set or the problem you mean",

@@ -24,7 +24,8 @@ impl Weights {
     /// Reads the weights of a run, a file or a model's name.
     pub(super) fn read(text: &Path) -> anyhow::Result<Self> {
         let found = catalogue().find(text)?;
-        let (file, path) = (found.open()?, found.path().map(Path::to_owned));
+        let file = found.open()?;
+        let path = found.path().map(Path::to_owned);
         let shown = match path {
             Some(_) => found.shown(),
             None => format!("{} ({})", text.display(), found.shown()),
@@ -46,7 +47,8 @@ impl Weights {
             // A folder that is not there yet holds nothing, and a program no folder.
             _ => false,
         };
-        let (shown, out) = (&self.shown, out.display());
+        let shown = &self.shown;
+        let out = out.display();
         anyhow::ensure!(
             !inside,
             "{shown} lies in {out}, and the run would write over it: name another folder with --out"
@@ -56,8 +58,10 @@ impl Weights {
 
     /// Refuses a set of another problem, grid or normalisation than they were trained on.
     pub(super) fn require_same_problem(&self, data: &Dataset, set: &Path) -> anyhow::Result<()> {
-        let (meta, about) = (data.meta(), &self.file.about);
-        let (shown, set) = (&self.shown, set.display());
+        let meta = data.meta();
+        let about = &self.file.about;
+        let shown = &self.shown;
+        let set = set.display();
         let resolution = about.config.resolution();
         anyhow::ensure!(
             meta.pde == about.pde && meta.resolution == resolution,
