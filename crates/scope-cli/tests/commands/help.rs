@@ -50,7 +50,7 @@ fn all_help() -> String {
 #[test]
 fn every_page_has_the_same_layout() {
     let all = all_help();
-    assert!(all.contains("[possible values: sparse, complete]"));
+    assert!(all.contains("[possible values: physical, stored]"));
     assert!(!all.contains("Possible values:"), "{all}");
 }
 

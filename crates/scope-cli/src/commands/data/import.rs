@@ -14,16 +14,16 @@ use crate::{
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
+Examples:
+  scope data import poisson --from poisson_hf --out data/poisson
+  scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns
+  scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder
+
 Reads, and tells apart by content:
   - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates
   - DiffusionPDE's .mat files, v5 to v7.3, with their variable names
   - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)
-  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]
-
-Examples:
-  scope data import poisson --from poisson_hf --out data/poisson
-  scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns
-  scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder";
+  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
