@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What is too slow for every change: the dependencies' licences, sources and advisories, and fuzzing under libFuzzer.
+# What is too slow for every change: long forms of tests, the dependencies' licences, sources and advisories, and fuzzing under
+# libFuzzer.
 #
 #     scripts/nightly.sh [SECONDS-A-TARGET]
 #
@@ -14,6 +15,14 @@ cargo deny --locked check bans licenses sources
 
 echo "== known vulnerabilities"
 cargo deny --locked check advisories || echo "NOT CHECKED OR FAILED: see above"
+
+echo "== long forms of tests that CI runs in short: a hundred times the masks, ten times the kills"
+SCOPE_MASK_SEEDS=100000 cargo test --release --locked -p scope-data masks::
+SCOPE_KILLS=200 cargo test --release --locked -p scope-cli --test commands kills_at_random_moments
+SCOPE_CYLINDER_DRAWS=1000 cargo test --release --locked -p scope-pde --test cylinder_extremes
+
+echo "== all tests with assertions and overflow checks, which a release leaves out"
+cargo test --locked --workspace
 
 echo "== damaged seeds, fifty times as many as in CI"
 SCOPE_FUZZ_INPUTS=100000 cargo test --release --locked -p scope-fuzz --test fuzz

@@ -12,7 +12,7 @@ use scope_data::observation::{
 use scope_pde::{Pde, cylinder::Disk};
 
 fn seeds() -> u64 {
-    std::env::var("SCOPE_MASK_SEEDS").map_or(10_000, |n| n.parse().unwrap())
+    std::env::var("SCOPE_MASK_SEEDS").map_or(1_000, |n| n.parse().unwrap())
 }
 
 /// The mask of a under `forward/family/budget`, for a record.
