@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Display,
     ops::Range,
 };
 
@@ -10,7 +11,7 @@ use scope_data::{
     Channel, Constants, DataError, Dataset, Pair, PerChannel,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, write_context},
 };
-use scope_model::Fields;
+use scope_model::{Fields, Measure, Region};
 use scope_pde::Pde;
 
 use crate::{
@@ -24,13 +25,11 @@ use crate::{
 /// One value a record; none where it is not defined.
 pub type PerRecord = Vec<Option<f64>>;
 
-/// What one condition gave. Measures by their names in files: `a` and `u` are relative L2 errors in percent, `a/rmse` and `u/rmse`
-/// absolute ones in physical units, `ber` Darcy's bit error rate of a in percent, `a/fluid` and its like the relative errors
-/// of the cylinder's regions, `a/within68` and its like the shares of pixels within bands that the method states, in percent.
+/// What one condition gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scores {
     /// A value a record for each measure.
-    pub measures: BTreeMap<String, PerRecord>,
+    pub measures: BTreeMap<Measure, PerRecord>,
     /// BLAKE3 of the masks, record after record, a before u.
     pub masks: String,
 }
@@ -62,15 +61,15 @@ pub(crate) struct Seen<'a> {
 
 impl Seen<'_> {
     /// Refuses numbers that are NaN or infinite; each comes with what it is called.
-    fn require_finite<'n>(
+    fn require_finite<N: Display>(
         &self,
         condition: Condition,
-        mut numbers: impl Iterator<Item = (&'n str, f64)>,
+        mut numbers: impl Iterator<Item = (N, f64)>,
     ) -> Result<(), EvalError> {
         match numbers.find(|(_, value)| !value.is_finite()) {
             None => Ok(()),
             Some((what, value)) => {
-                let what = what.to_owned();
+                let what = what.to_string();
                 let condition = condition.to_string();
                 Err(EvalError::NotFinite { what, record: self.record, condition, value })
             }
@@ -113,7 +112,7 @@ impl Evaluation<'_> {
         condition: Condition,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Scores, EvalError> {
-        let mut scored: Vec<BTreeMap<String, Option<f64>>> = Vec::new();
+        let mut scored: Vec<BTreeMap<Measure, Option<f64>>> = Vec::new();
         let mut hasher = blake3::Hasher::new();
         self.recover_each(method, condition, 0..self.records, &mut |batch| {
             for masks in batch.iter().map(|seen| &seen.masks) {
@@ -129,16 +128,17 @@ impl Evaluation<'_> {
             let scores = batch.par_iter().zip(&bands).map(|(seen, bands)| self.score(seen, bands.as_ref()));
             let scores: Vec<_> = scores.collect();
             for (seen, scores) in batch.iter().zip(&scores) {
-                let figures = scores.iter().filter_map(|(name, value)| Some((name.as_str(), (*value)?)));
+                let figures = scores.iter().filter_map(|(measure, value)| Some((*measure, (*value)?)));
                 seen.require_finite(condition, figures)?;
             }
             scored.extend(scores);
             progress(scored.len());
             Ok(())
         })?;
-        let names: BTreeSet<&String> = scored.iter().flat_map(BTreeMap::keys).collect();
-        let of = |name: &String| scored.iter().map(|record| record.get(name).copied().flatten()).collect();
-        let measures = names.iter().map(|name| ((*name).clone(), of(name))).collect();
+        let measures: BTreeSet<Measure> = scored.iter().flat_map(BTreeMap::keys).copied().collect();
+        let of =
+            |measure: &Measure| scored.iter().map(|record| record.get(measure).copied().flatten()).collect();
+        let measures = measures.iter().map(|measure| (*measure, of(measure))).collect();
         Ok(Scores { measures, masks: hasher.finalize().to_string() })
     }
 
@@ -200,25 +200,25 @@ impl Evaluation<'_> {
     }
 
     /// All measures of one record; those of bands only where there are any.
-    fn score(&self, seen: &Seen, bands: Option<&StatedBands>) -> BTreeMap<String, Option<f64>> {
+    fn score(&self, seen: &Seen, bands: Option<&StatedBands>) -> BTreeMap<Measure, Option<f64>> {
         let Seen { pair, fields, .. } = seen;
         let meta = self.data.meta();
         let regions = self.data.disk(seen.record).map(|disk| Regions::of(&disk, meta.resolution));
         let mut values = Vec::new();
-        for (channel, name, field, stored) in
-            [(Channel::A, "a", &fields.a, pair.a()), (Channel::U, "u", &fields.u, pair.u())]
-        {
+        for channel in Channel::BOTH {
+            let field = &fields[channel];
+            let stored = pair.field(channel);
             let recovered = Recovered { field, stored, scaling: meta.channel(channel).scaling() };
-            values.push((name.to_owned(), recovered.relative_error(|_| true)));
-            values.push((format!("{name}/rmse"), Some(recovered.absolute_error())));
+            values.push((Measure::Relative(channel), recovered.relative_error(|_| true)));
+            values.push((Measure::Absolute(channel), Some(recovered.absolute_error())));
             if let Some(regions) = &regions {
-                for (k, region) in Regions::NAMES.iter().enumerate() {
-                    let error = recovered.relative_error(|point| regions.contains(k, point));
-                    values.push((format!("{name}/{region}"), error));
+                for region in Region::ALL {
+                    let error = recovered.relative_error(|point| regions.contains(region, point));
+                    values.push((Measure::Regional(channel, region), error));
                 }
             }
             if meta.pde == Pde::Darcy && channel == Channel::A {
-                values.push(("ber".to_owned(), Some(recovered.bit_error_rate())));
+                values.push((Measure::BitErrorRate, Some(recovered.bit_error_rate())));
             }
         }
         values.extend(bands.into_iter().flat_map(|bands| self.within(seen, bands)));
@@ -227,16 +227,17 @@ impl Evaluation<'_> {
 
     /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on the edge,
     /// bands have no width and promise nothing.
-    fn within(&self, seen: &Seen, bands: &StatedBands) -> Vec<(String, Option<f64>)> {
+    fn within(&self, seen: &Seen, bands: &StatedBands) -> Vec<(Measure, Option<f64>)> {
         let errors = self.errors(seen);
         let mut values = Vec::new();
         for (level, widths) in bands.levels.iter().zip(&bands.half_widths) {
-            for ((name, errors), widths) in ["a", "u"].iter().zip(&errors).zip([&widths.a, &widths.u]) {
+            for (channel, errors) in Channel::BOTH.into_iter().zip(&errors) {
+                let widths = &widths[channel];
                 let uncertain = || errors.iter().zip(widths).filter(|(_, width)| **width > 0.0);
                 let within = uncertain().filter(|(error, width)| error.abs() <= **width).count();
                 let of = uncertain().count();
                 let share = (of > 0).then(|| 100.0 * within as f64 / of as f64);
-                values.push((within_measure(name, *level), share));
+                values.push((Measure::within(channel, *level), share));
             }
         }
         values
@@ -251,16 +252,6 @@ impl Evaluation<'_> {
             fields[channel].iter().zip(pair.field(channel)).map(apart).collect()
         })
     }
-}
-
-/// Whether a measure is a share of pixels within bands, and no error.
-pub fn is_within(measure: &str) -> bool {
-    measure.contains("/within")
-}
-
-/// The measure of a channel's share within bands of a level, as in `a/within68`.
-pub(crate) fn within_measure(channel: &str, level: f64) -> String {
-    format!("{channel}/within{:.0}", 100.0 * level)
 }
 
 #[cfg(test)]
@@ -301,7 +292,7 @@ mod tests {
         let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 3, batch: 2 };
         let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
         let scores = |value| evaluation.condition(&Constant(value), condition, &mut |_| {});
-        assert!(scores(0.5).unwrap().measures["u"].iter().all(Option::is_some));
+        assert!(scores(0.5).unwrap().measures[&Measure::U].iter().all(Option::is_some));
         for (value, shown) in [(f32::NAN, "NaN"), (f32::NEG_INFINITY, "-inf")] {
             let said = scores(value).unwrap_err().to_string();
             let expected = format!("the recovered u of record 0 under forward/uniform/500 is {shown}");

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use scope_data::{Dataset, Origin};
+use scope_data::{Dataset, Origin, observation::Condition};
 use scope_model::{About, Head, Operator, Preset, Training};
-use scope_pde::Split;
+use scope_pde::{Pde, Split};
 use serde::{Deserialize, Serialize};
 
 use crate::noise::TestNoise;
@@ -13,7 +13,7 @@ use crate::noise::TestNoise;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// The problem.
-    pub pde: String,
+    pub pde: Pde,
     /// The named set of conditions.
     pub protocol: String,
     /// Records evaluated: the first so many of the set.
@@ -93,7 +93,7 @@ pub struct DataIdentity {
     /// BLAKE3 of the fields.
     pub blake3: String,
     /// Train or test.
-    pub split: String,
+    pub split: Split,
     /// Where they come from, in words.
     pub origin: String,
     /// Whether our own solvers made them: fresh draws, not the released records.
@@ -110,8 +110,8 @@ pub struct DataIdentity {
 pub struct MaskIdentity {
     /// Their seed.
     pub seed: u64,
-    /// BLAKE3 of all masks of a condition, by its name.
-    pub blake3: BTreeMap<String, String>,
+    /// BLAKE3 of all masks of a condition.
+    pub blake3: BTreeMap<Condition, String>,
     /// How readings at their points were off, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<TestNoise>,
@@ -140,7 +140,7 @@ impl DataIdentity {
         let meta = data.meta();
         Self {
             blake3: meta.fields_hash().to_owned(),
-            split: meta.split.name().to_owned(),
+            split: meta.split,
             origin: meta.origin.describe(meta.pde),
             generated: matches!(meta.origin, Origin::Generated { .. }),
             resolution: meta.resolution,
@@ -150,7 +150,7 @@ impl DataIdentity {
 
     /// Whether the records were kept from training: those of a training set never count as held out.
     pub fn is_held_out(&self) -> bool {
-        self.split != Split::Train.name() && !self.trained_on
+        self.split != Split::Train && !self.trained_on
     }
 }
 

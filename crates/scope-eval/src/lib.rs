@@ -22,14 +22,15 @@ pub mod trust;
 
 pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
-pub use evaluate::{Evaluation, PerRecord, Scores, is_within};
+pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::{ExactMethod, single_precision};
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::{DARCY_MIDPOINT, Recovered};
 pub use noise::TestNoise;
 pub use paired::{Paired, compare, matching};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, UnknownProtocol};
 pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
+pub use scope_model::{Measure, Region};
 pub use summary::Summary;

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use scope_data::observation::Condition;
+use scope_model::Measure;
 use serde::Serialize;
 
 use crate::{
@@ -77,10 +79,10 @@ fn bootstrap(differences: &[f64]) -> [f64; 2] {
 
 /// Compares two evaluations under one condition, for one measure. Only what was measured on the same records under the same
 /// masks can be compared.
-pub fn compare(a: &Record, b: &Record, condition: &str, measure: &str) -> Result<Paired, EvalError> {
+pub fn compare(a: &Record, b: &Record, condition: Condition, measure: Measure) -> Result<Paired, EvalError> {
     require_match(a, b, condition)?;
     let values = |record: &Record, which: &str| {
-        let found = record.values.get(condition).and_then(|measures| measures.get(measure)).cloned();
+        let found = record.values.get(&condition).and_then(|measures| measures.get(&measure)).cloned();
         found.ok_or_else(|| {
             EvalError::Mismatch(format!("the {which} evaluation has no \"{measure}\" under {condition}"))
         })
@@ -95,10 +97,10 @@ pub fn compare(a: &Record, b: &Record, condition: &str, measure: &str) -> Result
 pub fn matching<'a>(
     first: &'a [Record],
     second: &'a [Record],
-    condition: &str,
+    condition: Condition,
 ) -> Result<(&'a Record, &'a Record), EvalError> {
     let covering = |records: &'a [Record]| {
-        let has = |record: &&Record| record.results.conditions.contains_key(condition);
+        let has = |record: &&Record| record.results.conditions.contains_key(&condition);
         let mut found: Vec<&Record> = records.iter().filter(has).collect();
         // Noisy readings are compared where there are no exact ones.
         found.sort_by_key(|record| {
@@ -121,7 +123,7 @@ pub fn matching<'a>(
     Err(refusal.unwrap_or_else(uncovered))
 }
 
-fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalError> {
+fn require_match(a: &Record, b: &Record, condition: Condition) -> Result<(), EvalError> {
     let refuse = |what: &str, a: &str, b: &str| {
         Err(EvalError::Mismatch(format!(
             "the two evaluations differ in their {what} ({a} and {b}): only the same records under the same masks can be \
@@ -130,7 +132,7 @@ fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalErro
     };
     let [first, second] = [a, b].map(|record| &record.results.identity);
     if first.pde != second.pde {
-        return refuse("problem", &first.pde, &second.pde);
+        return refuse("problem", first.pde.name(), second.pde.name());
     }
     if first.data.blake3 != second.data.blake3 {
         return refuse(
@@ -147,7 +149,7 @@ fn require_match(a: &Record, b: &Record, condition: &str) -> Result<(), EvalErro
     if noise[0] != noise[1] {
         return refuse("noise", &format!("{:?}", noise[0]), &format!("{:?}", noise[1]));
     }
-    let masks = [first, second].map(|identity| identity.masks.blake3.get(condition));
+    let masks = [first, second].map(|identity| identity.masks.blake3.get(&condition));
     match masks {
         [Some(first), Some(second)] if first == second => Ok(()),
         [Some(_), Some(_)] => {

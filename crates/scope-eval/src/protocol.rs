@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use scope_data::observation::{Condition, Family, Layout, Task};
 use scope_pde::Pde;
+use thiserror::Error;
 
 /// A named set of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,15 +57,25 @@ impl Protocol {
             Protocol::FullObservation => vec![Condition::full_observation()],
         }
     }
+
+    /// Its first condition of a task for a problem, if it has one: the only one of [`Protocol::Uniform500`] and
+    /// [`Protocol::Benchmark`].
+    pub fn condition(self, pde: Pde, task: Task) -> Option<Condition> {
+        self.conditions(pde).into_iter().find(|condition| condition.task() == task)
+    }
 }
 
-impl FromStr for Protocol {
-    type Err = String;
+/// A name that no protocol has.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no protocol is called \"{0}\"; there are {list}", list = Protocol::ALL.map(Protocol::name).join(", "))]
+pub struct UnknownProtocol(String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = || Self::ALL.map(Self::name).join(", ");
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(name: &str) -> Result<Self, UnknownProtocol> {
         let found = Self::ALL.into_iter().find(|protocol| protocol.name() == name);
-        found.ok_or_else(|| format!("no protocol is called \"{name}\"; there are {}", known()))
+        found.ok_or_else(|| UnknownProtocol(name.to_owned()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parts of the grid round a cylinder.
 
 use scope_data::observation::Mask;
+use scope_model::Region;
 use scope_pde::cylinder::Disk;
 
 /// How far the band reaches from the disk: a dilation by a square of 5 x 5 pixels.
@@ -14,9 +15,6 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// The regions' names in files, without the whole grid.
-    pub const NAMES: [&'static str; 3] = ["fluid", "band", "interior"];
-
     /// Those of a disk on a grid of size x size.
     pub fn of(disk: &Disk, size: usize) -> Self {
         let (mut inside, mut dilated) = (Mask::empty(size), Mask::empty(size));
@@ -32,13 +30,13 @@ impl Regions {
         Self { disk: inside, dilated }
     }
 
-    /// Whether a point belongs to the region of that place in [`Regions::NAMES`].
-    pub fn contains(&self, region: usize, point: usize) -> bool {
+    /// Whether a point belongs to a region.
+    pub fn contains(&self, region: Region, point: usize) -> bool {
         let fluid = !self.disk.contains(point);
         match region {
-            0 => fluid,
-            1 => fluid && self.dilated.contains(point),
-            _ => fluid && !self.dilated.contains(point),
+            Region::Fluid => fluid,
+            Region::Band => fluid && self.dilated.contains(point),
+            Region::Interior => fluid && !self.dilated.contains(point),
         }
     }
 }
@@ -51,18 +49,19 @@ mod tests {
     fn band_and_interior_are_the_fluid() {
         let (disk, size) = (Disk { cx: 9.0, cy: 14.0, r: 3.0 }, 32);
         let regions = Regions::of(&disk, size);
-        let count = |region: usize| (0..size * size).filter(|point| regions.contains(region, *point)).count();
+        let count =
+            |region: Region| (0..size * size).filter(|point| regions.contains(region, *point)).count();
         let covered = disk.points(size).count();
-        assert_eq!((covered, count(0)), (29, 1024 - 29));
-        assert_eq!(count(1) + count(2), count(0));
+        assert_eq!((covered, count(Region::Fluid)), (29, 1024 - 29));
+        assert_eq!(count(Region::Band) + count(Region::Interior), count(Region::Fluid));
         // A disk of radius 3 dilated by two pixels: rows of 5, 9, 9 and then five of 11, mirrored, without the disk's 29.
-        assert_eq!(count(1), 2 * (5 + 9 + 9) + 5 * 11 - 29);
+        assert_eq!(count(Region::Band), 2 * (5 + 9 + 9) + 5 * 11 - 29);
     }
 
     #[test]
     fn a_disk_at_the_edge_stays_on_the_grid() {
         let regions = Regions::of(&Disk { cx: 0.0, cy: 0.0, r: 1.0 }, 16);
-        let band: Vec<usize> = (0..256).filter(|point| regions.contains(1, *point)).collect();
+        let band: Vec<usize> = (0..256).filter(|point| regions.contains(Region::Band, *point)).collect();
         assert_eq!(band, [2, 3, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50]);
     }
 }

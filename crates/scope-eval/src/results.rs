@@ -12,8 +12,10 @@ use std::{
 
 use scope_data::{
     npz::{Array, npz_bytes, read_npz},
+    observation::Condition,
     read_bounded, write_atomic,
 };
+use scope_model::Measure;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -29,7 +31,7 @@ const MOST_BYTES: u64 = 1 << 23;
 const HASH_LETTERS: usize = 16;
 
 /// Summaries by measure.
-pub type Summaries = BTreeMap<String, Summary>;
+pub type Summaries = BTreeMap<Measure, Summary>;
 
 /// What is written to `PROTOCOL.json`: errors in percent, by condition and measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +39,7 @@ pub struct Results {
     /// What was evaluated on what.
     pub identity: Identity,
     /// The summaries of each condition.
-    pub conditions: BTreeMap<String, Summaries>,
+    pub conditions: BTreeMap<Condition, Summaries>,
 }
 
 /// Results with the values they summarise.
@@ -46,7 +48,7 @@ pub struct Record {
     /// The summaries and their identity.
     pub results: Results,
     /// The values of each condition and measure, a record each.
-    pub values: BTreeMap<String, BTreeMap<String, PerRecord>>,
+    pub values: BTreeMap<Condition, BTreeMap<Measure, PerRecord>>,
 }
 
 impl Record {
@@ -56,10 +58,10 @@ impl Record {
     }
 
     /// Adds a condition.
-    pub fn add(&mut self, condition: String, scores: Scores) {
+    pub fn add(&mut self, condition: Condition, scores: Scores) {
         let summaries = summarise(&scores.measures);
-        self.results.identity.masks.blake3.insert(condition.clone(), scores.masks);
-        self.results.conditions.insert(condition.clone(), summaries);
+        self.results.identity.masks.blake3.insert(condition, scores.masks);
+        self.results.conditions.insert(condition, summaries);
         self.values.insert(condition, scores.measures);
     }
 
@@ -94,15 +96,15 @@ impl Record {
     pub fn read(json: &Path) -> Result<Self, EvalError> {
         let Written { values_blake3, results } = Written::read(json)?;
         let path = archive(json, values_blake3.as_deref());
-        let mut values: BTreeMap<String, BTreeMap<String, PerRecord>> = BTreeMap::new();
+        let mut values: BTreeMap<Condition, BTreeMap<Measure, PerRecord>> = BTreeMap::new();
         let wanted = |name: &str| {
-            condition_and_measure(name).is_none_or(|(known, _)| results.conditions.contains_key(known))
+            condition_and_measure(name).is_none_or(|(known, _)| results.conditions.contains_key(&known))
         };
         for array in read_npz(&path, wanted)? {
             let (condition, measure) = condition_and_measure(&array.name)
                 .ok_or_else(|| EvalError::malformed(&path, format!("\"{}\" names no measure", array.name)))?;
             let defined = array.values.into_iter().map(|value| value.is_finite().then_some(value)).collect();
-            values.entry(condition.to_owned()).or_default().insert(measure.to_owned(), defined);
+            values.entry(condition).or_default().insert(measure, defined);
         }
         for (condition, summaries) in &results.conditions {
             if values.get(condition).map(summarise).as_ref() != Some(summaries) {
@@ -146,9 +148,9 @@ impl Written {
 }
 
 /// What an array is named after: a condition's name has three parts, and what follows is the measure.
-fn condition_and_measure(name: &str) -> Option<(&str, &str)> {
+fn condition_and_measure(name: &str) -> Option<(Condition, Measure)> {
     let (cut, _) = name.match_indices('/').nth(2)?;
-    Some((&name[..cut], &name[cut + 1..]))
+    Some((name[..cut].parse().ok()?, name[cut + 1..].parse().ok()?))
 }
 
 /// The archive beside a file of summaries: the one that still waits for its name, if there is one with that hash.
@@ -196,14 +198,36 @@ fn waits_beside(json: &Path, file: &Path) -> bool {
 }
 
 /// Relative errors carry the absolute errors of the records that have none; absolute errors have no line of their own.
-fn summarise(measures: &BTreeMap<String, PerRecord>) -> Summaries {
-    let relative = measures.iter().filter(|(measure, _)| !measure.ends_with("/rmse"));
-    let of = |(measure, values): (&String, &PerRecord)| {
-        let summary = match measures.get(&format!("{measure}/rmse")) {
+fn summarise(measures: &BTreeMap<Measure, PerRecord>) -> Summaries {
+    let relative = measures.iter().filter(|(measure, _)| !matches!(measure, Measure::Absolute(_)));
+    let absolute = |measure: Measure| match measure {
+        Measure::Relative(channel) => measures.get(&Measure::Absolute(channel)),
+        _ => None,
+    };
+    let of = |(measure, values): (&Measure, &PerRecord)| {
+        let summary = match absolute(*measure) {
             Some(absolute) => Summary::with_absolute(values, absolute),
             None => Summary::of(values),
         };
-        (measure.clone(), summary)
+        (*measure, summary)
     };
     relative.map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read and written again has the same bytes: older programs read it, and hashes of it stay.
+    #[test]
+    fn a_shipped_evaluation_is_written_as_it_was_read() {
+        for pde in ["poisson", "darcy", "helmholtz", "ns"] {
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../results/{pde}/uniform500.json"));
+            let text = fs::read_to_string(&path).unwrap();
+            let written = Written::read(&path).unwrap();
+            assert_eq!(serde_json::to_string_pretty(&written).unwrap(), text.trim_end(), "{pde}");
+            assert_eq!(written.results.identity.pde.name(), pde);
+        }
+    }
 }

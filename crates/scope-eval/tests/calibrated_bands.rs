@@ -10,7 +10,7 @@ use scope_data::{
     },
 };
 use scope_eval::{
-    Banded, Evaluation, ExactMethod, RecoveryMethod,
+    Banded, Evaluation, ExactMethod, Measure, RecoveryMethod,
     bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
 };
 use scope_model::Fields;
@@ -54,7 +54,8 @@ fn bands_cover_fresh_records_as_promised() {
         for (measure, level) in
             [("a/within68", 68.0), ("a/within95", 95.0), ("u/within68", 68.0), ("u/within95", 95.0)]
         {
-            let shares: Vec<f64> = scores.measures[measure].iter().flatten().copied().collect();
+            let measure: Measure = measure.parse().unwrap();
+            let shares: Vec<f64> = scores.measures[&measure].iter().flatten().copied().collect();
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             assert!(shares.len() > 390, "{condition}: {} records have bands", shares.len());
             let off = if between.contains(condition) { 3.0 } else { 2.0 };
@@ -64,7 +65,7 @@ fn bands_cover_fresh_records_as_promised() {
     let few = Evaluation { records: 5, ..test };
     for beyond in conditions(&["inverse/uniform/2048", "inverse/block/1024", "forward/uniform/250"]) {
         let scores = few.condition(&banded, beyond, &mut |_| ()).unwrap();
-        assert!(!scores.measures.contains_key("a/within68"), "{beyond}");
+        assert!(!scores.measures.contains_key(&Measure::within(Channel::A, 0.68)), "{beyond}");
     }
 }
 
@@ -87,7 +88,8 @@ fn the_exact_posterior_covers_as_it_states() {
     let condition = "inverse/uniform/1024".parse().unwrap();
     let scores = evaluation.condition(&method().with_bands(), condition, &mut |_| ()).unwrap();
     for (measure, level) in [("a/within68", 68.0), ("a/within95", 95.0)] {
-        let mean = scores.measures[measure].iter().flatten().sum::<f64>() / 200.0;
+        let measure: Measure = measure.parse().unwrap();
+        let mean = scores.measures[&measure].iter().flatten().sum::<f64>() / 200.0;
         assert!((mean - level).abs() < 2.0, "{measure}: {mean}");
     }
 }

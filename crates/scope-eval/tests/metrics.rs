@@ -1,7 +1,7 @@
 //! Metrics and paired statistics against numpy (tests/reference/metrics.py).
 
 use scope_data::Scaling;
-use scope_eval::{Paired, Recovered, Regions};
+use scope_eval::{Paired, Recovered, Region, Regions};
 use scope_pde::cylinder::Disk;
 use serde::Deserialize;
 
@@ -54,8 +54,10 @@ fn errors_are_those_of_numpy() {
     close(recovered.absolute_error(), reference.rmse);
     let [cx, cy, r] = reference.disk;
     let regions = Regions::of(&Disk { cx, cy, r }, reference.size);
-    for (k, expected) in [reference.fluid, reference.band, reference.interior].into_iter().enumerate() {
-        close(recovered.relative_error(|point| regions.contains(k, point)).unwrap(), expected);
+    for (region, expected) in
+        Region::ALL.into_iter().zip([reference.fluid, reference.band, reference.interior])
+    {
+        close(recovered.relative_error(|point| regions.contains(region, point)).unwrap(), expected);
     }
 }
 

@@ -7,7 +7,8 @@ use scope_data::{
     observation::{Condition, trust},
 };
 use scope_eval::{
-    DataIdentity, Evaluation, ExactMethod, Identity, MaskIdentity, Record, Scores, TestNoise, compare,
+    DataIdentity, Evaluation, ExactMethod, Identity, MaskIdentity, Measure, Record, Scores, TestNoise,
+    compare,
 };
 use scope_pde::{Pde, Split};
 
@@ -77,11 +78,11 @@ fn exact_scores(data: &Dataset, known: PerChannel<f64>, noise: Option<TestNoise>
     let method = ExactMethod::new(Pde::Poisson, constants, SIZE).unwrap().with_bands().with_noise(known);
     let condition = "inverse/uniform/4096".parse().unwrap();
     let scores = evaluation(data, noise).condition(&method, condition, &mut |_| ()).unwrap();
-    let mean = |measure: &str| {
-        let values: Vec<f64> = scores.measures[measure].iter().flatten().copied().collect();
+    let mean = |measure: Measure| {
+        let values: Vec<f64> = scores.measures[&measure].iter().flatten().copied().collect();
         values.iter().sum::<f64>() / values.len() as f64
     };
-    (mean("a"), mean("a/within68"))
+    (mean(Measure::A), mean(Measure::within(Channel::A, 0.68)))
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
 fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
     let method = ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap().identity();
     let mut record = Record::new(Identity {
-        pde: "poisson".to_owned(),
+        pde: Pde::Poisson,
         protocol: "uniform500".to_owned(),
         records: 3,
         method,
@@ -109,8 +110,8 @@ fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
         computed: "cpu f64".to_owned(),
         version: String::new(),
     });
-    let measures = BTreeMap::from([("u".to_owned(), vec![Some(1.0), Some(2.0), Some(4.0)])]);
-    record.add("forward/uniform/500".to_owned(), Scores { measures, masks: "same".to_owned() });
+    let measures = BTreeMap::from([(Measure::U, vec![Some(1.0), Some(2.0), Some(4.0)])]);
+    record.add("forward/uniform/500".parse().unwrap(), Scores { measures, masks: "same".to_owned() });
     record
 }
 
@@ -119,8 +120,10 @@ fn evaluations_with_different_noise_are_not_compared() {
     let root = tempfile::tempdir().unwrap();
     let data = records(root.path(), Pde::Poisson, 3);
     let of = |noise| record(&data, noise);
-    let compared =
-        |a, b| compare(&of(a), &of(b), "forward/uniform/500", "u").map_err(|error| error.to_string());
+    let compared = |a, b| {
+        compare(&of(a), &of(b), "forward/uniform/500".parse().unwrap(), Measure::U)
+            .map_err(|error| error.to_string())
+    };
     let (none, some) = (None, noisy(PerChannel { a: 0.05, u: 0.01 }));
     let refused = compared(none, some).unwrap_err();
     assert!(refused.contains("differ in their noise ([0.0, 0.0] and [0.05, 0.01])"), "{refused}");

@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use scope_data::Channel;
 use scope_eval::{
-    Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity, PerRecord, Record, Scores,
+    Budget, DataIdentity, Identity, MaskIdentity, Measure, MethodIdentity, PerRecord, Record, Scores,
     report::{Choice, Format, Published, Runs, TableName, draws_charts, tables},
 };
+use scope_pde::Split;
 
 /// An evaluation whose errors are round numbers about `scale`.
 fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
@@ -29,7 +31,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
     };
     let data = DataIdentity {
         blake3: format!("{pde}-records"),
-        split: "test".to_owned(),
+        split: Split::Test,
         origin: "generated: fresh draws from the released distribution".to_owned(),
         generated: true,
         resolution: 128,
@@ -37,7 +39,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
     };
     let masks = MaskIdentity { seed: 20_261_013, ..MaskIdentity::default() };
     let mut record = Record::new(Identity {
-        pde: pde.to_owned(),
+        pde: pde.parse().unwrap(),
         protocol: "uniform500".to_owned(),
         records: 4,
         method,
@@ -51,7 +53,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
     for layout in layouts {
         for task in ["forward", "inverse"] {
             record.add(
-                format!("{task}/{layout}"),
+                format!("{task}/{layout}").parse().unwrap(),
                 scores(pde, scale, if task == "forward" { 1.0 } else { 3.0 }),
             );
         }
@@ -62,25 +64,25 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
 fn scores(pde: &str, scale: f64, factor: f64) -> Scores {
     let values =
         |by: f64| -> PerRecord { [0.75, 1.0, 1.125, 1.25].map(|x| Some(scale * factor * by * x)).to_vec() };
-    let mut measures = BTreeMap::from([("a".to_owned(), values(2.0)), ("u".to_owned(), values(1.0))]);
-    measures.insert("a/rmse".to_owned(), values(0.01));
-    measures.insert("u/rmse".to_owned(), values(0.01));
+    let mut measures = BTreeMap::from([(Measure::A, values(2.0)), (Measure::U, values(1.0))]);
+    measures.insert(Measure::Absolute(Channel::A), values(0.01));
+    measures.insert(Measure::Absolute(Channel::U), values(0.01));
     if pde == "darcy" {
-        measures.insert("ber".to_owned(), values(0.5));
+        measures.insert(Measure::BitErrorRate, values(0.5));
     }
     if pde == "poisson" {
         for (measure, share) in
             [("a/within68", 67.5), ("a/within95", 94.75), ("u/within68", 70.0), ("u/within95", 95.5)]
         {
             measures.insert(
-                measure.to_owned(),
+                measure.parse().unwrap(),
                 vec![Some(share - factor), Some(share + factor), None, Some(share)],
             );
         }
     }
     if pde == "cylinder" {
         // A zero target: no relative error, but an absolute one.
-        measures.get_mut("u").unwrap()[2] = None;
+        measures.get_mut(&Measure::U).unwrap()[2] = None;
     }
     Scores { measures, masks: format!("masks of {pde}") }
 }
@@ -244,7 +246,7 @@ fn curves_are_means_over_the_records_that_all_points_have() {
         let moments = [(1_000, a), (2_000, b), (4_000, c)].map(|(draws, records)| {
             let mut record = moment("poisson", draws, |_| ());
             for (condition, measures) in std::mem::take(&mut record.values) {
-                let first = |(name, values): (String, PerRecord)| (name, values[..records].to_vec());
+                let first = |(measure, values): (Measure, PerRecord)| (measure, values[..records].to_vec());
                 let measures = measures.into_iter().map(first).collect();
                 record.add(condition, Scores { measures, masks: "masks".to_owned() });
             }

@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use scope_data::observation::Condition;
 use scope_eval::{
-    DataIdentity, Identity, MaskIdentity, MethodIdentity, Record, Scores, matching,
+    DataIdentity, Identity, MaskIdentity, Measure, MethodIdentity, Record, Scores, matching,
     report::{Choice, Format, Published, Runs, tables},
 };
+use scope_pde::{Pde, Split};
+
+fn named(condition: &str) -> Condition {
+    condition.parse().unwrap()
+}
 
 /// An evaluation of some records at uniform/500, whose errors lie about a figure.
 fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64) -> Record {
@@ -20,14 +26,14 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
     };
     let data = DataIdentity {
         blake3: "records".to_owned(),
-        split: "test".to_owned(),
+        split: Split::Test,
         origin: "generated".to_owned(),
         generated: true,
         resolution: 32,
         trained_on: false,
     };
     let mut record = Record::new(Identity {
-        pde: "poisson".to_owned(),
+        pde: Pde::Poisson,
         protocol: protocol.to_owned(),
         records,
         method,
@@ -38,8 +44,8 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
     });
     let values = || (0..records).map(|k| Some(error + (k % 3) as f64 / 8.0)).collect();
     for condition in ["forward/uniform/500", "inverse/uniform/500"] {
-        let measures = BTreeMap::from([("a".to_owned(), values()), ("u".to_owned(), values())]);
-        record.add(condition.to_owned(), Scores { measures, masks: format!("{records} masks of {seed}") });
+        let measures = BTreeMap::from([(Measure::A, values()), (Measure::U, values())]);
+        record.add(named(condition), Scores { measures, masks: format!("{records} masks of {seed}") });
     }
     record
 }
@@ -75,8 +81,9 @@ fn all_tables_take_the_evaluation_with_the_most_records() {
 #[test]
 fn several_numbers_of_records_are_told_apart() {
     let mut all = evaluation("full", "all", 10, 1, 2.0);
-    let scores = Scores { measures: all.values["forward/uniform/500"].clone(), masks: "grid".to_owned() };
-    all.add("forward/grid/500".to_owned(), scores);
+    let scores =
+        Scores { measures: all.values[&named("forward/uniform/500")].clone(), masks: "grid".to_owned() };
+    all.add(named("forward/grid/500"), scores);
     let runs = lines("runs", vec![all, evaluation("full", "uniform500", 60, 1, 3.0)], "| Full |");
     assert!(runs[0].contains("| 60 (uniform500), 10 (all) |"), "{runs:?}");
 }
@@ -158,6 +165,7 @@ fn pairs_without_a_match_are_counted_below_the_table() {
     let records =
         vec![evaluation("full", "uniform500", 12, 1, 2.0), evaluation("fo", "uniform500", 12, 2, 3.0)];
     assert_eq!(lines("paired", records.clone(), "under the same masks: 1.").len(), 1);
-    let refused = matching(&records[..1], &records[1..], "forward/uniform/500").unwrap_err().to_string();
+    let refused =
+        matching(&records[..1], &records[1..], named("forward/uniform/500")).unwrap_err().to_string();
     assert!(refused.contains("differ in their masks (seed 1 and seed 2)"), "{refused}");
 }

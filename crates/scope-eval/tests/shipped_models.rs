@@ -36,7 +36,10 @@ fn told(errors: &ConditionErrors, field: &str) -> f64 {
 
 /// Errors of a field against the number of uniform sensors.
 fn curve(card: &Card, task: &str, field: &str) -> Vec<f64> {
-    let error = |sensors| told(&card.held_out.conditions[&format!("{task}/uniform/{sensors}")], field);
+    let error = |sensors| {
+        let condition = format!("{task}/uniform/{sensors}").parse().unwrap();
+        told(&card.held_out.conditions[&condition], field)
+    };
     SENSORS.map(error).to_vec()
 }
 
@@ -90,7 +93,7 @@ fn they_are_ahead_of_the_papers_operators() {
         let card = card(pde);
         let own = [curve(&card, "forward", "u")[0], curve(&card, "inverse", "a")[0]];
         for row in &published {
-            let theirs = row.errors[pde.name()];
+            let theirs = row.errors[&pde];
             let theirs = [theirs.forward, theirs.inverse].map(Option::unwrap);
             assert!(own[0] < theirs[0] && own[1] < theirs[1], "{pde}, {}: {own:?}, {theirs:?}", row.method);
         }

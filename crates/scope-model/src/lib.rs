@@ -14,6 +14,7 @@ mod error;
 mod field_model;
 mod initial;
 mod limits;
+mod measure;
 mod model;
 mod names;
 mod network;
@@ -34,6 +35,7 @@ pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transforme
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};
+pub use measure::{Measure, Region, UnknownMeasure};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
 pub use reconstruct::{Precision, Reconstructor};

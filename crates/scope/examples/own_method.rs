@@ -4,7 +4,7 @@
 
 use scope::data::{Dataset, Request, generate, observation::TEST_MASK_SEED};
 use scope::engine::{Device, EngineError, Epilogue, Layout, Linear, Tape, Var};
-use scope::eval::{Evaluation, Protocol};
+use scope::eval::{Evaluation, Measure, Protocol};
 use scope::model::{Architecture, FieldModel, FieldNetwork, OwnConfig, Precision, Reconstructor, WeightFile};
 use scope::pde::{Identity, Pde, Split};
 use scope::train::{Ask, Conduct, Length, Recipe, RunConfig, RunFolder, Trainer};
@@ -62,7 +62,9 @@ fn main() -> anyhow::Result<()> {
     evaluation.require_fit(&method)?;
     for condition in Protocol::Uniform500.conditions(Pde::Poisson) {
         let scores = evaluation.condition(&method, condition, &mut |_| {})?;
-        for (measure, values) in scores.measures.iter().filter(|(measure, _)| !measure.contains('/')) {
+        for (measure, values) in
+            scores.measures.iter().filter(|(measure, _)| matches!(measure, Measure::Relative(_)))
+        {
             let mean = values.iter().flatten().sum::<f64>() / values.len() as f64;
             println!("{condition}  {measure}  {mean:.1} %");
         }

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use scope_data::{Channel, observation::Condition};
+use scope_model::Measure;
+
 use super::{
     choice::TableName,
     runs::{Run, grouped},
     table::{Cell, Section, Table},
 };
-use crate::{bands::LEVELS, evaluate::within_measure, summary::Summary};
+use crate::{bands::LEVELS, summary::Summary};
 
 /// A section a run, a row for each task and layout: the least and the largest mean share over numbers of sensors.
 pub(super) fn bands(runs: &[Run]) -> Table {
     let sections: Vec<Section> = runs.iter().filter_map(section).collect();
     let mut columns = vec!["sensors as in".to_owned(), "numbers of them".to_owned(), "records".to_owned()];
-    for channel in ["a", "u"] {
+    for channel in Channel::BOTH.map(Channel::name) {
         columns.extend(LEVELS.map(|level| format!("{channel} within {:.0}% band", 100.0 * level)));
     }
     Table {
@@ -31,25 +34,26 @@ pub(super) fn bands(runs: &[Run]) -> Table {
 }
 
 fn section(run: &Run) -> Option<Section> {
-    let measures: Vec<String> =
-        ["a", "u"].iter().flat_map(|channel| LEVELS.map(|level| within_measure(channel, level))).collect();
-    let mut layouts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let measures: Vec<Measure> = Channel::BOTH
+        .into_iter()
+        .flat_map(|channel| LEVELS.map(|level| Measure::within(channel, level)))
+        .collect();
+    let mut layouts: BTreeMap<String, Vec<Condition>> = BTreeMap::new();
     for condition in run.conditions() {
-        if let Some((layout, _)) =
-            condition.rsplit_once('/').filter(|_| run.summary(condition, &measures[0]).is_some())
-        {
-            layouts.entry(layout.to_owned()).or_default().push(condition.to_owned());
+        if run.summary(condition, measures[0]).is_some() {
+            let layout = format!("{}/{}", condition.task().name(), condition.layout_name());
+            layouts.entry(layout).or_default().push(condition);
         }
     }
     let rows = layouts.into_iter().map(|(layout, conditions)| {
-        let of = |measure: &str| -> Vec<&Summary> {
-            conditions.iter().filter_map(|condition| run.summary(condition, measure)).collect()
+        let of = |measure: Measure| -> Vec<&Summary> {
+            conditions.iter().filter_map(|condition| run.summary(*condition, measure)).collect()
         };
-        let records = of(&measures[0]).iter().map(|summary| summary.count).min().unwrap_or(0);
+        let records = of(measures[0]).iter().map(|summary| summary.count).min().unwrap_or(0);
         let mut cells =
             vec![Cell::text(layout), Cell::text(grouped(conditions.len())), Cell::text(grouped(records))];
         cells.extend(measures.iter().map(|measure| {
-            let means: Vec<f64> = of(measure).iter().filter_map(|summary| summary.mean).collect();
+            let means: Vec<f64> = of(*measure).iter().filter_map(|summary| summary.mean).collect();
             range(&means)
         }));
         cells

@@ -76,7 +76,6 @@ impl TableName {
 /// A name that no table has.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("no table is called \"{0}\"; there are {list}", list = TableName::ALL.map(TableName::name).join(", "))]
-#[non_exhaustive]
 pub struct UnknownTable(String);
 
 impl FromStr for TableName {

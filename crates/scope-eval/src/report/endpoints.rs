@@ -1,5 +1,6 @@
 //! Tables with a forward and an inverse error for each problem.
 
+use scope_data::observation::Condition;
 use scope_pde::Pde;
 
 use super::{
@@ -8,6 +9,7 @@ use super::{
     runs::{Run, by_label, title},
     table::{Cell, Section, Table, rank},
 };
+use crate::protocol::Protocol;
 
 /// The label of a row, its two errors for each problem, and what its training was.
 struct Row {
@@ -40,7 +42,7 @@ fn columns() -> Vec<String> {
 /// SCOPE's row of the paper.
 fn scope_row(published: &Published, method: &str, label: &str, training: &str) -> Row {
     let errors = Pde::ALL.map(|pde| {
-        let row = published.of(pde.name(), method);
+        let row = published.of(pde, method);
         Errors { forward: row.and_then(|row| row.forward_u), inverse: row.and_then(|row| row.inverse_a) }
     });
     Row { label: label.to_owned(), errors, training: training.to_owned() }
@@ -50,7 +52,8 @@ fn scope_row(published: &Published, method: &str, label: &str, training: &str) -
 fn our_rows<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(Row, Vec<&'a Run>)> {
     let finished = |(label, members): (String, Vec<&'a Run>)| {
         let errors = Pde::ALL.map(|pde| {
-            let means = members.iter().find(|run| run.is(pde)).map(|run| run.channels("uniform/500").means());
+            let means =
+                members.iter().find(|run| run.is(pde)).map(|run| run.channels(Protocol::Uniform500).means());
             let means = means.unwrap_or_default();
             Errors { forward: means.forward_u, inverse: means.inverse_a }
         });
@@ -81,7 +84,7 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
         let rows = published.compared.iter().filter(|row| row.group == group);
         let of = |row: &super::published::Compared| Row {
             label: row.method.clone(),
-            errors: Pde::ALL.map(|pde| row.errors.get(pde.name()).copied().unwrap_or_default()),
+            errors: Pde::ALL.map(|pde| row.errors.get(&pde).copied().unwrap_or_default()),
             training: row.source.clone(),
         };
         rows.map(|row| of(row).cells(2)).collect()
@@ -127,13 +130,13 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
 fn comparable(rows: &[(Row, Vec<&Run>)]) -> bool {
     let runs = || rows.iter().flat_map(|(_, members)| members.iter());
     let of = |run: &Run| (run.identity().data.blake3.clone(), run.identity().masks.seed);
-    let same = |a: &Run, b: &Run, condition: &str| match (a.tested(condition), b.tested(condition)) {
+    let same = |a: &Run, b: &Run, condition: Condition| match (a.tested(condition), b.tested(condition)) {
         (Some(first), Some(second)) => first == second,
         _ => true,
     };
     let together = |a: &Run, b: &Run| {
-        of(a) == of(b)
-            && ["forward/uniform/500", "inverse/uniform/500"].iter().all(|condition| same(a, b, condition))
+        let conditions = Protocol::Uniform500.conditions(a.pde());
+        of(a) == of(b) && conditions.into_iter().all(|condition| same(a, b, condition))
     };
     runs().all(|a| runs().filter(|b| a.pde() == b.pde()).all(|b| together(a, b)))
 }

@@ -4,19 +4,12 @@ use scope_pde::Pde;
 
 use super::{
     choice::TableName,
+    endpoint::Endpoint,
     published::{Channels, Published},
     runs::{Measured, Run, by_label, title},
     table::{Cell, Section, Table},
 };
-
-/// Which error is a task's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Endpoint {
-    /// u from a.
-    Forward,
-    /// a from u.
-    Inverse,
-}
+use crate::protocol::Protocol;
 
 fn names(columns: &[&str]) -> Vec<String> {
     columns.iter().map(ToString::to_string).collect()
@@ -44,11 +37,11 @@ fn by_problem(
     let mut has_ours = false;
     for pde in Pde::ALL {
         let measured: Vec<(&Run, Measured<'_>)> = (runs.iter().filter(|run| run.is(pde)))
-            .map(|run| (*run, run.channels("uniform/500")))
+            .map(|run| (*run, run.channels(Protocol::Uniform500)))
             .filter(|(_, measured)| measured.any())
             .collect();
         has_ours |= !measured.is_empty();
-        let paper = methods.iter().filter_map(|method| published.of(pde.name(), method));
+        let paper = methods.iter().filter_map(|method| published.of(pde, method));
         let mut rows: Vec<Vec<Cell>> = paper
             .map(|figures| row(format!("the paper: {}", figures.method), figures, "—".to_owned()))
             .collect();
@@ -103,7 +96,7 @@ pub(super) fn cylinder(published: &Published, runs: &[Run]) -> Table {
     };
     let paper =
         published.benchmark.iter().map(|row| cells(format!("Full / {}", row.method), row, "—".to_owned()));
-    let measured = runs.iter().map(|run| (run, run.channels("benchmark_uniform/100")));
+    let measured = runs.iter().map(|run| (run, run.channels(Protocol::Benchmark)));
     let ours: Vec<Vec<Cell>> = measured
         .filter(|(_, measured)| measured.any())
         .map(|(run, measured)| cells(run.label(), &measured.means(), measured.counts()))
@@ -132,7 +125,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         Cell::with_sd(mean, sd, 4)
     };
     let line = |label: &str, rows: &[Channels]| -> Vec<Cell> {
-        let of = |pde: Pde| cell(rows.iter().find(|row| row.pde == pde.name() && row.method == label));
+        let of = |pde: Pde| cell(rows.iter().find(|row| row.pde == Some(pde) && row.method == label));
         std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
     };
     let lines = |labels: &[&str], rows: &[Channels]| labels.iter().map(|label| line(label, rows)).collect();
@@ -140,7 +133,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         .map(|(label, members)| {
             let of = |pde: Pde| {
                 let run = members.iter().find(|run| run.is(pde));
-                cell(run.map(|run| run.channels("uniform/500").means()).as_ref())
+                cell(run.map(|run| run.channels(Protocol::Uniform500).means()).as_ref())
             };
             std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
         })
@@ -184,7 +177,8 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
         vec![Cell::text(label), Cell::with_sd(mean, sd, 4), Cell::number(mean.map(|rate| 100.0 - rate), 4)]
     };
     let lines = |methods: &[&str], rows: &[Channels]| -> Vec<Vec<Cell>> {
-        let row = |method: &&str| rows.iter().find(|row| row.pde == "darcy" && row.method == *method);
+        let row =
+            |method: &&str| rows.iter().find(|row| row.pde == Some(Pde::Darcy) && row.method == *method);
         methods
             .iter()
             .filter_map(row)
@@ -193,7 +187,7 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
     };
     let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::Darcy)))
-        .filter_map(|run| Some((run, run.channels("uniform/500").inverse_a?)))
+        .filter_map(|run| Some((run, run.channels(Protocol::Uniform500).inverse_a?)))
         .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
         .collect();
     Table {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use scope_pde::Pde;
 
 use super::{
-    figures::Endpoint,
+    endpoint::Endpoint,
     published::Published,
     runs::{Run, Runs, grouped, millions, title},
 };
@@ -50,33 +50,21 @@ impl Strand<'_> {
 /// A chart for each problem and endpoint that has curves, with the name of its file. Errors are those at uniform/500. A curve
 /// goes through moments of one training, or through finished runs of one kind and seed.
 pub fn draws_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
-    let endpoints = [Endpoint::Forward, Endpoint::Inverse];
-    let all = Pde::ALL.into_iter().flat_map(|pde| endpoints.map(|endpoint| (pde, endpoint)));
+    let all = Pde::ALL.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
     let chart = |(pde, endpoint)| {
         let points: Vec<Point<'_>> = (runs.latest.iter().chain(&runs.earlier))
             .filter(|run| run.is(pde))
             .filter_map(|run| point(run, pde, endpoint))
             .collect();
         let strands = strands(&points);
-        let (task, measure) = measured(pde, endpoint);
-        let name = format!("draws-{}-{task}-{measure}", pde.name());
+        let name = format!("draws-{pde}-{}-{}", endpoint.task().name(), endpoint.measure(pde));
         (!strands.is_empty()).then(|| (name, draw(published, pde, endpoint, &strands)))
     };
     all.filter_map(chart).collect()
 }
 
-/// The task and the measure of its error.
-fn measured(pde: Pde, endpoint: Endpoint) -> (&'static str, &'static str) {
-    match (endpoint, pde) {
-        (Endpoint::Forward, _) => ("forward", "u"),
-        (Endpoint::Inverse, Pde::Darcy) => ("inverse", "ber"),
-        (Endpoint::Inverse, _) => ("inverse", "a"),
-    }
-}
-
 fn point(run: &Run, pde: Pde, endpoint: Endpoint) -> Option<Point<'_>> {
-    let (task, measure) = measured(pde, endpoint);
-    let errors = run.values(&format!("{task}/uniform/500"), measure)?;
+    let errors = run.values(endpoint.condition(pde)?, endpoint.measure(pde))?;
     Some(Point { run, budget: run.identity().method.training.as_ref()?, errors })
 }
 
@@ -126,7 +114,8 @@ fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'
     let curves: Vec<Curve> = (strands.iter().zip(names(strands)))
         .map(|(strand, name)| Curve { name, points: strand.means() })
         .collect();
-    let (task, measure) = measured(pde, endpoint);
+    let task = endpoint.task().name();
+    let measure = endpoint.measure(pde);
     let records = strands.iter().map(|strand| strand.records).collect::<BTreeSet<_>>();
     let records = records.into_iter().map(grouped).collect::<Vec<_>>().join(" or ");
     let heading = format!("{}, uniform/500: {task} {measure}, {records} records", title(pde));
@@ -143,7 +132,7 @@ fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'
 fn levels(published: &Published, pde: Pde, endpoint: Endpoint) -> Vec<Level> {
     let source = if pde == Pde::Cylinder { "the paper, its own flow" } else { "the paper" };
     let level = |method: &str| {
-        let row = published.of(pde.name(), method)?;
+        let row = published.of(pde, method)?;
         let value = match endpoint {
             Endpoint::Forward => row.forward_u,
             Endpoint::Inverse => row.inverse_a,

@@ -3,6 +3,7 @@
 mod bands;
 mod charts;
 mod choice;
+mod endpoint;
 mod endpoints;
 mod figures;
 mod learning;
@@ -14,10 +15,11 @@ mod runs;
 mod table;
 
 pub use charts::{budget_chart, comparison_chart};
-pub use choice::{Choice, TableName};
+pub use choice::{Choice, TableName, UnknownTable};
+pub use endpoint::Endpoint;
 pub use learning::draws_charts;
 pub use published::Published;
-pub use render::Format;
+pub use render::{Format, UnknownFormat};
 pub use runs::{Run, Runs, grouped};
 pub use table::Table;
 
@@ -52,8 +54,8 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::Channels => figures::channels(published, runs),
         TableName::Capacity => figures::capacity(published, runs),
         TableName::Cylinder => figures::cylinder(published, runs),
-        TableName::ForwardSd => figures::dispersion(published, runs, figures::Endpoint::Forward),
-        TableName::InverseSd => figures::dispersion(published, runs, figures::Endpoint::Inverse),
+        TableName::ForwardSd => figures::dispersion(published, runs, Endpoint::Forward),
+        TableName::InverseSd => figures::dispersion(published, runs, Endpoint::Inverse),
         TableName::DarcyBer => figures::darcy(published, runs),
         TableName::Paired => paired::paired(published, runs),
         TableName::Bands => bands::bands(runs),

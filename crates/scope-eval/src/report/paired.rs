@@ -1,6 +1,7 @@
 //! Paired differences, the paper's and ours.
 
-use scope_pde::Pde;
+use scope_data::observation::{Condition, Task};
+use scope_model::Measure;
 
 use super::{
     choice::TableName,
@@ -8,13 +9,16 @@ use super::{
     runs::{Run, grouped, title},
     table::{Cell, Number, Section, Table},
 };
-use crate::paired::{Paired, compare, matching};
+use crate::{
+    paired::{Paired, compare, matching},
+    protocol::Protocol,
+};
 
-/// Endpoints: a name, the condition and the measure.
-const ENDPOINTS: [(&str, &str, &str); 3] = [
-    ("forward u", "forward/uniform/500", "u"),
-    ("inverse a", "inverse/uniform/500", "a"),
-    ("inverse a (BER)", "inverse/uniform/500", "ber"),
+/// What is compared at 500 uniform points: a name, the task and the measure.
+const ENDPOINTS: [(&str, Task, Measure); 3] = [
+    ("forward u", Task::Forward, Measure::U),
+    ("inverse a", Task::Inverse, Measure::A),
+    ("inverse a (BER)", Task::Inverse, Measure::BitErrorRate),
 ];
 
 /// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's.
@@ -24,21 +28,19 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
     for (k, first) in runs.iter().enumerate() {
         for second in &runs[k + 1..] {
             unmatched += usize::from(misses_a_pair(first, second));
-            for (endpoint, condition, measure) in ENDPOINTS {
-                if let Some(paired) = matched(first, second, condition, measure) {
+            for (endpoint, task, measure) in ENDPOINTS {
+                if let Some(paired) = matched(first, second, task, measure) {
                     let pair = format!("{} - {}", first.label(), second.label());
-                    let pde = Pde::ALL.into_iter().find(|pde| first.is(*pde)).map_or("", title);
-                    ours.push(row(&pair, endpoint, pde, &paired));
+                    ours.push(row(&pair, endpoint, title(first.pde()), &paired));
                 }
             }
         }
     }
     let paper = published.paired.iter().map(|line| {
-        let pde = Pde::ALL.into_iter().find(|pde| pde.name() == line.pde).map_or("", title);
         let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
         let mut row =
             vec![Cell::text(format!("{} - {}", line.first, line.second)), Cell::text(&line.endpoint)];
-        row.extend([Cell::text(pde), Cell::text(grouped(line.count))]);
+        row.extend([Cell::text(title(line.pde)), Cell::text(grouped(line.count))]);
         row.extend(cells);
         row.extend([Cell::number(Some(line.t), 1), Cell::number(Some(line.improved), 1)]);
         row
@@ -85,7 +87,8 @@ fn notes(unmatched: usize) -> Vec<String> {
 
 /// The comparison of two runs, if they have one, on the most records that both were evaluated on: other records or masks are no
 /// pair.
-fn matched(first: &Run, second: &Run, condition: &str, measure: &str) -> Option<Paired> {
+fn matched(first: &Run, second: &Run, task: Task, measure: Measure) -> Option<Paired> {
+    let condition = Protocol::Uniform500.condition(first.pde(), task)?;
     let (a, b) = matching(&first.records, &second.records, condition).ok()?;
     compare(a, b, condition, measure).ok()
 }
@@ -93,11 +96,11 @@ fn matched(first: &Run, second: &Run, condition: &str, measure: &str) -> Option<
 /// Whether two runs have an endpoint of the same data set in common, and no evaluations of it that match.
 fn misses_a_pair(first: &Run, second: &Run) -> bool {
     let data = |run: &Run| run.identity().data.blake3.clone();
-    let missed = |condition: &str| {
+    let missed = |condition: Condition| {
         [first, second].iter().all(|run| run.tested(condition).is_some())
             && matching(&first.records, &second.records, condition).is_err()
     };
-    data(first) == data(second) && ENDPOINTS.iter().any(|(_, condition, _)| missed(condition))
+    data(first) == data(second) && Protocol::Uniform500.conditions(first.pde()).into_iter().any(missed)
 }
 
 fn row(pair: &str, endpoint: &str, pde: &str, paired: &Paired) -> Vec<Cell> {

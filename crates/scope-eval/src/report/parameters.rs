@@ -82,7 +82,7 @@ fn origin(run: &Run) -> Vec<Cell> {
     let seed = method.training.as_ref().and_then(|training| training.seed);
     [
         run.label(),
-        identity.pde.clone(),
+        identity.pde.to_string(),
         grouped(method.parameters),
         run.training(),
         seed.map_or("—".to_owned(), |seed| seed.to_string()),

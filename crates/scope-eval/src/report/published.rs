@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use scope_pde::Pde;
 use serde::Deserialize;
 
 use crate::error::EvalError;
@@ -33,7 +34,7 @@ pub struct Compared {
     pub source: String,
     /// Errors by problem.
     #[serde(flatten)]
-    pub errors: BTreeMap<String, Errors>,
+    pub errors: BTreeMap<Pde, Errors>,
 }
 
 /// The parts of the main table.
@@ -62,9 +63,8 @@ pub struct Errors {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
-    /// The problem; of the cylinder's own condition, the cylinder.
-    #[serde(default)]
-    pub pde: String,
+    /// The problem; none of the cylinder's own condition.
+    pub pde: Option<Pde>,
     /// The recipe or the head.
     pub method: String,
     /// Of a from a.
@@ -94,7 +94,7 @@ pub struct PairedRow {
     /// Which error of which task.
     pub endpoint: String,
     /// The problem.
-    pub pde: String,
+    pub pde: Pde,
     /// Records.
     pub count: usize,
     /// The mean difference in percentage points.
@@ -115,8 +115,8 @@ impl Published {
     }
 
     /// SCOPE's row for a problem.
-    pub(super) fn of(&self, pde: &str, method: &str) -> Option<&Channels> {
-        self.channels.iter().find(|row| row.pde == pde && row.method == method)
+    pub(super) fn of(&self, pde: Pde, method: &str) -> Option<&Channels> {
+        self.channels.iter().find(|row| row.pde == Some(pde) && row.method == method)
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         );
         // Paired means are differences of the means they come from, up to their rounding.
         for row in published.paired.iter().filter(|row| row.endpoint == "forward u") {
-            let mean = |method: &str| published.of(&row.pde, method).and_then(|row| row.forward_u).unwrap();
+            let mean = |method: &str| published.of(row.pde, method).and_then(|row| row.forward_u).unwrap();
             let difference = mean(&row.first) - mean(&row.second);
             assert!((difference - row.difference).abs() < 2e-4, "{row:?}: {difference}");
         }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn full_beats_fjv_everywhere_and_sp_beats_full_as_the_paper_says() {
         let published = Published::read().unwrap();
-        for pde in ["darcy", "poisson", "helmholtz", "ns", "cylinder"] {
+        for pde in Pde::ALL {
             let row = |method: &str| published.of(pde, method).unwrap();
             for (better, worse) in [("Full", "FJV"), ("SP-10M", "Full"), ("SP-5M", "DP-5M")] {
                 assert!(row(better).forward_u < row(worse).forward_u, "{pde} {better} {worse}");

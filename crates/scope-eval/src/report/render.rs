@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, str::FromStr};
 
+use thiserror::Error;
+
 use super::table::{Cell, Mark, Number, Table};
 
 /// A notation.
@@ -42,12 +44,17 @@ impl Format {
     }
 }
 
-impl FromStr for Format {
-    type Err = String;
+/// A name that no notation has.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no format is called \"{0}\"; there are md, tex, csv")]
+pub struct UnknownFormat(String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
         let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("no format is called \"{name}\"; there are md, tex, csv"))
+        found.ok_or_else(|| UnknownFormat(name.to_owned()))
     }
 }
 

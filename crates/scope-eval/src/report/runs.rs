@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use scope_data::observation::{Condition, Task};
+use scope_model::Measure;
 use scope_pde::Pde;
 
-use super::published::Channels;
+use super::{endpoint::Endpoint, published::Channels};
 use crate::{
     evaluate::PerRecord,
     identity::{Budget, Identity},
     noise::TestNoise,
+    protocol::Protocol,
     results::Record,
     summary::Summary,
 };
@@ -101,7 +104,7 @@ impl Run {
         let own = self.identity();
         let other = other.identity();
         let on_the_same =
-            |identity: &Identity| (identity.pde.clone(), identity.data.blake3.clone(), identity.masks.noise);
+            |identity: &Identity| (identity.pde, identity.data.blake3.clone(), identity.masks.noise);
         on_the_same(own) == on_the_same(other) && own.method.precedes(&other.method)
     }
 
@@ -117,46 +120,47 @@ impl Run {
     }
 
     /// Its problem.
-    pub fn pde(&self) -> &str {
-        &self.identity().pde
+    pub fn pde(&self) -> Pde {
+        self.identity().pde
     }
 
     pub(super) fn is(&self, pde: Pde) -> bool {
-        self.pde() == pde.name()
+        self.pde() == pde
     }
 
     /// All conditions that it was evaluated under, each once.
-    pub(super) fn conditions(&self) -> BTreeSet<&str> {
-        self.records.iter().flat_map(|record| record.results.conditions.keys()).map(String::as_str).collect()
+    pub(super) fn conditions(&self) -> BTreeSet<Condition> {
+        self.records.iter().flat_map(|record| record.results.conditions.keys()).copied().collect()
     }
 
     /// The evaluation that supplies a measure under a condition: the one with the most records.
-    fn source(&self, condition: &str, measure: &str) -> Option<&Record> {
+    fn source(&self, condition: Condition, measure: Measure) -> Option<&Record> {
         let has = |record: &&Record| {
-            record.results.conditions.get(condition).is_some_and(|measures| measures.contains_key(measure))
+            record.results.conditions.get(&condition).is_some_and(|measures| measures.contains_key(&measure))
         };
         self.records.iter().filter(has).max_by_key(|record| record.results.identity.records)
     }
 
     /// A measure under a condition, from the evaluation with the most records.
-    pub fn summary(&self, condition: &str, measure: &str) -> Option<&Summary> {
-        self.source(condition, measure)?.results.conditions.get(condition)?.get(measure)
+    pub fn summary(&self, condition: Condition, measure: Measure) -> Option<&Summary> {
+        self.source(condition, measure)?.results.conditions.get(&condition)?.get(&measure)
     }
 
     /// The values that [`Self::summary`] sums up, a record each.
-    pub(super) fn values(&self, condition: &str, measure: &str) -> Option<&PerRecord> {
-        self.source(condition, measure)?.values.get(condition)?.get(measure)
+    pub(super) fn values(&self, condition: Condition, measure: Measure) -> Option<&PerRecord> {
+        self.source(condition, measure)?.values.get(&condition)?.get(&measure)
     }
 
     /// How many records the figures under a condition are of.
-    pub(super) fn tested(&self, condition: &str) -> Option<usize> {
-        self.source(condition, "u").map(|record| record.results.identity.records)
+    pub(super) fn tested(&self, condition: Condition) -> Option<usize> {
+        self.source(condition, Measure::U).map(|record| record.results.identity.records)
     }
 
     /// Numbers of records, with the protocol where there are several.
     pub(super) fn counts(&self) -> String {
         let mut counts: Vec<(usize, &str)> = Vec::new();
-        for source in self.conditions().into_iter().filter_map(|condition| self.source(condition, "u")) {
+        for source in self.conditions().into_iter().filter_map(|condition| self.source(condition, Measure::U))
+        {
             let identity = &source.results.identity;
             counts.push((identity.records, &identity.protocol));
         }
@@ -171,16 +175,16 @@ impl Run {
         }
     }
 
-    /// Both channels of both tasks under a layout such as `uniform/500`.
-    pub(super) fn channels(&self, layout: &str) -> Measured<'_> {
-        let of = |task: &str, measure: &str| self.summary(&format!("{task}/{layout}"), measure);
-        let darcy = self.is(Pde::Darcy);
+    /// Both channels of both tasks under a protocol that has one condition a task.
+    pub(super) fn channels(&self, protocol: Protocol) -> Measured<'_> {
+        let pde = self.pde();
+        let of = |task: Task, measure: Measure| self.summary(protocol.condition(pde, task)?, measure);
         Measured {
-            forward_a: of("forward", "a"),
-            forward_u: of("forward", "u"),
-            inverse_a: of("inverse", if darcy { "ber" } else { "a" }),
-            inverse_u: of("inverse", "u"),
-            inverse_a_l2: of("inverse", "a").filter(|_| darcy),
+            forward_a: of(Task::Forward, Measure::A),
+            forward_u: of(Task::Forward, Endpoint::Forward.measure(pde)),
+            inverse_a: of(Task::Inverse, Endpoint::Inverse.measure(pde)),
+            inverse_u: of(Task::Inverse, Measure::U),
+            inverse_a_l2: of(Task::Inverse, Measure::A).filter(|_| pde == Pde::Darcy),
         }
     }
 
@@ -205,7 +209,7 @@ fn how(identity: &Identity) -> (u64, &str, Option<TestNoise>) {
 /// Runs of one label on different problems together; a second run on a problem begins another group.
 pub(super) fn by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
     let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
-    for run in runs.filter(|run| run.channels("uniform/500").any()) {
+    for run in runs.filter(|run| run.channels(Protocol::Uniform500).any()) {
         let free = |group: &&mut (String, Vec<&Run>)| {
             group.0 == run.label() && group.1.iter().all(|other| other.pde() != run.pde())
         };

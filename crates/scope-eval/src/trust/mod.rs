@@ -134,7 +134,7 @@ mod tests {
 
     fn held_out(percent: f64) -> HeldOut {
         let errors = ConditionErrors { a: Some(percent), u: Some(percent), ber: None };
-        let conditions = [("inverse/uniform/500".to_owned(), errors)].into();
+        let conditions = [("inverse/uniform/500".parse().unwrap(), errors)].into();
         HeldOut { records: 10, origin: "test".into(), conditions }
     }
 

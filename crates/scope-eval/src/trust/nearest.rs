@@ -13,8 +13,8 @@ use serde::Serialize;
 /// The condition most like a set of sensors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nearest {
-    /// Its name.
-    pub condition: String,
+    /// Which one.
+    pub condition: Condition,
     /// How many times as many sensors there are as it has.
     pub sensors_ratio: f64,
     /// How many times as wide the mean gap between sensors is.
@@ -32,10 +32,8 @@ impl Nearest {
         task: Task,
         held_out: Option<&HeldOut>,
     ) -> Option<Self> {
-        let evaluated = held_out.map_or_else(Vec::new, |held_out| {
-            held_out.conditions.keys().filter_map(|name| name.parse::<Condition>().ok()).collect()
-        });
-        let mut candidates: Vec<Condition> = evaluated.into_iter().filter(|c| c.task() == task).collect();
+        let evaluated = held_out.iter().flat_map(|held_out| held_out.conditions.keys()).copied();
+        let mut candidates: Vec<Condition> = evaluated.filter(|c| c.task() == task).collect();
         if candidates.is_empty() {
             candidates = Condition::all(pde).into_iter().filter(|c| c.task() == task).collect();
         }
@@ -49,11 +47,7 @@ impl Nearest {
             let gap = own.gap - other.gap;
             let apart = sensors.hypot(gap);
             if best.as_ref().is_none_or(|(least, _)| apart < *least) {
-                let nearest = Self {
-                    condition: condition.to_string(),
-                    sensors_ratio: sensors.exp(),
-                    gap_ratio: gap.exp(),
-                };
+                let nearest = Self { condition, sensors_ratio: sensors.exp(), gap_ratio: gap.exp() };
                 best = Some((apart, nearest));
             }
         }
@@ -119,7 +113,7 @@ mod tests {
         for condition in &all {
             let masks = sampler.masks(Namespace::Test, 3, *condition, None);
             let nearest = Nearest::find(Pde::Darcy, &masks.seen, condition.task(), None).unwrap();
-            let found: Condition = nearest.condition.parse().unwrap();
+            let found = nearest.condition;
             assert_eq!(found.task(), condition.task());
             assert!((0.7..1.5).contains(&nearest.sensors_ratio), "{condition} {nearest:?}");
             right += usize::from(found == *condition);
@@ -134,12 +128,12 @@ mod tests {
         let masks = sampler.masks(Namespace::Test, 0, dense, None);
         let mut held_out = HeldOut::default();
         for name in ["forward/uniform/500", "inverse/uniform/8192"] {
-            held_out.conditions.insert(name.into(), Default::default());
+            held_out.conditions.insert(name.parse().unwrap(), Default::default());
         }
         let nearest = Nearest::find(Pde::Poisson, &masks.seen, Task::Forward, Some(&held_out)).unwrap();
-        assert_eq!(nearest.condition, "forward/uniform/500");
+        assert_eq!(nearest.condition.to_string(), "forward/uniform/500");
         assert!((nearest.sensors_ratio - 8192.0 / 500.0).abs() < 0.1 && nearest.gap_ratio < 0.5);
         let other = Nearest::find(Pde::Poisson, &masks.seen, Task::Joint, Some(&held_out));
-        assert!(other.unwrap().condition.starts_with("joint/"));
+        assert_eq!(other.unwrap().condition.task(), Task::Joint);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use scope_data::{
     Channel, Constants, Scaling,
-    observation::{NAMED_POINTS, UserContext},
+    observation::{Condition, NAMED_POINTS, UserContext},
 };
 use scope_model::CardTraining;
 use scope_pde::Pde;
@@ -75,7 +75,7 @@ pub enum Warning {
         /// How many times as wide.
         ratio: f64,
         /// Than under this condition.
-        condition: String,
+        condition: Condition,
         /// The widest gap, in sides of the square.
         largest: f64,
     },
@@ -97,7 +97,7 @@ pub enum Warning {
     /// Held-out errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
     LargeErrors {
         /// Under this condition.
-        condition: String,
+        condition: Condition,
         /// "a" or "u", the worse of the two.
         channel: &'static str,
         /// Its mean error on held-out records, in percent.
@@ -212,7 +212,7 @@ pub(super) fn warnings(
     if let Some(nearest) = trust.nearest.as_ref().filter(|nearest| nearest.gap_ratio > WIDE_GAPS) {
         let both = [trust.coverage.a, trust.coverage.u];
         let largest = both.iter().flatten().map(|coverage| coverage.largest_gap).fold(0.0, f64::max);
-        let condition = nearest.condition.clone();
+        let condition = nearest.condition;
         all.push(Warning::Gaps { ratio: nearest.gap_ratio, condition, largest });
     }
     all.extend(Channel::BOTH.into_iter().filter_map(|channel| poor_fit(trust, channel)));
@@ -282,7 +282,7 @@ fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
 
 /// Of the worse channel.
 fn large_errors(trust: &Trust) -> Option<Warning> {
-    let condition = trust.nearest.as_ref()?.condition.clone();
+    let condition = trust.nearest.as_ref()?.condition;
     let known =
         Channel::BOTH.into_iter().filter_map(|channel| Some((channel, held_out_error(trust, channel)?)));
     let (channel, percent) = known.max_by(|(_, one), (_, other)| one.total_cmp(other))?;

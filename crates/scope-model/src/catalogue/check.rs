@@ -120,6 +120,16 @@ mod tests {
         }
     }
 
+    /// What is read and written again has the same bytes.
+    #[test]
+    fn a_shipped_card_is_written_as_it_was_read() {
+        for pde in ["poisson", "darcy", "helmholtz", "ns", "cylinder"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../models/{pde}.toml"));
+            let card = Card::read(&path).unwrap();
+            assert!(toml::to_string(&card).unwrap() == std::fs::read_to_string(&path).unwrap(), "{pde}");
+        }
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn what_never_ends_is_no_card() {

@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use scope_data::read_bounded;
+use scope_data::{
+    observation::{Condition, Family, Task},
+    read_bounded,
+};
 use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
-use crate::error::ModelError;
+use crate::{error::ModelError, measure::Measure};
 
 /// The most bytes of an evaluation.
 const MOST_BYTES: u64 = 1 << 23;
@@ -20,7 +23,7 @@ pub struct HeldOut {
     /// Where they come from.
     pub origin: String,
     /// Percentages by condition, as in `forward/uniform/500`.
-    pub conditions: BTreeMap<String, ConditionErrors>,
+    pub conditions: BTreeMap<Condition, ConditionErrors>,
 }
 
 /// Mean errors in percent; none where no record has a defined error.
@@ -42,7 +45,7 @@ pub struct ConditionErrors {
 #[derive(Deserialize)]
 struct Evaluation {
     identity: Identity,
-    conditions: BTreeMap<String, BTreeMap<String, Mean>>,
+    conditions: BTreeMap<Condition, BTreeMap<Measure, Mean>>,
 }
 
 #[derive(Deserialize)]
@@ -79,17 +82,23 @@ struct Mean {
 }
 
 impl HeldOut {
+    /// The errors of a task at 500 uniform points; none where they were not evaluated.
+    pub fn primary(&self, task: Task) -> ConditionErrors {
+        let condition = Condition::new(task, Family::Uniform, 500).ok();
+        condition.and_then(|condition| self.conditions.get(&condition).copied()).unwrap_or_default()
+    }
+
     /// What is wrong with them, expected and got.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.records == 0 {
             return Err("they must be of some records, not of 0".to_owned());
         }
         for (condition, errors) in &self.conditions {
-            let all = [("a", errors.a), ("u", errors.u), ("ber", errors.ber)];
-            for (name, error) in all.into_iter().filter_map(|(name, error)| Some((name, error?))) {
+            let all = [(Measure::A, errors.a), (Measure::U, errors.u), (Measure::BitErrorRate, errors.ber)];
+            for (measure, error) in all.into_iter().filter_map(|(measure, error)| Some((measure, error?))) {
                 if !(error.is_finite() && error >= 0.0) {
                     return Err(format!(
-                        "{name} of {condition} must be a finite percentage of zero or more, not {error}"
+                        "{measure} of {condition} must be a finite percentage of zero or more, not {error}"
                     ));
                 }
             }
@@ -131,8 +140,12 @@ impl HeldOut {
         }
         (self.records, self.origin) = (records, data.origin);
         for (condition, channels) in evaluation.conditions {
-            let mean = |name: &str| channels.get(name).and_then(|channel| channel.mean);
-            let errors = ConditionErrors { a: mean("a"), u: mean("u"), ber: mean("ber") };
+            let mean = |measure: Measure| channels.get(&measure).and_then(|channel| channel.mean);
+            let errors = ConditionErrors {
+                a: mean(Measure::A),
+                u: mean(Measure::U),
+                ber: mean(Measure::BitErrorRate),
+            };
             self.conditions.insert(condition, errors);
         }
         Ok(())

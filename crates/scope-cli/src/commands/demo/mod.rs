@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scope::{Network, NetworkOptions, Recovery};
-use scope_data::PerChannel;
+use scope_data::{PerChannel, observation::Task};
 use scope_engine::Device;
 use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
@@ -189,8 +189,7 @@ fn say_errors(solved: &[Solved], size: usize) {
 
 /// What the model's errors are on average, as its card has them: one record may be easier or harder.
 fn usual_errors(held_out: &HeldOut) -> Option<String> {
-    let [forward, inverse] = ["forward", "inverse"]
-        .map(|task| held_out.conditions.get(&format!("{task}/uniform/500")).copied().unwrap_or_default());
+    let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| held_out.primary(task));
     let u = forward.u?;
     let a = match (inverse.ber, inverse.a) {
         (Some(wrong), _) => format!("{wrong:.1}% of all pixels of a"),

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use scope_data::observation::Condition;
-use scope_eval::{Paired, Record, Results, compare, is_within, matching};
+use scope_eval::{Measure, Paired, Record, Results, compare, matching};
 use serde::Serialize;
 
 use super::{evaluations, without_evaluation};
@@ -43,8 +43,8 @@ pub(crate) struct CompareCommand {
 /// One line of the comparison.
 #[derive(Debug, Serialize)]
 struct Line {
-    condition: String,
-    measure: String,
+    condition: Condition,
+    measure: Measure,
     #[serde(flatten)]
     paired: Paired,
 }
@@ -68,14 +68,14 @@ impl CompareCommand {
 
     /// Each condition that both cover, by the evaluations with the most records that match.
     fn lines(&self, a: &[Record], b: &[Record]) -> anyhow::Result<Vec<Line>> {
-        let covered = |records: &[Record]| -> BTreeSet<String> {
+        let covered = |records: &[Record]| -> BTreeSet<Condition> {
             let all = records.iter().flat_map(|record| record.results.conditions.keys());
-            all.filter(|condition| self.asks_for(condition)).cloned().collect()
+            all.copied().filter(|condition| self.asks_for(*condition)).collect()
         };
-        let shared: Vec<String> = covered(a).intersection(&covered(b)).cloned().collect();
+        let shared: Vec<Condition> = covered(a).intersection(&covered(b)).copied().collect();
         let mut lines = Vec::new();
         let mut unmatched = Vec::new();
-        for condition in &shared {
+        for condition in shared.iter().copied() {
             match matching(a, b, condition) {
                 Ok((a, b)) => lines.extend(measured(a, b, condition)?),
                 Err(why) => unmatched.push(why),
@@ -101,8 +101,8 @@ impl CompareCommand {
         Ok(lines)
     }
 
-    fn asks_for(&self, condition: &str) -> bool {
-        self.condition.is_none_or(|asked| asked.to_string() == condition)
+    fn asks_for(&self, condition: Condition) -> bool {
+        self.condition.is_none_or(|asked| asked == condition)
     }
 
     /// What was asked for, in words.
@@ -117,7 +117,7 @@ impl CompareCommand {
         anyhow::ensure!(!files.is_empty(), without_evaluation(run));
         for file in files {
             let results = Results::read(&file)?;
-            if !results.conditions.keys().any(|condition| self.asks_for(condition)) {
+            if !results.conditions.keys().any(|condition| self.asks_for(*condition)) {
                 continue;
             }
             let model = &results.identity.method.blake3;
@@ -140,11 +140,11 @@ impl CompareCommand {
 }
 
 /// The lines of a condition, one a measure.
-fn measured(a: &Record, b: &Record, condition: &str) -> anyhow::Result<Vec<Line>> {
-    let measures = a.results.conditions[condition].keys().filter(|measure| !is_within(measure));
-    let line = |measure: &String| -> anyhow::Result<Line> {
-        let paired = compare(a, b, condition, measure)?;
-        Ok(Line { condition: condition.to_owned(), measure: measure.clone(), paired })
+fn measured(a: &Record, b: &Record, condition: Condition) -> anyhow::Result<Vec<Line>> {
+    let measures = a.results.conditions[&condition].keys().filter(|measure| !measure.is_within());
+    let line = |measure: &Measure| -> anyhow::Result<Line> {
+        let paired = compare(a, b, condition, *measure)?;
+        Ok(Line { condition, measure: *measure, paired })
     };
     measures.map(line).collect()
 }
@@ -163,8 +163,8 @@ fn table(lines: &[Line]) -> Table {
     for Line { condition, measure, paired } in lines {
         let [low, high] = paired.interval;
         table.row([
-            condition.clone(),
-            measure.clone(),
+            condition.to_string(),
+            measure.to_string(),
             paired.count.to_string(),
             format!("{:+.4}", paired.difference),
             format!("[{low:+.4}, {high:+.4}]"),

@@ -191,7 +191,7 @@ impl EvaluateCommand {
         let mut record = Record::new(identity);
         for (k, condition) in conditions.iter().enumerate() {
             let report = &mut |done| progress.at(k * records + done);
-            record.add(condition.to_string(), evaluation.condition(method, *condition, report)?);
+            record.add(*condition, evaluation.condition(method, *condition, report)?);
         }
         progress.finish();
         let written = destination.write(&record)?;
@@ -221,7 +221,7 @@ impl EvaluateCommand {
 
     fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Identity {
         Identity {
-            pde: data.meta().pde.name().to_owned(),
+            pde: data.meta().pde,
             protocol: self.protocol.name().to_owned(),
             records: self.evaluation(data).records,
             method,
@@ -254,8 +254,8 @@ fn table(results: &Results) -> Table {
     for (condition, measures) in &results.conditions {
         for (measure, summary) in measures {
             table.row([
-                condition.clone(),
-                measure.clone(),
+                condition.to_string(),
+                measure.to_string(),
                 summary.count.to_string(),
                 summary.undefined.to_string(),
                 shown(summary.mean),
@@ -286,7 +286,7 @@ fn origin(identity: &Identity) -> String {
             training.described(|draws| grouped(draws as usize)),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
-        None if identity.method.name == "exact" => exact::meaning(&identity.pde),
+        None if identity.method.name == "exact" => exact::meaning(identity.pde),
         None => format!("model: {}, untrained", identity.method.label()),
     });
     lines.join("\n")

@@ -58,9 +58,11 @@ pub(super) fn warn_of_approximations(method: &ExactMethod) {
 }
 
 /// What its figures mean.
-pub(super) fn meaning(pde: &str) -> String {
+pub(super) fn meaning(pde: Pde) -> String {
     let meaning = match pde {
-        "ns" => "of a no method does better in mean square; u is the solver's answer to it, not a limit",
+        Pde::NavierStokes => {
+            "of a no method does better in mean square; u is the solver's answer to it, not a limit"
+        }
         _ => "no method does better in mean square",
     };
     format!("method: the exact posterior's mean: {meaning}")

@@ -7,12 +7,13 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::write_atomic;
+use scope_data::{observation::Task, write_atomic};
 use scope_eval::{
-    Record,
+    Measure, Record,
     figure::Drawing,
     report::{
-        Choice, Format, Published, Runs, TableName, budget_chart, comparison_chart, draws_charts, tables,
+        Choice, Endpoint, Format, Published, Runs, TableName, budget_chart, comparison_chart, draws_charts,
+        tables,
     },
 };
 
@@ -30,6 +31,14 @@ Examples:
   scope report runs/* --figures figures
   scope report --tables all
   scope report runs/poisson runs/poisson/milestones/*/ --figures figures";
+
+/// The errors that are drawn against numbers of sensors.
+const BUDGET_CHARTS: [(Task, Measure); 4] = [
+    (Task::Forward, Measure::U),
+    (Task::Inverse, Measure::A),
+    (Task::Joint, Measure::A),
+    (Task::Joint, Measure::U),
+];
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -126,16 +135,20 @@ impl ReportCommand {
 fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> {
     let runs = all.latest.as_slice();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    write(folder, "forward", &comparison_chart(runs, true))?;
-    write(folder, "inverse", &comparison_chart(runs, false))?;
+    write(folder, "forward", &comparison_chart(runs, Endpoint::Forward))?;
+    write(folder, "inverse", &comparison_chart(runs, Endpoint::Inverse))?;
     for (k, run) in runs.iter().enumerate() {
         let same =
             runs[..k].iter().filter(|other| (other.pde(), other.label()) == (run.pde(), run.label())).count();
         let number = if same == 0 { String::new() } else { format!("-{}", same + 1) };
-        for (task, measure) in [("forward", "u"), ("inverse", "a"), ("joint", "a"), ("joint", "u")] {
+        for (task, measure) in BUDGET_CHARTS {
             if let Some(chart) = budget_chart(run, task, measure) {
-                let name =
-                    format!("sensors-{}-{}{number}-{task}-{measure}", run.pde(), file_name(&run.label()));
+                let name = format!(
+                    "sensors-{}-{}{number}-{}-{measure}",
+                    run.pde(),
+                    file_name(&run.label()),
+                    task.name()
+                );
                 write(folder, &name, &chart)?;
             }
         }

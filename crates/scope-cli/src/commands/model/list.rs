@@ -1,6 +1,7 @@
 //! `scope model list`: the models that `--model` and `--run` know by name.
 
 use clap::Args;
+use scope_data::observation::Task;
 use scope_model::{Card, Found, Listing};
 use serde_json::json;
 
@@ -16,8 +17,6 @@ Examples:
 
 Models are looked for in $SCOPE_MODELS, in models/ here, beside the program or above it, and inside the program.";
 
-/// The conditions that a table has room for.
-const SHOWN: [&str; 2] = ["forward/uniform/500", "inverse/uniform/500"];
 /// Letters of a hash that tell models apart.
 const HASH_LETTERS: usize = 12;
 
@@ -57,8 +56,7 @@ impl ModelList {
             "where",
         ]);
         for (found, card) in cards() {
-            let [forward, inverse] =
-                SHOWN.map(|name| card.held_out.conditions.get(name).copied().unwrap_or_default());
+            let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
             let error = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
             table.row([
                 card.name.clone(),

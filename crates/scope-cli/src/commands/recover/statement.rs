@@ -122,7 +122,7 @@ fn say_many(summary: &Summary, many: &[ProblemSummary]) {
             problem.name.clone(),
             a.to_string(),
             u.to_string(),
-            trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.clone()),
+            trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.to_string()),
             percent(errors.a),
             percent(errors.u),
             percent(misfit),
