@@ -112,7 +112,7 @@ impl Narrow {
         self.strips(8) >= 2 * cuda.multiprocessors()
     }
 
-    /// Narrows with one of the kernels for it, in the longest strips that leave no multiprocessor idle.
+    /// Narrows with one of the kernels for it, in the largest strips that leave no multiprocessor idle.
     fn launch_narrow(self, cuda: &Cuda, name: &str, arguments: &[Arg]) -> Result<(), EngineError> {
         let fills = |rows: &&usize| self.strips(**rows) >= 2 * cuda.multiprocessors();
         let rows = *STRIPS.iter().find(fills).unwrap_or(&STRIPS[STRIPS.len() - 1]);

@@ -147,25 +147,32 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         Endpoint::Forward => (TableName::ForwardSd, "Forward recovery of u: mean and deviation over records"),
         Endpoint::Inverse => (TableName::InverseSd, "Inverse recovery of a: mean and deviation over records"),
     };
-    let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     Table {
         name,
         title: title.to_owned(),
         columns,
         has_ours: !ours.is_empty(),
-        sections: vec![
-            section(
-                "The paper: auxiliary operators, 3% Bernoulli masks, their own units",
-                lines(&AUXILIARY, &published.auxiliary),
-            ),
-            section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
-            section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
-            section("Ours", ours),
-        ],
+        sections: sections(published, lines, ours),
         notes: vec![
             "Percent, uniform/500 but for the auxiliary operators. Deviations are over records, not over trainings.".to_owned(),
         ],
     }
+}
+
+/// The paper's rows by kind of method, then ours; `lines` makes a table's rows of the methods that are named.
+fn sections(
+    published: &Published,
+    lines: impl Fn(&[&str], &[Channels]) -> Vec<Vec<Cell>>,
+    ours: Vec<Vec<Cell>>,
+) -> Vec<Section> {
+    let section = |title: &str, rows| Section { title: title.to_owned(), rows };
+    let operators = "The paper: auxiliary operators, 3% Bernoulli masks, their own units";
+    vec![
+        section(operators, lines(&AUXILIARY, &published.auxiliary)),
+        section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
+        section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
+        section("Ours", ours),
+    ]
 }
 
 /// The auxiliary operators of the paper: other networks under other masks.
@@ -185,7 +192,6 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
             .map(|row| cells(&row.method, row.inverse_a, row.inverse_a_sd))
             .collect()
     };
-    let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::Darcy)))
         .filter_map(|run| Some((run, run.channels(Protocol::Uniform500).inverse_a?)))
         .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
@@ -195,15 +201,7 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
         title: "Darcy's inverse as a classification".to_owned(),
         columns: names(&["method", "bit error rate, %", "pixel accuracy, %"]),
         has_ours: !ours.is_empty(),
-        sections: vec![
-            section(
-                "The paper: auxiliary operators, 3% Bernoulli masks, their own units",
-                lines(&AUXILIARY, &published.auxiliary),
-            ),
-            section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
-            section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
-            section("Ours", ours),
-        ],
+        sections: sections(published, lines, ours),
         notes: vec!["The threshold is 7.5; accuracy is what is missing to 100.".to_owned()],
     }
 }
