@@ -1,5 +1,6 @@
 //! How a model came to be, for whoever reads its figures.
 
+use scope_data::schedule::SensorMix;
 use serde::{Deserialize, Serialize};
 
 /// The most draws that a training may have seen, with all that it went on from: a thousand times those of any run so far, and far from
@@ -24,6 +25,12 @@ pub struct Training {
     /// The time it was given, if its length was a time; with the time of what it went on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
+    /// Few and noisy sensors among those that it was trained on, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensors: Option<SensorMix>,
+    /// Of a training that another went on from: its problem, if that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// If only a replacement decoder was trained: on what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<Box<Adapted>>,
@@ -60,6 +67,7 @@ impl Training {
         if let Some(minutes) = self.minutes.filter(|minutes| !(minutes.is_finite() && *minutes >= 0.0)) {
             return Err(format!("{minutes} minutes are no time"));
         }
+        self.sensors.map_or(Ok(()), |sensors| sensors.check())?;
         let before = [self.from.as_deref(), self.backbone()];
         before.into_iter().flatten().try_for_each(Self::check)
     }
@@ -121,6 +129,8 @@ mod tests {
             generated: true,
             seed: None,
             minutes: None,
+            sensors: None,
+            problem: None,
             adapted: None,
             from: None,
         }

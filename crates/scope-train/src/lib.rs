@@ -17,7 +17,7 @@ pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
-pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, SensorRecipe, StageRecipe};
+pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 pub use run::{
     AdaptConfig, Ask, BuildTrainer, Conditions, Conduct, DataIdentity, Earlier, Ending, Feed, Length, Line,
     Observer, Order, Position, RunConfig, RunFolder, Stage, Teacher, build_trainer, plan, run, saved_teacher,

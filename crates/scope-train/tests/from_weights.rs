@@ -4,7 +4,7 @@ use crate::small_set;
 
 use std::time::Duration;
 
-use scope_data::Dataset;
+use scope_data::{Constants, Dataset};
 use scope_engine::{Device, Params, Tensor};
 use scope_model::{
     Adapted, Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer, View,
@@ -26,6 +26,8 @@ fn trained() -> Training {
         generated: true,
         seed: Some(1),
         minutes: Some(3.0),
+        sensors: None,
+        problem: None,
         adapted: None,
         from: None,
     }
@@ -39,7 +41,7 @@ fn config(data: &Dataset, recipe: &str, model: Architecture, from: Option<Earlie
 }
 
 fn earlier() -> Option<Earlier> {
-    Some(Earlier { weights: "some".to_owned(), trained: Some(trained()) })
+    Some(Earlier { weights: "some".to_owned(), trained: Some(trained()), problem: None })
 }
 
 fn buffer(trainer: &Trainer, name: &str) -> Vec<f32> {
@@ -121,8 +123,30 @@ fn draws_minutes_and_batches_follow_the_earlier_ones() {
     let training = config.training(48);
     assert_eq!((training.draws, training.planned, training.minutes), (1048, 1160, Some(5.0)));
     assert_eq!(training.from.as_deref(), Some(&trained()));
-    let third = RunConfig { from: Some(Earlier { weights: "x".into(), trained: Some(training) }), ..config };
+    let third = RunConfig {
+        from: Some(Earlier { weights: "x".into(), trained: Some(training), problem: None }),
+        ..config
+    };
     assert_eq!((third.training(0).draws, third.training(0).minutes), (1048, Some(7.0)));
+}
+
+/// Weights of another problem keep their sizes; what their fits know of axes and edges becomes the new problem's, and the model
+/// tells where its weights come from.
+#[test]
+fn weights_of_another_problem_are_carried_over() {
+    let recipe = Recipe::resolve("muon-fits", &[]).unwrap();
+    let of = |pde: Pde| recipe.network(sizes().into(), pde, &Constants::generated(pde)).unwrap();
+    let carried = |from: Pde, to: Pde| recipe.trained_network(of(from), to, &Constants::generated(to));
+    assert_eq!(carried(Pde::NavierStokes, Pde::Poisson), of(Pde::Poisson));
+    assert_eq!(carried(Pde::Poisson, Pde::NavierStokes), of(Pde::NavierStokes));
+    assert_ne!(of(Pde::Poisson), of(Pde::NavierStokes));
+
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::Helmholtz, Split::Train, 20);
+    let from = earlier().map(|from| Earlier { problem: Some("poisson".to_owned()), ..from });
+    let training = config(&data, "fo", sizes().into(), from).training(16);
+    assert_eq!(training.problem, None);
+    assert_eq!(training.from.unwrap().problem.as_deref(), Some("poisson"));
 }
 
 #[test]
@@ -137,7 +161,7 @@ fn an_adapted_model_has_its_backbones_training_too() {
         [(adapted(trained()), 1320, 4.0), (adapted(adapted(trained())), 1640, 5.0)]
     {
         assert_eq!(weights.taken(), draws);
-        let from = Earlier { weights: "some".to_owned(), trained: Some(weights) };
+        let from = Earlier { weights: "some".to_owned(), trained: Some(weights), problem: None };
         let mut config = config(&data, "fo", sizes().into(), Some(from));
         config.length = Length::Minutes(2.0);
         assert_eq!(

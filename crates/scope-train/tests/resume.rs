@@ -120,7 +120,7 @@ fn stopping_and_resuming_changes_no_bit() {
         (
             "going on",
             Ask {
-                from: Some(Earlier { weights: "initial".to_owned(), trained: None }),
+                from: Some(Earlier { weights: "initial".to_owned(), trained: None, problem: None }),
                 ..ask("full", &[], None)
             },
         ),

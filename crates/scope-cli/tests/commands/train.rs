@@ -228,11 +228,32 @@ fn a_run_goes_on_from_weights_and_says_so() {
     let coarse = ["data", "generate", "poisson", "--resolution", "40", "--count", "4", "--out", "coarse"];
     place.succeed(&coarse);
     let elsewhere = ["train", "--pde", "poisson", "--data", "coarse", "--from", "first", "--out", "x"];
-    place.refuse(
-        &elsewhere,
-        1,
-        "coarse holds poisson on a grid of 40, and first/model.safetensors is of poisson on one of 32",
-    );
+    place.refuse(&elsewhere, 1, "coarse is on a grid of 40, and first/model.safetensors is of one of 32");
+    let waves = ["data", "generate", "helmholtz", "--resolution", "32", "--count", "8", "--out", "waves"];
+    place.succeed(&waves);
+    let carry = [
+        "train",
+        "--pde",
+        "helmholtz",
+        "--data",
+        "waves",
+        "--recipe",
+        "fo",
+        "--set",
+        "batch=4",
+        "--draws",
+        "8",
+        "--from",
+        "first",
+        "--out",
+        "carried",
+    ];
+    let said = place.succeed(&carry);
+    assert!(said.contains("they are of poisson") && said.contains("carried over to helmholtz"), "{said}");
+    let config = fs::read_to_string(place.path("carried/config.toml")).unwrap();
+    assert!(config.contains("problem = \"poisson\""), "{config}");
+    let head = ["adapt", "--base", "first", "--data", "waves", "--head", "1m", "--draws", "4", "--out", "x"];
+    place.refuse(&head, 1, "waves holds helmholtz, and first/model.safetensors is of poisson");
 }
 
 #[test]

@@ -1,27 +1,63 @@
 //! Few and noisy sensors among those of the protocol.
 
 use scope_pde::random::{Coordinates, Stream};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     PerChannel,
     draw::Draw,
-    observation::{Condition, Layout, MaskSampler, Namespace, ReadingNoise},
+    observation::{Condition, Layout, MaskSampler, NAMED_POINTS, Namespace, ReadingNoise},
 };
 
-/// How many draws have noisy sensors, how many batches few of them, and within which ranges.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The greatest noise of a range: beyond it a reading says nothing.
+const MOST_NOISE: f64 = 10.0;
+
+/// How many draws have noisy sensors, how many batches few of them, and within which ranges; with both shares zero there are none.
+/// Recipes and weight files hold it as a table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SensorMix {
     /// The share of draws whose readings are noisy.
     pub noise_share: f64,
     /// The least and the greatest noise in units of the field's standard deviation; levels are uniform in their logarithm.
     pub noise: [f64; 2],
-    /// The share of batches of families that take any number of points whose budget is a small one.
+    /// The share of batches of families that take any number of points (`uniform` and `cluster`) whose budget is a small one.
     pub few_share: f64,
     /// The least and the greatest small budget, uniform in their logarithm.
     pub few: [usize; 2],
 }
 
+impl Default for SensorMix {
+    fn default() -> Self {
+        Self { noise_share: 0.0, noise: [0.001, 0.2], few_share: 0.0, few: [5, 100] }
+    }
+}
+
 impl SensorMix {
+    /// Whether such sensors can be drawn, and if not, what is wrong: the key, what it is and what it must be.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, share) in [("noise_share", self.noise_share), ("few_share", self.few_share)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!("sensors.{name} = {share} must lie between 0 and 1"));
+            }
+        }
+        let [least, greatest] = self.noise;
+        if !(least > 0.0 && least <= greatest && greatest <= MOST_NOISE) {
+            return Err(format!(
+                "sensors.noise = {:?} must be two positive numbers, the lesser first, {MOST_NOISE} at most",
+                self.noise
+            ));
+        }
+        let [least, greatest] = self.few;
+        if !(1 <= least && least <= greatest && greatest <= NAMED_POINTS) {
+            return Err(format!(
+                "sensors.few = {:?} must be two budgets from 1 to {NAMED_POINTS}, the lesser first",
+                self.few
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether any readings are noisy.
     pub fn is_noisy(&self) -> bool {
         self.noise_share > 0.0

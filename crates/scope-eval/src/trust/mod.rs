@@ -127,6 +127,8 @@ mod tests {
             generated: true,
             seed: None,
             minutes: None,
+            sensors: None,
+            problem: None,
             adapted: adapted.map(|view| Box::new(Adapted { view, base: None })),
             from: None,
         }

@@ -52,6 +52,20 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// A trained network as this recipe goes on with it, on a problem with some normalisation that need not be its own: it keeps
+    /// its sizes and its fits, and what these know of axes and edges is the problem's.
+    pub fn trained_network(&self, model: Architecture, pde: Pde, constants: &Constants) -> Architecture {
+        let Architecture::Scope(mut sizes) = model else { return model };
+        if let Some(fits) = &mut sizes.fits {
+            let wants_edges = self.fits.as_ref().is_none_or(|recipe| recipe.edges);
+            fits.periodic = pde.periodic();
+            fits.edges = if wants_edges { known_edges(pde, constants) } else { PerChannel::default() };
+        }
+        Architecture::Scope(sizes)
+    }
+}
+
 /// What a problem's boundary condition says of its edges, in stored coordinates.
 fn known_edges(pde: Pde, constants: &Constants) -> PerChannel<Option<f64>> {
     let stored = |(edge, scaling): (Option<f64>, Scaling)| edge.map(|value| f64::from(scaling.store(value)));

@@ -2,18 +2,16 @@
 
 mod fits;
 mod optimizer;
-mod sensors;
 mod settings;
 
 use std::path::Path;
 
-use scope_data::{DataError, read_bounded_text};
+use scope_data::{DataError, read_bounded_text, schedule::SensorMix};
 use scope_engine::{AdamW, Muon, Optimizer};
 use serde::{Deserialize, Serialize};
 
 pub use fits::FitRecipe;
 pub use optimizer::{MuonRecipe, OptimizerKind};
-pub use sensors::SensorRecipe;
 
 use settings::apply_settings;
 
@@ -80,7 +78,7 @@ pub struct Recipe {
     pub fits: Option<FitRecipe>,
     /// Few and noisy sensors among those of the protocol, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sensors: Option<SensorRecipe>,
+    pub sensors: Option<SensorMix>,
     /// The complete-view stage before the main one, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretrain: Option<StageRecipe>,
@@ -173,7 +171,7 @@ impl Recipe {
         for (name, stage) in self.stages() {
             stage.validate(name)?;
         }
-        self.sensors.map_or(Ok(()), |sensors| sensors.validate())
+        self.sensors.map_or(Ok(()), |sensors| sensors.check().map_err(TrainError::Recipe))
     }
 
     /// The optimizer with its settings.

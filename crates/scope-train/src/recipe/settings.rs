@@ -1,8 +1,9 @@
 //! Settings of the form `key=value` on top of a recipe.
 
+use scope_data::schedule::SensorMix;
 use toml::{Table, Value};
 
-use super::{Recipe, SensorRecipe};
+use super::Recipe;
 use crate::error::TrainError;
 
 /// A recipe with some of its values replaced. A key must be one that the recipe has, written with dots:
@@ -11,7 +12,7 @@ pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Rec
     let unusable = |error: &dyn std::fmt::Display| TrainError::Recipe(format!("the recipe: {error}"));
     let mut table = Table::try_from(recipe).map_err(|error| unusable(&error))?;
     if settings.iter().any(|setting| setting.trim_start().starts_with("sensors.")) {
-        let usual = Value::try_from(SensorRecipe::default()).map_err(|error| unusable(&error))?;
+        let usual = Value::try_from(SensorMix::default()).map_err(|error| unusable(&error))?;
         table.entry("sensors").or_insert(usual);
     }
     for setting in settings {
@@ -63,4 +64,57 @@ fn keys(table: &Table, prefix: &str) -> Vec<String> {
             _ => vec![format!("{prefix}{key}")],
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(recipe: &str, settings: &[&str]) -> Result<Recipe, TrainError> {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        Recipe::resolve(recipe, &settings)
+    }
+
+    #[test]
+    fn sensors_are_a_setting_of_every_recipe_and_none_has_them_by_itself() {
+        for name in Recipe::names() {
+            assert_eq!(set(name, &[]).unwrap().sensors, None, "{name}");
+            let own = set(name, &["sensors.noise_share=0.25", "sensors.few=[8, 64]"]).unwrap().sensors;
+            let expected = SensorMix { noise_share: 0.25, few: [8, 64], ..SensorMix::default() };
+            assert_eq!(own, Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_table_may_leave_values_out_and_is_written_whole() {
+        let text = Recipe::text("fo").unwrap().replace("[main]", "[sensors]\nfew_share = 0.5\n\n[main]");
+        let recipe: Recipe = toml::from_str(&text).unwrap();
+        let expected = SensorMix { few_share: 0.5, ..SensorMix::default() };
+        assert_eq!(recipe.sensors, Some(expected));
+        let written = toml::to_string(&recipe).unwrap();
+        assert_eq!(toml::from_str::<Recipe>(&written).unwrap(), recipe);
+        assert!(written.contains("few = [5, 100]") || written.contains("few = [\n"), "{written}");
+        assert!(!toml::to_string(&set("fo", &[]).unwrap()).unwrap().contains("sensors"));
+    }
+
+    #[test]
+    fn sensors_that_cannot_be_drawn_are_refused() {
+        let refused = |setting: &str| set("fo", &[setting]).unwrap_err().to_string();
+        for value in ["-0.1", "1.5", "nan", "inf"] {
+            for share in ["noise_share", "few_share"] {
+                let said = refused(&format!("sensors.{share}={value}"));
+                assert!(said.contains(&format!("sensors.{share} = ")), "{said}");
+                assert!(said.contains("between 0 and 1"), "{said}");
+            }
+        }
+        for value in ["[0.0, 0.1]", "[0.2, 0.1]", "[0.1, 11.0]", "[nan, 0.1]", "[0.1, inf]"] {
+            assert!(refused(&format!("sensors.noise={value}")).contains("sensors.noise = ["), "{value}");
+        }
+        for value in ["[0, 5]", "[9, 5]", "[5, 16385]"] {
+            assert!(refused(&format!("sensors.few={value}")).contains("sensors.few = ["), "{value}");
+        }
+        let misspelt = refused("sensors.noise_shore=0.1");
+        assert!(misspelt.contains("did you mean \"sensors.noise_share\"?"), "{misspelt}");
+        assert!(refused("sensors.few=[5]").contains("few"));
+    }
 }

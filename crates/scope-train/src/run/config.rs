@@ -54,6 +54,9 @@ pub struct Earlier {
     /// How they were trained, as the file tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained: Option<Training>,
+    /// The problem that they were trained on, if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Length of a run.
@@ -138,7 +141,7 @@ impl RunConfig {
     pub fn order(&self, conditions: Conditions) -> Order {
         Order {
             conditions,
-            sensors: self.recipe.sensors.map(|sensors| sensors.mix()),
+            sensors: self.recipe.sensors,
             seed: self.seed,
             batch: self.recipe.batch,
             first: self.first_batch(),
@@ -158,11 +161,14 @@ impl RunConfig {
                 Length::Minutes(minutes) => Some(minutes),
                 Length::Epochs(_) | Length::Draws(_) => None,
             },
+            sensors: self.recipe.sensors,
+            problem: None,
             adapted: adapted.map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
             from: None,
         };
-        match self.from.as_ref().and_then(|from| from.trained.as_ref()) {
-            Some(earlier) => training.after(earlier),
+        let Some(from) = &self.from else { return training };
+        match &from.trained {
+            Some(earlier) => training.after(&Training { problem: from.problem.clone(), ..earlier.clone() }),
             None => training,
         }
     }
@@ -303,7 +309,7 @@ mod tests {
         let mut batchless = config(1, &[]);
         batchless.recipe.batch = 0;
         let trained = Training { draws: MOST_DRAWS + 1, ..config(1, &[]).training(320) };
-        let from = Some(Earlier { weights: String::new(), trained: Some(trained) });
+        let from = Some(Earlier { weights: String::new(), trained: Some(trained), problem: None });
         let wrong = [
             with(Vec::new()),
             with(vec![stage(0)]),

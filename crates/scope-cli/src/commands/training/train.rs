@@ -20,6 +20,7 @@ Examples:
   scope train --pde darcy --data data/darcy --recipe fo --model tiny --draws 20000 --set peak_rate=1e-3 --out runs/try
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
+  scope train --pde helmholtz --data data/helmholtz --recipe muon-fits --from poisson --minutes 5 --out runs/helmholtz
 
 Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
@@ -35,8 +36,8 @@ pub(crate) struct TrainCommand {
     /// A SCOPE model of some size, or an operator [default: base]
     #[arg(long, value_parser = network_names(), conflicts_with = "from")]
     model: Option<NetworkChoice>,
-    /// Go on from trained weights: a run folder, a weight file or a model's name; its network, a fresh optimiser, a whole
-    /// schedule without pretraining
+    /// Go on from trained weights, of this problem or of another one on the same grid: a run folder, a weight file or a model's
+    /// name; its network, a fresh optimiser, a whole schedule without pretraining
     #[arg(long, value_name = "RUN|FILE|NAME")]
     from: Option<PathBuf>,
     /// Steps between measurements of the gradient cap; 1 is exact
@@ -73,7 +74,7 @@ impl TrainCommand {
         );
         let start = self.from.as_deref().map(Weights::read).transpose()?;
         if let Some(start) = &start {
-            start.require_same_problem(&data, &self.run.data)?;
+            start.require_same_grid(&data, &self.run.data)?;
         }
         let ask = self.ask(start.as_ref(), meta)?;
         if self.dry_run {
@@ -81,6 +82,12 @@ impl TrainCommand {
         }
         if let Some(start) = &start {
             say(&describe(start)?);
+            if !start.is_of(meta) {
+                say(&format!(
+                    "they are of {} with another normalisation: what they know is carried over to {}",
+                    start.file.about.pde, self.pde
+                ));
+            }
         }
         say(&format!(
             "training {} on {} records of {} with {}",
@@ -104,11 +111,12 @@ impl TrainCommand {
         model.validate()?;
         let usual = if model.scope().is_some() { "full" } else { "operator" };
         let recipe = self.run.set(&Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?)?;
-        // Weights bring their own network, with or without fits.
-        let model = if start.is_some() {
-            model
-        } else {
-            recipe.network(model, self.pde, &meta.constants()).map_err(Misuse::of)?
+        let constants = meta.constants();
+        let model = match start {
+            // Weights bring their own network, with or without fits.
+            Some(start) if start.is_of(meta) => model,
+            Some(_) => recipe.trained_network(model, self.pde, &constants),
+            None => recipe.network(model, self.pde, &constants).map_err(Misuse::of)?,
         };
         let ask = Ask {
             recipe,
@@ -119,6 +127,7 @@ impl TrainCommand {
             from: start.map(|start| Earlier {
                 weights: start.hash.clone(),
                 trained: start.file.about.training.clone(),
+                problem: start.other_problem(meta),
             }),
             adapt: None,
         };

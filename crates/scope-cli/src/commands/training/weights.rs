@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_data::Dataset;
+use scope_data::{Dataset, Meta};
 use scope_engine::{Device, Params};
 use scope_model::{FieldModel, ModelError, WeightFile};
 
@@ -56,18 +56,43 @@ impl Weights {
         Ok(())
     }
 
+    /// Whether they were trained on the problem and with the normalisation of a set.
+    pub(super) fn is_of(&self, meta: &Meta) -> bool {
+        let about = &self.file.about;
+        about.pde == meta.pde && about.constants == meta.constants()
+    }
+
+    /// The problem that they were trained on, if it is another than a set's.
+    pub(super) fn other_problem(&self, meta: &Meta) -> Option<String> {
+        let pde = self.file.about.pde;
+        (pde != meta.pde).then(|| pde.name().to_owned())
+    }
+
+    /// Refuses a set on another grid than they were trained on.
+    pub(super) fn require_same_grid(&self, data: &Dataset, set: &Path) -> anyhow::Result<()> {
+        let meta = data.meta();
+        let resolution = self.file.about.config.resolution();
+        anyhow::ensure!(
+            meta.resolution == resolution,
+            "{} is on a grid of {}, and {} is of one of {resolution}: they must be the same",
+            set.display(),
+            meta.resolution,
+            self.shown,
+        );
+        Ok(())
+    }
+
     /// Refuses a set of another problem, grid or normalisation than they were trained on.
     pub(super) fn require_same_problem(&self, data: &Dataset, set: &Path) -> anyhow::Result<()> {
+        self.require_same_grid(data, set)?;
         let meta = data.meta();
         let about = &self.file.about;
         let shown = &self.shown;
         let set = set.display();
-        let resolution = about.config.resolution();
         anyhow::ensure!(
-            meta.pde == about.pde && meta.resolution == resolution,
-            "{set} holds {} on a grid of {}, and {shown} is of {} on one of {resolution}: problem and grid must be the same",
+            meta.pde == about.pde,
+            "{set} holds {}, and {shown} is of {}: the problem must be the same",
             meta.pde.name(),
-            meta.resolution,
             about.pde.name(),
         );
         anyhow::ensure!(
