@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use scope_data::{
     DataError, PerChannel,
     observation::{NAMED_POINTS, Task},
-    read_bounded, write_atomic,
+    read_bounded,
+    schedule::SensorMix,
+    write_atomic,
 };
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
@@ -90,6 +92,9 @@ pub struct CardTraining {
     pub tasks: Vec<String>,
     /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
     pub sensors: [usize; 2],
+    /// The least and the greatest noise of readings in training, in units of the field's standard deviation, if some were noisy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<[f64; 2]>,
     /// The trainings that it went on from, the last one first; draws and minutes are counted above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<CardEarlier>,
@@ -99,6 +104,9 @@ pub struct CardTraining {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardEarlier {
+    /// Its problem, if that is another than the card's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// The recipe's name.
     pub recipe: String,
     /// Examples seen until its end.
@@ -113,6 +121,7 @@ impl CardEarlier {
     pub fn all(training: &Training) -> Vec<Self> {
         std::iter::successors(training.from.as_deref(), |earlier| earlier.from.as_deref())
             .map(|earlier| Self {
+                problem: earlier.problem.clone(),
                 recipe: earlier.recipe.clone(),
                 draws: earlier.taken(),
                 minutes: earlier.minutes_taken(),
@@ -123,12 +132,20 @@ impl CardEarlier {
 
 impl CardTraining {
     /// The tasks that a training covers, and the fewest and the most sensors of a field on a grid of 128 x 128: all of
-    /// the protocol's, or what a replacement decoder saw.
+    /// the protocol's and the few that were mixed with them, or what a replacement decoder saw.
     pub fn covers(training: Option<&Training>) -> (&'static [Task], [usize; 2]) {
-        match training.and_then(|training| training.adapted.as_deref()) {
-            Some(adapted) if adapted.view == View::Sparse => (&[Task::Forward, Task::Inverse], [500, 500]),
-            _ => (&Task::ALL, [500, NAMED_POINTS]),
+        let adapted = training.and_then(|training| training.adapted.as_deref());
+        if adapted.is_some_and(|adapted| adapted.view == View::Sparse) {
+            return (&[Task::Forward, Task::Inverse], [500, 500]);
         }
+        let mix = training.and_then(|training| training.sensors).filter(|mix| mix.few_share > 0.0);
+        let fewest = mix.map_or(500, |mix| mix.few[0].min(500));
+        (&Task::ALL, [fewest, NAMED_POINTS])
+    }
+
+    /// The range of noise that a training covers, in units of the field's standard deviation; none if all readings were exact.
+    pub fn noise_of(training: &Training) -> Option<[f64; 2]> {
+        training.sensors.filter(SensorMix::is_noisy).map(|mix| mix.noise)
     }
 }
 
@@ -181,5 +198,36 @@ impl Card {
         self.check().map_err(refuse)?;
         let text = toml::to_string(self).map_err(|error| refuse(error.to_string()))?;
         Ok(write_atomic(path, text.as_bytes())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_says_how_few_and_how_noisy_the_sensors_of_training_were() {
+        let of = |sensors: Option<SensorMix>| Training {
+            recipe: "fo".into(),
+            draws: 1,
+            planned: 1,
+            generated: true,
+            seed: None,
+            minutes: None,
+            sensors,
+            problem: None,
+            adapted: None,
+            from: None,
+        };
+        let told = |sensors: Option<SensorMix>| {
+            let training = of(sensors);
+            let (_, [fewest, _]) = CardTraining::covers(Some(&training));
+            (fewest, CardTraining::noise_of(&training))
+        };
+        let mix = SensorMix { noise_share: 0.25, few_share: 0.25, ..SensorMix::default() };
+        assert_eq!(told(None), (500, None));
+        assert_eq!(told(Some(SensorMix::default())), (500, None));
+        assert_eq!(told(Some(mix)), (5, Some([0.001, 0.2])));
+        assert_eq!(told(Some(SensorMix { noise_share: 0.0, ..mix })), (5, None));
     }
 }

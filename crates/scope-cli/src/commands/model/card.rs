@@ -118,6 +118,7 @@ impl ModelCard {
             device: self.trained_on.clone(),
             tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
             sensors,
+            noise: CardTraining::noise_of(&training),
             from: CardEarlier::all(&training),
         })
     }
