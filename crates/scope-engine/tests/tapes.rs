@@ -126,6 +126,33 @@ fn instruction_sets_agree_to_rounding() {
     }
 }
 
+/// A layer of more outputs than a task of a product takes rows: 600 are more than the 256 of the longest strip, and no multiple of
+/// any tile.
+#[test]
+fn gradients_of_wide_layers_agree_on_every_instruction_set() {
+    let gradient = |isa: Isa| {
+        let device = Device::Cpu(Cpu::with_isa(2, isa));
+        let mut layout = Layout::new();
+        let layer = Linear::declare(layout.root().scope("wide"), 24, 600);
+        let flat = numbers(7, layout.len());
+        let params = Params::from_flat(&device, Arc::new(layout), &flat).unwrap();
+        let tape = Tape::recording(&params).unwrap();
+        let x = tape.input(Tensor::from_slice(&device, &[40, 24], &numbers(1, 40 * 24)).unwrap());
+        let target = Tensor::from_slice(&device, &[40, 600], &numbers(2, 40 * 600)).unwrap();
+        let y = tape.linear(&x, layer, Epilogue::Wide).unwrap();
+        let loss = tape.mean_square(&y, &target).unwrap();
+        let mut gradients = Gradients::zeros(&params).unwrap();
+        tape.backward(&[(&loss, 1.0)], &mut gradients).unwrap();
+        gradients.flat().to_vec::<f32>().unwrap()
+    };
+    let reference = gradient(Isa::Portable);
+    let largest = reference.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    for isa in Isa::available() {
+        let apart = reference.iter().zip(gradient(isa)).fold(0.0_f32, |most, (a, b)| most.max((a - b).abs()));
+        assert!(apart <= 1e-5 * largest, "{isa:?}: {apart:e} of {largest:e}");
+    }
+}
+
 #[test]
 fn a_tape_used_twice_equals_two_tapes() {
     let device = Device::cpu(2);

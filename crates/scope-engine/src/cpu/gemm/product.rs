@@ -2,7 +2,7 @@
 
 use super::{
     finish::{Finish, Out},
-    panels::PanelView,
+    panels::{PanelView, tile_rows},
     tile::{Left, multiply_rows},
     unit::Unit,
 };
@@ -62,7 +62,9 @@ unsafe fn pass<U: Unit>(
 ) {
     let panels = right.panels.len();
     let per_row = left.run * left.segments * size_of::<U>();
-    let rows = (LEFT_BYTES / per_row.max(1)).clamp(64, 256).next_multiple_of(8);
+    // A strip begins where a tile does: a packed left matrix lies in groups of a tile's rows, and no tile may reach from one group
+    // into the next.
+    let rows = (LEFT_BYTES / per_row.max(1)).clamp(64, 256).next_multiple_of(tile_rows::<U::Real>(cpu.isa()));
     let strips = m.div_ceil(rows);
     // Panels that share a strip of rows in cache; fewer when that would leave threads without work.
     let together = [4, 2].into_iter().find(|g| strips * panels >= 8 * g * cpu.threads()).unwrap_or(1);
