@@ -9,10 +9,8 @@ use scope_pde::{Pde, cylinder::Disk};
 const MIX: SensorMix = SensorMix { noise_share: 0.25, noise: [0.001, 0.2], few_share: 0.4, few: [5, 100] };
 
 fn maker(pde: Pde, mix: Option<SensorMix>) -> BatchMaker {
-    let disks = match pde {
-        Pde::Cylinder => (0..100).map(|n| Disk { cx: 8.0, cy: 10.0 + f64::from(n % 10), r: 2.5 }).collect(),
-        _ => Vec::new(),
-    };
+    let disk = |n: i32| Disk { cx: 8.0, cy: 10.0 + f64::from(n % 10), r: 2.5 };
+    let disks = if pde.has_disk() { (0..100).map(disk).collect() } else { Vec::new() };
     let sampler = MaskSampler::new(pde, TRAIN_MASK_SEED, 32);
     BatchMaker { schedule: Schedule::new(5, 100, 8).mixing(mix), sampler, disks, size: 32 }
 }
@@ -93,10 +91,8 @@ fn mixed_batches_do_not_depend_on_threads_and_disks_are_exact() {
         assert!(made == expected, "{pde}");
         let exact =
             expected[0].noise.as_ref().unwrap().exact.iter().map(|word| word.count_ones()).sum::<u32>();
-        let disk = match pde {
-            Pde::Cylinder => Disk { cx: 8.0, cy: 10.0, r: 2.5 }.points(32).count() as u32,
-            _ => 0,
-        };
+        let pixels = Disk { cx: 8.0, cy: 10.0, r: 2.5 }.points(32).count() as u32;
+        let disk = if pde.has_disk() { pixels } else { 0 };
         assert_eq!(exact, 8 * disk, "{pde}");
     }
 }

@@ -209,6 +209,10 @@ impl Evaluation<'_> {
             let field = &fields[channel];
             let stored = pair.field(channel);
             let recovered = Recovered { field, stored, scaling: meta.channel(channel).scaling() };
+            let threshold = meta.pde.descriptor().fields[channel].threshold();
+            if let Some(threshold) = threshold.filter(|_| channel == Channel::A) {
+                values.push((Measure::BitErrorRate, Some(recovered.bit_error_rate(threshold))));
+            }
             values.push((Measure::Relative(channel), recovered.relative_error(|_| true)));
             values.push((Measure::Absolute(channel), Some(recovered.absolute_error())));
             if let Some(regions) = &regions {
@@ -216,9 +220,6 @@ impl Evaluation<'_> {
                     let error = recovered.relative_error(|point| regions.contains(region, point));
                     values.push((Measure::Regional(channel, region), error));
                 }
-            }
-            if meta.pde == Pde::Darcy && channel == Channel::A {
-                values.push((Measure::BitErrorRate, Some(recovered.bit_error_rate())));
             }
         }
         values.extend(bands.into_iter().flat_map(|bands| self.within(seen, bands)));

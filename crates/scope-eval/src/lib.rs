@@ -26,7 +26,7 @@ pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::{ExactMethod, single_precision};
 pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
-pub use metrics::{DARCY_MIDPOINT, Recovered};
+pub use metrics::Recovered;
 pub use noise::TestNoise;
 pub use paired::{Paired, compare, matching};
 pub use protocol::{Protocol, UnknownProtocol};

@@ -2,9 +2,6 @@
 
 use scope_data::Scaling;
 
-/// Darcy's permeability is 3 or 12; what is recovered above the midpoint counts as 12.
-pub const DARCY_MIDPOINT: f64 = 7.5;
-
 /// One field as it was recovered, in physical units, beside what is stored of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered<'a> {
@@ -45,9 +42,10 @@ impl Recovered<'_> {
         (sum / self.field.len() as f64).sqrt()
     }
 
-    /// The share of pixels on the wrong side of Darcy's midpoint, in percent. Pixel accuracy is what is missing to 100.
-    pub fn bit_error_rate(&self) -> f64 {
-        let upper = |value: f64| value > DARCY_MIDPOINT;
+    /// The share of pixels of a two-valued field that lie on the wrong side of the threshold between its values, in percent. Pixel
+    /// accuracy is what is missing to 100.
+    pub fn bit_error_rate(&self, threshold: f64) -> f64 {
+        let upper = |value: f64| value > threshold;
         let wrong =
             |(x, stored): &(&f32, &f32)| upper(f64::from(**x)) != upper(self.scaling.physical(**stored));
         100.0 * self.field.iter().zip(self.stored).filter(wrong).count() as f64 / self.stored.len() as f64
@@ -110,7 +108,7 @@ mod tests {
         let scaling = Scaling { mean: 7.5, sigma: 4.5 };
         // Truth: 12, 3, 12, 3.
         let stored = &[0.5, -0.5, 0.5, -0.5];
-        let rate = |field: &[f32]| Recovered { field, stored, scaling }.bit_error_rate();
+        let rate = |field: &[f32]| Recovered { field, stored, scaling }.bit_error_rate(7.5);
         assert_eq!(rate(&[8.0, 7.0, 7.4, 7.6]), 50.0);
         assert_eq!(rate(&[12.0, 3.0, 12.0, 3.0]), 0.0);
     }

@@ -66,7 +66,7 @@ fn bit_errors_are_those_of_numpy() {
     let reference = reference();
     let stored: Vec<f32> = reference.bits.iter().map(|bit| f32::from(*bit) - 0.5).collect();
     let scaling = Scaling { mean: 7.5, sigma: 4.5 };
-    let rate = Recovered { field: &reference.permeability, stored: &stored, scaling }.bit_error_rate();
+    let rate = Recovered { field: &reference.permeability, stored: &stored, scaling }.bit_error_rate(7.5);
     close(rate, reference.ber);
 }
 

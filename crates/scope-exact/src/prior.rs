@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use scope_data::{Channel, Fields, PerChannel};
-use scope_pde::{Pde, elliptic::Elliptic, navier_stokes::NavierStokes, random::Stream};
+use scope_pde::{
+    Pde, descriptor::GaussianPrior, elliptic::Elliptic, navier_stokes::NavierStokes, random::Stream,
+};
 
 use crate::{
     covariance::Covariance, error::ExactError, posterior::Posterior, reading::Reading, sensors::Sensors,
@@ -35,21 +37,13 @@ impl Prior {
             return Err(ExactError::Resolution(size));
         }
         let linear = |problem: Elliptic| (Covariance::of_source(&problem), Response::Linear(problem));
-        let (covariance, response) = match pde {
-            Pde::Poisson => linear(Elliptic::poisson(size)),
-            Pde::Helmholtz => linear(Elliptic::helmholtz(size)),
-            Pde::NavierStokes => {
-                let problem = NavierStokes::new(size);
+        let (covariance, response) = match pde.descriptor().prior {
+            GaussianPrior::Linear(plan) => linear(plan(size)),
+            GaussianPrior::InitialState(plan) => {
+                let problem = plan(size);
                 (Covariance::of_vorticity(&problem, size), Response::Flow(problem))
             }
-            Pde::Darcy => {
-                let why = "its permeability takes two values and its pressure is not linear in it";
-                return Err(ExactError::NoPosterior { pde, why });
-            }
-            Pde::Cylinder => {
-                let why = "its flow is not linear and has no Gaussian prior";
-                return Err(ExactError::NoPosterior { pde, why });
-            }
+            GaussianPrior::None(why) => return Err(ExactError::NoPosterior { pde, why }),
         };
         Ok(Self { pde, size, covariance, response, variances: OnceLock::new() })
     }

@@ -8,7 +8,7 @@ use scope_data::{
 };
 use scope_exact::{DENSE_LIMIT, ExactError, Method, NO_NOISE, Posterior, Prior, Reading, rounding_noise};
 use scope_pde::{
-    Generator, Identity, Pde, Split, elliptic::Elliptic, random::Coordinates, random::PeriodicField,
+    Generator, Identity, Pde, Split, descriptor::GaussianPrior, random::Coordinates, random::PeriodicField,
 };
 
 const EXACT: [Pde; 3] = [Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes];
@@ -116,14 +116,14 @@ fn without_sensors_the_prior_comes_back() {
         let mean = posterior.mean().unwrap();
         assert!(mean.a.iter().all(|x| *x == 0.0));
         let deviations = posterior.deviations(0).unwrap().fields;
-        let PerChannel { a, u } = match pde {
-            Pde::Poisson => Elliptic::poisson(32).exact_deviations(),
-            Pde::Helmholtz => Elliptic::helmholtz(32).exact_deviations(),
-            _ => {
+        let PerChannel { a, u } = match pde.descriptor().prior {
+            GaussianPrior::Linear(plan) => plan(32).exact_deviations(),
+            GaussianPrior::InitialState(_) => {
                 let exact = PeriodicField::new(32).variance().sqrt();
                 assert!(deviations.a.iter().all(|sd| (sd - exact).abs() < 1e-13));
                 continue;
             }
+            GaussianPrior::None(why) => panic!("{pde} has no prior: {why}"),
         };
         assert!(mean.u.iter().all(|x| *x == 0.0));
         assert!((root_mean_square(&deviations.a) / a - 1.0).abs() < 1e-12);

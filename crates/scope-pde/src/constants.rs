@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{channel::PerChannel, pde::Pde};
+use crate::{channel::PerChannel, descriptor::Distribution, pde::Pde};
 
 /// The fixed constants of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,29 +35,20 @@ impl Scaling {
 pub type Constants = PerChannel<Scaling>;
 
 impl Constants {
-    /// The constants of the released data (paper, table "Normalization constants").
+    /// The constants that imported records in physical units are stored with: those of the released data (paper, table
+    /// "Normalization constants"), and for a problem without any those of its own records.
     pub fn released(pde: Pde) -> Self {
-        let (a, u) = match pde {
-            Pde::Darcy => ((7.5, 4.5), (0.00569201936, 0.00379030361)),
-            Pde::Poisson => ((0.0, 0.2919494), (9.67226952e-6, 0.00417478)),
-            Pde::Helmholtz => ((0.0, 0.2844538), (1.05050595e-5, 0.00428004)),
-            Pde::NavierStokes => ((0.0, 0.26211293), (0.0, 0.2561266)),
-            Pde::Cylinder => ((1.80715032, 1.00997056), (2.87310427, 1.72194188)),
-        };
-        let scaling = |(mean, sigma)| Scaling { mean, sigma };
-        Self { a: scaling(a), u: scaling(u) }
+        match &pde.descriptor().distribution {
+            Distribution::Released(released) | Distribution::Similar { released, .. } => released.constants,
+            Distribution::Own(own) => own.constants,
+        }
     }
 
-    /// The constants that generated data use: the released ones, except for the cylinder, whose flow is our
-    /// own. Its values were measured once, on 20,000 training records of seed 20260913 at resolution 128,
-    /// and belong to the generator version.
+    /// The constants that generated records are stored with: the released ones, unless the solver's distribution is its own.
     pub fn generated(pde: Pde) -> Self {
-        match pde {
-            Pde::Cylinder => Self {
-                a: Scaling { mean: 1.884511, sigma: 1.126255 },
-                u: Scaling { mean: 1.887439, sigma: 1.113554 },
-            },
-            _ => Self::released(pde),
+        match &pde.descriptor().distribution {
+            Distribution::Released(released) => released.constants,
+            Distribution::Similar { own, .. } | Distribution::Own(own) => own.constants,
         }
     }
 }

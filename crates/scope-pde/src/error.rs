@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::registry::RegistryError;
+
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
@@ -35,6 +37,9 @@ pub enum PdeError {
         /// The simulated time.
         time: f64,
     },
+    /// A problem cannot be declared.
+    #[error("the problem cannot be declared: {0}")]
+    Declaration(#[from] RegistryError),
     /// A name that is no PDE or split.
     #[error("unknown {kind} '{name}': expected one of {expected}")]
     UnknownName {
@@ -43,6 +48,6 @@ pub enum PdeError {
         /// The name given.
         name: String,
         /// The names there are.
-        expected: &'static str,
+        expected: String,
     },
 }

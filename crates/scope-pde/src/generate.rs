@@ -2,11 +2,8 @@
 
 use crate::{
     channel::Fields,
-    cylinder::{Cylinder, Disk},
-    darcy::Darcy,
-    elliptic::Elliptic,
+    cylinder::Disk,
     error::PdeError,
-    navier_stokes::NavierStokes,
     pde::{Pde, Split},
     random::{Coordinates, Stream},
 };
@@ -31,11 +28,12 @@ pub fn require_resolution(size: usize) -> Result<(), PdeError> {
 pub struct Record {
     /// Both fields.
     pub fields: Fields<f64>,
-    /// The obstacle, for the cylinder.
+    /// The disk inside which both fields are known, for problems that have one.
     pub disk: Option<Disk>,
 }
 
-/// A problem from which records can be drawn. To add a PDE, implement this and name it in [`Pde`].
+/// A problem from which records can be drawn. To add a PDE, implement this and declare a
+/// [`Descriptor`](crate::descriptor::Descriptor) that makes it.
 pub trait Problem: Send + Sync {
     /// Draws one record, taking randomness from `stream` alone.
     fn draw(&self, stream: &mut Stream) -> Result<Record, PdeError>;
@@ -65,13 +63,7 @@ impl Generator {
     pub fn new(identity: Identity) -> Result<Self, PdeError> {
         let size = identity.resolution;
         require_resolution(size)?;
-        let problem: Box<dyn Problem> = match identity.pde {
-            Pde::Darcy => Box::new(Darcy::new(size)),
-            Pde::Poisson => Box::new(Elliptic::poisson(size)),
-            Pde::Helmholtz => Box::new(Elliptic::helmholtz(size)),
-            Pde::NavierStokes => Box::new(NavierStokes::new(size)),
-            Pde::Cylinder => Box::new(Cylinder::new(size)),
-        };
+        let problem = (identity.pde.descriptor().solver)(size);
         Ok(Self { identity, problem })
     }
 

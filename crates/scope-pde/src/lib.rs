@@ -17,6 +17,7 @@ mod channel;
 mod constants;
 pub mod cylinder;
 pub mod darcy;
+pub mod descriptor;
 pub mod elliptic;
 mod error;
 mod generate;
@@ -24,6 +25,7 @@ pub mod linear;
 pub mod navier_stokes;
 mod pde;
 pub mod random;
+mod registry;
 
 pub use channel::{Channel, Fields, PerChannel, as_array, known_values};
 pub use constants::{Constants, Scaling};
@@ -33,3 +35,4 @@ pub use generate::{
     require_resolution,
 };
 pub use pde::{Pde, Split};
+pub use registry::{Named, Registry, RegistryError};

@@ -1,64 +1,129 @@
-//! The five problems and the two splits, by name.
+//! PDE problems and the two splits, by name.
 
-use std::{fmt, str::FromStr};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{channel::PerChannel, error::PdeError};
+use crate::{
+    channel::PerChannel,
+    cylinder::CYLINDER,
+    darcy::DARCY,
+    descriptor::{Descriptor, KnownRegion},
+    elliptic::{HELMHOLTZ, POISSON},
+    error::PdeError,
+    navier_stokes::NAVIER_STOKES,
+    registry::Registry,
+};
 
-/// One of the five PDE problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pde {
+/// The problems that names are looked up among: the five built-in ones in the order of the paper's tables, then declared ones.
+static PROBLEMS: Registry<Descriptor> =
+    Registry::new(&[&DARCY, &POISSON, &HELMHOLTZ, &NAVIER_STOKES, &CYLINDER]);
+
+/// A PDE problem: a handle on its [`Descriptor`]. Two are equal when their names are; built-in ones come before others.
+#[derive(Clone, Copy)]
+pub struct Pde(&'static Descriptor);
+
+#[expect(non_upper_case_globals, reason = "values that are named as the variants of an enum are")]
+impl Pde {
     /// -div(a grad u) = 1 with a two-valued permeability a.
-    Darcy,
+    pub const Darcy: Pde = Pde(&DARCY);
     /// Lap u = a.
-    Poisson,
+    pub const Poisson: Pde = Pde(&POISSON);
     /// Lap u + u = a.
-    Helmholtz,
+    pub const Helmholtz: Pde = Pde(&HELMHOLTZ);
     /// Periodic vorticity at times 0 (a) and 1 (u).
-    NavierStokes,
+    pub const NavierStokes: Pde = Pde(&NAVIER_STOKES);
     /// Speed of a flow past a disk at an earlier (a) and a later (u) time.
-    Cylinder,
+    pub const Cylinder: Pde = Pde(&CYLINDER);
 }
 
 impl Pde {
-    /// All five, in the order of the paper's tables.
+    /// The built-in five, in the order of the paper's tables.
     pub const ALL: [Pde; 5] = [Pde::Darcy, Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes, Pde::Cylinder];
+
+    /// Makes a problem of one's own known for as long as the program runs, so that files that name it can be read. Another
+    /// problem of the same name is refused.
+    pub fn declare(descriptor: &'static Descriptor) -> Result<Self, PdeError> {
+        PROBLEMS.declare(descriptor)?;
+        Ok(Self(descriptor))
+    }
+
+    /// Everything that is known of the problem.
+    pub fn descriptor(self) -> &'static Descriptor {
+        self.0
+    }
 
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Pde::Darcy => "darcy",
-            Pde::Poisson => "poisson",
-            Pde::Helmholtz => "helmholtz",
-            Pde::NavierStokes => "ns",
-            Pde::Cylinder => "cylinder",
-        }
+        self.0.name
+    }
+
+    /// The name in headings of tables and charts.
+    pub fn title(self) -> &'static str {
+        self.0.title
     }
 
     /// What the channels a and u are.
     pub fn channels(self) -> PerChannel<&'static str> {
-        let [a, u] = match self {
-            Pde::Darcy => ["permeability", "pressure"],
-            Pde::Poisson | Pde::Helmholtz => ["source", "solution"],
-            Pde::NavierStokes => ["vorticity at t = 0", "vorticity at t = 1"],
-            Pde::Cylinder => ["speed, earlier", "speed, later"],
-        };
-        PerChannel { a, u }
+        self.0.fields.map(|field| field.name)
     }
 
     /// Whether the ends of axis 0 and of axis 1 meet.
     pub fn periodic(self) -> [bool; 2] {
-        [self == Pde::NavierStokes; 2]
+        self.0.grid.map(|points| points.is_periodic())
     }
 
     /// The values that a and u have on the outermost grid points, in physical units, where an equation's boundary condition fixes
-    /// them there. Darcy's pressure is zero too, but half a cell beyond its outermost points.
+    /// them there.
     pub fn edges(self) -> PerChannel<Option<f64>> {
-        match self {
-            Pde::Poisson | Pde::Helmholtz => PerChannel { a: None, u: Some(0.0) },
-            Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => PerChannel::default(),
-        }
+        self.0.fields.map(|field| field.edge)
+    }
+
+    /// Whether each record has a disk inside which both fields are known.
+    pub fn has_disk(self) -> bool {
+        self.0.known_region == KnownRegion::Disk
+    }
+
+    /// What orders problems: built-in ones as in [`Pde::ALL`], then others by name.
+    fn rank(self) -> (usize, &'static str) {
+        (PROBLEMS.rank(self.name()).unwrap_or(usize::MAX), self.name())
+    }
+}
+
+impl PartialEq for Pde {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Pde {}
+
+impl Hash for Pde {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Ord for Pde {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Pde {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for Pde {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Pde").field(&self.name()).finish()
     }
 }
 
@@ -72,11 +137,11 @@ impl FromStr for Pde {
     type Err = PdeError;
 
     fn from_str(name: &str) -> Result<Self, PdeError> {
-        Pde::ALL.into_iter().find(|pde| pde.name() == name).ok_or_else(|| PdeError::UnknownName {
-            kind: "PDE",
-            name: name.to_owned(),
-            expected: "darcy, poisson, helmholtz, ns, cylinder",
-        })
+        let unknown = || {
+            let known: Vec<&str> = PROBLEMS.all().iter().map(|descriptor| descriptor.name).collect();
+            PdeError::UnknownName { kind: "PDE", name: name.to_owned(), expected: known.join(", ") }
+        };
+        PROBLEMS.find(name).map(Pde).ok_or_else(unknown)
     }
 }
 
@@ -124,7 +189,11 @@ impl FromStr for Split {
         match name {
             "train" => Ok(Split::Train),
             "test" => Ok(Split::Test),
-            _ => Err(PdeError::UnknownName { kind: "split", name: name.to_owned(), expected: "train, test" }),
+            _ => Err(PdeError::UnknownName {
+                kind: "split",
+                name: name.to_owned(),
+                expected: "train, test".to_owned(),
+            }),
         }
     }
 }
@@ -138,5 +207,28 @@ impl Serialize for Split {
 impl<'de> Deserialize<'de> for Split {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_problems_are_known_by_name_and_in_order() {
+        let known: Vec<Pde> = PROBLEMS.all().into_iter().map(Pde).collect();
+        assert_eq!(known, Pde::ALL);
+        assert!(Pde::ALL.is_sorted());
+        for pde in Pde::ALL {
+            assert_eq!(pde.name().parse(), Ok(pde));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_those_there_are() {
+        let error = "burgers".parse::<Pde>().unwrap_err();
+        let expected = "darcy, poisson, helmholtz, ns, cylinder".to_owned();
+        assert_eq!(error, PdeError::UnknownName { kind: "PDE", name: "burgers".to_owned(), expected });
+        assert!(serde_json::from_str::<Pde>("\"burgers\"").is_err());
     }
 }

@@ -5,7 +5,7 @@ mod laws;
 mod reference;
 mod statistics;
 
-pub use laws::Law;
+pub use laws::LawReport;
 pub use reference::{Reference, Source};
 use serde::Serialize;
 pub use statistics::{ChannelReport, Estimate};
@@ -33,7 +33,7 @@ pub struct CheckReport {
     /// The largest |z| that is no fault; none if there are too few records for statistics.
     pub z_limit: Option<f64>,
     /// The laws of the problem.
-    pub laws: Vec<Law>,
+    pub laws: Vec<LawReport>,
     /// What is worth knowing and no fault.
     pub notes: Vec<String>,
     /// What is wrong, in sentences; empty when nothing is.

@@ -96,10 +96,7 @@ impl Origin {
     pub fn describe(&self, pde: Pde) -> String {
         match self {
             Origin::Generated { seed, generator_version } => {
-                let what = match pde {
-                    Pde::Cylinder => "our own flow, similar to the released data",
-                    _ => "fresh draws from the released distribution",
-                };
+                let what = pde.descriptor().distribution.describe_generated();
                 format!("generated: {what} (seed {seed}, generator version {generator_version})")
             }
             Origin::Imported { source, files } => format!("imported: {source}, {} file(s)", files.len()),
@@ -202,7 +199,7 @@ impl Meta {
 
     /// The array files of the folder.
     fn arrays(&self) -> &'static [&'static str] {
-        if self.pde == Pde::Cylinder { &[FIELDS, GEOMETRY] } else { &[FIELDS] }
+        if self.pde.has_disk() { &[FIELDS, GEOMETRY] } else { &[FIELDS] }
     }
 
     /// Refuses a table of hashes that is not of the folder's arrays, all of them and nothing else.

@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::cylinder::Disk;
 
 use super::{
     FIELDS, GEOMETRY, META,
@@ -62,10 +62,8 @@ impl Dataset {
         }
         let meta = Meta::read(&folder.join(META))?;
         let fields = FieldsFile::open(&folder.join(FIELDS), meta.count, meta.resolution)?;
-        let geometry = match meta.pde {
-            Pde::Cylinder => Some(Geometry::read(&folder.join(GEOMETRY), meta.count, meta.resolution)?),
-            _ => None,
-        };
+        let read = || Geometry::read(&folder.join(GEOMETRY), meta.count, meta.resolution);
+        let geometry = meta.pde.has_disk().then(read).transpose()?;
         Ok(Self { folder: folder.to_owned(), meta, fields, geometry })
     }
 
@@ -169,7 +167,7 @@ impl Geometry {
 mod tests {
     use std::{fs, time::Duration};
 
-    use scope_pde::{Identity, Split};
+    use scope_pde::{Identity, Pde, Split};
 
     use super::*;
     use crate::generate::{Request, generate};

@@ -75,15 +75,11 @@ impl DatasetWriter {
         for (channel, totals) in self.totals.each_mut().with_channels() {
             totals.add(self.pushed, pair.field(channel));
         }
-        match (self.plan.pde, disk) {
-            (Pde::Cylinder, Some(disk)) => self.geometry.extend([disk.cx, disk.cy, disk.r]),
-            (Pde::Cylinder, None) => {
-                return Err(DataError::Request(format!(
-                    "record {} of the cylinder has no disk",
-                    self.pushed
-                )));
-            }
-            _ => {}
+        if self.plan.pde.has_disk() {
+            let missing =
+                || DataError::Request(format!("record {} of the {} has no disk", self.pushed, self.plan.pde));
+            let disk = disk.ok_or_else(missing)?;
+            self.geometry.extend([disk.cx, disk.cy, disk.r]);
         }
         self.fields.write(bytemuck::cast_slice(pair.values()))?;
         self.pushed += 1;
@@ -96,7 +92,7 @@ impl DatasetWriter {
         assert_eq!(self.pushed, plan.count, "as many records as planned");
         let mut blake3 = std::collections::BTreeMap::new();
         blake3.insert(FIELDS.to_owned(), self.fields.finish()?);
-        if plan.pde == Pde::Cylinder {
+        if plan.pde.has_disk() {
             let header = Header::new(Dtype::F64, &[plan.count, 3]);
             let mut geometry = HashedFile::create(&mut self.staged, GEOMETRY, &header)?;
             geometry.write(bytemuck::cast_slice(&self.geometry))?;

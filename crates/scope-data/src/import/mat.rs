@@ -6,7 +6,7 @@ use std::{
 };
 
 use memmap2::Mmap;
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::ReleasedFiles};
 
 use super::{
     file_name,
@@ -176,7 +176,7 @@ fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<(PerChannel<Variable>, us
         Container::V5(file) => file.variables().cloned().collect(),
         Container::V73(file) => file.variables().cloned().collect(),
     };
-    let PerChannel { a, u } = names(pde)?;
+    let (PerChannel { a, u }, keeps_times) = names(pde)?;
     let a = find(&present, a, pde)?;
     let u = find(&present, u, pde)?;
     if let Some(absurd) = [&a, &u].into_iter().find(|variable| variable.checked_elements().is_none()) {
@@ -194,10 +194,8 @@ fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<(PerChannel<Variable>, us
     };
     let matches = match u.dimensions[..] {
         [n, rows, columns] => [n, rows, columns] == [count, size, size],
-        // Navier-Stokes keeps several times; the last one, t = 1, is the response.
-        [n, rows, columns, times] => {
-            pde == Pde::NavierStokes && times > 0 && [n, rows, columns] == [count, size, size]
-        }
+        // The last of several times is the response.
+        [n, rows, columns, times] => keeps_times && times > 0 && [n, rows, columns] == [count, size, size],
         _ => false,
     };
     if !matches {
@@ -208,14 +206,12 @@ fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<(PerChannel<Variable>, us
     Ok((variables, count, size))
 }
 
-/// The names of a and u in DiffusionPDE's files.
-fn names(pde: Pde) -> Parsed<PerChannel<&'static str>> {
-    match pde {
-        Pde::Darcy => Ok(PerChannel { a: "thresh_a_data", u: "thresh_p_data" }),
-        Pde::Poisson => Ok(PerChannel { a: "f_data", u: "phi_data" }),
-        Pde::Helmholtz => Ok(PerChannel { a: "f_data", u: "psi_data" }),
-        Pde::NavierStokes => Ok(PerChannel { a: "a", u: "u" }),
-        Pde::Cylinder => Err("the cylinder's data are npy files, not MATLAB's".into()),
+/// The names of a and u in released files, and whether u may have several times.
+fn names(pde: Pde) -> Parsed<(PerChannel<&'static str>, bool)> {
+    match pde.descriptor().distribution.released().map(|released| released.files) {
+        Some(ReleasedFiles::Matlab { variables, times }) => Ok((variables, times)),
+        Some(ReleasedFiles::Snapshots(_)) => Err(format!("the {pde}'s data are npy files, not MATLAB's")),
+        None => Err(format!("nobody has released MATLAB files of {pde}: give its fields as a.npy and u.npy")),
     }
 }
 

@@ -185,19 +185,24 @@ fn common_resolution(paths: &[PathBuf], parts: &[Part]) -> Result<usize, DataErr
     common.ok_or_else(|| DataError::Request("no files were named".into()))
 }
 
-/// The cylinder's disks: from the files named, or from those that lie beside each `v.npy`.
+/// The records' disks, for a problem that has any: from the files named, or from those that lie beside each `v.npy`.
 fn read_disks(request: &ImportRequest, parts: &[Part], resolution: usize) -> Result<Vec<Disk>, DataError> {
-    match (request.pde, &request.geometry) {
-        (Pde::Cylinder, Some(files)) => {
+    let pde = request.pde;
+    match &request.geometry {
+        None if !pde.has_disk() => Ok(Vec::new()),
+        Some(_) if !pde.has_disk() => {
+            Err(DataError::Request(format!("{pde} has no geometry: leave --geometry out")))
+        }
+        Some(files) => {
             let count = parts.iter().map(|part| part.source.count()).sum();
             files.read(count, resolution)
         }
-        (Pde::Cylinder, None) => {
+        None => {
             let mut disks = Vec::new();
             for (folder, part) in request.from.iter().zip(parts) {
                 let files = GeometryFiles::beside(folder).ok_or_else(|| {
                     DataError::Request(format!(
-                        "the cylinder needs a disk for each record, and {} has none beside it: name them with \
+                        "the {pde} needs a disk for each record, and {} has none beside it: name them with \
                          --geometry FILE.npy or --geometry cx.npy,cy.npy,r.npy",
                         folder.display()
                     ))
@@ -206,8 +211,6 @@ fn read_disks(request: &ImportRequest, parts: &[Part], resolution: usize) -> Res
             }
             Ok(disks)
         }
-        (pde, Some(_)) => Err(DataError::Request(format!("{pde} has no geometry: leave --geometry out"))),
-        (_, None) => Ok(Vec::new()),
     }
 }
 

@@ -1,17 +1,14 @@
-//! Plain `.npy` files: pairs, and DiffusionPDE's cylinder snapshots.
+//! Plain `.npy` files: pairs, and snapshots as DiffusionPDE releases them.
 
 use std::path::{Path, PathBuf};
 
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::ReleasedFiles};
 
 use super::{
     file_name,
     source::{Conversion, Source, Take},
 };
 use crate::{Channel, PerChannel, error::DataError, npy::MappedArray};
-
-/// Indices of the two snapshots that make a cylinder pair.
-const SNAPSHOTS: PerChannel<usize> = PerChannel { a: 4, u: 8 };
 
 /// Records found in one or two arrays.
 pub(super) struct Arrays {
@@ -31,7 +28,7 @@ enum Layout {
     /// One array \[N, 2, S, S\].
     Stacked,
     /// One array \[N, S, S, T\], a and u being two times.
-    Snapshots,
+    Snapshots(PerChannel<usize>),
 }
 
 impl Arrays {
@@ -63,20 +60,17 @@ impl Arrays {
         Ok(Self { files, arrays: vec![a, u], count, resolution: rows, layout: Layout::Separate })
     }
 
-    /// One array of pairs or, for the cylinder, of snapshots, told apart by its shape. Which times of another problem
-    /// make a pair is not for us to guess.
+    /// One array of pairs or, where released files have them, of snapshots, told apart by its shape. Which times of another
+    /// problem make a pair is not for us to guess.
     pub(super) fn open_file(path: &Path, pde: Pde) -> Result<Self, DataError> {
         let array = MappedArray::open(path)?;
-        let (cylinder, expected) = match pde {
-            Pde::Cylinder => (true, "pairs [N, 2, S, S] or snapshots [N, S, S, T] with T of at least 9"),
-            _ => (false, "pairs of a and u, [N, 2, S, S]; a series of times is taken for the cylinder only"),
-        };
-        let (count, resolution, layout) = match array.header().shape[..] {
-            [count, 2, rows, columns] if rows == columns => (count, rows, Layout::Stacked),
-            [count, rows, columns, times] if cylinder && rows == columns && times > SNAPSHOTS.u => {
-                (count, rows, Layout::Snapshots)
+        let snapshots = snapshots_of(pde);
+        let (count, resolution, layout) = match (&array.header().shape[..], snapshots) {
+            (&[count, 2, rows, columns], _) if rows == columns => (count, rows, Layout::Stacked),
+            (&[count, rows, columns, times], Some(taken)) if rows == columns && times > last_of(taken) => {
+                (count, rows, Layout::Snapshots(taken))
             }
-            _ => return Err(shape_error(path, &array, expected)),
+            _ => return Err(shape_error(path, &array, &expected_shapes(snapshots))),
         };
         Ok(Self { files: vec![path.to_owned()], arrays: vec![array], count, resolution, layout })
     }
@@ -86,7 +80,31 @@ impl Arrays {
         match self.layout {
             Layout::Separate => self.arrays[channel.position()].at(&[record, i, j]),
             Layout::Stacked => self.arrays[0].at(&[record, channel.position(), i, j]),
-            Layout::Snapshots => self.arrays[0].at(&[record, i, j, SNAPSHOTS[channel]]),
+            Layout::Snapshots(taken) => self.arrays[0].at(&[record, i, j, taken[channel]]),
+        }
+    }
+}
+
+/// The times that are taken of a problem's released snapshots, if they are snapshots.
+fn snapshots_of(pde: Pde) -> Option<PerChannel<usize>> {
+    match pde.descriptor().distribution.released()?.files {
+        ReleasedFiles::Snapshots(taken) => Some(taken),
+        ReleasedFiles::Matlab { .. } => None,
+    }
+}
+
+/// The later of the times that are taken.
+fn last_of(taken: PerChannel<usize>) -> usize {
+    taken.a.max(taken.u)
+}
+
+fn expected_shapes(snapshots: Option<PerChannel<usize>>) -> String {
+    match snapshots {
+        Some(taken) => {
+            format!("pairs [N, 2, S, S] or snapshots [N, S, S, T] with T of at least {}", last_of(taken) + 1)
+        }
+        None => {
+            "pairs of a and u, [N, 2, S, S]; a series of times is taken where one was released".to_owned()
         }
     }
 }

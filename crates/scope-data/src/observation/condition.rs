@@ -87,7 +87,7 @@ impl Condition {
         self.layout
     }
 
-    /// The paper's conditions: 75, and for the cylinder two more.
+    /// The paper's conditions: 75, and two more where the problem has a benchmark.
     pub fn all(pde: Pde) -> Vec<Condition> {
         let families = |task| {
             let budgets = move |family: Family| {
@@ -96,7 +96,7 @@ impl Condition {
             Family::ALL.into_iter().flat_map(budgets)
         };
         let mut all: Vec<Condition> = Task::ALL.into_iter().flat_map(families).collect();
-        if pde == Pde::Cylinder {
+        if pde.descriptor().benchmark {
             let benchmark = |task| Condition { task, layout: Layout::BenchmarkUniform };
             all.extend([benchmark(Task::Forward), benchmark(Task::Inverse)]);
         }

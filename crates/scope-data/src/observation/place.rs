@@ -1,6 +1,9 @@
 //! Where sensors are, and how a field between its pixels follows from them.
 
-use scope_pde::Pde;
+use scope_pde::{
+    Pde,
+    descriptor::{FieldKind, GridPoints},
+};
 
 use crate::Channel;
 
@@ -34,21 +37,13 @@ impl Spot {
 
     /// A point of the unit square, as each problem's grid has it.
     pub fn of_point(pde: Pde, size: usize, x: f64, y: f64) -> Self {
-        let s = size as f64;
-        let along = |x: f64, periodic: bool| {
-            let at = match pde {
-                // Nodes k / (S - 1).
-                Pde::Poisson | Pde::Helmholtz => x * (s - 1.0),
-                // Centres of cells [k / S, (k + 1) / S); the outer halves of the outermost count as their centres.
-                Pde::Darcy | Pde::Cylinder => (x * s - 0.5).clamp(0.0, s - 1.0),
-                // Periodic points k / S.
-                Pde::NavierStokes => x * s,
-            };
+        let along = |x: f64, points: GridPoints| {
+            let at = points.index(x, size);
             let near = at.round();
             let at = if (at - near).abs() <= ON_PIXEL { near } else { at };
-            if periodic { at.rem_euclid(s) } else { at }
+            if points.is_periodic() { at.rem_euclid(size as f64) } else { at }
         };
-        let [first, second] = pde.periodic();
+        let [first, second] = pde.descriptor().grid;
         Self { at: [along(x, first), along(y, second)] }
     }
 
@@ -71,8 +66,9 @@ impl Stencil {
     /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field of two values is
     /// what it is on the nearest pixel.
     pub fn new(pde: Pde, channel: Channel, size: usize, spot: Spot, points: usize) -> Self {
-        if (pde, channel) == (Pde::Darcy, Channel::A) {
-            return Self { weights: vec![(spot.nearest(size), 1.0)] };
+        match pde.descriptor().fields[channel].kind {
+            FieldKind::TwoValued { .. } => return Self { weights: vec![(spot.nearest(size), 1.0)] },
+            FieldKind::Continuous => {}
         }
         let ends_meet = pde.periodic();
         let [rows, columns] =

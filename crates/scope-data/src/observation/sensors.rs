@@ -127,7 +127,7 @@ impl UserContext {
         sensors: &[Sensor],
         disk: Option<&Disk>,
     ) -> Result<Self, SensorError> {
-        if disk.is_some() && pde != Pde::Cylinder {
+        if disk.is_some() && !pde.has_disk() {
             return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
         }
         let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], size));

@@ -30,11 +30,10 @@ impl OnTheSpot {
     /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
     /// and u.
     pub fn new(pde: Pde, size: usize, records: usize, noise: PerChannel<f64>) -> Result<Self, EvalError> {
-        if pde == Pde::Cylinder {
-            return Err(EvalError::Mismatch(
-                "fresh cylinder records have other disks than yours: bands cannot be measured on the spot"
-                    .to_owned(),
-            ));
+        if pde.has_disk() {
+            return Err(EvalError::Mismatch(format!(
+                "fresh {pde} records have other disks than yours: bands cannot be measured on the spot"
+            )));
         }
         if LEVELS.iter().any(|level| rank(*level, records).is_none()) {
             return Err(EvalError::Mismatch(format!(

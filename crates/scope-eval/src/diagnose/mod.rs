@@ -20,7 +20,6 @@ use scope_data::{
 };
 use scope_engine::Params;
 use scope_model::{About, Model, ModelConfig};
-use scope_pde::Pde;
 use serde::Serialize;
 
 pub use error::DiagnoseError;
@@ -118,7 +117,7 @@ impl Settings {
             let (data, model) = (meta.resolution, about.config.resolution());
             return Err(DiagnoseError::OtherGrid { data, model });
         }
-        if matches!(self.condition.layout(), Layout::BenchmarkUniform) && meta.pde != Pde::Cylinder {
+        if matches!(self.condition.layout(), Layout::BenchmarkUniform) && !meta.pde.descriptor().benchmark {
             return Err(DiagnoseError::CylinderOnly(self.condition.to_string()));
         }
         match self.limit.min(data.len()) {

@@ -5,7 +5,7 @@ use scope_model::Measure;
 use scope_pde::Pde;
 
 use super::endpoint::Endpoint;
-use super::runs::{Run, by_label, title};
+use super::runs::{Run, by_label};
 use crate::figure::{AxisLabel, Bars, Curve, Drawing, Scale, bar_chart, curve_chart};
 
 /// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors).
@@ -22,7 +22,7 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
             Bars { name, values: problems.iter().map(of).collect() }
         })
         .collect();
-    let groups: Vec<String> = problems.into_iter().map(|pde| title(pde).to_owned()).collect();
+    let groups: Vec<String> = problems.into_iter().map(|pde| pde.title().to_owned()).collect();
     let (name, axis) = match endpoint {
         Endpoint::Forward => ("Forward: u from 500 points of a", "relative L2 error, %"),
         Endpoint::Inverse => ("Inverse: a from 500 points of u", "relative L2 error (Darcy: bit errors), %"),

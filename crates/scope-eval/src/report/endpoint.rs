@@ -2,7 +2,7 @@
 
 use scope_data::observation::{Condition, Task};
 use scope_model::Measure;
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::FieldKind};
 
 use crate::protocol::Protocol;
 
@@ -27,13 +27,18 @@ impl Endpoint {
         }
     }
 
-    /// The measure of its error: Darcy's inverse is a classification.
+    /// The measure of its error: the inverse of a two-valued field is a classification.
     pub fn measure(self, pde: Pde) -> Measure {
-        match self {
-            Endpoint::Forward => Measure::U,
-            Endpoint::Inverse if pde == Pde::Darcy => Measure::BitErrorRate,
-            Endpoint::Inverse => Measure::A,
+        match (self, pde.descriptor().fields.a.kind) {
+            (Endpoint::Forward, _) => Measure::U,
+            (Endpoint::Inverse, FieldKind::TwoValued { .. }) => Measure::BitErrorRate,
+            (Endpoint::Inverse, FieldKind::Continuous) => Measure::A,
         }
+    }
+
+    /// Whether its error is a bit error rate.
+    pub(super) fn is_classification(self, pde: Pde) -> bool {
+        self.measure(pde) == Measure::BitErrorRate
     }
 
     /// The condition that tables compare at: 500 uniform points.

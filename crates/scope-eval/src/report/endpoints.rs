@@ -5,8 +5,9 @@ use scope_pde::Pde;
 
 use super::{
     choice::TableName,
+    endpoint::Endpoint,
     published::{Errors, Group, Published},
-    runs::{Run, by_label, title},
+    runs::{Run, by_label},
     table::{Cell, Section, Table, rank},
 };
 use crate::protocol::Protocol;
@@ -32,8 +33,8 @@ impl Row {
 fn columns() -> Vec<String> {
     let mut columns = vec!["method".to_owned()];
     for pde in Pde::ALL {
-        let inverse = if pde == Pde::Darcy { "inv (BER)" } else { "inv" };
-        columns.extend([format!("{} fwd", title(pde)), format!("{} {inverse}", title(pde))]);
+        let inverse = if Endpoint::Inverse.is_classification(pde) { "inv (BER)" } else { "inv" };
+        columns.extend([format!("{} fwd", pde.title()), format!("{} {inverse}", pde.title())]);
     }
     columns.push("training".to_owned());
     columns

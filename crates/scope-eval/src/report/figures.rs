@@ -6,7 +6,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Channels, Published},
-    runs::{Measured, Run, by_label, title},
+    runs::{Measured, Run, by_label},
     table::{Cell, Section, Table},
 };
 use crate::protocol::Protocol;
@@ -48,7 +48,7 @@ fn by_problem(
         rows.extend(measured.iter().map(|(run, measured)| {
             row(format!("ours: {}", run.label()), &measured.means(), measured.counts())
         }));
-        sections.push(Section { title: title(pde).to_owned(), rows });
+        sections.push(Section { title: pde.title().to_owned(), rows });
     }
     Table {
         name,
@@ -139,9 +139,9 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         })
         .collect();
     let mut columns = vec!["method".to_owned()];
-    columns.extend(Pde::ALL.map(|pde| match (endpoint, pde) {
-        (Endpoint::Inverse, Pde::Darcy) => "Darcy (BER)".to_owned(),
-        _ => title(pde).to_owned(),
+    columns.extend(Pde::ALL.map(|pde| {
+        let title = pde.title();
+        if endpoint.is_classification(pde) { format!("{title} (BER)") } else { title.to_owned() }
     }));
     let (name, title) = match endpoint {
         Endpoint::Forward => (TableName::ForwardSd, "Forward recovery of u: mean and deviation over records"),

@@ -7,7 +7,7 @@ use scope_pde::Pde;
 use super::{
     endpoint::Endpoint,
     published::Published,
-    runs::{Run, Runs, grouped, millions, title},
+    runs::{Run, Runs, grouped, millions},
 };
 use crate::{
     evaluate::PerRecord,
@@ -118,11 +118,12 @@ fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'
     let measure = endpoint.measure(pde);
     let records = strands.iter().map(|strand| strand.records).collect::<BTreeSet<_>>();
     let records = records.into_iter().map(grouped).collect::<Vec<_>>().join(" or ");
-    let heading = format!("{}, uniform/500: {task} {measure}, {records} records", title(pde));
+    let heading = format!("{}, uniform/500: {task} {measure}, {records} records", pde.title());
     let draws = AxisLabel { name: "draws of training", scale: Scale::Log };
-    let error = match (endpoint, pde) {
-        (Endpoint::Inverse, Pde::Darcy) => "bit errors on held-out records, %",
-        _ => "mean error on held-out records, %",
+    let error = if endpoint.is_classification(pde) {
+        "bit errors on held-out records, %"
+    } else {
+        "mean error on held-out records, %"
     };
     let error = AxisLabel { name: error, scale: Scale::Log };
     curve_chart(&heading, draws, error, &curves, &levels(published, pde, endpoint))
@@ -130,7 +131,8 @@ fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'
 
 /// What the paper's recipes came to.
 fn levels(published: &Published, pde: Pde, endpoint: Endpoint) -> Vec<Level> {
-    let source = if pde == Pde::Cylinder { "the paper, its own flow" } else { "the paper" };
+    let own = pde.descriptor().distribution.own();
+    let source = own.map_or("the paper".to_owned(), |own| format!("the paper, its own {}", own.what));
     let level = |method: &str| {
         let row = published.of(pde, method)?;
         let value = match endpoint {

@@ -6,7 +6,7 @@ use scope_model::Measure;
 use super::{
     choice::TableName,
     published::Published,
-    runs::{Run, grouped, title},
+    runs::{Run, grouped},
     table::{Cell, Number, Section, Table},
 };
 use crate::{
@@ -31,7 +31,7 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
             for (endpoint, task, measure) in ENDPOINTS {
                 if let Some(paired) = matched(first, second, task, measure) {
                     let pair = format!("{} - {}", first.label(), second.label());
-                    ours.push(row(&pair, endpoint, title(first.pde()), &paired));
+                    ours.push(row(&pair, endpoint, first.pde().title(), &paired));
                 }
             }
         }
@@ -40,7 +40,7 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
         let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
         let mut row =
             vec![Cell::text(format!("{} - {}", line.first, line.second)), Cell::text(&line.endpoint)];
-        row.extend([Cell::text(title(line.pde)), Cell::text(grouped(line.count))]);
+        row.extend([Cell::text(line.pde.title()), Cell::text(grouped(line.count))]);
         row.extend(cells);
         row.extend([Cell::number(Some(line.t), 1), Cell::number(Some(line.improved), 1)]);
         row

@@ -16,17 +16,6 @@ use crate::{
     summary::Summary,
 };
 
-/// A problem's name in headings.
-pub(super) fn title(pde: Pde) -> &'static str {
-    match pde {
-        Pde::Darcy => "Darcy",
-        Pde::Poisson => "Poisson",
-        Pde::Helmholtz => "Helmholtz",
-        Pde::NavierStokes => "NS",
-        Pde::Cylinder => "Cylinder",
-    }
-}
-
 /// All that was evaluated.
 #[derive(Clone, Debug)]
 pub struct Runs {
@@ -184,7 +173,7 @@ impl Run {
             forward_u: of(Task::Forward, Endpoint::Forward.measure(pde)),
             inverse_a: of(Task::Inverse, Endpoint::Inverse.measure(pde)),
             inverse_u: of(Task::Inverse, Measure::U),
-            inverse_a_l2: of(Task::Inverse, Measure::A).filter(|_| pde == Pde::Darcy),
+            inverse_a_l2: of(Task::Inverse, Measure::A).filter(|_| Endpoint::Inverse.is_classification(pde)),
         }
     }
 

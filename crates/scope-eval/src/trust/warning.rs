@@ -202,7 +202,7 @@ pub(super) fn warnings(
         all.push(Warning::NoHeldOut(trust.task));
     }
     all.extend(large_errors(trust));
-    if pde == Pde::Cylinder && context.masks.given.count() == 0 {
+    if pde.has_disk() && context.masks.given.count() == 0 {
         all.push(Warning::NoGeometry);
     }
     for channel in Channel::BOTH {

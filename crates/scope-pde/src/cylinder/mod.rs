@@ -5,12 +5,14 @@
 //! started at once, recorded at 0.5 s (a) and 0.9 s (u). Disk and inflow are drawn from the published
 //! ranges. Speeds inside the disk are stored as zero.
 
+mod descriptor;
 mod disk;
 mod flow;
 mod momentum;
 mod obstacle;
 mod staggered;
 
+pub use descriptor::CYLINDER;
 pub use disk::Disk;
 use flow::Flow;
 use rand::RngExt;

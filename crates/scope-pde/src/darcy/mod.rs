@@ -5,9 +5,11 @@
 //! i/(S-1); a spline carries a to the nodes and another carries the pressure back. The first overshoots at
 //! the jumps of a, so nodal coefficients can be negative; the iterative solver is one that does not mind.
 
+mod descriptor;
 mod scheme;
 mod spline;
 
+pub use descriptor::DARCY;
 pub use scheme::Scheme;
 use spline::spline_matrix;
 

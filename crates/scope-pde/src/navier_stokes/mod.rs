@@ -3,6 +3,7 @@
 //! w_t + v . grad w = nu Lap w + f, nu = 1e-3, f = 0.1 (sin 2 pi (x+y) + cos 2 pi (x+y)), from a random w
 //! at t = 0 (the channel a) to t = 1 (the channel u), on points x_i = i/S.
 
+mod descriptor;
 mod fourier;
 mod vorticity;
 
@@ -14,6 +15,7 @@ use crate::{
     linear::matrix::transpose,
     random::{PeriodicField, Stream},
 };
+pub use descriptor::NAVIER_STOKES;
 pub use vorticity::Vorticity;
 
 /// Time steps to t = 1 on 128 points: dt = 1/20 is converged to 1e-8 (see the tests).

@@ -7,7 +7,6 @@ use scope_data::{
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
 use scope_engine::{Device, ImageTable, RowNoise, SelectedBatch, SelectedNoise, Selection};
-use scope_pde::Pde;
 
 use super::shown::{row_noise, show};
 use crate::{
@@ -15,8 +14,6 @@ use crate::{
     examples::{Examples, loss_weights},
 };
 
-/// The scale of zero targets in the released cylinder data (paper, "Zero-energy cylinder targets").
-const RELEASED_SCALE: PerChannel<f64> = PerChannel { a: 2.070_225_306_780_491, u: 3.349_598_784_012_081_3 };
 /// Batches that each thread may have made ahead of their use: one of clusters takes as long as ten others.
 const AHEAD: usize = 8;
 
@@ -197,8 +194,12 @@ impl Weights {
             meta.channel(channel).zero_records.iter().for_each(|record| flags[*record] = true);
             flags
         });
-        let released = meta.pde == Pde::Cylinder && matches!(meta.origin, Origin::Imported { .. });
-        let scale = if released { RELEASED_SCALE } else { PerChannel { a: meta.a.rms, u: meta.u.rms } };
+        let released = match meta.origin {
+            Origin::Imported { .. } => meta.pde.descriptor().distribution.released(),
+            Origin::Generated { .. } => None,
+        };
+        let stated = released.and_then(|released| released.zero_target_scale);
+        let scale = stated.unwrap_or(PerChannel { a: meta.a.rms, u: meta.u.rms });
         Self { constants: meta.constants(), zero, scale, known: Vec::new() }
     }
 
@@ -218,7 +219,7 @@ impl Weights {
 #[cfg(test)]
 mod tests {
     use scope_data::{Request, generate};
-    use scope_pde::{Identity, Split};
+    use scope_pde::{Identity, Pde, Split};
 
     use super::*;
 

@@ -13,7 +13,6 @@ use scope_eval::{
     trust::{Trust, Usual, Warning, task_of},
 };
 use scope_model::{About, Fields, bands::Bands};
-use scope_pde::Pde;
 use serde::Serialize;
 
 use super::{
@@ -135,8 +134,8 @@ impl BandSource {
         let Stated { levels, half_widths, measured_on } = match stated {
             Ok(stated) => stated,
             Err(reason) => {
-                // Fresh records of the cylinder would have other disks.
-                let can_be_measured = network.model.about().pde != Pde::Cylinder;
+                // Fresh records would have other disks.
+                let can_be_measured = !network.model.about().pde.has_disk();
                 return Ok(Err(WithoutBands { reason, can_be_measured }));
             }
         };

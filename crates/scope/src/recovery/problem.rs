@@ -5,7 +5,6 @@ use scope_data::{
     sensors::SensorSet,
 };
 use scope_eval::trust::task_of;
-use scope_pde::Pde;
 
 use super::{error::RecoveryError, summary::MethodSummary};
 
@@ -22,7 +21,7 @@ impl Problem {
     /// Puts sensors on the grid, and refuses those that cannot be used.
     pub(super) fn place(method: &MethodSummary, set: &SensorSet) -> Result<Self, RecoveryError> {
         let SensorSet { name, sensors, disk, .. } = set;
-        if disk.is_some() && method.pde != Pde::Cylinder {
+        if disk.is_some() && !method.pde.has_disk() {
             return Err(RecoveryError::NoGeometry(method.pde));
         }
         require_scaled(method, sensors)?;

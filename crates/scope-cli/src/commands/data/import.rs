@@ -65,7 +65,7 @@ impl Import {
                 "the name of a source says 'test': say --split test, or --split train if it is to be trained on"
             ));
         };
-        if self.geometry.is_some() && self.pde != Pde::Cylinder {
+        if self.geometry.is_some() && !self.pde.has_disk() {
             bail!(Misuse::of(format!("{} has no geometry: leave --geometry out", self.pde)));
         }
         let request = ImportRequest {

@@ -10,10 +10,7 @@ use scope_data::{
     Channel, PerChannel,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task},
 };
-use scope_eval::{
-    DARCY_MIDPOINT,
-    figure::{Drawing, field_panels},
-};
+use scope_eval::figure::{Drawing, field_panels};
 use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
 
@@ -83,13 +80,14 @@ impl Solved {
         self.truth.percent
     }
 
-    /// The share of Darcy's pixels that are taken for the other permeability, in percent: the error that results state for it.
+    /// The share of a two-valued field's pixels that are taken for the other value, in percent: the error that results state for it.
     pub(super) fn wrong_pixels(&self) -> Option<f64> {
-        let upper = |value: &f32| f64::from(*value) > DARCY_MIDPOINT;
+        let threshold = self.recovered.method.pde.descriptor().fields.a.threshold()?;
+        let upper = |value: &f32| f64::from(*value) > threshold;
         let recovered = &self.recovered.fields.a;
         let truth = &self.truth.fields.a;
         let wrong = recovered.iter().zip(truth).filter(|(a, b)| upper(a) != upper(b)).count();
-        (self.recovered.method.pde == Pde::Darcy).then(|| 100.0 * wrong as f64 / truth.len() as f64)
+        Some(100.0 * wrong as f64 / truth.len() as f64)
     }
 
     /// The level of the narrower band, and the shares of the pixels of a and u that lie within it.

@@ -3,7 +3,7 @@
 use scope_data::{Dataset, observation::Condition};
 use scope_eval::{ExactMethod, Protocol, RecoveryMethod};
 use scope_exact::{DENSE_LIMIT, ExactError};
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::GaussianPrior};
 
 use crate::{
     commands::Misuse,
@@ -59,11 +59,14 @@ pub(super) fn warn_of_approximations(method: &ExactMethod) {
 
 /// What its figures mean.
 pub(super) fn meaning(pde: Pde) -> String {
-    let meaning = match pde {
-        Pde::NavierStokes => {
+    let meaning = match pde.descriptor().prior {
+        GaussianPrior::InitialState(_) => {
             "of a no method does better in mean square; u is the solver's answer to it, not a limit"
         }
-        _ => "no method does better in mean square",
+        GaussianPrior::Linear(_) => "no method does better in mean square",
+        GaussianPrior::None(why) => {
+            return format!("method: the exact posterior's mean, which {pde} has not: {why}");
+        }
     };
     format!("method: the exact posterior's mean: {meaning}")
 }

@@ -19,7 +19,7 @@ use scope::{
 use scope_data::observation::SensorError;
 use scope_exact::NO_NOISE;
 use scope_model::Precision;
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::cylinder::Disk;
 
 use super::{Outcome, device::DeviceArguments, models};
 use crate::terminal::{notice, print_json};
@@ -126,7 +126,7 @@ impl RecoverCommand {
         let pde = recovery.pde();
         let size = recovery.resolution();
         anyhow::ensure!(
-            self.geometry.is_none() || pde == Pde::Cylinder,
+            self.geometry.is_none() || pde.has_disk(),
             "{pde} has no geometry: leave --geometry out"
         );
         if let Some(got) = file.resolution().filter(|got| *got != size) {

@@ -30,7 +30,7 @@ pub(crate) fn train_on_the_spot(
     let set = folder.join("data");
     let resolution = RESOLUTION;
     let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
-    let count = records(pde);
+    let count = pde.descriptor().records_in_seconds;
     let progress = Progress::new(&format!("generate {pde}"), count);
     let made = generate(&Request { identity, count, shard: None }, &set, |done| {
         progress.at(done);
@@ -69,14 +69,4 @@ pub(crate) fn train_on_the_spot(
 /// What is left to someone who did not wait for the model.
 fn interrupted() -> anyhow::Error {
     anyhow::anyhow!("interrupted: no model was trained, and nothing was recovered")
-}
-
-/// As many records as solvers make in a few seconds.
-fn records(pde: Pde) -> usize {
-    match pde {
-        Pde::Poisson | Pde::Helmholtz => 4000,
-        Pde::Darcy => 800,
-        Pde::NavierStokes => 400,
-        Pde::Cylinder => 48,
-    }
 }

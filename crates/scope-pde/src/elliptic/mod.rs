@@ -5,6 +5,10 @@
 //! the edge values of a, which the solve does not use; Helmholtz (k^2 = 1) sets them to zero before
 //! storing.
 
+mod descriptor;
+
+pub use descriptor::{HELMHOLTZ, POISSON};
+
 use crate::{
     Fields, PerChannel, Problem, Record,
     error::PdeError,

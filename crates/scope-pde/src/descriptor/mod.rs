@@ -1,0 +1,53 @@
+//! What a PDE problem is: all facts that generating, checking, masking, training, evaluating and recovering need of it.
+//!
+//! Each problem declares one [`Descriptor`] beside its solver. But for the paper's table about Darcy, nothing else in the workspace
+//! decides by a problem's name.
+
+mod distribution;
+mod field;
+mod grid;
+mod law;
+mod prior;
+
+pub use distribution::{Distribution, Moments, Own, Released, ReleasedFiles, Statistics};
+pub use field::{Field, FieldKind};
+pub use grid::{GridPoints, KnownRegion};
+pub use law::{Figure, Law, RESIDUAL_LIMIT, Sample, StoredRecord, difference_to_fresh_solve, edge_share};
+pub use prior::GaussianPrior;
+
+use crate::{channel::PerChannel, generate::Problem, registry::Named};
+
+/// Everything that is known of a PDE problem.
+pub struct Descriptor {
+    /// The name on the command line, in files and in the coordinates of random streams.
+    pub name: &'static str,
+    /// The name in headings of tables and charts.
+    pub title: &'static str,
+    /// The fields a and u.
+    pub fields: PerChannel<Field>,
+    /// Where the points of the grid lie along axis 0 and axis 1.
+    pub grid: [GridPoints; 2],
+    /// Where both fields are known before anything is measured.
+    pub known_region: KnownRegion,
+    /// Plans the solver on S x S points.
+    pub solver: fn(usize) -> Box<dyn Problem>,
+    /// How many records the solver makes on a CPU in a few seconds, on 128 x 128 points.
+    pub records_in_seconds: usize,
+    /// Which distribution records have, and the constants that they are stored with.
+    pub distribution: Distribution,
+    /// What is known of means and deviations without any record.
+    pub statistics: Statistics,
+    /// What every single record must obey.
+    pub laws: &'static [Law],
+    /// The Gaussian field that the exact posterior starts from.
+    pub prior: GaussianPrior,
+    /// Whether the protocol has two more conditions: the benchmark of the released cylinder data, where each pixel outside the
+    /// known region is measured with probability 1/100.
+    pub benchmark: bool,
+}
+
+impl Named for Descriptor {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}

@@ -1,0 +1,126 @@
+//! The facts of Poisson and Helmholtz.
+
+use super::Elliptic;
+use crate::{
+    channel::{Channel, PerChannel},
+    constants::Scaling,
+    descriptor::{
+        Descriptor, Distribution, Field, Figure, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
+        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, edge_share,
+    },
+};
+
+/// What a field that is zero on the edge may have there, relative to its largest value.
+const EDGE_LIMIT: f64 = 1e-5;
+
+const FIELDS: PerChannel<Field> = PerChannel {
+    a: Field::continuous("source"),
+    u: Field { edge: Some(0.0), ..Field::continuous("solution") },
+};
+
+/// Sources have no mean by construction; their deviations and those of solutions were estimated.
+const SET: PerChannel<Moments> =
+    PerChannel { a: Moments { mean: Some(0.0), deviation: None }, u: Moments::UNKNOWN };
+
+const ZERO_SOLUTION_ON_EDGE: Law = Law {
+    name: "|u| on the edge, relative",
+    limit: EDGE_LIMIT,
+    sample: Sample::MANY,
+    generated_only: false,
+    figure: |_| Box::new(|record| edge_share(&record.physical(Channel::U), record.size)),
+};
+
+/// Lap u = a, u = 0 on the edge.
+pub static POISSON: Descriptor = Descriptor {
+    name: "poisson",
+    title: "Poisson",
+    fields: FIELDS,
+    grid: [GridPoints::Nodes; 2],
+    known_region: KnownRegion::Nowhere,
+    solver: |size| Box::new(Elliptic::poisson(size)),
+    records_in_seconds: 4000,
+    distribution: Distribution::Released(Released {
+        constants: PerChannel {
+            a: Scaling { mean: 0.0, sigma: 0.2919494 },
+            u: Scaling { mean: 9.67226952e-6, sigma: 0.00417478 },
+        },
+        records: 50_000,
+        extremes: PerChannel { a: [-2.13132663, 2.16163561], u: [-0.02657227, 0.02717429] },
+        files: ReleasedFiles::Matlab { variables: PerChannel { a: "f_data", u: "phi_data" }, times: false },
+        zero_target_scale: None,
+    }),
+    statistics: Statistics { set: SET, theory: |size| moments(&Elliptic::poisson(size)) },
+    laws: &[
+        residual(|size| residual_figure(Elliptic::poisson(size))),
+        ZERO_SOLUTION_ON_EDGE,
+        // The figure is 1 for a record where the whole edge of the source is zero, else 0.
+        Law {
+            name: "a zeroed on the edge, 0 no or 1 yes",
+            limit: 0.0,
+            sample: Sample::MANY,
+            generated_only: false,
+            figure: |_| {
+                Box::new(|record| {
+                    let zeroed = edge_share(&record.physical(Channel::A), record.size) == 0.0;
+                    f64::from(u8::from(zeroed))
+                })
+            },
+        },
+    ],
+    prior: GaussianPrior::Linear(Elliptic::poisson),
+    benchmark: false,
+};
+
+/// Lap u + u = a, a = u = 0 on the edge.
+pub static HELMHOLTZ: Descriptor = Descriptor {
+    name: "helmholtz",
+    title: "Helmholtz",
+    fields: FIELDS,
+    grid: [GridPoints::Nodes; 2],
+    known_region: KnownRegion::Nowhere,
+    solver: |size| Box::new(Elliptic::helmholtz(size)),
+    records_in_seconds: 4000,
+    distribution: Distribution::Released(Released {
+        constants: PerChannel {
+            a: Scaling { mean: 0.0, sigma: 0.2844538 },
+            u: Scaling { mean: 1.05050595e-5, sigma: 0.00428004 },
+        },
+        records: 50_000,
+        extremes: PerChannel { a: [-2.09217139, 2.13316352], u: [-0.02734944, 0.02774104] },
+        files: ReleasedFiles::Matlab { variables: PerChannel { a: "f_data", u: "psi_data" }, times: false },
+        zero_target_scale: None,
+    }),
+    statistics: Statistics { set: SET, theory: |size| moments(&Elliptic::helmholtz(size)) },
+    laws: &[
+        residual(|size| residual_figure(Elliptic::helmholtz(size))),
+        ZERO_SOLUTION_ON_EDGE,
+        Law {
+            name: "|a| on the edge, relative",
+            limit: EDGE_LIMIT,
+            sample: Sample::MANY,
+            generated_only: false,
+            figure: |_| Box::new(|record| edge_share(&record.physical(Channel::A), record.size)),
+        },
+    ],
+    prior: GaussianPrior::Linear(Elliptic::helmholtz),
+    benchmark: false,
+};
+
+const fn residual(figure: fn(usize) -> Figure) -> Law {
+    Law {
+        name: "discrete residual / max |a|",
+        limit: RESIDUAL_LIMIT,
+        sample: Sample::MANY,
+        generated_only: false,
+        figure,
+    }
+}
+
+fn residual_figure(problem: Elliptic) -> Figure {
+    Box::new(move |record| problem.residual(&record.physical(Channel::A), &record.physical(Channel::U)))
+}
+
+/// Both fields have zero mean, and closed forms for their deviations.
+fn moments(problem: &Elliptic) -> PerChannel<Moments> {
+    problem.exact_deviations().map(|deviation| Moments { mean: Some(0.0), deviation: Some(deviation) })
+}
