@@ -8,7 +8,7 @@ use rand_chacha::rand_core::Rng;
 use scope_pde::random::Stream;
 
 /// Draws from a stream of words.
-pub(crate) trait Draw {
+pub trait Draw {
     /// The next word.
     fn word(&mut self) -> u32;
 

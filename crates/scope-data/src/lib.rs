@@ -13,7 +13,7 @@ mod bounded_read;
 mod budget;
 mod check;
 mod dataset;
-mod draw;
+pub mod draw;
 mod error;
 mod generate;
 mod geometry;

@@ -7,5 +7,6 @@ mod check_sets;
 mod dataset_folders;
 mod import_files;
 mod masks;
+mod own_family;
 mod sensor_files;
 mod sensor_mix;

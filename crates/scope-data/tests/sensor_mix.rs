@@ -35,9 +35,9 @@ fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
         let now = mixed.plan(number);
         assert_eq!(before.draws, now.draws);
         let Layout::Family(family, budget) = now.condition.layout() else { panic!("a family") };
-        scattered += usize::from(matches!(family, Family::Uniform | Family::Cluster));
+        scattered += usize::from([Family::Uniform, Family::Cluster].contains(&family));
         if now.condition != before.condition {
-            assert!(matches!(family, Family::Uniform | Family::Cluster), "{}", now.condition);
+            assert!([Family::Uniform, Family::Cluster].contains(&family), "{}", now.condition);
             let kept = |condition: Condition| (condition.task(), condition.layout_name());
             assert_eq!(kept(now.condition), kept(before.condition));
             few.push(budget);

@@ -1,121 +1,161 @@
-//! The five families of layouts and their budgets.
+//! Families of layouts, by name.
 
-use std::str::FromStr;
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
-use super::condition::NAMED_POINTS;
+use scope_pde::{Registry, RegistryError};
 
-/// A family of layouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+use super::{
+    condition::NAMED_POINTS,
+    families::{
+        FamilyDescriptor, block::BLOCK, cluster::CLUSTER, grid::GRID, lines::LINES, uniform::UNIFORM,
+    },
+};
+
+/// The families that names are looked up among: those of the protocol, then declared ones.
+static FAMILIES: Registry<FamilyDescriptor> = Registry::new(&[&UNIFORM, &GRID, &CLUSTER, &LINES, &BLOCK]);
+
+/// A family of layouts: a handle on its [`FamilyDescriptor`]. Two are equal when their names are; the protocol's come before others.
+#[derive(Clone, Copy)]
+pub struct Family(&'static FamilyDescriptor);
+
+#[expect(non_upper_case_globals, reason = "values that are named as the variants of an enum are")]
+impl Family {
     /// A uniform subset.
-    Uniform,
+    pub const Uniform: Family = Family(&UNIFORM);
     /// A regular Cartesian grid.
-    Grid,
+    pub const Grid: Family = Family(&GRID);
     /// A few Gaussian clusters.
-    Cluster,
+    pub const Cluster: Family = Family(&CLUSTER);
     /// Whole rows or columns.
-    Lines,
+    pub const Lines: Family = Family(&LINES);
     /// A rectangle.
-    Block,
+    pub const Block: Family = Family(&BLOCK);
 }
 
-/// Budgets of the families that thin out points.
-const POINT_BUDGETS: [usize; 7] = [500, 1024, 2048, 4096, 8192, 12288, 16384];
-/// The regular grids with as many points.
-const GRID_SHAPES: [[usize; 2]; 7] =
-    [[20, 25], [32, 32], [32, 64], [64, 64], [64, 128], [96, 128], [128, 128]];
-/// Training visits 500 twice as often as any other.
-const POINT_SLOTS: [usize; 8] = [500, 500, 1024, 2048, 4096, 8192, 12288, 16384];
-/// 30% and 60% of the grid, rounded.
-const AREA_BUDGETS: [usize; 2] = [4915, 9830];
-
 impl Family {
-    /// All five.
+    /// The protocol's five. Training takes them in shuffled turns and tests have a condition for each of their budgets, so another
+    /// one among them would be another protocol.
     pub const ALL: [Family; 5] =
         [Family::Uniform, Family::Grid, Family::Cluster, Family::Lines, Family::Block];
 
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Family::Uniform => "uniform",
-            Family::Grid => "grid",
-            Family::Cluster => "cluster",
-            Family::Lines => "lines",
-            Family::Block => "block",
+    /// Makes a family of one's own known for as long as the program runs, so that conditions can name it. Another family of the
+    /// same name is refused.
+    pub fn declare(descriptor: &'static FamilyDescriptor) -> Result<Self, RegistryError> {
+        if ["benchmark_uniform", "full"].contains(&descriptor.name) {
+            return Err(RegistryError::Taken(descriptor.name));
         }
+        FAMILIES.declare(descriptor)?;
+        Ok(Self(descriptor))
     }
 
-    /// The paper's budgets, each once.
+    /// Everything that is known of the family.
+    pub fn descriptor(self) -> &'static FamilyDescriptor {
+        self.0
+    }
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The protocol's budgets, each once.
     pub fn budgets(self) -> &'static [usize] {
-        match self {
-            Family::Uniform | Family::Grid | Family::Cluster => &POINT_BUDGETS,
-            Family::Lines | Family::Block => &AREA_BUDGETS,
-        }
+        self.0.budgets
     }
 
     /// The slots that training visits in shuffled cycles.
     pub fn budget_slots(self) -> &'static [usize] {
-        match self {
-            Family::Uniform | Family::Grid | Family::Cluster => &POINT_SLOTS,
-            Family::Lines | Family::Block => &AREA_BUDGETS,
-        }
+        self.0.training_budgets
     }
 
-    /// Whether a handful of points is a layout of this family as any other number is: scattered sensors. Grids exist for
-    /// some numbers only, and a few points of a line or a block would lie side by side, which nobody's sensors do.
+    /// Whether a handful of points is a layout of this family as any other number is: scattered sensors.
     pub fn takes_few(self) -> bool {
-        matches!(self, Family::Uniform | Family::Cluster)
+        self.0.takes_few
     }
 
     /// Refuses a budget that the family cannot have.
     pub(super) fn require_budget(self, budget: usize) -> Result<(), String> {
-        match self {
-            Family::Grid if !POINT_BUDGETS.contains(&budget) => {
-                Err(format!("a grid has 500, 1024, 2048, 4096, 8192, 12288 or 16384 points, not {budget}"))
-            }
-            _ if !(1..=NAMED_POINTS).contains(&budget) => {
-                Err(format!("a budget is from 1 to {NAMED_POINTS}, not {budget}"))
-            }
-            _ => Ok(()),
+        if !self.0.any_budget && !self.0.budgets.contains(&budget) {
+            let budgets = either(self.0.budgets.iter().map(usize::to_string).collect());
+            return Err(format!("a {} has {budgets} points, not {budget}", self.name()));
         }
+        if !(1..=NAMED_POINTS).contains(&budget) {
+            return Err(format!("a budget is from 1 to {NAMED_POINTS}, not {budget}"));
+        }
+        Ok(())
     }
 
     /// How many points of an S x S grid a budget observes, at least one. Budgets are named for 128 x 128.
     pub fn points(self, budget: usize, size: usize) -> usize {
-        match self {
-            Family::Grid => grid_shape(budget, size).iter().product(),
-            _ => ((budget * size * size + NAMED_POINTS / 2) / NAMED_POINTS).max(1),
-        }
+        (self.0.points)(budget, size)
+    }
+
+    /// What orders families: those of the protocol as in [`Family::ALL`], then others by name.
+    fn rank(self) -> (usize, &'static str) {
+        (FAMILIES.rank(self.name()).unwrap_or(usize::MAX), self.name())
     }
 }
 
-/// The shape of a regular grid of a budget on S x S points: the named one, each side scaled and rounded.
-/// Conditions admit no budget without a shape.
-pub(super) fn grid_shape(budget: usize, size: usize) -> [usize; 2] {
-    let named = GRID_SHAPES.into_iter().find(|[rows, columns]| rows * columns == budget);
-    named.unwrap_or([0, 0]).map(|side| (side * size + 64) / 128)
+/// Names for a sentence: "x, y or z".
+fn either(mut names: Vec<String>) -> String {
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Family {}
+
+impl Hash for Family {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl Ord for Family {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Family {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Family").field(&self.name()).finish()
+    }
 }
 
 impl FromStr for Family {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Family::ALL.into_iter().find(|family| family.name() == name);
-        found.ok_or_else(|| format!("'{name}' is no family: expected uniform, grid, cluster, lines or block"))
+        let unknown = || {
+            let known = FAMILIES.all().iter().map(|family| family.name.to_owned()).collect();
+            format!("'{name}' is no family: expected {}", either(known))
+        };
+        FAMILIES.find(name).map(Family).ok_or_else(unknown)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn grids_have_the_stated_shapes() {
-        for (budget, [rows, columns]) in POINT_BUDGETS.into_iter().zip(GRID_SHAPES) {
-            assert_eq!(rows * columns, budget);
-            assert_eq!(Family::Grid.points(budget, 128), budget);
-        }
-    }
 
     /// The protocol's figures at 32 x 32.
     #[test]

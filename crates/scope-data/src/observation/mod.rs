@@ -16,6 +16,7 @@ mod sensors;
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
 pub use context::{ContextMasks, write_context};
 pub use coverage::{Coverage, gaps};
+pub use families::{Budget, FamilyDescriptor, scaled_points};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
 pub use noise::{HALF_TRUST, ReadingNoise, trust};

@@ -9,8 +9,7 @@ use scope_pde::{
 use super::{
     condition::{Condition, Layout},
     context::ContextMasks,
-    families::{bernoulli, block, cluster, grid, lines, uniform},
-    family::{Family, grid_shape},
+    families::{Budget, bernoulli},
     mask::Mask,
 };
 use crate::{PerChannel, draw::Draw};
@@ -126,11 +125,5 @@ fn sample(layout: Layout, mask: &mut Mask, stream: &mut Stream) {
     if points == size * size {
         return *mask = Mask::full(size);
     }
-    match family {
-        Family::Uniform => uniform::sample(mask, points, stream),
-        Family::Grid => grid::sample(mask, grid_shape(budget, size), stream),
-        Family::Cluster => cluster::sample(mask, points, stream),
-        Family::Lines => lines::sample(mask, points, stream),
-        Family::Block => block::sample(mask, points, stream),
-    }
+    (family.descriptor().sample)(mask, Budget { named: budget, points }, stream);
 }

@@ -3,14 +3,17 @@
 //! Records: draw number p belongs to epoch p / N and is the p mod N-th record of that epoch's permutation;
 //! a batch of B takes the draws n B .. (n + 1) B and may cross an epoch boundary.
 //!
-//! Conditions: one a batch. Every five batches hold each family once, in a shuffled order. Of every five
+//! Conditions: one a batch. As many batches as there are families hold each family once, in a shuffled order. Of every five
 //! occurrences of a family two are forward, two inverse and one joint, shuffled; its budget slots (eight,
 //! or two) are visited in shuffled cycles. Each shuffle has a stream of its own, so batch 1,000,000 costs
 //! what batch 0 costs.
 //!
 //! A [`SensorMix`] gives some batches a small budget in the place of theirs, and some draws noise; everything else stays.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
 
 use scope_pde::random::{Coordinates, Stream};
 
@@ -40,7 +43,9 @@ pub struct Schedule {
     seed: u64,
     records: usize,
     batch: usize,
-    /// Conditions that batches take in turn; the protocol's mixture where there are none.
+    /// The families of the mixture, each once in a cycle.
+    families: Vec<Family>,
+    /// Conditions that batches take in turn; the mixture of families where there are none.
     in_turn: Vec<Condition>,
     /// Few and noisy sensors, if there are any.
     mix: Option<SensorMix>,
@@ -55,7 +60,17 @@ impl Schedule {
             (1..=u32::MAX as usize).contains(&records) && batch > 0,
             "records to draw, and room for them"
         );
-        Self { seed, records, batch, in_turn: Vec::new(), mix: None, permutations: Mutex::new(Vec::new()) }
+        let families = Family::ALL.to_vec();
+        let permutations = Mutex::new(Vec::new());
+        Self { seed, records, batch, families, in_turn: Vec::new(), mix: None, permutations }
+    }
+
+    /// The same records under a mixture of other families than the protocol's, at least one and each once.
+    #[must_use]
+    pub fn of_families(self, families: Vec<Family>) -> Self {
+        let distinct = families.iter().collect::<HashSet<_>>().len();
+        assert!(distinct == families.len() && distinct > 0, "families to draw, each once");
+        Self { families, ..self }
     }
 
     /// The same records under other conditions: batches take these in turn.
@@ -108,9 +123,10 @@ impl Schedule {
         if !self.in_turn.is_empty() {
             return self.in_turn[(number % self.in_turn.len() as u64) as usize];
         }
-        let cycle = number / 5;
-        let place = (number % 5) as usize;
-        let family = self.shuffled("family", None, cycle, &Family::ALL)[place];
+        let count = self.families.len() as u64;
+        let cycle = number / count;
+        let place = (number % count) as usize;
+        let family = self.shuffled("family", None, cycle, &self.families)[place];
         // A family occurs once in every cycle, so the cycle numbers its occurrences.
         let task = self.pick("task", family, cycle, &TASK_CYCLE);
         let budget = self.pick("budget", family, cycle, family.budget_slots());

@@ -23,23 +23,17 @@ pub fn mask_panels(panels: &[(String, &Mask)], side: f64) -> Drawing {
     drawing
 }
 
-/// The rows of the gallery: families with seven budgets fill one, those with two share one.
-const ROWS: [&[Family]; 4] =
-    [&[Family::Uniform], &[Family::Grid], &[Family::Cluster], &[Family::Lines, Family::Block]];
-
 /// Every family with every budget.
 pub fn mask_gallery(pde: Pde, seed: u64, record: u64) -> Drawing {
     let size = 128;
     let right = size as f64 + GAP;
     let down = size as f64 + GAP + TITLE;
-    let panels = |row: &[Family]| -> Vec<(Family, usize)> {
-        row.iter().flat_map(|family| family.budgets().iter().map(|budget| (*family, *budget))).collect()
-    };
-    let columns = ROWS.iter().map(|row| panels(row).len()).max().unwrap_or(0);
-    let mut drawing = Drawing::new(GAP + columns as f64 * right, GAP + ROWS.len() as f64 * down);
+    let rows = gallery_rows();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut drawing = Drawing::new(GAP + columns as f64 * right, GAP + rows.len() as f64 * down);
     let sampler = MaskSampler::new(pde, seed, size);
-    for (row, families) in ROWS.iter().enumerate() {
-        for (column, (family, budget)) in panels(families).into_iter().enumerate() {
+    for (row, panels) in rows.into_iter().enumerate() {
+        for (column, (family, budget)) in panels.into_iter().enumerate() {
             // The paper's budgets are conditions; anything else has no place in the gallery.
             let Ok(condition) = Condition::new(Task::Forward, family, budget) else { continue };
             let mask = sampler.masks(Namespace::Test, record, condition, None).seen.a;
@@ -48,6 +42,20 @@ pub fn mask_gallery(pde: Pde, seed: u64, record: u64) -> Drawing {
         }
     }
     drawing
+}
+
+/// The protocol's families and budgets in rows: a family goes on in the row of the one before it if there is room.
+fn gallery_rows() -> Vec<Vec<(Family, usize)>> {
+    let columns = Family::ALL.iter().map(|family| family.budgets().len()).max().unwrap_or(0);
+    let mut rows: Vec<Vec<(Family, usize)>> = Vec::new();
+    for family in Family::ALL {
+        let panels = family.budgets().iter().map(|budget| (family, *budget));
+        match rows.last_mut().filter(|row| row.len() + panels.len() <= columns) {
+            Some(row) => row.extend(panels),
+            None => rows.push(panels.collect()),
+        }
+    }
+    rows
 }
 
 /// A mask with its upper left corner at a place and its title below.

@@ -4,10 +4,22 @@
 //! a ring are equally far, so the last ring is filled by a random choice. A ring is made of whole rows and
 //! columns, so it is found from 2 S distances; no sorting of S^2 points is needed.
 
+use super::{AREA_BUDGETS, FamilyDescriptor, scaled_points};
 use crate::{draw::Draw, observation::mask::Mask};
 
+/// A rectangle. A few points of it would lie side by side, which nobody's sensors do.
+pub(in crate::observation) static BLOCK: FamilyDescriptor = FamilyDescriptor {
+    name: "block",
+    budgets: &AREA_BUDGETS,
+    training_budgets: &AREA_BUDGETS,
+    any_budget: true,
+    takes_few: false,
+    points: scaled_points,
+    sample: |mask, budget, stream| sample(mask, budget.points, stream),
+};
+
 /// The centre is uniform in [0.2, 0.8]^2; the aspect ratio w / h is r or 1 / r, r uniform in [1, 3/2].
-pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
     let size = mask.size();
     let centre = [stream.between(0.2, 0.8), stream.between(0.2, 0.8)];
     let ratio = stream.between(1.0, 1.5);

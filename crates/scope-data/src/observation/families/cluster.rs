@@ -10,7 +10,19 @@ use std::f64::consts::{LN_2, SQRT_2};
 
 use multiversion::multiversion;
 
+use super::{FamilyDescriptor, POINT_BUDGETS, POINT_TRAINING_BUDGETS, scaled_points};
 use crate::{draw::Draw, observation::mask::Mask};
+
+/// A few Gaussian clusters.
+pub(in crate::observation) static CLUSTER: FamilyDescriptor = FamilyDescriptor {
+    name: "cluster",
+    budgets: &POINT_BUDGETS,
+    training_budgets: &POINT_TRAINING_BUDGETS,
+    any_budget: true,
+    takes_few: true,
+    points: scaled_points,
+    sample: |mask, budget, stream| sample(mask, budget.points, stream),
+};
 
 /// The least distance of two centres, in domain widths.
 const SEPARATION: f64 = 0.30;
@@ -25,7 +37,7 @@ struct Component {
 }
 
 /// Takes `points` points, fewer than the whole grid.
-pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
     let weights = weights(mask.size(), &components(stream));
     take_first(mask, points, &weights, stream);
 }

@@ -1,10 +1,22 @@
 //! Whole rows or columns, and at most one part of a line.
 
+use super::{AREA_BUDGETS, FamilyDescriptor, scaled_points};
 use crate::{draw::Draw, observation::mask::Mask};
+
+/// Whole rows or columns. A few points of a line would lie side by side, which nobody's sensors do.
+pub(in crate::observation) static LINES: FamilyDescriptor = FamilyDescriptor {
+    name: "lines",
+    budgets: &AREA_BUDGETS,
+    training_budgets: &AREA_BUDGETS,
+    any_budget: true,
+    takes_few: false,
+    points: scaled_points,
+    sample: |mask, budget, stream| sample(mask, budget.points, stream),
+};
 
 /// A coin chooses rows or columns; lines are taken in random order. What is left of the budget is one run
 /// of neighbouring points somewhere on the next line.
-pub(in crate::observation) fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
+fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
     let size = mask.size();
     let columns = stream.coin();
     let point = |line: usize, along: usize| if columns { along * size + line } else { line * size + along };
