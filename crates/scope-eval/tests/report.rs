@@ -7,7 +7,7 @@ use scope_eval::{
     Budget, DataIdentity, Identity, MaskIdentity, Measure, MethodIdentity, PerRecord, Record, Scores,
     report::{Choice, Format, Published, Runs, TableName, draws_charts, tables},
 };
-use scope_pde::Split;
+use scope_pde::{Pde, Split, descriptor::Descriptor, elliptic::POISSON};
 
 /// An evaluation whose errors are round numbers about `scale`.
 fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
@@ -95,6 +95,19 @@ fn runs() -> Runs {
         evaluation("darcy", "full", "native", 3.0),
         evaluation("cylinder", "full", "native", 1.0),
     ])
+}
+
+/// A problem that the paper has not.
+static SIXTH: Descriptor = Descriptor { name: "sixth", title: "Sixth", ..POISSON };
+
+#[test]
+fn a_problem_of_ones_own_has_columns_after_the_paper_s() {
+    Pde::declare(&SIXTH).unwrap();
+    let runs = Runs::gather(vec![evaluation("sixth", "full", "native", 2.0)]);
+    let tables = tables(&Choice::WithOurs, &Published::read().unwrap(), &runs).unwrap();
+    let text = Format::Markdown.write(&tables);
+    assert!(text.contains("| Cylinder fwd | Cylinder inv | Sixth fwd | Sixth inv |"), "{text}");
+    assert!(text.contains("| — | — | 2.0625 | 12.3750 |"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Figures from evaluations: methods side by side, and errors against sensors.
 
+use std::collections::BTreeSet;
+
 use scope_data::observation::{Condition, Family, Task};
 use scope_model::Measure;
 use scope_pde::Pde;
@@ -10,7 +12,7 @@ use crate::figure::{AxisLabel, Bars, Curve, Drawing, Scale, bar_chart, curve_cha
 
 /// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors).
 pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
-    let problems: Vec<_> = Pde::ALL.into_iter().filter(|pde| runs.iter().any(|run| run.is(*pde))).collect();
+    let problems: BTreeSet<Pde> = runs.iter().map(Run::pde).collect();
     let value = |run: &Run| {
         let pde = run.pde();
         let summary = run.summary(endpoint.condition(pde)?, endpoint.measure(pde))?;

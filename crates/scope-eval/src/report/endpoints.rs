@@ -7,7 +7,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Errors, Group, Published},
-    runs::{Run, by_label},
+    runs::{Run, by_label, problems},
     table::{Cell, Section, Table, rank},
 };
 use crate::protocol::Protocol;
@@ -15,7 +15,7 @@ use crate::protocol::Protocol;
 /// The label of a row, its two errors for each problem, and what its training was.
 struct Row {
     label: String,
-    errors: [Errors; 5],
+    errors: Vec<Errors>,
     training: String,
 }
 
@@ -30,9 +30,9 @@ impl Row {
 }
 
 /// The columns: two a problem, and the training.
-fn columns() -> Vec<String> {
+fn columns(problems: &[Pde]) -> Vec<String> {
     let mut columns = vec!["method".to_owned()];
-    for pde in Pde::ALL {
+    for &pde in problems {
         let inverse = if Endpoint::Inverse.is_classification(pde) { "inv (BER)" } else { "inv" };
         columns.extend([format!("{} fwd", pde.title()), format!("{} {inverse}", pde.title())]);
     }
@@ -41,26 +41,26 @@ fn columns() -> Vec<String> {
 }
 
 /// SCOPE's row of the paper.
-fn scope_row(published: &Published, method: &str, label: &str, training: &str) -> Row {
-    let errors = Pde::ALL.map(|pde| {
-        let row = published.of(pde, method);
+fn scope_row(published: &Published, problems: &[Pde], method: &str, label: &str, training: &str) -> Row {
+    let errors = problems.iter().map(|pde| {
+        let row = published.of(*pde, method);
         Errors { forward: row.and_then(|row| row.forward_u), inverse: row.and_then(|row| row.inverse_a) }
     });
-    Row { label: label.to_owned(), errors, training: training.to_owned() }
+    Row { label: label.to_owned(), errors: errors.collect(), training: training.to_owned() }
 }
 
 /// Our runs, those of one label in one row.
-fn our_rows<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(Row, Vec<&'a Run>)> {
+fn our_rows<'a>(problems: &[Pde], runs: impl Iterator<Item = &'a Run>) -> Vec<(Row, Vec<&'a Run>)> {
     let finished = |(label, members): (String, Vec<&'a Run>)| {
-        let errors = Pde::ALL.map(|pde| {
+        let errors = problems.iter().map(|pde| {
             let means =
-                members.iter().find(|run| run.is(pde)).map(|run| run.channels(Protocol::Uniform500).means());
+                members.iter().find(|run| run.is(*pde)).map(|run| run.channels(Protocol::Uniform500).means());
             let means = means.unwrap_or_default();
             Errors { forward: means.forward_u, inverse: means.inverse_a }
         });
         let mut training: Vec<String> = members.iter().map(|run| run.training()).collect();
         training.dedup();
-        (Row { label, errors, training: training.join("; ") }, members)
+        (Row { label, errors: errors.collect(), training: training.join("; ") }, members)
     };
     by_label(runs).into_iter().map(finished).collect()
 }
@@ -81,22 +81,23 @@ fn notes(runs: &[Run]) -> Vec<String> {
 
 /// Sparse recovery across problems: the literature, the paper's operators, the paper's SCOPE, and ours.
 pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
+    let problems = problems(runs.iter());
     let compared = |group: Group| -> Vec<Vec<Cell>> {
         let rows = published.compared.iter().filter(|row| row.group == group);
         let of = |row: &super::published::Compared| Row {
             label: row.method.clone(),
-            errors: Pde::ALL.map(|pde| row.errors.get(&pde).copied().unwrap_or_default()),
+            errors: problems.iter().map(|pde| row.errors.get(pde).copied().unwrap_or_default()).collect(),
             training: row.source.clone(),
         };
         rows.map(|row| of(row).cells(2)).collect()
     };
     let mut operators = compared(Group::Operators);
     let mut scope = vec![
-        scope_row(published, "Full", "SCOPE-Full", "the paper, 500 epochs").cells(2),
-        scope_row(published, "SP-10M", "SCOPE-SP-10M", "the paper, 500 + 100 epochs").cells(2),
+        scope_row(published, &problems, "Full", "SCOPE-Full", "the paper, 500 epochs").cells(2),
+        scope_row(published, &problems, "SP-10M", "SCOPE-SP-10M", "the paper, 500 + 100 epochs").cells(2),
     ];
     rank(&mut operators.iter_mut().chain(&mut scope).collect::<Vec<_>>());
-    let ours = our_rows(runs.iter());
+    let ours = our_rows(&problems, runs.iter());
     let mut cells: Vec<Vec<Cell>> = ours.iter().map(|(row, _)| row.cells(2)).collect();
     let ranked = |members: &[&Run]| members.iter().all(|run| run.ranked());
     if ours.iter().any(|(_, members)| ranked(members)) && comparable(&ours) {
@@ -114,7 +115,7 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
     Table {
         name: TableName::Main,
         title: "Sparse recovery across problems".to_owned(),
-        columns: columns(),
+        columns: columns(&problems),
         has_ours: !cells.is_empty(),
         sections: vec![
             section("Literature: deterministic methods", compared(Group::LiteratureDeterministic)),
@@ -144,12 +145,15 @@ fn comparable(rows: &[(Row, Vec<&Run>)]) -> bool {
 
 /// The paper's rows and ours, to four decimals, without places.
 fn plain(name: TableName, title: &str, paper: Vec<Row>, runs: &[Run], ours: &dyn Fn(&Run) -> bool) -> Table {
-    let cells: Vec<Vec<Cell>> =
-        our_rows(runs.iter().filter(|run| ours(run))).iter().map(|(row, _)| row.cells(4)).collect();
+    let problems = problems(runs.iter());
+    let cells: Vec<Vec<Cell>> = our_rows(&problems, runs.iter().filter(|run| ours(run)))
+        .iter()
+        .map(|(row, _)| row.cells(4))
+        .collect();
     Table {
         name,
         title: title.to_owned(),
-        columns: columns(),
+        columns: columns(&problems),
         has_ours: !cells.is_empty(),
         sections: vec![
             Section { title: "The paper".to_owned(), rows: paper.iter().map(|row| row.cells(4)).collect() },
@@ -168,7 +172,8 @@ fn decoder_is(run: &Run, native: bool) -> bool {
 pub(super) fn recipes(published: &Published, runs: &[Run]) -> Table {
     let paper =
         [("FO", "500 epochs, not pretrained"), ("FJV", "10 + 500 epochs"), ("Full", "10 + 500 epochs")];
-    let paper = paper.map(|(method, training)| scope_row(published, method, method, training));
+    let problems = problems(runs.iter());
+    let paper = paper.map(|(method, training)| scope_row(published, &problems, method, method, training));
     plain(TableName::Recipes, "Backbone recipes before decoder adaptation", paper.into(), runs, &|run| {
         decoder_is(run, true)
     })
@@ -176,13 +181,16 @@ pub(super) fn recipes(published: &Published, runs: &[Run]) -> Table {
 
 /// Replacement decoders on the Full backbone.
 pub(super) fn adaptation(published: &Published, runs: &[Run]) -> Table {
-    let paper = ["Full", "DP-5M", "SP-5M", "SP-10M"].map(|method| match method {
-        "Full" => scope_row(published, method, "Full / original head", "10 + 500 epochs"),
-        _ => scope_row(published, method, &format!("Full / {method}"), "100 more epochs of the head"),
-    });
+    let problems = problems(runs.iter());
+    let row =
+        |method: &str, label: &str, training: &str| scope_row(published, &problems, method, label, training);
+    let heads = ["DP-5M", "SP-5M", "SP-10M"];
+    let head = |method: &str| row(method, &format!("Full / {method}"), "100 more epochs of the head");
+    let mut paper = vec![row("Full", "Full / original head", "10 + 500 epochs")];
+    paper.extend(heads.map(head));
     let ours = |run: &Run| decoder_is(run, false) || run.identity().method.recipe.as_deref() == Some("full");
     let mut table =
-        plain(TableName::Adaptation, "Decoder adaptation on a fixed backbone", paper.into(), runs, &ours);
+        plain(TableName::Adaptation, "Decoder adaptation on a fixed backbone", paper, runs, &ours);
     table.has_ours = runs.iter().any(|run| decoder_is(run, false));
     table.notes.push(
         "DP fits the head on complete-view latents, SP on the latents predicted from sparse contexts; all are tested on sparse \

@@ -6,7 +6,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Channels, Published},
-    runs::{Measured, Run, by_label},
+    runs::{Measured, Run, by_label, problems},
     table::{Cell, Section, Table},
 };
 use crate::protocol::Protocol;
@@ -35,7 +35,7 @@ fn by_problem(
 ) -> Table {
     let mut sections = Vec::new();
     let mut has_ours = false;
-    for pde in Pde::ALL {
+    for pde in problems(runs.iter().copied()) {
         let measured: Vec<(&Run, Measured<'_>)> = (runs.iter().filter(|run| run.is(pde)))
             .map(|run| (*run, run.channels(Protocol::Uniform500)))
             .filter(|(_, measured)| measured.any())
@@ -116,6 +116,7 @@ pub(super) fn cylinder(published: &Published, runs: &[Run]) -> Table {
 
 /// Means and deviations over records of the hidden field.
 pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint) -> Table {
+    let problems = problems(runs.iter());
     let figure = |row: &Channels| match endpoint {
         Endpoint::Forward => (row.forward_u, row.forward_u_sd),
         Endpoint::Inverse => (row.inverse_a, row.inverse_a_sd),
@@ -126,7 +127,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
     };
     let line = |label: &str, rows: &[Channels]| -> Vec<Cell> {
         let of = |pde: Pde| cell(rows.iter().find(|row| row.pde == Some(pde) && row.method == label));
-        std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
+        std::iter::once(Cell::text(label)).chain(problems.iter().copied().map(of)).collect()
     };
     let lines = |labels: &[&str], rows: &[Channels]| labels.iter().map(|label| line(label, rows)).collect();
     let ours: Vec<Vec<Cell>> = (by_label(runs.iter()).iter())
@@ -135,11 +136,11 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
                 let run = members.iter().find(|run| run.is(pde));
                 cell(run.map(|run| run.channels(Protocol::Uniform500).means()).as_ref())
             };
-            std::iter::once(Cell::text(label)).chain(Pde::ALL.map(of)).collect()
+            std::iter::once(Cell::text(label)).chain(problems.iter().copied().map(of)).collect()
         })
         .collect();
     let mut columns = vec!["method".to_owned()];
-    columns.extend(Pde::ALL.map(|pde| {
+    columns.extend(problems.iter().map(|&pde| {
         let title = pde.title();
         if endpoint.is_classification(pde) { format!("{title} (BER)") } else { title.to_owned() }
     }));

@@ -7,7 +7,7 @@ use scope_pde::Pde;
 use super::{
     endpoint::Endpoint,
     published::Published,
-    runs::{Run, Runs, grouped, millions},
+    runs::{Run, Runs, grouped, millions, problems},
 };
 use crate::{
     evaluate::PerRecord,
@@ -50,7 +50,8 @@ impl Strand<'_> {
 /// A chart for each problem and endpoint that has curves, with the name of its file. Errors are those at uniform/500. A curve
 /// goes through moments of one training, or through finished runs of one kind and seed.
 pub fn draws_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
-    let all = Pde::ALL.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
+    let measured = problems(runs.latest.iter().chain(&runs.earlier));
+    let all = measured.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
     let chart = |(pde, endpoint)| {
         let points: Vec<Point<'_>> = (runs.latest.iter().chain(&runs.earlier))
             .filter(|run| run.is(pde))

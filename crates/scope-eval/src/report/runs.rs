@@ -195,6 +195,12 @@ fn how(identity: &Identity) -> (u64, &str, Option<TestNoise>) {
     (identity.masks.seed, &identity.computed, identity.masks.noise)
 }
 
+/// The problems that tables and charts have a place for: the paper's, and those of other runs after them.
+pub(super) fn problems<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Pde> {
+    let all: BTreeSet<Pde> = Pde::ALL.into_iter().chain(runs.map(Run::pde)).collect();
+    all.into_iter().collect()
+}
+
 /// Runs of one label on different problems together; a second run on a problem begins another group.
 pub(super) fn by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
     let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();

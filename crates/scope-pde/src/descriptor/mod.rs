@@ -18,6 +18,7 @@ pub use prior::GaussianPrior;
 use crate::{channel::PerChannel, generate::Problem, registry::Named};
 
 /// Everything that is known of a PDE problem.
+#[derive(Clone, Copy)]
 pub struct Descriptor {
     /// The name on the command line, in files and in the coordinates of random streams.
     pub name: &'static str,
