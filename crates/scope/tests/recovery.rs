@@ -1,5 +1,4 @@
 //! The one call from sensors to fields, and the folder that it writes.
-#![allow(clippy::unwrap_used)]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
