@@ -9,6 +9,9 @@ use super::matrix::{View, ViewMut, subtract_product};
 /// Rows factored together.
 const BLOCK: usize = 64;
 
+/// Columns of an inverse that are computed together.
+const STRIP: usize = 256;
+
 /// A pivot below this share of its diagonal entry is rounding error.
 const SMALLEST_PIVOT: f64 = 4.0 * f64::EPSILON;
 
@@ -20,17 +23,43 @@ pub struct Cholesky {
     factor: Vec<f64>,
 }
 
+/// Why there is no factor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfactored {
+    /// A pivot vanished in rounding error: the matrix, whole.
+    NotDefinite(Vec<f64>),
+    /// Who heard of the progress did not want it to go on.
+    Stopped,
+}
+
 impl Cholesky {
     /// Factors the symmetric matrix \[n, n\], of which both triangles are given. Where a pivot vanishes in rounding
     /// error the matrix is given back, whole.
-    pub fn new(mut matrix: Vec<f64>, n: usize) -> Result<Self, Vec<f64>> {
+    pub fn new(matrix: Vec<f64>, n: usize) -> Result<Self, Vec<f64>> {
+        match Self::watched(matrix, n, &|_| true) {
+            Ok(factor) => Ok(factor),
+            Err(Unfactored::NotDefinite(matrix)) => Err(matrix),
+            // Nobody stopped it.
+            Err(Unfactored::Stopped) => Err(Vec::new()),
+        }
+    }
+
+    /// The same; `go_on` hears how many rows are factored, and says whether to go on.
+    pub fn watched(
+        mut matrix: Vec<f64>,
+        n: usize,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<Self, Unfactored> {
         let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
         let blocks = diagonal_blocks(&matrix, n);
         for start in (0..n).step_by(BLOCK) {
             let width = BLOCK.min(n - start);
+            if !go_on(start) {
+                return Err(Unfactored::Stopped);
+            }
             if !factor_block(&mut matrix, n, start, width, &diagonal) {
                 restore(&mut matrix, n, &blocks);
-                return Err(matrix);
+                return Err(Unfactored::NotDefinite(matrix));
             }
             eliminate_block(&mut matrix, n, start, width);
         }
@@ -61,16 +90,40 @@ impl Cholesky {
 
     /// Replaces the columns of B, \[n, columns\], by L^-1 B.
     pub fn forward_substitute(&self, b: &mut [f64], columns: usize) {
+        self.substitute_from(0, b, columns);
+    }
+
+    /// \[n\]: the diagonal of (L L^T)^-1, that is the sums of squares of the columns of L^-1.
+    pub fn inverse_diagonal(&self) -> Vec<f64> {
+        let strips = (0..self.n.div_ceil(STRIP)).into_par_iter().map(|strip| {
+            let first = strip * STRIP;
+            let columns = STRIP.min(self.n - first);
+            // Column j of L^-1 begins with row j.
+            let mut inverse = vec![0.0; (self.n - first) * columns];
+            (0..columns).for_each(|j| inverse[j * columns + j] = 1.0);
+            self.substitute_from(first, &mut inverse, columns);
+            let mut sums = vec![0.0; columns];
+            for row in inverse.chunks_exact(columns) {
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
+            }
+            sums
+        });
+        strips.collect::<Vec<_>>().concat()
+    }
+
+    /// Forward substitution in the rows from `first` on, with the rows above being zero; B has the other rows only.
+    fn substitute_from(&self, first: usize, b: &mut [f64], columns: usize) {
         let n = self.n;
         let l = &self.factor;
-        for start in (0..n).step_by(BLOCK) {
+        for start in (first..n).step_by(BLOCK) {
             let width = BLOCK.min(n - start);
-            let (done, rest) = b.split_at_mut(start * columns);
+            let above = start - first;
+            let (done, rest) = b.split_at_mut(above * columns);
             let rows = &mut rest[..width * columns];
-            if start > 0 {
-                let left = View { row_stride: n, ..View::new(&l[start * n..], width, start) };
+            if above > 0 {
+                let left = View { row_stride: n, ..View::new(&l[start * n + first..], width, above) };
                 let target = ViewMut { data: rows, row_stride: columns };
-                subtract_product(left, View::new(done, start, columns), target);
+                subtract_product(left, View::new(done, above, columns), target);
             }
             for i in 0..width {
                 let (above, here) = rows.split_at_mut(i * columns);
@@ -210,6 +263,20 @@ mod tests {
             for j in 0..n {
                 let expected = if j >= i { cholesky.factor[j * n + i] } else { 0.0 };
                 assert!((columns[i * n + j] - expected).abs() < 1e-11);
+            }
+        }
+    }
+
+    #[test]
+    fn the_diagonal_of_the_inverse_is_what_solving_gives() {
+        for n in [1, 60, 300] {
+            let cholesky = Cholesky::new(definite(n), n).unwrap();
+            let diagonal = cholesky.inverse_diagonal();
+            for (i, entry) in diagonal.iter().enumerate() {
+                let mut column = vec![0.0; n];
+                column[i] = 1.0;
+                cholesky.solve(&mut column);
+                assert!((column[i] - entry).abs() < 1e-12, "{n} {i}");
             }
         }
     }
