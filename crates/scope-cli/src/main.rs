@@ -16,6 +16,8 @@ use commands::{Command, Misuse, Outcome};
 const FAILURE: u8 = 1;
 /// The exit code of arguments that make no sense; the parser of arguments has the same.
 const MISUSE: u8 = 2;
+/// The exit code of work that was done, and written, though the data contradict the model.
+const CONTRADICTED: u8 = 3;
 /// The exit code of a run that was stopped and saved: "try again later" (sysexits.h, EX_TEMPFAIL).
 const INTERRUPTED: u8 = 75;
 
@@ -29,7 +31,7 @@ Examples:
   scope mask --gallery --out gallery.png
   scope train --pde poisson --data data/poisson --model tiny --minutes 10 --out runs/poisson
 
-Exit codes: 0 success, 1 failure, 2 misuse, 75 interrupted with its state saved.";
+Exit codes: 0 success, 1 failure, 2 misuse, 3 done but the data contradict the model, 75 interrupted with its state saved.";
 
 /// Recover complete physical fields from sparse sensors.
 #[derive(Debug, Parser)]
@@ -86,6 +88,7 @@ fn run(program: Program) -> u8 {
     match threads::with_threads(|| program.command.run()) {
         Ok(Outcome::Success) => 0,
         Ok(Outcome::Faults) => FAILURE,
+        Ok(Outcome::Contradicted) => CONTRADICTED,
         Ok(Outcome::Interrupted) => INTERRUPTED,
         Err(error) => {
             terminal::complain(&error);

@@ -7,7 +7,7 @@ use scope_data::{
     Constants, Fields, PerChannel,
     observation::{Condition, Task},
 };
-use scope_exact::{ExactError, Prior, readings, rounding_noise};
+use scope_exact::{ExactError, Prior, readings, rounding_noise, with_rounding};
 use scope_pde::Pde;
 
 use crate::{
@@ -51,7 +51,7 @@ impl ExactMethod {
 
     /// Takes readings to be off by at least these standard deviations for a and u, in physical units.
     pub fn with_noise(mut self, noise: PerChannel<f64>) -> Self {
-        self.noise = noise.zip(self.noise).map(|(noise, least)| noise.max(least));
+        self.noise = with_rounding(noise, &self.constants);
         self
     }
 

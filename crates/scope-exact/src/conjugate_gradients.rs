@@ -7,24 +7,40 @@
 
 use scope_pde::linear::cholesky::dot;
 
-use crate::{prior::Prior, sensors::Sensors};
+use crate::{
+    error::ExactError,
+    prior::Prior,
+    progress::{Progress, Stage, tell},
+    sensors::Sensors,
+};
 
 /// The iteration ends when the gradient has shrunk by this factor,
 pub const TOLERANCE: f64 = 1e-8;
 /// or after so many steps.
-pub const MAX_ITERATIONS: usize = 2000;
+pub const MAX_ITERATIONS: usize = 1000;
+/// Iterations between two words of progress.
+const TOLD_EVERY: usize = 20;
 
 /// An answer and what it took.
 pub(crate) struct Solution {
     /// \[S, S\]: the latent field.
     pub(crate) latent: Vec<f64>,
+    /// \[n\]: (K + s^2)^-1 y = (y - H f) / s^2.
+    pub(crate) weights: Vec<f64>,
+    /// |y / s - H xi|^2 + |xi|^2, whose least value is y^T (K + s^2)^-1 y.
+    pub(crate) least: f64,
     pub(crate) iterations: usize,
     /// The gradient left, as a share of the first.
     pub(crate) gradient: f64,
 }
 
 /// The latent field that the posterior expects if the sensors say `values`.
-pub(crate) fn solve(prior: &Prior, sensors: &Sensors, values: &[f64]) -> Solution {
+pub(crate) fn solve(
+    prior: &Prior,
+    sensors: &Sensors,
+    values: &[f64],
+    progress: Progress,
+) -> Result<Solution, ExactError> {
     let precision: Vec<f64> = sensors.noise.iter().map(|variance| 1.0 / variance.sqrt()).collect();
     let mut xi = vec![0.0; prior.resolution().pow(2)];
     let mut residual = scaled(values, &precision);
@@ -33,6 +49,9 @@ pub(crate) fn solve(prior: &Prior, sensors: &Sensors, values: &[f64]) -> Solutio
     let first = energy;
     let mut iterations = 0;
     while energy > TOLERANCE * TOLERANCE * first && iterations < MAX_ITERATIONS {
+        if iterations % TOLD_EVERY == 0 {
+            tell(progress, Stage::Mean, iterations, MAX_ITERATIONS)?;
+        }
         let image = scaled(&apply(prior, sensors, &direction), &precision);
         let step = energy / (dot(&image, &image) + dot(&direction, &direction));
         add_scaled(&mut xi, step, &direction);
@@ -46,7 +65,9 @@ pub(crate) fn solve(prior: &Prior, sensors: &Sensors, values: &[f64]) -> Solutio
         iterations += 1;
     }
     let gradient = if first > 0.0 { (energy / first).sqrt() } else { 0.0 };
-    Solution { latent: prior.covariance.apply_root(xi), iterations, gradient }
+    let least = dot(&residual, &residual) + dot(&xi, &xi);
+    let weights = scaled(&residual, &precision);
+    Ok(Solution { latent: prior.covariance.apply_root(xi), weights, least, iterations, gradient })
 }
 
 /// What the sensors say of C^(1/2) xi.

@@ -23,6 +23,12 @@ pub enum ExactError {
          or use a trained network"
     )]
     NonlinearSensors(Pde),
+    /// A response that is not linear is to be known well.
+    #[error("sensors cannot be placed for u of {0}, which is not a linear function of a: place them for a")]
+    NonlinearTarget(Pde),
+    /// Too many sensors to place others beside them.
+    #[error("{0} sensors are too many to place others beside them: expected 4096 at most")]
+    TooManyPlaced(usize),
     /// A grid that the fields do not exist on.
     #[error("resolution {0} is not supported: expected an even number from 8 to 4096")]
     Resolution(usize),
@@ -45,6 +51,9 @@ pub enum ExactError {
     /// Sensors whose covariance no noise floor makes definite.
     #[error("the covariance of {0} sensors could not be factored: are their values of very different size?")]
     NotDefinite(usize),
+    /// Work that was stopped by who heard of its progress.
+    #[error("interrupted")]
+    Interrupted,
     /// The solver of Navier-Stokes failed.
     #[error(transparent)]
     Solver(#[from] PdeError),

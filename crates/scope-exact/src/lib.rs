@@ -26,20 +26,27 @@
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```
 
+pub mod chi_square;
 mod conjugate_gradients;
 mod covariance;
 mod deviations;
 mod error;
+mod leave_one_out;
+mod model_check;
 mod noise;
 mod posterior;
 mod prior;
+mod progress;
 mod reading;
 mod sensors;
 
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
-pub use deviations::{Deviations, How, SPREAD_SAMPLES};
+pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};
 pub use error::ExactError;
-pub use noise::{NO_NOISE, rounding_noise};
+pub use leave_one_out::{LeaveOneOut, Prediction};
+pub use model_check::{CONTRADICTION, ModelCheck};
+pub use noise::{NO_NOISE, rounding_noise, with_rounding};
 pub use posterior::{DENSE_LIMIT, Method, Posterior};
 pub use prior::Prior;
+pub use progress::{Progress, Stage, Step};
 pub use reading::{Reading, readings};

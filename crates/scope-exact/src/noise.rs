@@ -14,6 +14,11 @@ pub fn rounding_noise(constants: &Constants) -> PerChannel<f64> {
     constants.map(|scaling: Scaling| scaling.sigma * f64::from(f32::EPSILON) / 2.0)
 }
 
+/// A noise that was stated, but no less than that of being stored as float32.
+pub fn with_rounding(noise: PerChannel<f64>, constants: &Constants) -> PerChannel<f64> {
+    noise.zip(rounding_noise(constants)).map(|(noise, least)| noise.max(least))
+}
+
 /// Refuses standard deviations that are negative or not finite.
 pub(crate) fn require_sensible(noise: PerChannel<f64>) -> Result<(), ExactError> {
     let bad = noise.into_iter().find(|sd| !(sd.is_finite() && *sd >= 0.0));

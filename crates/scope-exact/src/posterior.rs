@@ -1,18 +1,22 @@
 //! The fields given the sensors.
 
+use std::sync::OnceLock;
+
 use rand::RngExt;
 use rand_distr::StandardNormal;
-use rayon::prelude::*;
-use scope_data::Fields;
+use scope_data::{Channel, Fields};
 use scope_pde::{
-    linear::cholesky::{Cholesky, dot},
+    linear::cholesky::{Cholesky, Unfactored, dot},
     random::Coordinates,
 };
 
 use crate::{
-    conjugate_gradients::{self, TOLERANCE},
+    conjugate_gradients::{self, Solution, TOLERANCE},
+    deviations::Probes,
     error::ExactError,
+    model_check::ModelCheck,
     prior::Prior,
+    progress::{Progress, Stage, Step, UNHEARD, in_parallel},
     sensors::Sensors,
 };
 
@@ -51,49 +55,78 @@ pub struct Posterior<'a> {
     /// None for too many sensors.
     pub(crate) factor: Option<Cholesky>,
     method: Method,
+    /// \[n\]: (K + s^2)^-1 y.
+    pub(crate) weights: Vec<f64>,
     /// The posterior mean of the latent field.
     latent: Vec<f64>,
-    surprise: Option<f64>,
+    /// The test of the sensors that say something, or of those that were factored; none where conjugate gradients did not come
+    /// to an end.
+    pub(crate) check: Option<ModelCheck>,
+    /// What was learned from draws, once any were made.
+    pub(crate) probes: OnceLock<Probes>,
 }
 
 impl<'a> Posterior<'a> {
-    pub(crate) fn new(prior: &'a Prior, sensors: Sensors) -> Result<Self, ExactError> {
-        Self::with_limit(prior, sensors, DENSE_LIMIT)
+    pub(crate) fn new(prior: &'a Prior, sensors: Sensors, progress: Progress) -> Result<Self, ExactError> {
+        Self::with_limit(prior, sensors, DENSE_LIMIT, progress)
     }
 
     /// Chooses the way: a factor where it is affordable, else conjugate gradients or, if they get stuck, a factor of as
     /// many sensors as are affordable, whichever fits all sensors better.
-    fn with_limit(prior: &'a Prior, sensors: Sensors, limit: usize) -> Result<Self, ExactError> {
+    fn with_limit(
+        prior: &'a Prior,
+        sensors: Sensors,
+        limit: usize,
+        progress: Progress,
+    ) -> Result<Self, ExactError> {
         if sensors.len() <= limit {
-            return Self::factored(prior, sensors, 0);
+            return Self::factored(prior, sensors, 0, progress);
         }
-        let iterative = Self::iterative(prior, sensors.clone());
+        let iterative = Self::iterative(prior, sensors.clone(), progress)?;
         if matches!(iterative.method, Method::ConjugateGradients { converged: true, .. }) {
             return Ok(iterative);
         }
-        let thinned = Self::factored(prior, sensors.thinned(limit), sensors.len() - limit)?;
+        let thinned = Self::factored(prior, sensors.thinned(limit), sensors.len() - limit, progress)?;
         let misfit = |posterior: &Self| sensors.misfit(prior, &posterior.latent);
-        Ok(if misfit(&thinned) < misfit(&iterative) { thinned } else { iterative })
+        let better = if misfit(&thinned) < misfit(&iterative) {
+            thinned
+        } else {
+            Self { check: thinned.check, ..iterative }
+        };
+        Ok(better)
     }
 
-    fn factored(prior: &'a Prior, mut sensors: Sensors, left_out: usize) -> Result<Self, ExactError> {
-        let (factor, noise_floor) = factorise(prior, &mut sensors)?;
+    fn factored(
+        prior: &'a Prior,
+        mut sensors: Sensors,
+        left_out: usize,
+        progress: Progress,
+    ) -> Result<Self, ExactError> {
+        let (factor, noise_floor) = factorise(prior, &mut sensors, progress)?;
         let method = Method::Factor { noise_floor, left_out };
         let mut weights = sensors.values.clone();
         factor.solve(&mut weights);
         let latent = sensors.spread(prior, &weights);
-        let count = sensors.len() as f64;
-        let surprise = (count > 0.0).then(|| dot(&sensors.values, &weights) / count);
-        Ok(Self { prior, sensors, factor: Some(factor), method, latent, surprise })
+        let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
+        let probes = OnceLock::new();
+        Ok(Self { prior, sensors, factor: Some(factor), method, weights, latent, check, probes })
     }
 
     /// Without a matrix.
-    fn iterative(prior: &'a Prior, mut sensors: Sensors) -> Self {
+    pub(crate) fn iterative(
+        prior: &'a Prior,
+        mut sensors: Sensors,
+        progress: Progress,
+    ) -> Result<Self, ExactError> {
         sensors.raise_noise(f64::EPSILON, &sensors.variances(prior));
-        let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values);
+        let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values, progress)?;
         let converged = mean.gradient <= TOLERANCE;
         let method = Method::ConjugateGradients { iterations: mean.iterations, converged };
-        Self { prior, sensors, factor: None, method, latent: mean.latent, surprise: None }
+        // What is least in a sum that has not reached its least value is not known.
+        let check = converged.then_some(ModelCheck { statistic: mean.least, degrees: sensors.len() });
+        let probes = OnceLock::new();
+        let Solution { weights, latent, .. } = mean;
+        Ok(Self { prior, sensors, factor: None, method, weights, latent, check, probes })
     }
 
     /// How many sensors were used: those that say something, but for any left out.
@@ -108,7 +141,7 @@ impl<'a> Posterior<'a> {
 
     /// How many readings were left out, of a value that is zero by definition.
     pub fn silent(&self) -> usize {
-        self.sensors.silent
+        self.sensors.silent().count()
     }
 
     /// How it was computed.
@@ -124,67 +157,107 @@ impl<'a> Posterior<'a> {
         }
     }
 
-    /// y^T (K + s^2)^-1 y / n: 1, give or take sqrt(2 / n), if the fields are draws from the prior and the noise is as stated.
-    /// Much more says that one of the two is wrong, and standard deviations too small. Known where a factor is.
-    pub fn surprise(&self) -> Option<f64> {
-        self.surprise
-    }
-
     /// The posterior mean of a and, where u is linear in a, of u. For Navier-Stokes u is the solver's
     /// answer to the mean of a.
     pub fn mean(&self) -> Result<Fields<f64>, ExactError> {
         self.prior.fields(self.latent.clone())
     }
 
+    /// Whether a field is measured where it is not zero by definition.
+    pub fn measures(&self, channel: Channel) -> bool {
+        (0..self.sensors.len()).any(|k| self.sensors.channel(k) == channel)
+    }
+
     /// One draw of both fields from the posterior, by Matheron's rule: a draw f from the prior, corrected by what the
     /// sensors say beyond what they would have said of f, f + cov(f, y) (K + s^2)^-1 (y - (H f + e)). It depends
     /// on the seed and its index alone.
     pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, ExactError> {
-        let name = self.prior.pde().name();
-        let mut stream = Coordinates::new("posterior").text(name).number(seed).number(index).stream();
-        let mut latent = self.prior.draw(&mut stream);
-        let mut surprise = self.sensors.observe(self.prior, &latent);
-        for ((surprise, value), noise) in
-            surprise.iter_mut().zip(&self.sensors.values).zip(&self.sensors.noise)
-        {
-            let error: f64 = stream.sample(StandardNormal);
-            *surprise = value - (*surprise + noise.sqrt() * error);
-        }
-        latent.iter_mut().zip(self.expect(surprise)).for_each(|(x, correction)| *x += correction);
+        let Simulated { mut latent, readings } = self.simulate(seed, index);
+        let apart = self.sensors.values.iter().zip(readings).map(|(value, simulated)| value - simulated);
+        let correction = self.expect(apart.collect(), UNHEARD)?.latent;
+        latent.iter_mut().zip(correction).for_each(|(x, correction)| *x += correction);
         self.prior.fields(latent)
     }
 
     /// The first `count` draws of a seed, on all threads.
     pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, ExactError> {
-        (0..count as u64).into_par_iter().map(|index| self.sample(seed, index)).collect()
+        self.samples_watched(seed, count, UNHEARD)
     }
 
-    /// cov(f, y) (K + s^2)^-1 y: the latent field that sensors with these values make us expect.
-    fn expect(&self, mut values: Vec<f64>) -> Vec<f64> {
+    /// The same, for more than one wants to wait for unheard.
+    pub fn samples_watched(
+        &self,
+        seed: u64,
+        count: usize,
+        progress: Progress,
+    ) -> Result<Vec<Fields<f64>>, ExactError> {
+        let at_once = rayon::current_num_threads();
+        in_parallel(progress, Stage::Samples, count, at_once, |index| self.sample(seed, index as u64))
+    }
+
+    /// A latent field of the prior, and what the sensors would say of it, their noise among it.
+    pub(crate) fn simulate(&self, seed: u64, index: u64) -> Simulated {
+        let name = self.prior.pde().name();
+        let mut stream = Coordinates::new("posterior").text(name).number(seed).number(index).stream();
+        let latent = self.prior.draw(&mut stream);
+        let mut readings = self.sensors.observe(self.prior, &latent);
+        for (reading, noise) in readings.iter_mut().zip(&self.sensors.noise) {
+            let error: f64 = stream.sample(StandardNormal);
+            *reading += noise.sqrt() * error;
+        }
+        Simulated { latent, readings }
+    }
+
+    /// The latent field cov(f, y) w that sensors with these values make us expect, with w = (K + s^2)^-1 y.
+    pub(crate) fn expect(&self, mut values: Vec<f64>, progress: Progress) -> Result<Expected, ExactError> {
         match &self.factor {
             Some(factor) => {
                 factor.solve(&mut values);
-                self.sensors.spread(self.prior, &values)
+                Ok(Expected { latent: self.sensors.spread(self.prior, &values), weights: values })
             }
-            None => conjugate_gradients::solve(self.prior, &self.sensors, &values).latent,
+            None => {
+                let Solution { latent, weights, .. } =
+                    conjugate_gradients::solve(self.prior, &self.sensors, &values, progress)?;
+                Ok(Expected { latent, weights })
+            }
         }
     }
 }
 
+/// A latent field of the prior.
+pub(crate) struct Simulated {
+    pub(crate) latent: Vec<f64>,
+    /// What the sensors say of it.
+    pub(crate) readings: Vec<f64>,
+}
+
+/// What sensors make us expect.
+pub(crate) struct Expected {
+    pub(crate) latent: Vec<f64>,
+    /// \[n\]: (K + s^2)^-1 y.
+    pub(crate) weights: Vec<f64>,
+}
+
 /// Factors K + s^2. Where rounding swallows the noise, it is raised until it does not, to a share of each sensor's own
 /// variance.
-fn factorise(prior: &Prior, sensors: &mut Sensors) -> Result<(Cholesky, Option<f64>), ExactError> {
+fn factorise(
+    prior: &Prior,
+    sensors: &mut Sensors,
+    progress: Progress,
+) -> Result<(Cholesky, Option<f64>), ExactError> {
     let n = sensors.len();
-    let mut matrix = sensors.covariance(prior);
+    let mut matrix = sensors.covariance(prior, progress)?;
     let variances: Vec<f64> = (0..n).map(|k| matrix[k * n + k]).collect();
     let mut floor = None;
     for step in 0..FLOOR_STEPS {
         for (k, (variance, noise)) in variances.iter().zip(&sensors.noise).enumerate() {
             matrix[k * n + k] = variance + noise;
         }
-        matrix = match Cholesky::new(matrix, n) {
+        let go_on = |rows: usize| progress(Step { stage: Stage::Factor, done: rows, of: n });
+        matrix = match Cholesky::watched(matrix, n, &go_on) {
             Ok(factor) => return Ok((factor, floor.map(f64::sqrt))),
-            Err(matrix) => matrix,
+            Err(Unfactored::NotDefinite(matrix)) => matrix,
+            Err(Unfactored::Stopped) => return Err(ExactError::Interrupted),
         };
         let share = n as f64 * f64::EPSILON * 4f64.powi(step);
         floor = Some(share);
@@ -198,7 +271,7 @@ mod tests {
     use super::*;
     use crate::{NO_NOISE, Reading, rounding_noise};
     use scope_data::{
-        Channel, Constants, PerChannel,
+        Constants, PerChannel,
         observation::{Condition, MaskSampler, Namespace},
     };
     use scope_pde::{Generator, Identity, Pde, Split};
@@ -213,7 +286,7 @@ mod tests {
         let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, size, field[point]);
         let a = masks.seen.a.points().map(|point| of(Channel::A, point, &record.fields.a));
         let u = masks.seen.u.points().map(|point| of(Channel::U, point, &record.fields.u));
-        Sensors::new(prior, &a.chain(u).collect::<Vec<_>>(), noise).unwrap()
+        Sensors::new(prior, &a.chain(u).collect::<Vec<_>>(), noise, UNHEARD).unwrap()
     }
 
     fn relative(x: &[f64], y: &[f64]) -> f64 {
@@ -232,9 +305,9 @@ mod tests {
         for (pde, condition, noise) in cases {
             let prior = Prior::new(pde, 32).unwrap();
             let sensors = sensors(&prior, condition, noise);
-            let iterative = Posterior::iterative(&prior, sensors.clone());
+            let iterative = Posterior::iterative(&prior, sensors.clone(), UNHEARD).unwrap();
             assert!(matches!(iterative.method(), Method::ConjugateGradients { converged: true, .. }));
-            let factored = Posterior::new(&prior, sensors).unwrap();
+            let factored = Posterior::new(&prior, sensors, UNHEARD).unwrap();
             assert_eq!(factored.method(), Method::Factor { noise_floor: None, left_out: 0 });
             let far = |x: Fields<f64>, y: Fields<f64>| relative(&x.a, &y.a).max(relative(&x.u, &y.u));
             let means = far(iterative.mean().unwrap(), factored.mean().unwrap());
@@ -250,11 +323,11 @@ mod tests {
         let prior = Prior::new(Pde::Poisson, 64).unwrap();
         let all =
             sensors(&prior, "inverse/uniform/12288", rounding_noise(&Constants::generated(Pde::Poisson)));
-        let best = Posterior::with_limit(&prior, all.clone(), 3000).unwrap();
-        let thinned = Posterior::with_limit(&prior, all.clone(), 2000).unwrap();
+        let best = Posterior::with_limit(&prior, all.clone(), 3000, UNHEARD).unwrap();
+        let thinned = Posterior::with_limit(&prior, all.clone(), 2000, UNHEARD).unwrap();
         assert_eq!(thinned.method(), Method::Factor { noise_floor: None, left_out: all.len() - 2000 });
         assert!(thinned.is_approximate() && !best.is_approximate());
-        let stuck = Posterior::iterative(&prior, all);
+        let stuck = Posterior::iterative(&prior, all, UNHEARD).unwrap();
         let [best, thinned, stuck] = [best, thinned, stuck].map(|posterior| posterior.mean().unwrap().u);
         assert!(relative(&thinned, &best) < relative(&stuck, &best));
     }

@@ -9,7 +9,12 @@ use scope_pde::{
 };
 
 use crate::{
-    covariance::Covariance, error::ExactError, posterior::Posterior, reading::Reading, sensors::Sensors,
+    covariance::Covariance,
+    error::ExactError,
+    posterior::Posterior,
+    progress::{Progress, UNHEARD},
+    reading::Reading,
+    sensors::Sensors,
 };
 
 /// The Gaussian random field of a problem and the solver that follows it, planned for one grid. Make it once: every
@@ -62,7 +67,17 @@ impl Prior {
     /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
     /// Between pixels a field is interpolated, and what that may be off adds to the noise.
     pub fn given(&self, readings: &[Reading], noise: PerChannel<f64>) -> Result<Posterior<'_>, ExactError> {
-        Posterior::new(self, Sensors::new(self, readings, noise)?)
+        self.given_watched(readings, noise, UNHEARD)
+    }
+
+    /// The same, for more sensors than one wants to wait for unheard.
+    pub fn given_watched(
+        &self,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+        progress: Progress,
+    ) -> Result<Posterior<'_>, ExactError> {
+        Posterior::new(self, Sensors::new(self, readings, noise, progress)?, progress)
     }
 
     /// Whether u is a linear function of a, so that sensors of u have an exact posterior too.

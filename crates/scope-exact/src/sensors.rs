@@ -12,8 +12,12 @@ use crate::{
     error::ExactError,
     noise::require_sensible,
     prior::{Prior, Response},
+    progress::{Progress, Stage, in_parallel, tell},
     reading::Reading,
 };
+
+/// Sensors whose rows of the covariance are computed before the next word of progress.
+pub(crate) const ROWS_AT_ONCE: usize = 128;
 
 /// What a polynomial through so many points says otherwise is taken for the error of interpolation.
 const FEWER_POINTS: usize = 4;
@@ -25,14 +29,29 @@ pub(crate) struct Sensors {
     stencils: Vec<Stencil>,
     /// How many of them are of a.
     of_a: usize,
-    /// What was measured.
+    /// What was measured: the mean of all readings of one place.
     pub(crate) values: Vec<f64>,
-    /// The square of each measurement's noise.
+    /// The square of each measurement's noise, that of interpolation among it.
     pub(crate) noise: Vec<f64>,
+    /// How many readings each has.
+    pub(crate) repeats: Vec<f64>,
+    /// The variance of what interpolation may be off; zero on a pixel.
+    pub(crate) interpolation: Vec<f64>,
+    /// What became of each reading.
+    pub(crate) readings: Vec<Used>,
     /// How many lie between pixels.
     pub(crate) between_pixels: usize,
-    /// How many readings were of what is zero by definition.
-    pub(crate) silent: usize,
+}
+
+/// What became of a reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    /// The sensor that it belongs to; none for a reading of what is zero by definition.
+    pub(crate) sensor: Option<usize>,
+    pub(crate) channel: Channel,
+    pub(crate) value: f64,
+    /// The square of its own noise.
+    pub(crate) noise: f64,
 }
 
 /// All readings of one place.
@@ -40,6 +59,8 @@ struct Repeated {
     reading: Reading,
     sum: f64,
     count: f64,
+    /// Their numbers among all readings.
+    members: Vec<usize>,
 }
 
 impl Sensors {
@@ -47,34 +68,70 @@ impl Sensors {
         prior: &Prior,
         readings: &[Reading],
         noise: PerChannel<f64>,
+        progress: Progress,
     ) -> Result<Self, ExactError> {
         require_sensible(noise)?;
         require_sound(prior, readings)?;
-        let (mut stencils, mut values, mut variances) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut of_a, mut between_pixels, mut silent) = (0, 0, 0);
+        let (pde, size) = (prior.pde(), prior.resolution());
+        let used = |reading: &Reading| Used {
+            sensor: None,
+            channel: reading.channel,
+            value: reading.value,
+            noise: noise[reading.channel].powi(2),
+        };
+        let mut sensors = Self {
+            stencils: Vec::new(),
+            of_a: 0,
+            values: Vec::new(),
+            noise: Vec::new(),
+            repeats: Vec::new(),
+            interpolation: Vec::new(),
+            readings: readings.iter().map(used).collect(),
+            between_pixels: 0,
+        };
         for channel in Channel::BOTH {
-            let places = by_place(readings.iter().filter(|reading| reading.channel == channel));
-            let (pde, size) = (prior.pde(), prior.resolution());
+            let places = by_place(readings.iter().enumerate().filter(|(_, r)| r.channel == channel));
             let stencil = |at: &Repeated| Stencil::new(pde, channel, size, at.reading.spot, STENCIL_POINTS);
             let places: Vec<(Stencil, Repeated)> = places.into_iter().map(|at| (stencil(&at), at)).collect();
-            let (telling, others): (Vec<_>, Vec<_>) =
-                places.into_iter().partition(|(stencil, _)| says_something(prior, channel, stencil));
-            silent += others.iter().map(|(_, at)| at.count as usize).sum::<usize>();
-            let of_places: Vec<f64> = telling
-                .par_iter()
-                .map(|(stencil, at)| interpolation_variance(prior, &at.reading, stencil))
-                .collect();
+            let telling: Vec<(Stencil, Repeated)> =
+                places.into_iter().filter(|(stencil, _)| says_something(prior, channel, stencil)).collect();
+            let of_place = |k: usize| {
+                let (stencil, at): &(Stencil, Repeated) = &telling[k];
+                Ok(interpolation_variance(prior, &at.reading, stencil))
+            };
+            let of_places =
+                in_parallel(progress, Stage::Interpolation, telling.len(), ROWS_AT_ONCE, of_place)?;
             for ((stencil, at), of_place) in telling.into_iter().zip(of_places) {
-                between_pixels += usize::from(stencil.single().is_none());
-                stencils.push(stencil);
-                values.push(at.sum / at.count);
-                variances.push(noise[channel].powi(2) / at.count + of_place);
+                sensors.add(stencil, &at, noise[channel].powi(2), of_place);
             }
             if channel == Channel::A {
-                of_a = stencils.len();
+                sensors.of_a = sensors.stencils.len();
             }
         }
-        Ok(Self { stencils, of_a, values, noise: variances, between_pixels, silent })
+        Ok(sensors)
+    }
+
+    /// Takes the readings of one more place.
+    fn add(&mut self, stencil: Stencil, at: &Repeated, noise: f64, interpolation: f64) {
+        for member in &at.members {
+            self.readings[*member].sensor = Some(self.stencils.len());
+        }
+        self.between_pixels += usize::from(stencil.single().is_none());
+        self.stencils.push(stencil);
+        self.values.push(at.sum / at.count);
+        self.noise.push(noise / at.count + interpolation);
+        self.repeats.push(at.count);
+        self.interpolation.push(interpolation);
+    }
+
+    /// Readings of what is zero by definition.
+    pub(crate) fn silent(&self) -> impl Iterator<Item = &Used> {
+        self.readings.iter().filter(|reading| reading.sensor.is_none())
+    }
+
+    /// What a sensor measures.
+    pub(crate) fn channel(&self, k: usize) -> Channel {
+        if k < self.of_a { Channel::A } else { Channel::U }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -99,12 +156,19 @@ impl Sensors {
     pub(crate) fn thinned(&self, count: usize) -> Self {
         let kept: Vec<usize> = (0..count).map(|k| k * self.len() / count).collect();
         let of = |values: &[f64]| kept.iter().map(|k| values[*k]).collect();
+        let place: HashMap<usize, usize> = kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+        let used = |reading: &Used| match reading.sensor {
+            Some(old) => place.get(&old).map(|new| Used { sensor: Some(*new), ..*reading }),
+            None => Some(*reading),
+        };
         let stencils: Vec<Stencil> = kept.iter().map(|k| self.stencils[*k].clone()).collect();
         Self {
             of_a: kept.iter().filter(|k| **k < self.of_a).count(),
             values: of(&self.values),
             noise: of(&self.noise),
-            silent: self.silent,
+            repeats: of(&self.repeats),
+            interpolation: of(&self.interpolation),
+            readings: self.readings.iter().filter_map(used).collect(),
             between_pixels: stencils.iter().filter(|stencil| stencil.single().is_none()).count(),
             stencils,
         }
@@ -138,6 +202,16 @@ impl Sensors {
             values.extend(of_u.iter().map(|stencil| stencil.value(&u)));
         }
         values
+    }
+
+    /// q \[S, S\] of one sensor, which says q^T f of a latent field without noise: its stencil, or that of u through the solver.
+    pub(crate) fn functional(&self, prior: &Prior, k: usize) -> Vec<f64> {
+        let mut stencil = vec![0.0; prior.resolution().pow(2)];
+        add(&self.stencils[k], 1.0, &mut stencil);
+        match &prior.response {
+            Response::Linear(problem) if k >= self.of_a => problem.solve(&stencil),
+            _ => stencil,
+        }
     }
 
     /// cov(f, y) w = C (sum_p w_p h_p + G sum_q w_q h_q): one solve and one pair of transforms.
@@ -178,7 +252,7 @@ impl Sensors {
     }
 
     /// K = cov(y, y) without noise, \[n, n\].
-    pub(crate) fn covariance(&self, prior: &Prior) -> Vec<f64> {
+    pub(crate) fn covariance(&self, prior: &Prior, progress: Progress) -> Result<Vec<f64>, ExactError> {
         let n = self.len();
         let mut matrix = vec![0.0; n * n];
         // Pixels of a have a table.
@@ -194,13 +268,17 @@ impl Sensors {
                 row[..=k].copy_from_slice(&values[..=k]);
             }
         };
-        matrix.par_chunks_mut(n.max(1)).enumerate().for_each(fill);
+        for (some, rows) in matrix.chunks_mut(n.max(1) * ROWS_AT_ONCE).enumerate() {
+            let first = some * ROWS_AT_ONCE;
+            tell(progress, Stage::Covariance, first, n)?;
+            rows.par_chunks_mut(n).enumerate().for_each(|(k, row)| fill((first + k, row)));
+        }
         for i in 0..n {
             for j in 0..i {
                 matrix[j * n + i] = matrix[i * n + j];
             }
         }
-        matrix
+        Ok(matrix)
     }
 }
 
@@ -224,16 +302,18 @@ fn require_sound(prior: &Prior, readings: &[Reading]) -> Result<(), ExactError> 
 }
 
 /// Readings of equal places together, in the order of their first ones.
-fn by_place<'a>(readings: impl Iterator<Item = &'a Reading>) -> Vec<Repeated> {
-    let (mut places, mut known) = (Vec::<Repeated>::new(), HashMap::new());
-    for reading in readings {
+fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Repeated> {
+    let mut places = Vec::<Repeated>::new();
+    let mut known = HashMap::new();
+    for (number, reading) in readings {
         let key = reading.spot.at.map(f64::to_bits);
         let place = *known.entry(key).or_insert(places.len());
         if place == places.len() {
-            places.push(Repeated { reading: *reading, sum: 0.0, count: 0.0 });
+            places.push(Repeated { reading: *reading, sum: 0.0, count: 0.0, members: Vec::new() });
         }
         places[place].sum += reading.value;
         places[place].count += 1.0;
+        places[place].members.push(number);
     }
     places
 }

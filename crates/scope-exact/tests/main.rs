@@ -4,4 +4,5 @@
 
 mod dense;
 mod dense_reference;
+mod model_check;
 mod properties;

@@ -33,6 +33,8 @@ pub(crate) enum Outcome {
     Success,
     /// The command did its work and found something wrong with what it was given.
     Faults,
+    /// The command did its work and wrote everything, but the data contradict the model.
+    Contradicted,
     /// The user stopped it; its state is saved.
     Interrupted,
 }

@@ -52,7 +52,28 @@ impl Progress {
         }
     }
 
+    /// Says what is being done, between two records.
+    pub(crate) fn note(&self, doing: &str) {
+        match &self.shown {
+            Shown::Bar(bar) => bar.set_message(format!("{}: {doing}", self.label)),
+            Shown::Lines(last) => {
+                let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if last.elapsed() >= LINE_EVERY {
+                    *last = Instant::now();
+                    tell(&format!(
+                        "{}: {doing}, {:.0} s so far",
+                        self.label,
+                        self.start.elapsed().as_secs_f64()
+                    ));
+                }
+            }
+        }
+    }
+
     fn line(&self, done: usize) -> String {
+        if done == 0 {
+            return format!("{}: 0 of {} records", self.label, grouped(self.total));
+        }
         let rate = done as f64 / self.start.elapsed().as_secs_f64().max(1e-9);
         let left = (self.total - done.min(self.total)) as f64 / rate.max(1e-9);
         format!(

@@ -170,7 +170,87 @@ fn measurements_unlike_the_problem_are_told_of() {
     let lines: String =
         (0..40).map(|k| format!("{},{},u,{}\n", 4 + k / 8, 4 + k % 8, 0.01 * f64::from(k % 2))).collect();
     std::fs::write(root.path().join("sensors.csv"), format!("i,j,channel,value\n{lines}")).unwrap();
-    let output = scope(root.path(), &recovery("poisson", &[])).assert().success().get_output().stderr.clone();
-    let output = String::from_utf8(output).unwrap();
-    assert!(output.contains("state a larger noise") && output.contains("(--noise)"), "{output}");
+    let output = scope(root.path(), &recovery("poisson", &[])).assert().code(3).get_output().clone();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("the readings contradict the model") && said.contains("(--noise 0.0e0,"), "{said}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("no expected error") && !said.contains("expected error in L2"), "{said}");
+    let summary = summary(root.path());
+    assert!(summary["problems"][0].get("expected_percent").is_none());
+    let warning = summary["problems"][0]["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("the readings contradict the model"), "{warning}");
+    for file in ["a.npy", "u_sd.npy", "fields.png", "residuals.csv"] {
+        assert!(root.path().join("recovered").join(file).is_file(), "{file}");
+    }
+    // With the noise that was advised they agree.
+    let noise = said_noise(warning);
+    std::fs::remove_dir_all(root.path().join("recovered")).unwrap();
+    succeed(root.path(), &recovery("poisson", &["--noise", &noise]));
+}
+
+/// What a warning says of the noise of u, half as much again: it is found to two digits.
+fn said_noise(warning: &str) -> String {
+    let number = warning.split("a noise of about ").nth(1).unwrap().split(' ').next().unwrap();
+    format!("{:e}", 1.5 * number.parse::<f64>().unwrap())
+}
+
+fn summary(root: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(root.join("recovered/summary.json")).unwrap()).unwrap()
+}
+
+/// Readings of a record with one that is three times what it should be.
+fn with_one_faulty(root: &Path) {
+    let identity = scope_pde::Identity {
+        pde: scope_pde::Pde::Poisson,
+        seed: 1,
+        split: scope_pde::Split::Test,
+        resolution: 32,
+    };
+    let u = scope_pde::Generator::new(identity).unwrap().record(0).unwrap().fields.u;
+    let line = |k: usize| {
+        let (i, j) = (2 + 3 * (k / 10), 2 + 3 * (k % 10));
+        let factor = if k == 41 { 3.0 } else { 1.0 };
+        format!("{i},{j},u,{}\n", factor * u[i * 32 + j])
+    };
+    let lines: String = (0..100).map(line).collect();
+    std::fs::write(root.join("sensors.csv"), format!("i,j,channel,value\n{lines}")).unwrap();
+}
+
+#[test]
+fn a_faulty_sensor_is_named_and_left_out_on_request() {
+    let root = tempfile::tempdir().unwrap();
+    with_one_faulty(root.path());
+    let output = scope(root.path(), &recovery("poisson", &[])).assert().code(3).get_output().stderr.clone();
+    let said = String::from_utf8(output).unwrap();
+    assert!(said.contains("1 reading does not fit the others: line 43: u is"), "{said}");
+    assert!(said.contains("the others agree with the model (--drop-suspects)"), "{said}");
+    let table = std::fs::read_to_string(root.path().join("recovered/residuals.csv")).unwrap();
+    assert_eq!(table.lines().count(), 101);
+    let suspects: Vec<&str> = table.lines().filter(|line| line.ends_with(",true")).collect();
+    assert!(matches!(suspects[..], [line] if line.starts_with("1,line 43,u,")), "{suspects:?}");
+    std::fs::remove_dir_all(root.path().join("recovered")).unwrap();
+    let text = succeed(root.path(), &recovery("poisson", &["--drop-suspects"]));
+    assert!(text.contains("99 of u") && text.contains("expected error in L2"), "{text}");
+    let summary = summary(root.path());
+    assert_eq!(summary["problems"][0]["warnings"], serde_json::json!([]));
+    assert_eq!(summary["problems"][0]["suspects"][0]["label"], "line 43");
+    assert_eq!(summary["problems"][0]["suspects_left_out"], true);
+}
+
+#[test]
+fn without_deviations_the_fields_are_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
+    let fields = |more: &[&str]| {
+        succeed(root.path(), &recovery("poisson", more));
+        let folder = root.path().join("recovered");
+        let fields = ["a.npy", "u.npy"].map(|name| values(&folder.join(name)));
+        let with_deviations = folder.join("a_sd.npy").exists();
+        std::fs::remove_dir_all(folder).unwrap();
+        (fields, with_deviations)
+    };
+    let with = fields(&[]);
+    let without = fields(&["--no-deviations"]);
+    assert_eq!(with.0, without.0);
+    assert!(with.1 && !without.1);
 }

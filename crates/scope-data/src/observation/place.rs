@@ -47,6 +47,16 @@ impl Spot {
         Self { at: [along(x, first), along(y, second)] }
     }
 
+    /// Its point of the unit square: what [`Self::of_point`] makes it of.
+    pub fn point(&self, pde: Pde, size: usize) -> [f64; 2] {
+        let s = size as f64;
+        self.at.map(|at| match pde {
+            Pde::Poisson | Pde::Helmholtz => at / (s - 1.0),
+            Pde::Darcy | Pde::Cylinder => (at + 0.5) / s,
+            Pde::NavierStokes => at / s,
+        })
+    }
+
     /// The nearest pixel, i S + j.
     pub fn nearest(&self, size: usize) -> usize {
         // A periodic place beyond the last pixel may be nearest to the first.
@@ -141,6 +151,14 @@ mod tests {
     #[test]
     fn a_coordinate_written_with_nine_digits_is_its_pixel_s() {
         assert_eq!(Spot::of_point(Pde::Poisson, 128, 0.330708661, 0.5).at[0], 42.0);
+    }
+
+    #[test]
+    fn a_place_s_point_is_the_one_it_was_made_of() {
+        for pde in Pde::ALL {
+            let [x, y] = Spot::of_point(pde, 128, 0.3, 0.875).point(pde, 128);
+            assert!((x - 0.3).abs() < 1e-12 && (y - 0.875).abs() < 1e-12, "{pde}");
+        }
     }
 
     #[test]

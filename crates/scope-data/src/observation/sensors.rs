@@ -94,6 +94,8 @@ impl std::error::Error for SensorError {}
 /// A measurement on a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
+    /// Which it is in the order given, from 0.
+    pub number: usize,
     /// What is measured.
     pub channel: Channel,
     /// Where.
@@ -138,7 +140,7 @@ impl UserContext {
             }
             let spot = locate(pde, size, number, sensor.place)?;
             pixels[sensor.channel].add(number, spot.nearest(size), sensor.value)?;
-            placed.push(Placed { channel: sensor.channel, spot, value: sensor.value });
+            placed.push(Placed { number, channel: sensor.channel, spot, value: sensor.value });
         }
         placed.sort_by(|x, y| {
             let along = |axis: usize| x.spot.at[axis].total_cmp(&y.spot.at[axis]);

@@ -23,6 +23,8 @@ pub(super) enum Labels {
     Lines(Vec<u32>),
     /// By its number from 1.
     Numbers,
+    /// By the number from 0 that it had before others were left out.
+    Kept(Vec<usize>),
     /// By its channel and its place: in arrays nobody counts sensors.
     Places,
 }
@@ -40,8 +42,22 @@ impl SensorSet {
             (Labels::Places, Sensor { channel, place: Place::Index(i, j), .. }) => {
                 format!("{} at ({i}, {j})", channel.name())
             }
+            (Labels::Kept(numbers), _) => format!("sensor {}", numbers[sensor] + 1),
             _ => format!("sensor {}", sensor + 1),
         }
+    }
+
+    /// The same problem without some of its measurements, which are told by their numbers from 0. The others keep their labels.
+    pub fn without(&self, left_out: &[usize]) -> Self {
+        let kept: Vec<usize> = (0..self.sensors.len()).filter(|k| !left_out.contains(k)).collect();
+        let labels = match &self.labels {
+            Labels::Lines(lines) => Labels::Lines(kept.iter().map(|k| lines[*k]).collect()),
+            Labels::Numbers => Labels::Kept(kept.clone()),
+            Labels::Kept(numbers) => Labels::Kept(kept.iter().map(|k| numbers[*k]).collect()),
+            Labels::Places => Labels::Places,
+        };
+        let sensors = kept.iter().map(|k| self.sensors[*k]).collect();
+        Self { name: self.name.clone(), sensors, disk: self.disk, labels }
     }
 
     /// An error of placing these sensors, in the words of their file.

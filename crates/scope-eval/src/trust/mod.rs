@@ -1,7 +1,9 @@
 //! How far a recovery from someone's own sensors can be trusted: what is known of the model under conditions like
 //! theirs, and what speaks against it.
 
+mod contradiction;
 mod nearest;
+mod residuals;
 mod warning;
 
 use scope_data::{
@@ -12,7 +14,9 @@ use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
 use serde::Serialize;
 
+pub use contradiction::Contradiction;
 pub use nearest::Nearest;
+pub use residuals::{Residual, Residuals, Suspects};
 pub use warning::{Usual, Warning};
 
 /// What is known of a model besides its weights.
@@ -80,6 +84,13 @@ impl Trust {
         };
         trust.warnings = warning::warnings(pde, constants, known, context, &trust);
         Some(trust)
+    }
+}
+
+impl Trust {
+    /// Whether the measurements contradict the model, so that nothing it says of its own errors holds.
+    pub fn is_contradicted(&self) -> bool {
+        self.warnings.iter().any(|warning| matches!(warning, Warning::Contradiction(_)))
     }
 }
 

@@ -10,7 +10,7 @@ use scope_model::CardTraining;
 use scope_pde::Pde;
 use serde::{Serialize, Serializer};
 
-use super::{Known, Trust};
+use super::{Contradiction, Known, Suspects, Trust};
 
 /// Counts of sensors up to this share beyond those of training are not worth a word.
 const SLACK: f64 = 0.1;
@@ -103,6 +103,10 @@ pub enum Warning {
         /// Its mean error on held-out records, in percent.
         percent: f64,
     },
+    /// Readings that the model of the problem does not allow for.
+    Contradiction(Contradiction),
+    /// Readings that do not fit the others.
+    Suspects(Suspects),
     /// Sensors that share a pixel.
     Shared(usize),
     /// Training that ended early.
@@ -163,6 +167,8 @@ impl fmt::Display for Warning {
                 "{channel} is hardly recovered: the model's mean error on held-out records under {condition} is {percent:.1}%, where a \
                  field of zeros has 100%; train it longer, or measure at more places"
             ),
+            Warning::Contradiction(contradiction) => contradiction.fmt(f),
+            Warning::Suspects(suspects) => suspects.fmt(f),
             Warning::Shared(count) => {
                 write!(
                     f,

@@ -18,7 +18,7 @@ pub enum RecoveryError {
     Model(#[from] ModelError),
     /// Something about the exact posterior.
     #[error(transparent)]
-    Exact(#[from] ExactError),
+    Exact(ExactError),
     /// Sensors that cannot be put on the grid.
     #[error(transparent)]
     Sensors(#[from] SensorError),
@@ -49,6 +49,24 @@ pub enum RecoveryError {
     /// A picture that could not be made.
     #[error(transparent)]
     Figure(#[from] FigureError),
+    /// A file of places that cannot be used.
+    #[error("{file}: {problem}")]
+    Candidates {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A mask of places on another grid.
+    #[error(
+        "the mask of places is {got} x {got} and the grid {expected} x {expected}: they must be the same"
+    )]
+    CandidateGrid {
+        /// The mask's points along each axis.
+        got: usize,
+        /// The grid's.
+        expected: usize,
+    },
     /// A file that could not be written.
     #[error("cannot write {file}: {source}")]
     Write {
@@ -57,6 +75,16 @@ pub enum RecoveryError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl From<ExactError> for RecoveryError {
+    /// Work that was stopped is the same whatever was at work.
+    fn from(error: ExactError) -> Self {
+        match error {
+            ExactError::Interrupted => RecoveryError::Data(DataError::Interrupted),
+            other => RecoveryError::Exact(other),
+        }
+    }
 }
 
 impl RecoveryError {

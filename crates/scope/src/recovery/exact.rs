@@ -4,15 +4,23 @@ use scope_data::{
     Constants, PerChannel,
     observation::{Placed, UserContext},
 };
-use scope_eval::single_precision;
-use scope_exact::{ExactError, Prior, Reading, rounding_noise};
+use scope_eval::{
+    single_precision,
+    trust::{Contradiction, Residual, Residuals, Suspects, Warning},
+};
+use scope_exact::{ExactError, LeaveOneOut, ModelCheck, Posterior, Prior, Reading, with_rounding};
 use scope_model::Fields;
 use scope_pde::Pde;
 
 use super::{
+    error::RecoveryError,
+    problem::Problem,
     remark::{Remark, remarks},
     summary::MethodSummary,
 };
+
+/// At most this share of a problem's readings is left out for not fitting the others, or one.
+const MOST_LEFT_OUT: f64 = 0.1;
 
 /// What the exact posterior is computed with.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +29,10 @@ pub struct ExactOptions {
     pub resolution: usize,
     /// How far the measurements may be off; without, by being rounded to single precision.
     pub noise: Option<PerChannel<f64>>,
+    /// Whether readings that do not fit the others are left out.
+    pub drop_suspects: bool,
+    /// Whether the standard deviation of every pixel is computed, which takes most of the time.
+    pub deviations: bool,
     /// So many draws of both fields are made from their distribution given the sensors.
     pub samples: usize,
     /// The seed of the draws.
@@ -28,9 +40,16 @@ pub struct ExactOptions {
 }
 
 impl Default for ExactOptions {
-    /// 128 x 128 points, exact measurements, no draws.
+    /// 128 x 128 points, exact measurements, all of them used, standard deviations, no draws.
     fn default() -> Self {
-        Self { resolution: 128, noise: None, samples: 0, seed: 20_261_013 }
+        Self {
+            resolution: 128,
+            noise: None,
+            drop_suspects: false,
+            deviations: true,
+            samples: 0,
+            seed: 20_261_013,
+        }
     }
 }
 
@@ -39,31 +58,35 @@ pub(super) struct Exact {
     prior: Prior,
     constants: Constants,
     noise: PerChannel<f64>,
-    samples: usize,
-    seed: u64,
+    options: ExactOptions,
 }
 
 /// The posterior given some sensors.
 pub(super) struct Estimate {
-    /// Its mean.
+    /// The problem, but for readings that were left out.
+    pub(super) problem: Problem,
+    /// The posterior's mean.
     pub(super) fields: Fields,
-    /// The standard deviation of every pixel.
-    pub(super) deviation: Fields,
+    /// The standard deviation of every pixel, if it was asked for.
+    pub(super) deviation: Option<Fields>,
     /// Draws from it.
     pub(super) samples: Vec<Fields>,
+    /// The readings beside what the others say of them.
+    pub(super) residuals: Option<Residuals>,
+    /// What speaks against it.
+    pub(super) warnings: Vec<Warning>,
     pub(super) remarks: Vec<Remark>,
 }
+
+/// A reading beside what the others say of it, with its number in the order given.
+type Numbered = (usize, Residual);
 
 impl Exact {
     pub(super) fn new(pde: Pde, options: ExactOptions) -> Result<Self, ExactError> {
         let constants = Constants::generated(pde);
-        Ok(Self {
-            prior: Prior::new(pde, options.resolution)?,
-            constants,
-            noise: options.noise.unwrap_or_else(|| rounding_noise(&constants)),
-            samples: options.samples,
-            seed: options.seed,
-        })
+        let prior = Prior::new(pde, options.resolution)?;
+        let noise = with_rounding(options.noise.unwrap_or_default(), &constants);
+        Ok(Self { prior, constants, noise, options })
     }
 
     pub(super) fn summary(&self) -> MethodSummary {
@@ -82,18 +105,134 @@ impl Exact {
         }
     }
 
-    pub(super) fn estimate(&self, context: &UserContext) -> Result<Estimate, ExactError> {
-        let reading =
-            |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
-        let readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
-        let posterior = self.prior.given(&readings, self.noise)?;
-        let deviations = posterior.deviations(self.seed)?;
-        let samples = posterior.samples(self.seed, self.samples)?;
+    /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.
+    pub(super) fn estimate(
+        &self,
+        mut problem: Problem,
+        progress: scope_exact::Progress,
+    ) -> Result<Estimate, RecoveryError> {
+        let method = self.summary();
+        let mut numbers: Vec<usize> = (0..problem.sensors.sensors.len()).collect();
+        let most = ((MOST_LEFT_OUT * numbers.len() as f64) as usize).max(1);
+        let mut left_out: Vec<Numbered> = Vec::new();
+        loop {
+            let posterior = self.prior.given_watched(&readings(&problem.context), self.noise, progress)?;
+            let judged = posterior.leave_one_out_watched(progress)?;
+            let residuals: Vec<Numbered> =
+                judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
+            let suspects: Vec<Numbered> = residuals.iter().filter(|(_, r)| r.suspect).cloned().collect();
+            let droppable = self.options.drop_suspects && left_out.len() + suspects.len() <= most;
+            if suspects.is_empty() || !droppable {
+                return self.finish(problem, &posterior, judged.map(|j| (j, residuals)), left_out, progress);
+            }
+            let is_suspect = |number: &usize| suspects.iter().any(|(suspect, _)| suspect == number);
+            let gone: Vec<usize> = (0..numbers.len()).filter(|k| is_suspect(&numbers[*k])).collect();
+            problem = problem.without(&method, &gone)?;
+            numbers.retain(|number| !is_suspect(number));
+            left_out.extend(suspects);
+        }
+    }
+
+    /// What is said of the posterior, and its fields.
+    fn finish(
+        &self,
+        problem: Problem,
+        posterior: &Posterior,
+        judged: Option<(LeaveOneOut, Vec<Numbered>)>,
+        left_out: Vec<Numbered>,
+        progress: scope_exact::Progress,
+    ) -> Result<Estimate, RecoveryError> {
+        let seed = self.options.seed;
+        let deviations = match self.options.deviations {
+            true => Some(posterior.deviations_watched(seed, progress)?),
+            false => None,
+        };
+        let samples = posterior.samples_watched(seed, self.options.samples, progress)?;
+        let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
+        let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());
+        let mut warnings: Vec<Warning> = self.contradiction(posterior, few_to_blame).into_iter().collect();
+        remarks.extend(self.less_noise(posterior));
+        let residuals = judged.map(|(judged, mut readings)| {
+            let dropped = !left_out.is_empty();
+            let others_agree = !judged.rest.contradicts();
+            if !dropped {
+                let all = residuals_in_order(readings.clone(), false);
+                warnings.extend(Suspects::of(&all, others_agree).map(Warning::Suspects));
+            } else {
+                let gone = residuals_in_order(left_out.clone(), true);
+                remarks.extend(Suspects::of(&gone, others_agree).map(Remark::SuspectsLeftOut));
+            }
+            readings.extend(left_out);
+            residuals_in_order(readings, dropped)
+        });
         Ok(Estimate {
+            problem,
             fields: single_precision(posterior.mean()?),
-            remarks: remarks(&posterior, readings.len(), deviations.u),
-            deviation: single_precision(deviations.fields),
+            deviation: deviations.map(|deviations| single_precision(deviations.fields)),
             samples: samples.into_iter().map(single_precision).collect(),
+            residuals,
+            warnings,
+            remarks,
         })
     }
+
+    /// Each reading beside what the others say of it; numbers are those of the problem as it was given.
+    fn residuals(&self, problem: &Problem, numbers: &[usize], judged: &LeaveOneOut) -> Vec<Numbered> {
+        let of = |(sensor, prediction): (&Placed, &scope_exact::Prediction)| {
+            let [x, y] = sensor.spot.point(self.prior.pde(), self.prior.resolution());
+            let residual = Residual {
+                label: problem.sensors.label(sensor.number),
+                channel: sensor.channel.name(),
+                x,
+                y,
+                value: sensor.value,
+                expected: prediction.expected,
+                score: prediction.score(sensor.value),
+                suspect: prediction.suspect,
+            };
+            (numbers[sensor.number], residual)
+        };
+        problem.context.sensors.iter().zip(&judged.predictions).map(of).collect()
+    }
+
+    /// Whether the measurements contradict the model, and with which noise they would not.
+    fn contradiction(&self, posterior: &Posterior, few_to_blame: bool) -> Option<Warning> {
+        let check = posterior.model_check().filter(|check| check.contradicts())?;
+        // A noise larger than the field itself explains nothing.
+        let noise = self.consistent_noise(posterior, |share| share < 1.0);
+        let ModelCheck { statistic, degrees: readings } = check;
+        Some(Warning::Contradiction(Contradiction { statistic, readings, noise, few_to_blame }))
+    }
+
+    /// Whether a noise was stated that is larger than the readings'.
+    fn less_noise(&self, posterior: &Posterior) -> Option<Remark> {
+        self.options.noise?;
+        posterior.model_check().filter(|check| check.is_too_calm())?;
+        let noise = self.consistent_noise(posterior, |_| true);
+        (!noise.is_unknown()).then_some(Remark::LessNoise(noise))
+    }
+
+    /// The noise with which the measurements would agree with the model, of the channels that are measured.
+    fn consistent_noise(
+        &self,
+        posterior: &Posterior,
+        makes_sense: impl Fn(f64) -> bool,
+    ) -> PerChannel<Option<f64>> {
+        let deviations = self.constants.map(|scaling| scaling.sigma);
+        let share = posterior.consistent_noise(deviations).filter(|share| makes_sense(*share));
+        PerChannel::from_fn(|channel| {
+            share.filter(|_| posterior.measures(channel)).map(|share| share * deviations[channel])
+        })
+    }
+}
+
+fn readings(context: &UserContext) -> Vec<Reading> {
+    let reading =
+        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+    context.sensors.iter().map(reading).collect()
+}
+
+fn residuals_in_order(mut readings: Vec<Numbered>, left_out: bool) -> Residuals {
+    readings.sort_by_key(|(number, _)| *number);
+    Residuals { readings: readings.into_iter().map(|(_, residual)| residual).collect(), left_out }
 }

@@ -11,11 +11,16 @@ use scope_data::{
     npy::{Dtype, Header},
 };
 
+use scope_eval::trust::Residuals;
+
 use super::{
     error::RecoveryError,
     recovered::Recovered,
     summary::{MethodSummary, ProblemSummary, Summary},
 };
+
+/// The file that readings stand in beside what the other sensors say of them.
+const RESIDUALS: &str = "residuals.csv";
 
 /// Recoveries on their way to disk: fields are written as they come.
 pub struct ResultFolder {
@@ -24,6 +29,8 @@ pub struct ResultFolder {
     count: usize,
     problems: Vec<ProblemSummary>,
     drawn: usize,
+    /// A line for each reading, of methods that know what the other sensors say of it.
+    residuals: Option<BufWriter<File>>,
 }
 
 /// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count, N, S, S\].
@@ -66,7 +73,7 @@ impl ResultFolder {
     /// Begins a folder for `count` problems. It must be new or empty.
     pub fn create(path: &Path, count: usize) -> Result<Self, RecoveryError> {
         let staged = StagedFolder::create(path)?;
-        Ok(Self { staged, arrays: Vec::new(), count, problems: Vec::new(), drawn: 0 })
+        Ok(Self { staged, arrays: Vec::new(), count, problems: Vec::new(), drawn: 0, residuals: None })
     }
 
     /// Adds the fields of the next problem. An array that only some problems have is NaN for the others.
@@ -84,8 +91,24 @@ impl ResultFolder {
             };
             written.map_err(unwritten(&array.name))?;
         }
+        if let Some(residuals) = &recovered.residuals {
+            self.add_residuals(&residuals.csv(&recovered.problem.name))?;
+        }
         self.problems.push(recovered.into());
         Ok(())
+    }
+
+    /// Adds lines to the table of residuals.
+    fn add_residuals(&mut self, lines: &str) -> Result<(), RecoveryError> {
+        let file = match &mut self.residuals {
+            Some(file) => file,
+            None => {
+                let mut file = BufWriter::new(self.staged.create_file(RESIDUALS)?);
+                file.write_all(Residuals::CSV_HEADER.as_bytes()).map_err(unwritten(RESIDUALS))?;
+                self.residuals.insert(file)
+            }
+        };
+        file.write_all(lines.as_bytes()).map_err(unwritten(RESIDUALS))
     }
 
     /// Begins an array that problems before did not have.
@@ -121,6 +144,10 @@ impl ResultFolder {
         for array in self.arrays {
             let name = array.name.clone();
             array.finish().map_err(unwritten(&name))?;
+        }
+        if let Some(file) = self.residuals {
+            let written = file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all());
+            written.map_err(unwritten(RESIDUALS))?;
         }
         let summary = Summary::new(method, sensors, notes, self.problems);
         let json = serde_json::to_vec_pretty(&summary).map_err(io::Error::from);

@@ -21,6 +21,7 @@ use std::{path::Path, sync::Arc};
 use scope_data::{Constants, DataError, observation::UserContext, sensors::SensorSet};
 use scope_engine::Device;
 use scope_eval::trust::{Known, Trust, Warning};
+use scope_exact::Step;
 use scope_model::Fields;
 use scope_pde::Pde;
 
@@ -37,7 +38,7 @@ pub use summary::{MethodSummary, ProblemSummary, Summary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
 use bands::BandSource;
-use exact::{Estimate, Exact};
+use exact::Exact;
 
 /// How far a recovery has come, of several problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,13 @@ pub enum Progress {
     Fields {
         /// How many.
         problems: usize,
+    },
+    /// The exact posterior of a problem is being computed.
+    Posterior {
+        /// How many problems are done.
+        problems: usize,
+        /// How far the next one has come.
+        step: Step,
     },
     /// Error bands are being measured on fresh records.
     Bands {
@@ -132,7 +140,7 @@ impl Recovery {
     pub fn recover_all(
         &self,
         problems: Vec<Problem>,
-        progress: &dyn Fn(Progress) -> bool,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
         match &self.method {
             Method::Network(network) => self.recover_with_network(network, problems, progress),
@@ -146,25 +154,27 @@ impl Recovery {
         &self,
         BandedNetwork { network, bands }: &BandedNetwork,
         problems: Vec<Problem>,
-        progress: &dyn Fn(Progress) -> bool,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        let (names, mut contexts): (Vec<String>, Vec<UserContext>) =
-            problems.into_iter().map(|problem| (problem.name, problem.context)).unzip();
+        let split = |problem: Problem| ((problem.name, problem.sensors), problem.context);
+        let (given, mut contexts): (Vec<(String, SensorSet)>, Vec<UserContext>) =
+            problems.into_iter().map(split).unzip();
         let fields = network.model.recover_sensors(&mut contexts)?;
         require(progress(Progress::Fields { problems: fields.len() }))?;
         let mut all = Vec::with_capacity(fields.len());
-        for ((name, context), fields) in names.into_iter().zip(contexts).zip(fields) {
+        for (((name, sensors), context), fields) in given.into_iter().zip(contexts).zip(fields) {
             let trust = self.trust(network.known(), &context, &fields)?;
             let measured = |records| progress(Progress::Bands { problems: all.len(), records });
             let uncertainty = match bands.about(network, &context, &fields, &trust, &measured)? {
                 Ok(bands) => Uncertainty::Bands(Box::new(bands)),
                 Err(reason) => Uncertainty::Unknown(reason),
             };
-            let problem = Problem { name, context };
+            let problem = Problem { name, sensors, context };
             let method = Arc::clone(&self.summary);
+            let residuals = None;
             let samples = Vec::new();
             let remarks = Vec::new();
-            all.push(Recovered { method, problem, fields, uncertainty, samples, trust, remarks });
+            all.push(Recovered { method, problem, fields, uncertainty, residuals, samples, trust, remarks });
         }
         Ok(all)
     }
@@ -174,20 +184,28 @@ impl Recovery {
         &self,
         exact: &Exact,
         problems: Vec<Problem>,
-        progress: &dyn Fn(Progress) -> bool,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
         let mut all = Vec::with_capacity(problems.len());
         for problem in problems {
-            let Estimate { fields, deviation, samples, remarks } = exact.estimate(&problem.context)?;
-            let mut trust = self.trust(Known::default(), &problem.context, &fields)?;
-            // It was not trained: no condition or example of training says anything about it.
+            let step = |step: Step| progress(Progress::Posterior { problems: all.len(), step });
+            let estimate = exact.estimate(problem, &step)?;
+            let mut trust = self.trust(Known::default(), &estimate.problem.context, &estimate.fields)?;
+            // It was not trained: no condition or example of training says anything about it. Whether the measurements are
+            // like the problem's, its own test decides.
             trust.nearest = None;
-            let applies =
-                |warning: &Warning| matches!(warning, Warning::OutsideRange { .. } | Warning::PoorFit { .. });
-            trust.warnings.retain(applies);
-            let method = Arc::clone(&self.summary);
-            let uncertainty = Uncertainty::Deviation(deviation);
-            all.push(Recovered { method, problem, fields, uncertainty, samples, trust, remarks });
+            trust.warnings.retain(|warning| matches!(warning, Warning::OutsideRange { .. }));
+            trust.warnings.splice(0..0, estimate.warnings);
+            all.push(Recovered {
+                method: Arc::clone(&self.summary),
+                problem: estimate.problem,
+                fields: estimate.fields,
+                uncertainty: estimate.deviation.map_or(Uncertainty::NotAsked, Uncertainty::Deviation),
+                residuals: estimate.residuals,
+                samples: estimate.samples,
+                trust,
+                remarks: estimate.remarks,
+            });
             require(progress(Progress::Fields { problems: all.len() }))?;
         }
         Ok(all)

@@ -13,7 +13,9 @@ use super::{error::RecoveryError, summary::MethodSummary};
 pub struct Problem {
     /// What it is called.
     pub name: String,
-    /// What a method reads of the sensors.
+    /// The sensors as they were given.
+    pub sensors: SensorSet,
+    /// What a method reads of them.
     pub context: UserContext,
 }
 
@@ -30,7 +32,12 @@ impl Problem {
         if task_of(&context.measured).is_none() {
             return Err(RecoveryError::NothingMeasured);
         }
-        Ok(Self { name: name.clone(), context })
+        Ok(Self { name: name.clone(), sensors: set.clone(), context })
+    }
+
+    /// The same problem without some of its sensors, told by their numbers from 0.
+    pub(super) fn without(&self, method: &MethodSummary, left_out: &[usize]) -> Result<Self, RecoveryError> {
+        Self::place(method, &self.sensors.without(left_out))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use scope_eval::{
     figure::{Drawing, field_panels},
-    trust::Trust,
+    trust::{Residuals, Trust},
 };
 use scope_model::Fields;
 
@@ -24,6 +24,8 @@ pub struct Recovered {
     pub fields: Fields,
     /// How far they may be off.
     pub uncertainty: Uncertainty,
+    /// The readings beside what the other sensors say of them, where the method knows.
+    pub residuals: Option<Residuals>,
     /// Draws from the distribution of the fields, where the method has one and draws were asked for.
     pub samples: Vec<Fields>,
     /// What is known of the method under conditions like these, and what speaks against it: `trust.warnings`.
@@ -39,6 +41,8 @@ pub enum Uncertainty {
     Deviation(Fields),
     /// Error bands, which were measured for the method.
     Bands(Box<ErrorBands>),
+    /// The standard deviations of a method that knows them were not asked for.
+    NotAsked,
     /// Nothing is known, for this reason.
     Unknown(WithoutBands),
 }
@@ -60,7 +64,7 @@ impl Uncertainty {
                 format!("{:.0}% band, half-width", 100.0 * bands.summary.levels[0]),
                 &bands.half_widths[0],
             )),
-            Uncertainty::Unknown(_) => None,
+            Uncertainty::NotAsked | Uncertainty::Unknown(_) => None,
         }
     }
 }
@@ -77,7 +81,11 @@ impl Recovered {
 
     /// A picture of the sensors and of what was recovered.
     pub fn picture(&self, heading: &str) -> Drawing {
-        field_panels(heading, &picture_rows(self, &self.measured(), None))
+        let mut heading = heading.to_owned();
+        if self.trust.is_contradicted() {
+            heading.push_str(". WARNING: the readings contradict the model");
+        }
+        field_panels(&heading, &picture_rows(self, &self.measured(), None))
     }
 
     /// The names of arrays and the fields \[S, S\] that each holds.
@@ -91,7 +99,7 @@ impl Recovered {
                     levels.map(|(level, widths)| (format!("_band{:.0}", 100.0 * level), vec![widths])),
                 );
             }
-            Uncertainty::Unknown(_) => {}
+            Uncertainty::NotAsked | Uncertainty::Unknown(_) => {}
         }
         if !self.samples.is_empty() {
             kinds.push(("_samples".to_owned(), self.samples.iter().collect()));

@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use scope_eval::report::grouped;
-use scope_exact::{DENSE_LIMIT, How, Method, Posterior};
+use scope_data::PerChannel;
+use scope_eval::{report::grouped, trust::Suspects};
+use scope_exact::{DENSE_LIMIT, Deviations, How, Method, Posterior};
 use serde::{Serialize, Serializer};
-
-/// Measurements this many standard errors further from the prior than they should be are remarked on.
-const SURPRISING: f64 = 6.0;
 
 /// Something that a user should know of an exact posterior; prints as a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,52 +24,69 @@ pub enum Remark {
         /// Of so many.
         of: usize,
     },
-    /// Measurements that are unlike the problem's fields, or noisier than stated: this many times as far off as they should be.
-    Surprising(f64),
+    /// Readings that scatter less than the noise that was stated; with so much of it for a and u they would agree.
+    LessNoise(PerChannel<Option<f64>>),
+    /// Readings that did not fit the others and were left out.
+    SuspectsLeftOut(Suspects),
     /// Sensors so close to each other that this noise had to be assumed, in standard deviations of the field.
     NoiseFloor(f64),
     /// So many sensors were left out, for being too many.
     LeftOut(usize),
     /// Conjugate gradients were stopped after so many iterations.
     NotConverged(usize),
-    /// The standard deviation of u is estimated from so many draws.
-    DeviationFromDraws(usize),
+    /// Standard deviations are estimated from so many draws.
+    DeviationFromDraws {
+        /// How many.
+        draws: usize,
+        /// Whether those of u only.
+        of_u_only: bool,
+    },
 }
 
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match *self {
+        match self {
             Remark::BetweenPixels { sensors, of } => write!(
                 f,
                 "{} of {} sensors lie between pixels: fields are interpolated there, and what that may be off is added to the noise",
-                grouped(sensors),
-                grouped(of)
+                grouped(*sensors),
+                grouped(*of)
             ),
             Remark::OnEdge { sensors, of } => write!(
                 f,
                 "{} of {} sensors lie on the edge, where the value is zero by definition, and were left out",
-                grouped(sensors),
-                grouped(of)
+                grouped(*sensors),
+                grouped(*of)
             ),
-            Remark::Surprising(times) => write!(
-                f,
-                "the measurements are {times:.1} times as far from what the problem's fields look like as they should be: state a \
-                 larger noise, or do not trust the standard deviations"
-            ),
+            Remark::SuspectsLeftOut(suspects) => write!(f, "left out: {suspects}"),
+            Remark::LessNoise(noise) => {
+                let each = noise.with_channels().into_iter();
+                let each = each
+                    .filter_map(|(channel, noise)| Some(format!("{:.1e} for {}", noise?, channel.name())));
+                write!(
+                    f,
+                    "the readings scatter less than the noise that was stated, and standard deviations are too large: with a noise of \
+                     about {} they would agree",
+                    each.collect::<Vec<_>>().join(" and ")
+                )
+            }
             Remark::NoiseFloor(floor) => write!(
                 f,
                 "sensors are too close to be told apart: a noise of {floor:.0e} of the field's standard deviation was taken"
             ),
             Remark::LeftOut(sensors) => {
-                write!(f, "{} sensors were left out, to keep {}", grouped(sensors), grouped(DENSE_LIMIT))
+                write!(f, "{} sensors were left out, to keep {}", grouped(*sensors), grouped(DENSE_LIMIT))
             }
             Remark::NotConverged(iterations) => write!(
                 f,
                 "an approximation on the smooth side: more than {} sensors, and conjugate gradients stopped after {iterations} steps",
                 grouped(DENSE_LIMIT)
             ),
-            Remark::DeviationFromDraws(count) => {
-                write!(f, "the standard deviation of u is estimated from {count} draws")
+            Remark::DeviationFromDraws { draws, of_u_only } => {
+                let which =
+                    if *of_u_only { "the standard deviation of u is" } else { "standard deviations are" };
+                let percent = 100.0 / (2.0 * *draws as f64).sqrt();
+                write!(f, "{which} estimated from {draws} draws, and right to {percent:.0}% at each pixel")
             }
         }
     }
@@ -84,7 +99,11 @@ impl Serialize for Remark {
 }
 
 /// All that is to be said of a posterior given so many measurements.
-pub(super) fn remarks(posterior: &Posterior, measurements: usize, deviation_of_u: How) -> Vec<Remark> {
+pub(super) fn remarks(
+    posterior: &Posterior,
+    measurements: usize,
+    deviations: Option<&Deviations>,
+) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let between = posterior.between_pixels();
     if between > 0 {
@@ -94,8 +113,6 @@ pub(super) fn remarks(posterior: &Posterior, measurements: usize, deviation_of_u
     if silent > 0 {
         remarks.push(Remark::OnEdge { sensors: silent, of: measurements });
     }
-    let limit = 1.0 + SURPRISING * (2.0 / posterior.sensors().max(1) as f64).sqrt();
-    remarks.extend(posterior.surprise().filter(|times| *times > limit).map(Remark::Surprising));
     match posterior.method() {
         Method::Factor { noise_floor: Some(floor), .. } => remarks.push(Remark::NoiseFloor(floor)),
         Method::Factor { left_out, .. } if left_out > 0 => remarks.push(Remark::LeftOut(left_out)),
@@ -104,8 +121,8 @@ pub(super) fn remarks(posterior: &Posterior, measurements: usize, deviation_of_u
         }
         _ => {}
     }
-    if let How::Samples(count) = deviation_of_u {
-        remarks.push(Remark::DeviationFromDraws(count));
+    if let Some(Deviations { a, u: How::Samples(draws), .. }) = deviations {
+        remarks.push(Remark::DeviationFromDraws { draws: *draws, of_u_only: *a == How::Exact });
     }
     remarks
 }

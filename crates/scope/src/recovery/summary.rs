@@ -1,7 +1,7 @@
 //! What is said of a recovery in `summary.json`. Its keys are a file format: they do not change.
 
 use scope_data::{Constants, PerChannel, as_array};
-use scope_eval::trust::Trust;
+use scope_eval::trust::{Residual, Residuals, Trust};
 use scope_pde::Pde;
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub struct ProblemSummary {
     pub range: [[f32; 2]; 2],
     /// Sensors that share their pixel with an earlier one.
     pub shared_pixels: usize,
-    /// The relative L2 error of a and u that the method itself expects, in percent.
+    /// The relative L2 error of a and u that the method itself expects, in percent; none where the readings contradict it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_percent: Option<[f64; 2]>,
     /// Measured bands about the fields.
@@ -79,9 +79,21 @@ pub struct ProblemSummary {
     /// Why there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_bands: Option<WithoutBands>,
+    /// Readings that do not fit the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<Residual>,
+    /// Whether they were left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspects_left_out: bool,
     /// What the method itself has to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
+    /// Whether there are standard deviations of every pixel.
+    #[serde(skip)]
+    pub deviations: bool,
+    /// Whether there is a table of residuals.
+    #[serde(skip)]
+    pub residuals: bool,
     /// How many draws of both fields there are.
     #[serde(skip)]
     pub samples: usize,
@@ -120,9 +132,9 @@ impl ProblemSummary {
 
 impl From<&Recovered> for ProblemSummary {
     fn from(recovered: &Recovered) -> Self {
-        let Recovered { problem, fields, uncertainty, samples, trust, remarks, .. } = recovered;
+        let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
         let expected_percent = match uncertainty {
-            Uncertainty::Deviation(deviation) => {
+            Uncertainty::Deviation(deviation) if !trust.is_contradicted() => {
                 Some([expected_error(&fields.a, &deviation.a), expected_error(&fields.u, &deviation.u)])
             }
             _ => None,
@@ -138,6 +150,10 @@ impl From<&Recovered> for ProblemSummary {
             expected_percent,
             bands: uncertainty.bands().map(|bands| bands.summary.clone()),
             without_bands,
+            suspects: residuals.iter().flat_map(Residuals::suspects).cloned().collect(),
+            suspects_left_out: residuals.as_ref().is_some_and(|residuals| residuals.left_out),
+            deviations: matches!(uncertainty, Uncertainty::Deviation(_)),
+            residuals: residuals.is_some(),
             remarks: remarks.clone(),
             samples: samples.len(),
             trust: trust.clone(),

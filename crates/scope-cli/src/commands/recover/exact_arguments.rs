@@ -25,6 +25,12 @@ pub(super) struct ExactArguments {
     /// --calibrate does
     #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
     noise: Option<StatedNoise>,
+    /// With --method: leave out readings that do not fit the others, a tenth of them at most, and say which
+    #[arg(long, requires = "method", conflicts_with = "model")]
+    drop_suspects: bool,
+    /// With --method: the fields only, without standard deviations, which take most of the time
+    #[arg(long, requires = "method", conflicts_with = "model")]
+    no_deviations: bool,
     /// With --method: also write N draws of both fields from their distribution given the sensors
     #[arg(
         long,
@@ -55,6 +61,11 @@ impl ExactArguments {
         self.pde
     }
 
+    /// Whether standard deviations are wanted.
+    pub(super) fn with_deviations(&self) -> bool {
+        !self.no_deviations
+    }
+
     /// The noise that was stated, if any was.
     pub(super) fn stated_noise(&self) -> Option<StatedNoise> {
         self.noise
@@ -66,6 +77,8 @@ impl ExactArguments {
         let options = ExactOptions {
             resolution: self.resolution,
             noise: self.noise.map(|noise| noise.physical(&constants)),
+            drop_suspects: self.drop_suspects,
+            deviations: !self.no_deviations,
             samples: self.samples.into(),
             seed: self.seed,
         };

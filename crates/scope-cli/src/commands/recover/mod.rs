@@ -1,13 +1,14 @@
 //! `scope recover`: complete fields from someone's own sensors.
 
+mod estimate;
 mod exact_arguments;
 mod remedy;
 mod statement;
 mod watch;
 
 use std::{
-    cell::Cell,
     path::PathBuf,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -22,7 +23,7 @@ use scope_model::Precision;
 use scope_pde::cylinder::Disk;
 
 use super::{Outcome, device::DeviceArguments, models};
-use crate::terminal::{notice, print_json};
+use crate::terminal::{grouped, notice, print_json};
 use exact_arguments::ExactArguments;
 use watch::Watch;
 
@@ -35,12 +36,18 @@ Examples:
   scope recover --model cylinder --sensors probes.csv --geometry 40,64,10 --out recovered
   scope recover --model poisson --sensors sensors.csv --noise 0.01,1e-4 --calibrate 200 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --noise 0.01,1e-4 --samples 20 --out recovered
+  scope recover --method exact --pde poisson --sensors sensors.csv --drop-suspects --no-deviations --out recovered
 
 A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, or the values under a and u; a column
-\"problem\" tells many problems apart. Values are in physical units, in and out. docs/sensors.md has every format.";
+\"problem\" tells many problems apart. Values are in physical units, in and out. docs/sensors.md has every format.
+
+Exit code 3: all was done and written, but the readings contradict the model of --method exact.";
 
 /// How a disk is given.
 const DISK: &str = "give row and column of its centre, and its radius, in pixels";
+
+/// From so many sensors on it is said how long the exact posterior takes.
+const MANY_SENSORS: usize = 1000;
 
 /// Problems recovered together: their contexts are in memory at once.
 const TOGETHER: usize = 32;
@@ -56,7 +63,7 @@ pub(crate) struct RecoverCommand {
     /// Measurements: CSV, JSON, .npy or .npz; "-" for standard input
     #[arg(long, value_name = "FILE")]
     sensors: PathBuf,
-    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy and u_sd.npy, with a model
+    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy, u_sd.npy and residuals.csv, with a model
     /// a_band68.npy and its like, where its error bands are known
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -97,7 +104,11 @@ impl RecoverCommand {
         let (summary, spent) = match (&self.model, self.exact.pde()) {
             (_, Some(pde)) => {
                 self.device.require_processor("the exact posterior")?;
-                self.device.pool().install(|| self.recover(&file, &self.exact.recovery(pde)?))?
+                self.device.pool().install(|| {
+                    let recovery = self.exact.recovery(pde)?;
+                    self.tell_time(&file, &recovery)?;
+                    self.recover(&file, &recovery)
+                })?
             }
             (Some(model), None) => self.recover(&file, &self.network(model)?)?,
             (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
@@ -108,7 +119,8 @@ impl RecoverCommand {
         } else {
             statement::say_recovered(&summary, &self.out, spent, self.pictures);
         }
-        Ok(Outcome::Success)
+        let contradicted = summary.problems.iter().any(|problem| problem.trust.is_contradicted());
+        Ok(if contradicted { Outcome::Contradicted } else { Outcome::Success })
     }
 
     /// A trained network, by name, folder or file.
@@ -119,6 +131,25 @@ impl RecoverCommand {
         let noise = stated.map_or(NO_NOISE, |noise| noise.physical(&network.model.about().constants));
         let options = NetworkOptions { noise, calibration: self.calibrate };
         Ok(Recovery::with_network(network, options)?)
+    }
+
+    /// Says how long the exact posterior takes, where one has to wait for it.
+    fn tell_time(&self, file: &SensorFile, recovery: &Recovery) -> anyhow::Result<()> {
+        let largest = (0..file.len()).map(|index| Ok(file.set(index)?.sensors.len()));
+        let largest = largest.collect::<anyhow::Result<Vec<usize>>>()?.into_iter().max().unwrap_or_default();
+        if largest < MANY_SENSORS {
+            return Ok(());
+        }
+        let deviations = self.exact.with_deviations();
+        let time = estimate::time_of_exact(recovery.pde(), recovery.resolution(), largest, deviations)?;
+        let each = if file.len() > 1 { ", the largest of several problems" } else { "" };
+        let threads = rayon::current_num_threads();
+        notice(&format!(
+            "{} sensors{each}: about {} s at most on {threads} threads",
+            grouped(largest),
+            time.as_secs().max(1)
+        ));
+        Ok(())
     }
 
     /// Refuses what no problem of the file could be recovered with.
@@ -152,13 +183,14 @@ impl RecoverCommand {
             let problems: Vec<Problem> =
                 some.map(|index| self.place(file, index, recovery)).collect::<anyhow::Result<_>>()?;
             let begin = Instant::now();
-            let elapsed = Cell::new(Duration::ZERO);
+            let elapsed = Mutex::new(Duration::ZERO);
             let progress = |progress: Progress| match progress {
                 Progress::Fields { .. } => {
-                    elapsed.set(begin.elapsed());
+                    *elapsed.lock().unwrap_or_else(PoisonError::into_inner) = begin.elapsed();
                     watch.at(first, 0)
                 }
                 Progress::Bands { problems, records } => watch.at(first + problems, records),
+                Progress::Posterior { step, .. } => watch.during(step),
             };
             for recovered in recovery.recover_all(problems, &progress)? {
                 folder.add(&recovered)?;
@@ -167,7 +199,7 @@ impl RecoverCommand {
                 }
                 done += 1;
             }
-            spent += elapsed.get();
+            spent += elapsed.into_inner().unwrap_or_else(PoisonError::into_inner);
             watch.at(done, 0);
         }
         watch.finish();

@@ -1,6 +1,7 @@
 //! What the library has to say, with the options of this program that help.
 
 use scope::{
+    data::PerChannel,
     eval::trust::Warning,
     recovery::{Remark, WithoutBands},
 };
@@ -14,20 +15,30 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
 /// A warning, and what to do about it.
 pub(super) fn of_warning(warning: &Warning) -> String {
     let option = match warning {
-        Warning::NoGeometry => Some("--geometry CX,CY,R"),
-        Warning::NoHeldOut(_) => Some("scope evaluate"),
+        Warning::NoGeometry => Some("--geometry CX,CY,R".to_owned()),
+        Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
+        Warning::Contradiction(contradiction) if !contradiction.few_to_blame => {
+            noise_option(contradiction.noise)
+        }
+        Warning::Suspects(_) => Some("--drop-suspects".to_owned()),
         _ => None,
     };
-    with_option(warning, option)
+    with_option(warning, option.as_deref())
 }
 
 /// A remark, and what to do about it.
 pub(super) fn of_remark(remark: &Remark) -> String {
     let option = match remark {
-        Remark::Surprising(_) => Some("--noise"),
+        Remark::LessNoise(noise) => noise_option(*noise),
         _ => None,
     };
-    with_option(remark, option)
+    with_option(remark, option.as_deref())
+}
+
+/// The option that states a noise; a channel without any takes none.
+fn noise_option(noise: PerChannel<Option<f64>>) -> Option<String> {
+    let PerChannel { a, u } = noise.map(|noise| noise.unwrap_or_default());
+    (!noise.is_unknown()).then(|| format!("--noise {a:.1e},{u:.1e}"))
 }
 
 fn with_option(said: impl ToString, option: Option<&str>) -> String {

@@ -36,7 +36,7 @@ pub(super) fn say_recovered(summary: &Summary, out: &Path, spent: Duration, pict
 /// What was written beside the fields.
 fn arrays(problems: &[ProblemSummary]) -> String {
     let any = |has: fn(&ProblemSummary) -> bool| problems.iter().any(has);
-    let uncertainty = if any(|problem| problem.expected_percent.is_some()) {
+    let uncertainty = if any(|problem| problem.deviations) {
         " with their standard deviations"
     } else if any(|problem| problem.bands.is_some()) {
         " with their error bands"
@@ -45,7 +45,8 @@ fn arrays(problems: &[ProblemSummary]) -> String {
     };
     let draws =
         if any(|problem| problem.samples > 0) { ", draws in a_samples.npy and u_samples.npy" } else { "" };
-    format!("{uncertainty}{draws}")
+    let residuals = if any(|problem| problem.residuals) { ", residuals.csv" } else { "" };
+    format!("{uncertainty}{draws}{residuals}")
 }
 
 fn say_one(summary: &Summary, one: &ProblemSummary) {
@@ -60,8 +61,13 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
             percent(errors.u),
         ));
     }
+    if one.trust.is_contradicted() {
+        say("no expected error: the readings contradict the model");
+    }
     if let Some([a, u]) = one.expected_percent {
-        say(&format!("expected error in L2: {a:.2}% for a and {u:.2}% for u"));
+        let shown =
+            |percent: f64| if percent < 0.1 { format!("{percent:.4}%") } else { format!("{percent:.2}%") };
+        say(&format!("expected error in L2: {} for a and {} for u", shown(a), shown(u)));
     }
     if let Some(bands) = &one.bands {
         say_bands(bands);
@@ -101,30 +107,26 @@ fn say_missing_bands(problems: &[ProblemSummary]) {
 }
 
 fn say_many(summary: &Summary, many: &[ProblemSummary]) {
-    let mut table = Table::new(&[
-        "problem",
-        "sensors a",
-        "sensors u",
-        "most like",
-        "held-out a",
-        "held-out u",
-        "misfit",
-        "warnings",
-    ]);
+    // The exact posterior expects errors of its own; a network has those of held-out records.
+    let exact = many.iter().any(|problem| problem.deviations || problem.trust.is_contradicted());
+    let own =
+        if exact { ["model", "expected a", "expected u"] } else { ["most like", "held-out a", "held-out u"] };
+    let mut table =
+        Table::new(&[&["problem", "sensors a", "sensors u"], &own[..], &["misfit", "warnings"]].concat());
     for problem in many.iter().take(MOST_ROWS) {
         let trust = &problem.trust;
         let [a, u] = problem.sensors();
-        let errors = trust.held_out_percent.unwrap_or_default();
         let misfits = [trust.misfit_percent.a, trust.misfit_percent.u];
         let misfit =
             misfits.into_iter().flatten().fold(None, |most, x| Some(f64::max(most.unwrap_or(0.0), x)));
+        let [like, of_a, of_u] = if exact { expected_errors(problem) } else { held_out_errors(problem) };
         table.row([
             problem.name.clone(),
             a.to_string(),
             u.to_string(),
-            trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.to_string()),
-            percent(errors.a),
-            percent(errors.u),
+            like,
+            of_a,
+            of_u,
             percent(misfit),
             trust.warnings.len().to_string(),
         ]);
@@ -133,6 +135,20 @@ fn say_many(summary: &Summary, many: &[ProblemSummary]) {
     if many.len() > MOST_ROWS {
         say(&format!("... and {} more, in summary.json", grouped(many.len() - MOST_ROWS)));
     }
+}
+
+/// Whether the readings agree with the exact posterior's model, and the errors that it expects.
+fn expected_errors(problem: &ProblemSummary) -> [String; 3] {
+    let model = if problem.trust.is_contradicted() { "contradicted" } else { "agrees" };
+    let [a, u] = [0, 1].map(|channel| percent(problem.expected_percent.map(|expected| expected[channel])));
+    [model.to_owned(), a, u]
+}
+
+/// The condition that a problem is most like, and a network's errors on held-out records under it.
+fn held_out_errors(ProblemSummary { trust, .. }: &ProblemSummary) -> [String; 3] {
+    let errors = trust.held_out_percent.unwrap_or_default();
+    let like = trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.to_string());
+    [like, percent(errors.a), percent(errors.u)]
 }
 
 fn percent(value: Option<f64>) -> String {

@@ -1,6 +1,7 @@
 //! How far a recovery has come, and whether it is to be stopped.
 
 use scope_data::DataError;
+use scope_exact::{Stage, Step};
 
 use crate::terminal::{Interrupt, Progress};
 
@@ -24,6 +25,21 @@ impl Watch {
     /// Tells how many problems are done, and how many fresh records of the next; returns whether to go on.
     pub(super) fn at(&self, problems: usize, records: usize) -> bool {
         self.progress.at(problems * self.each + records);
+        !self.interrupt.requested()
+    }
+
+    /// Tells how far the exact posterior of a problem has come; returns whether to go on.
+    pub(super) fn during(&self, step: Step) -> bool {
+        let stage = match step.stage {
+            Stage::Interpolation => "sensors between pixels",
+            Stage::Covariance => "covariance of the sensors",
+            Stage::Factor => "its factor",
+            Stage::Mean => "conjugate gradients",
+            Stage::Residuals => "residuals",
+            Stage::Deviations => "standard deviations",
+            Stage::Samples => "draws",
+        };
+        self.progress.note(&format!("{stage}, {}%", 100 * step.done / step.of.max(1)));
         !self.interrupt.requested()
     }
 

@@ -1,0 +1,154 @@
+//! Readings beside what the other sensors say of them, and those that do not fit: faulty sensors.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Suspects that a sentence names.
+const NAMED: usize = 5;
+
+/// A reading beside what the other sensors say of it; prints as a phrase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Residual {
+    /// How its file calls it: a line, mostly.
+    pub label: String,
+    /// "a" or "u".
+    pub channel: &'static str,
+    /// Where it is, in the unit square.
+    pub x: f64,
+    /// Along axis 1.
+    pub y: f64,
+    /// What was read.
+    pub value: f64,
+    /// What the other sensors say.
+    pub expected: f64,
+    /// value - expected in standard deviations of that difference.
+    pub score: f64,
+    /// Whether it does not fit the others.
+    pub suspect: bool,
+}
+
+impl Residual {
+    /// value - expected.
+    pub fn residual(&self) -> f64 {
+        self.value - self.expected
+    }
+}
+
+impl fmt::Display for Residual {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { label, channel, value, expected, score, .. } = self;
+        let score = score.abs();
+        let apart = if score < 1e4 { format!("{score:.1}") } else { format!("{score:.1e}") };
+        write!(
+            f,
+            "{label}: {channel} is {value:.4e} where the others say {expected:.4e} ({apart} standard deviations)"
+        )
+    }
+}
+
+/// All readings of a problem, in the order of their file, whatever method says what the others expect.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Residuals {
+    /// Each of them.
+    pub readings: Vec<Residual>,
+    /// Whether suspects were left out of the recovery.
+    pub left_out: bool,
+}
+
+impl Residuals {
+    /// Those that do not fit the others.
+    pub fn suspects(&self) -> impl Iterator<Item = &Residual> {
+        self.readings.iter().filter(|reading| reading.suspect)
+    }
+
+    /// The names of the columns of [`Self::csv`], and a line break.
+    pub const CSV_HEADER: &str = "problem,label,channel,x,y,value,expected,residual,score,suspect\n";
+
+    /// A line for each reading of a problem.
+    pub fn csv(&self, problem: &str) -> String {
+        let line = |reading: &Residual| {
+            let Residual { channel, x, y, value, expected, score, suspect, .. } = reading;
+            let numbers = format!("{x},{y},{value},{expected},{},{score}", reading.residual());
+            format!("{},{},{channel},{numbers},{suspect}\n", quoted(problem), quoted(&reading.label))
+        };
+        self.readings.iter().map(line).collect()
+    }
+}
+
+/// A cell of a table, in quotes where it needs them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Readings that do not fit the others; prints as a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspects {
+    /// The first of them.
+    pub first: Vec<Residual>,
+    /// How many there are.
+    pub count: usize,
+    /// Whether the other readings agree with the model.
+    pub others_agree: bool,
+}
+
+impl Suspects {
+    /// Those among residuals, if there are any.
+    pub fn of(residuals: &Residuals, others_agree: bool) -> Option<Self> {
+        let first: Vec<Residual> = residuals.suspects().take(NAMED).cloned().collect();
+        let count = residuals.suspects().count();
+        (count > 0).then_some(Self { first, count, others_agree })
+    }
+}
+
+impl fmt::Display for Suspects {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { first, count, others_agree } = self;
+        let readings = if *count == 1 { "reading does" } else { "readings do" };
+        let named: Vec<String> = first.iter().map(ToString::to_string).collect();
+        write!(f, "{count} {readings} not fit the others: {}", named.join("; "))?;
+        if *count > first.len() {
+            write!(f, "; and {} more", count - first.len())?;
+        }
+        f.write_str(if *others_agree {
+            "; the others agree with the model"
+        } else {
+            "; the others contradict the model too"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(label: &str, suspect: bool) -> Residual {
+        let label = label.to_owned();
+        Residual { label, channel: "u", x: 0.25, y: 0.5, value: 3.0, expected: 1.0, score: 8.0, suspect }
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_reading_and_quotes_what_needs_it() {
+        let readings = vec![reading("line 2", false), reading("u at (3, 4)", true)];
+        let table = Residuals { readings, left_out: false }.csv("one \"more\"");
+        let expected = "\"one \"\"more\"\"\",line 2,u,0.25,0.5,3,1,2,8,false\n\
+                        \"one \"\"more\"\"\",\"u at (3, 4)\",u,0.25,0.5,3,1,2,8,true\n";
+        assert_eq!(table, expected);
+        assert_eq!(Residuals::CSV_HEADER.matches(',').count(), 9);
+    }
+
+    #[test]
+    fn suspects_are_named() {
+        let readings = (0..7).map(|k| reading(&format!("line {k}"), k > 0)).collect();
+        let suspects = Suspects::of(&Residuals { readings, left_out: false }, true).unwrap().to_string();
+        let begin =
+            "6 readings do not fit the others: line 1: u is 3.0000e0 where the others say 1.0000e0 (8.0";
+        assert!(suspects.starts_with(begin), "{suspects}");
+        assert!(suspects.ends_with("and 1 more; the others agree with the model"), "{suspects}");
+        assert_eq!(Suspects::of(&Residuals::default(), true), None);
+    }
+}

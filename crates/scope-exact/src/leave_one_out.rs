@@ -1,0 +1,227 @@
+//! What the other sensors say of each: leave-one-out residuals in closed form, and sensors that do not fit the rest.
+//!
+//! With W = (K + s^2)^-1 and w = W y, the other sensors expect y_i - w_i / W_ii of sensor i, and its own value differs
+//! from that with variance 1 / W_ii. Leaving sensor j out for good takes c c^T / W_jj from W, with c its column: what
+//! remains needs no new factor.
+
+use crate::{
+    chi_square,
+    deviations::CLOSED_FORM_LIMIT,
+    error::ExactError,
+    model_check::{ModelCheck, wrong_zeros},
+    posterior::Posterior,
+    progress::{Progress, Stage, UNHEARD, tell},
+    sensors::Used,
+};
+
+/// Sound sensors of the model are suspected with this probability, all of them together.
+const FALSE_ALARM: f64 = 1e-4;
+
+/// At most this share of all sensors, and this many, are suspected.
+const MOST_SHARE: f64 = 0.1;
+const MOST: usize = 50;
+
+/// This many where each takes conjugate gradients.
+const MOST_ITERATIVE: usize = 5;
+
+/// Readings whose squares are on average so many times what they should be are no measure for others: then the model is wrong for
+/// all of them, and no few are to blame.
+const MOST_SCATTER: f64 = 10.0;
+
+/// What the other sensors say of a reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// The value that sensors at other places make us expect; suspects are not asked.
+    pub expected: f64,
+    /// The standard deviation of the reading about it.
+    pub deviation: f64,
+    /// Whether the reading does not fit the others.
+    pub suspect: bool,
+}
+
+/// Each reading beside what the others say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeaveOneOut {
+    /// In the order of the readings.
+    pub predictions: Vec<Prediction>,
+    /// The test of the readings that are not suspected.
+    pub rest: ModelCheck,
+}
+
+impl Prediction {
+    /// How far a reading is from what is expected, in standard deviations.
+    pub fn score(&self, value: f64) -> f64 {
+        let apart = value - self.expected;
+        if apart == 0.0 { 0.0 } else { apart / self.deviation }
+    }
+}
+
+impl Posterior<'_> {
+    /// Each reading beside what the others say; none where not all sensors were used, or conjugate gradients did not come to
+    /// an end. For more than [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws.
+    pub fn leave_one_out(&self) -> Option<LeaveOneOut> {
+        self.leave_one_out_watched(UNHEARD).ok()?
+    }
+
+    /// The same, for more sensors than one wants to wait for unheard.
+    pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, ExactError> {
+        let sensors = &self.sensors;
+        let Some(check) = self.check.filter(|_| !self.is_approximate()) else { return Ok(None) };
+        let limit = threshold(sensors.len() + wrong_zeros(sensors).count());
+        let mut remaining = Remaining::new(self, check.statistic, progress)?;
+        let suspects = remaining.leave_out_suspects(limit, progress)?;
+        // Readings of what is zero by definition stand alone; they too are to blame only if the others are not.
+        let others = (sensors.len() - suspects.len()) as f64;
+        let edge_limit =
+            if remaining.statistic < MOST_SCATTER * others.max(1.0) { limit } else { f64::INFINITY };
+        let predict = |reading: &Used| match reading.sensor {
+            Some(sensor) => {
+                let (residual, variance) = remaining.residual(sensor);
+                // A reading that shares its place with others has more noise than their mean.
+                let variance = variance + reading.noise * (1.0 - 1.0 / sensors.repeats[sensor]);
+                let expected = sensors.values[sensor] - residual;
+                Prediction { expected, deviation: variance.sqrt(), suspect: suspects.contains(&sensor) }
+            }
+            None => {
+                let deviation = reading.noise.sqrt();
+                Prediction { expected: 0.0, deviation, suspect: reading.value.abs() > edge_limit * deviation }
+            }
+        };
+        let predictions: Vec<Prediction> = sensors.readings.iter().map(predict).collect();
+        let sound_zeros: Vec<f64> = wrong_zeros(sensors)
+            .map(|reading| reading.value.powi(2) / reading.noise)
+            .filter(|square| square.sqrt() <= edge_limit)
+            .collect();
+        let rest = ModelCheck {
+            statistic: remaining.statistic + sound_zeros.iter().sum::<f64>(),
+            degrees: sensors.len() - suspects.len() + sound_zeros.len(),
+        };
+        Ok(Some(LeaveOneOut { predictions, rest }))
+    }
+}
+
+/// A sensor is suspected beyond so many standard deviations: none of n sound ones lies there, with a probability of all but
+/// [`FALSE_ALARM`].
+fn threshold(n: usize) -> f64 {
+    chi_square::quantile(FALSE_ALARM / n.max(1) as f64, 1).sqrt()
+}
+
+/// Sensors of which some have been left out.
+struct Remaining<'a> {
+    posterior: &'a Posterior<'a>,
+    /// \[n\]: w = W y of those that remain.
+    weights: Vec<f64>,
+    /// \[n\]: the diagonal of W.
+    diagonal: Vec<f64>,
+    /// y^T W y.
+    statistic: f64,
+    /// Those left out, in order.
+    left_out: Vec<usize>,
+    /// \[n\] each: c / sqrt(W_jj), c the column of W when j was left out.
+    columns: Vec<Vec<f64>>,
+    /// w_j / sqrt(W_jj) when j was left out.
+    shares: Vec<f64>,
+}
+
+impl<'a> Remaining<'a> {
+    fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, ExactError> {
+        let n = posterior.sensors.len();
+        let diagonal = match &posterior.factor {
+            Some(factor) if n <= CLOSED_FORM_LIMIT => {
+                tell(progress, Stage::Residuals, 0, n)?;
+                factor.inverse_diagonal()
+            }
+            _ => posterior.probes(progress)?.diagonal.clone(),
+        };
+        let weights = posterior.weights.clone();
+        let left_out = Vec::new();
+        let columns = Vec::new();
+        let shares = Vec::new();
+        Ok(Self { posterior, weights, diagonal, statistic, left_out, columns, shares })
+    }
+
+    /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic loses
+    /// without it.
+    fn square(&self, i: usize) -> f64 {
+        self.weights[i].powi(2) / self.diagonal[i]
+    }
+
+    /// The worst of those that remain.
+    fn worst(&self) -> Option<usize> {
+        let present = (0..self.weights.len()).filter(|i| !self.left_out.contains(i));
+        present.max_by(|i, j| self.square(*i).total_cmp(&self.square(*j)))
+    }
+
+    /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far: suspects are
+    /// as many of them as possible of which the last stands out from those that remain, whose own scatter may be larger than
+    /// the noise that was stated (a generalised extreme Studentised deviate test). They are given in order.
+    fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, ExactError> {
+        let n = self.weights.len();
+        let affordable = if self.posterior.factor.is_some() { MOST } else { MOST_ITERATIVE };
+        let most = ((MOST_SHARE * n as f64) as usize).clamp(1, affordable).min(n.saturating_sub(2));
+        let mut states = vec![(self.weights.clone(), self.diagonal.clone(), self.statistic)];
+        let mut suspects = 0;
+        for step in 1..=most {
+            let Some(worst) = self.worst().filter(|worst| self.square(*worst) > limit * limit) else { break };
+            let square = self.square(worst);
+            tell(progress, Stage::Residuals, step, most)?;
+            self.leave_out(worst, progress)?;
+            states.push((self.weights.clone(), self.diagonal.clone(), self.statistic));
+            let scatter = (self.statistic / (n - step) as f64).max(1.0);
+            if scatter < MOST_SCATTER && square > limit * limit * scatter {
+                suspects = step;
+            }
+        }
+        let (weights, diagonal, statistic) = states.swap_remove(suspects);
+        self.weights = weights;
+        self.diagonal = diagonal;
+        self.statistic = statistic;
+        self.left_out.truncate(suspects);
+        self.columns.truncate(suspects);
+        self.shares.truncate(suspects);
+        Ok(self.left_out.clone())
+    }
+
+    /// How far a sensor is from what the remaining others expect, and the variance of that.
+    fn residual(&self, i: usize) -> (f64, f64) {
+        match self.left_out.iter().position(|left_out| *left_out == i) {
+            Some(place) => self.residual_of_left_out(place),
+            None => (self.weights[i] / self.diagonal[i], 1.0 / self.diagonal[i]),
+        }
+    }
+
+    /// Those left out have W_RR = T T^T with T(l, k) = v_k(j_l), v_k the kept columns: T is lower triangular, as a sensor that is
+    /// gone has no entry. Their residuals are T^-T s, s the shares, with covariance T^-T T^-1.
+    fn residual_of_left_out(&self, place: usize) -> (f64, f64) {
+        // Row `place` of T^-T, that is column `place` of T^-1, by forward substitution.
+        let count = self.left_out.len();
+        let mut inverse = vec![0.0; count];
+        for l in place..count {
+            let unit = f64::from(u8::from(l == place));
+            let known: f64 = (place..l).map(|k| self.columns[k][self.left_out[l]] * inverse[k]).sum();
+            inverse[l] = (unit - known) / self.columns[l][self.left_out[l]];
+        }
+        let residual = inverse.iter().zip(&self.shares).map(|(x, share)| x * share).sum();
+        (residual, inverse.iter().map(|x| x * x).sum())
+    }
+
+    fn leave_out(&mut self, j: usize, progress: Progress) -> Result<(), ExactError> {
+        let mut unit = vec![0.0; self.weights.len()];
+        unit[j] = 1.0;
+        let mut column = self.posterior.expect(unit, progress)?.weights;
+        for earlier in &self.columns {
+            let share = earlier[j];
+            column.iter_mut().zip(earlier).for_each(|(x, earlier)| *x -= share * earlier);
+        }
+        let scale = 1.0 / column[j].sqrt();
+        column.iter_mut().for_each(|x| *x *= scale);
+        let share = self.weights[j] * scale;
+        self.statistic -= share * share;
+        self.weights.iter_mut().zip(&column).for_each(|(w, c)| *w -= share * c);
+        self.diagonal.iter_mut().zip(&column).for_each(|(w, c)| *w -= c * c);
+        self.left_out.push(j);
+        self.shares.push(share);
+        self.columns.push(column);
+        Ok(())
+    }
+}

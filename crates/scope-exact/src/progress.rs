@@ -1,0 +1,64 @@
+//! How far the computation of a posterior has come, and whether it is to go on.
+
+use rayon::prelude::*;
+
+use crate::error::ExactError;
+
+/// What is being computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// What interpolation may be off, by sensors between pixels.
+    Interpolation,
+    /// The covariance of the sensors, by rows.
+    Covariance,
+    /// Its factor, by rows.
+    Factor,
+    /// The mean by conjugate gradients, by iterations.
+    Mean,
+    /// What the other sensors say of each, by sensors.
+    Residuals,
+    /// Standard deviations, by sensors and pixels.
+    Deviations,
+    /// Draws.
+    Samples,
+}
+
+/// How far a stage has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which one.
+    pub stage: Stage,
+    /// How much of it is done.
+    pub done: usize,
+    /// Of how much, at most.
+    pub of: usize,
+}
+
+/// Hears of every step, on any thread, and says whether to go on.
+pub type Progress<'a> = &'a (dyn Fn(Step) -> bool + Sync);
+
+/// For who does not want to know.
+pub(crate) const UNHEARD: Progress<'static> = &|_| true;
+
+/// Tells of a step; an error if work is not to go on.
+pub(crate) fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), ExactError> {
+    if progress(Step { stage, done, of }) { Ok(()) } else { Err(ExactError::Interrupted) }
+}
+
+/// What a function gives for 0, 1, ... on all threads, in order; so many at once, and a step told after these.
+pub(crate) fn in_parallel<T: Send>(
+    progress: Progress,
+    stage: Stage,
+    count: usize,
+    at_once: usize,
+    of: impl Fn(usize) -> Result<T, ExactError> + Sync,
+) -> Result<Vec<T>, ExactError> {
+    let mut all = Vec::with_capacity(count);
+    for first in (0..count).step_by(at_once) {
+        tell(progress, stage, first, count)?;
+        let some: Result<Vec<T>, ExactError> =
+            (first..count.min(first + at_once)).into_par_iter().map(&of).collect();
+        all.extend(some?);
+    }
+    Ok(all)
+}
