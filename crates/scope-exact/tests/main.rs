@@ -5,4 +5,5 @@
 mod dense;
 mod dense_reference;
 mod model_check;
+mod placement;
 mod properties;

@@ -32,6 +32,7 @@ pub use scope_model as model;
 pub use scope_pde as pde;
 pub use scope_train as train;
 
+pub mod placement;
 pub mod recovery;
 
 pub use recovery::{ExactOptions, Network, NetworkOptions, Recovered, Recovery, RecoveryError};

@@ -13,6 +13,7 @@ mod misuse;
 mod model;
 mod models;
 mod noise;
+mod place;
 mod recover;
 mod synthetic;
 mod training;
@@ -115,6 +116,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Recover complete fields from your own sensors
     Recover(recover::RecoverCommand),
+    /// Place sensors where they say most
+    Place(place::PlaceCommand),
     /// Make, import, check and join data sets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -149,6 +152,7 @@ impl Command {
         match self {
             Command::Demo(demo) => demo.run(),
             Command::Recover(recover) => recover.run(),
+            Command::Place(place) => place.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
             Command::Train(train) => train.run(),

@@ -6,7 +6,7 @@ use scope_data::observation::Mask;
 
 use super::{
     canvas::Colour,
-    drawing::{Anchor, Drawing, INK, Letters, PALE},
+    drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER},
 };
 
 /// What a panel shows. Panels of a row that show the same thing share a scale and a colour bar.
@@ -66,6 +66,16 @@ const SHADES: usize = 128;
 
 /// Draws rows of panels under a heading.
 pub fn field_panels(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
+    marked_field_panels(heading, rows, &[], &[])
+}
+
+/// The same with places marked on every panel, in pixels along both axes: some by rings and some by dots.
+pub fn marked_field_panels(
+    heading: &str,
+    rows: &[FieldRow<'_>],
+    rings: &[[f64; 2]],
+    dots: &[[f64; 2]],
+) -> Drawing {
     let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
     let width = LEFT + width.fold(0.0, f64::max);
     let each = TITLES + SIDE + BELOW;
@@ -80,6 +90,7 @@ pub fn field_panels(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
             for (k, panel) in group.iter().enumerate() {
                 let at = (left + k as f64 * (SIDE + GAP), top);
                 draw_panel(&mut drawing, at, row.size, panel, &scale);
+                draw_marks(&mut drawing, at, row.size, rings, dots);
                 if left == LEFT && k == 0 {
                     draw_axes(&mut drawing, at);
                 }
@@ -193,6 +204,21 @@ fn draw_panel(
         drawing.image(at, (SIDE, SIDE), size, pixels);
     }
     drawing.frame(at, (SIDE, SIDE), if few { PALE } else { INK });
+}
+
+fn draw_marks(drawing: &mut Drawing, at: (f64, f64), size: usize, rings: &[[f64; 2]], dots: &[[f64; 2]]) {
+    let centre = |[i, j]: &[f64; 2]| {
+        let place = |index: f64| (index + 0.5) / size as f64 * SIDE;
+        (at.0 + place(*i), at.1 + SIDE - place(*j))
+    };
+    for ring in rings {
+        drawing.dot(centre(ring), 5.0, PAPER);
+        drawing.dot(centre(ring), 3.0, INK);
+    }
+    for dot in dots {
+        drawing.dot(centre(dot), 6.0, INK);
+        drawing.dot(centre(dot), 4.5, PAPER);
+    }
 }
 
 fn draw_axes(drawing: &mut Drawing, (left, top): (f64, f64)) {

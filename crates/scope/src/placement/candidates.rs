@@ -1,0 +1,141 @@
+//! Where sensors may be placed.
+
+use std::path::Path;
+
+use scope_data::{npy::MappedArray, observation::Spot, read_bounded_text};
+use scope_pde::Pde;
+
+use crate::recovery::RecoveryError;
+
+/// The longest table of places that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The most places that are looked at: each takes about a millisecond.
+const MOST_PLACES: usize = 100_000;
+
+/// Where sensors may be placed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Candidates {
+    /// Every pixel.
+    Grid,
+    /// Some pixels, \[S, S\].
+    Pixels {
+        /// S.
+        size: usize,
+        /// Whether each may be taken.
+        allowed: Vec<bool>,
+    },
+    /// Points of the unit square.
+    Points(Vec<[f64; 2]>),
+}
+
+impl Candidates {
+    /// Reads a table of points with columns x and y (.csv), or a mask \[S, S\] that is not zero where sensors may be (.npy).
+    pub fn open(path: &Path) -> Result<Self, RecoveryError> {
+        let read = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("npy") => mask(&MappedArray::open(path)?),
+            Some("csv") => points(&read_bounded_text(path, MOST_BYTES)?),
+            _ => Err("expected a table of points (.csv) or a mask (.npy)".to_owned()),
+        };
+        read.map_err(|problem| RecoveryError::Candidates { file: path.display().to_string(), problem })
+    }
+
+    /// Their places on a problem's grid.
+    pub(super) fn spots(&self, pde: Pde, size: usize) -> Result<Vec<Spot>, RecoveryError> {
+        let pixel = |point: usize| Spot::pixel(point / size, point % size);
+        match self {
+            Candidates::Grid => Ok((0..size * size).map(pixel).collect()),
+            Candidates::Pixels { size: own, .. } if *own != size => {
+                Err(RecoveryError::CandidateGrid { got: *own, expected: size })
+            }
+            Candidates::Pixels { allowed, .. } => {
+                Ok((0..size * size).filter(|point| allowed[*point]).map(pixel).collect())
+            }
+            Candidates::Points(points) => {
+                Ok(points.iter().map(|[x, y]| Spot::of_point(pde, size, *x, *y)).collect())
+            }
+        }
+    }
+}
+
+fn mask(array: &MappedArray) -> Result<Candidates, String> {
+    let shape = &array.header().shape;
+    let [size, other] = shape[..] else {
+        return Err(format!("the mask has the shape {shape:?}: expected [S, S]"));
+    };
+    if size != other || size > scope_pde::MAX_RESOLUTION {
+        return Err(format!(
+            "the mask has the shape {shape:?}: expected [S, S], S the grid's points along each axis"
+        ));
+    }
+    let allowed: Vec<bool> =
+        (0..size * size).map(|point| array.at(&[point / size, point % size]) != 0.0).collect();
+    match allowed.iter().filter(|allowed| **allowed).count() {
+        0 => Err("the mask allows no pixel".to_owned()),
+        many if many > MOST_PLACES => {
+            Err(format!("the mask allows {many} pixels: expected {MOST_PLACES} at most"))
+        }
+        _ => Ok(Candidates::Pixels { size, allowed }),
+    }
+}
+
+fn points(text: &str) -> Result<Candidates, String> {
+    let mut all = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        if all.is_empty() && cells == ["x", "y"] {
+            continue;
+        }
+        let at = number + 1;
+        let numbers: Option<Vec<f64>> = cells.iter().map(|cell| cell.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some([x, y]) if [x, y].iter().all(|x| (0.0..=1.0).contains(*x)) => all.push([*x, *y]),
+            Some([x, y]) => return Err(format!("line {at}: ({x}, {y}) lies outside the unit square")),
+            _ => return Err(format!("line {at}: expected two numbers, x and y")),
+        }
+        if all.len() > MOST_PLACES {
+            return Err(format!("there are more than {MOST_PLACES} points"));
+        }
+    }
+    if all.is_empty() { Err("there are no points".to_owned()) } else { Ok(Candidates::Points(all)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn points_are_read_and_faults_named_by_line() {
+        assert_eq!(points("x,y\n0.5, 0.25\n\n1,0\n"), Ok(Candidates::Points(vec![[0.5, 0.25], [1.0, 0.0]])));
+        for (text, fault) in [
+            ("x,y\n0.5,1.5\n", "line 2: (0.5, 1.5) lies outside"),
+            ("0.5\n", "line 1: expected two numbers"),
+            ("0.5,nan\n", "line 1: (0.5, NaN) lies outside"),
+            ("x,y\n", "no points"),
+        ] {
+            let refusal = points(text).unwrap_err();
+            assert!(refusal.contains(fault), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_mask_is_for_its_own_grid() {
+        let candidates = Candidates::Pixels { size: 2, allowed: vec![false, true, false, true] };
+        let spots = candidates.spots(Pde::Poisson, 2).unwrap();
+        assert_eq!(spots, [Spot::pixel(0, 1), Spot::pixel(1, 1)]);
+        assert!(matches!(
+            candidates.spots(Pde::Poisson, 4),
+            Err(RecoveryError::CandidateGrid { got: 2, expected: 4 })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_reader(text in "[-x,y0-9.e\n ]{0,60}") {
+            if let Ok(Candidates::Points(points)) = points(&text) {
+                prop_assert!(points.iter().flatten().all(|x| (0.0..=1.0).contains(x)));
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Placing sensors: where the next ones say most, before any of them has said anything.
+//!
+//! The uncertainty of an exact posterior depends on where sensors are, not on what they say. So layouts can be compared, and sensors
+//! placed one by one, each where it leaves least unknown.
+
+mod candidates;
+mod folder;
+mod random_layouts;
+
+use scope_data::{
+    Channel, Constants, PerChannel,
+    observation::{Placed, Spot, UserContext},
+    sensors::SensorSet,
+};
+use scope_eval::single_precision;
+use scope_exact::{Placement, Prior, Progress, Reading, Target, with_rounding};
+use scope_model::Fields;
+use scope_pde::Pde;
+use serde::Serialize;
+
+pub use candidates::Candidates;
+pub use folder::PlacementSummary;
+pub use random_layouts::RandomLayouts;
+
+use crate::recovery::RecoveryError;
+
+/// What is placed, and for what.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacementOptions {
+    /// The side S of the grid.
+    pub resolution: usize,
+    /// How many sensors.
+    pub count: usize,
+    /// What they measure.
+    pub channel: Channel,
+    /// Which fields are to be known well.
+    pub target: PerChannel<bool>,
+    /// How far measurements may be off; without, by being rounded to single precision.
+    pub noise: Option<PerChannel<f64>>,
+    /// So many random layouts of as many sensors are compared.
+    pub random_layouts: usize,
+    /// The seed of these.
+    pub seed: u64,
+}
+
+/// A sensor that was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlacedSensor {
+    /// Where, along axis 0 of the unit square.
+    pub x: f64,
+    /// Along axis 1.
+    pub y: f64,
+    /// The relative L2 errors of a and u that are expected with it and all before, in percent; none of a u that is not linear.
+    pub expected_percent: PerChannel<Option<f64>>,
+}
+
+/// Sensors that were placed, and what they leave unknown.
+#[derive(Clone, Debug)]
+pub struct SensorPlacement {
+    /// The problem.
+    pub pde: Pde,
+    /// What was asked for.
+    pub options: PlacementOptions,
+    /// How many sensors there were before.
+    pub given: usize,
+    /// Among how many places was chosen.
+    pub candidates: usize,
+    /// What was expected with these alone.
+    pub before_percent: PerChannel<Option<f64>>,
+    /// The sensors in the order in which they were placed; fewer than asked for where there are no more places.
+    pub sensors: Vec<PlacedSensor>,
+    /// \[S, S\] each: the standard deviations that remain.
+    pub deviations: Fields,
+    /// What random layouts would have given, if any were asked.
+    pub random: Option<RandomLayouts>,
+    /// Pixels along both axes of given sensors, and of those placed.
+    marks: [Vec<[f64; 2]>; 2],
+}
+
+/// Places sensors one by one, each where it leaves least of the fields it is for. `given` are there already; what they say is not
+/// asked. `progress` hears of its steps, and says whether to go on.
+pub fn place(
+    pde: Pde,
+    options: PlacementOptions,
+    candidates: &Candidates,
+    given: Option<&SensorSet>,
+    progress: Progress,
+) -> Result<SensorPlacement, RecoveryError> {
+    let size = options.resolution;
+    let constants = Constants::generated(pde);
+    let noise = with_rounding(options.noise.unwrap_or_default(), &constants);
+    let prior = Prior::new(pde, size)?;
+    let spots = candidates.spots(pde, size)?;
+    let given = match given {
+        Some(set) => UserContext::new(pde, &constants, size, &set.sensors, None)?.sensors,
+        None => Vec::new(),
+    };
+    let target = Target(options.target);
+    let mut placement = Placement::new(&prior, options.channel, &spots, noise, target, progress)?;
+    let reading =
+        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+    let readings: Vec<Reading> = given.iter().map(reading).collect();
+    placement.given(&readings, noise, progress)?;
+    let known = |percent: PerChannel<f64>| PerChannel {
+        a: Some(percent.a),
+        u: Some(percent.u).filter(|_| prior.is_linear()),
+    };
+    let before_percent = known(placement.expected_percent());
+    let random = RandomLayouts::draw(&placement, pde, &options, spots.len(), progress)?;
+    let mut sensors = Vec::with_capacity(options.count);
+    let mut chosen_spots: Vec<Spot> = Vec::with_capacity(options.count);
+    while sensors.len() < options.count {
+        let Some(chosen) = placement.next() else { break };
+        let spot = spots[chosen.candidate];
+        let [x, y] = spot.point(pde, size);
+        sensors.push(PlacedSensor { x, y, expected_percent: known(chosen.expected_percent) });
+        chosen_spots.push(spot);
+    }
+    Ok(SensorPlacement {
+        pde,
+        options,
+        given: given.len(),
+        candidates: spots.len(),
+        before_percent,
+        sensors,
+        deviations: single_precision(placement.deviations()),
+        random,
+        marks: [
+            given.iter().map(|sensor| sensor.spot.at).collect(),
+            chosen_spots.iter().map(|spot| spot.at).collect(),
+        ],
+    })
+}
+
+/// One figure of the fields that are to be known well: 100 sqrt of the mean share of their variance that is left.
+pub(crate) fn wanted_percent(percent: PerChannel<Option<f64>>, target: PerChannel<bool>) -> f64 {
+    let wanted: Vec<f64> = percent
+        .zip(target)
+        .into_array()
+        .into_iter()
+        .filter_map(|(percent, wanted)| percent.filter(|_| wanted))
+        .collect();
+    (wanted.iter().map(|percent| percent * percent).sum::<f64>() / wanted.len().max(1) as f64).sqrt()
+}
