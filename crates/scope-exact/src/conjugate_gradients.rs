@@ -49,7 +49,7 @@ pub(crate) fn solve(
     let first = energy;
     let mut iterations = 0;
     while energy > TOLERANCE * TOLERANCE * first && iterations < MAX_ITERATIONS {
-        if iterations % TOLD_EVERY == 0 {
+        if iterations.is_multiple_of(TOLD_EVERY) {
             tell(progress, Stage::Mean, iterations, MAX_ITERATIONS)?;
         }
         let image = scaled(&apply(prior, sensors, &direction), &precision);

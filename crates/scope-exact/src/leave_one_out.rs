@@ -163,13 +163,19 @@ impl<'a> Remaining<'a> {
         let mut suspects = 0;
         for step in 1..=most {
             let Some(worst) = self.worst().filter(|worst| self.square(*worst) > limit * limit) else { break };
-            let square = self.square(worst);
             tell(progress, Stage::Residuals, step, most)?;
-            self.leave_out(worst, progress)?;
+            let column = self.column(worst, progress)?;
+            // An estimate of the diagonal may have been too small.
+            self.diagonal[worst] = column[worst];
+            let square = self.square(worst);
+            if square <= limit * limit {
+                continue;
+            }
+            self.leave_out(worst, column);
             states.push((self.weights.clone(), self.diagonal.clone(), self.statistic));
-            let scatter = (self.statistic / (n - step) as f64).max(1.0);
+            let scatter = (self.statistic / (n - self.left_out.len()) as f64).max(1.0);
             if scatter < MOST_SCATTER && square > limit * limit * scatter {
-                suspects = step;
+                suspects = self.left_out.len();
             }
         }
         let (weights, diagonal, statistic) = states.swap_remove(suspects);
@@ -205,7 +211,8 @@ impl<'a> Remaining<'a> {
         (residual, inverse.iter().map(|x| x * x).sum())
     }
 
-    fn leave_out(&mut self, j: usize, progress: Progress) -> Result<(), ExactError> {
+    /// The column of W of a sensor, given those that remain.
+    fn column(&self, j: usize, progress: Progress) -> Result<Vec<f64>, ExactError> {
         let mut unit = vec![0.0; self.weights.len()];
         unit[j] = 1.0;
         let mut column = self.posterior.expect(unit, progress)?.weights;
@@ -213,15 +220,20 @@ impl<'a> Remaining<'a> {
             let share = earlier[j];
             column.iter_mut().zip(earlier).for_each(|(x, earlier)| *x -= share * earlier);
         }
+        Ok(column)
+    }
+
+    fn leave_out(&mut self, j: usize, mut column: Vec<f64>) {
         let scale = 1.0 / column[j].sqrt();
         column.iter_mut().for_each(|x| *x *= scale);
         let share = self.weights[j] * scale;
         self.statistic -= share * share;
         self.weights.iter_mut().zip(&column).for_each(|(w, c)| *w -= share * c);
-        self.diagonal.iter_mut().zip(&column).for_each(|(w, c)| *w -= c * c);
+        // Of an estimate nothing may be left: it is then looked at anew.
+        let left = |w: f64, c: f64| (w - c * c).max(f64::MIN_POSITIVE);
+        self.diagonal.iter_mut().zip(&column).for_each(|(w, c)| *w = left(*w, *c));
         self.left_out.push(j);
         self.shares.push(share);
         self.columns.push(column);
-        Ok(())
     }
 }

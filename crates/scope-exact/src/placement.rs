@@ -186,7 +186,7 @@ impl<'a> Placement<'a> {
     }
 
     /// Takes the candidate that leaves least; none if there is no other.
-    pub fn next(&mut self) -> Option<Chosen> {
+    pub fn place_next(&mut self) -> Option<Chosen> {
         let gain =
             |c: &usize| self.squares[*c].max(0.0) / (self.variances[*c].max(0.0) + self.candidates.noise[*c]);
         let free = (0..self.taken.len()).filter(|c| !self.taken[*c]);

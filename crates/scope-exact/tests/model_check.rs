@@ -15,7 +15,7 @@ fn readings(pde: Pde, record: u64, count: usize) -> Vec<Reading> {
     let fields = Generator::new(identity).unwrap().record(record).unwrap().fields;
     let mut stream = Coordinates::new("readings").number(record).stream();
     let reading = |k: usize| {
-        let channel = if k % 2 == 0 || pde == Pde::NavierStokes { Channel::A } else { Channel::U };
+        let channel = if k.is_multiple_of(2) || pde == Pde::NavierStokes { Channel::A } else { Channel::U };
         let inside = 1 + stream.random_range(0..SIZE - 2);
         let point = (1 + k * 7 % (SIZE - 2)) * SIZE + inside;
         let error: f64 = stream.sample(StandardNormal);

@@ -49,7 +49,7 @@ fn greedy_choices_are_those_of_brute_force() {
                 .iter()
                 .map(|spot| remaining(&prior, &[&sensors[..], &[reading(channel, *spot)]].concat(), target))
                 .collect();
-            let chosen = placement.next().unwrap();
+            let chosen = placement.place_next().unwrap();
             let best = left.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(left[chosen.candidate] <= best * (1.0 + 1e-9), "{pde} step {step}");
             sensors.push(reading(channel, candidates[chosen.candidate]));
@@ -81,7 +81,7 @@ fn placed_sensors_beat_the_best_tenth_of_random_layouts() {
         .collect();
     random.sort_by(f64::total_cmp);
     let mut placement = none;
-    let placed = (0..10).map(|_| placement.next().unwrap()).last().unwrap().expected_percent.a;
+    let placed = (0..10).map(|_| placement.place_next().unwrap()).last().unwrap().expected_percent.a;
     assert!(placed < random[10], "{placed} {}", random[10]);
 }
 
@@ -93,7 +93,7 @@ fn expectations_of_a_layout_are_those_of_placing_it() {
     let target = Target(PerChannel { a: true, u: false });
     let none = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
     let mut placement = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
-    let chosen: Vec<_> = (0..3).map(|_| placement.next().unwrap()).collect();
+    let chosen: Vec<_> = (0..3).map(|_| placement.place_next().unwrap()).collect();
     let layout: Vec<usize> = chosen.iter().map(|chosen| chosen.candidate).collect();
     let again = none.expected_with(&layout);
     assert!((again.a / chosen[2].expected_percent.a - 1.0).abs() < 1e-9);
@@ -107,8 +107,8 @@ fn candidates_run_out_and_nonlinear_targets_are_refused() {
     // One inside twice, one on the edge, where u is zero by definition.
     let candidates = [Spot::pixel(5, 5), Spot::pixel(0, 7), Spot::pixel(5, 5)];
     let mut placement = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
-    assert_eq!(placement.next().map(|chosen| chosen.candidate), Some(0));
-    assert_eq!(placement.next(), None);
+    assert_eq!(placement.place_next().map(|chosen| chosen.candidate), Some(0));
+    assert_eq!(placement.place_next(), None);
     let flow = Prior::new(Pde::NavierStokes, SIZE).unwrap();
     let refused = Placement::new(&flow, Channel::A, &candidates, NOISE, target, &|_| true).err();
     assert_eq!(refused, Some(ExactError::NonlinearTarget(Pde::NavierStokes)));

@@ -110,7 +110,7 @@ pub fn place(
     let mut sensors = Vec::with_capacity(options.count);
     let mut chosen_spots: Vec<Spot> = Vec::with_capacity(options.count);
     while sensors.len() < options.count {
-        let Some(chosen) = placement.next() else { break };
+        let Some(chosen) = placement.place_next() else { break };
         let spot = spots[chosen.candidate];
         let [x, y] = spot.point(pde, size);
         sensors.push(PlacedSensor { x, y, expected_percent: known(chosen.expected_percent) });

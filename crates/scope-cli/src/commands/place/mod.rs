@@ -1,6 +1,6 @@
 //! `scope place`: where the next sensors say most.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{
     Args,
@@ -19,7 +19,7 @@ use super::{
     noise::{StatedNoise, stated_noise},
     pde_names, resolution, up_to,
 };
-use crate::terminal::{Interrupt, Progress, Table, grouped, notice, print_json, say};
+use crate::terminal::{Interrupt, Progress, Table, grouped, notice, print_json, say, warn};
 use scope::recovery::RecoveryError;
 
 /// What `--help` ends with.
@@ -145,7 +145,8 @@ impl PlaceCommand {
                 anyhow::Error::from(error).context("--allowed and --resolution do not go together")
             }
             (error @ RecoveryError::Sensors(_), Some(set)) => {
-                anyhow::anyhow!("{}", error.describe(|sensor| set.label(sensor)))
+                let file = self.given.as_deref().unwrap_or(Path::new("--given")).display();
+                anyhow::anyhow!("{file}, {}", error.describe(|sensor| set.label(sensor)))
             }
             (error, _) => error.into(),
         }
@@ -170,6 +171,13 @@ impl PlaceCommand {
             grouped(placed.candidates),
             grouped(placed.given)
         ));
+        if placed.sensors.len() < self.count {
+            warn(&format!(
+                "there are no other places: {} of {} sensors were placed",
+                placed.sensors.len(),
+                self.count
+            ));
+        }
         if let Some(random) = &placed.random {
             say(&format!(
                 "expected error in L2 for {}: {:.2}%; of {} random layouts the best has {:.2}%, the best tenth up to {:.2}%, half of them \
