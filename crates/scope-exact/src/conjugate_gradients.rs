@@ -17,7 +17,7 @@ use crate::{
 /// The iteration ends when the gradient has shrunk by this factor,
 pub const TOLERANCE: f64 = 1e-8;
 /// or after so many steps.
-pub const MAX_ITERATIONS: usize = 1000;
+pub const MAX_ITERATIONS: usize = 2000;
 /// Iterations between two words of progress.
 const TOLD_EVERY: usize = 20;
 

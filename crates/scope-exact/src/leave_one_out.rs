@@ -4,6 +4,8 @@
 //! from that with variance 1 / W_ii. Leaving sensor j out for good takes c c^T / W_jj from W, with c its column: what
 //! remains needs no new factor.
 
+use std::collections::HashMap;
+
 use crate::{
     chi_square,
     deviations::CLOSED_FORM_LIMIT,
@@ -11,7 +13,7 @@ use crate::{
     model_check::{ModelCheck, wrong_zeros},
     posterior::Posterior,
     progress::{Progress, Stage, UNHEARD, tell},
-    sensors::Used,
+    sensors::{Sensors, Used},
 };
 
 /// Sound sensors of the model are suspected with this probability, all of them together.
@@ -57,8 +59,9 @@ impl Prediction {
 }
 
 impl Posterior<'_> {
-    /// Each reading beside what the others say; none where not all sensors were used, or conjugate gradients did not come to
-    /// an end. For more than [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws.
+    /// Each reading beside what the others say; none where conjugate gradients did not come to an end. For more than
+    /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those kept say
+    /// what is expected.
     pub fn leave_one_out(&self) -> Option<LeaveOneOut> {
         self.leave_one_out_watched(UNHEARD).ok()?
     }
@@ -66,37 +69,81 @@ impl Posterior<'_> {
     /// The same, for more sensors than one wants to wait for unheard.
     pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, ExactError> {
         let sensors = &self.sensors;
-        let Some(check) = self.check.filter(|_| !self.is_approximate()) else { return Ok(None) };
+        let stopped = self.is_approximate() && self.all.is_none();
+        let Some(check) = self.check.filter(|_| !stopped) else { return Ok(None) };
         let limit = threshold(sensors.len() + wrong_zeros(sensors).count());
         let mut remaining = Remaining::new(self, check.statistic, progress)?;
         let suspects = remaining.leave_out_suspects(limit, progress)?;
-        // Readings of what is zero by definition stand alone; they too are to blame only if the others are not.
+        let unused =
+            self.all.as_deref().map(|all| Unused::new(self, all, &remaining, progress)).transpose()?;
+        // Readings that were not used, or are of what is zero by definition, are to blame only if the others are not.
         let others = (sensors.len() - suspects.len()) as f64;
-        let edge_limit =
-            if remaining.statistic < MOST_SCATTER * others.max(1.0) { limit } else { f64::INFINITY };
-        let predict = |reading: &Used| match reading.sensor {
-            Some(sensor) => {
-                let (residual, variance) = remaining.residual(sensor);
-                // A reading that shares its place with others has more noise than their mean.
-                let variance = variance + reading.noise * (1.0 - 1.0 / sensors.repeats[sensor]);
-                let expected = sensors.values[sensor] - residual;
-                Prediction { expected, deviation: variance.sqrt(), suspect: suspects.contains(&sensor) }
-            }
-            None => {
+        let blamed = remaining.statistic < MOST_SCATTER * others.max(1.0);
+        let other_limit = if blamed { limit } else { f64::INFINITY };
+        let of_sensor = |sensor: usize, reading: &Used| {
+            let (residual, variance) = remaining.residual(sensor);
+            // A reading that shares its place with others has more noise than their mean.
+            let variance = variance + reading.noise * (1.0 - 1.0 / sensors.repeats[sensor]);
+            let expected = sensors.values[sensor] - residual;
+            Prediction { expected, deviation: variance.sqrt(), suspect: suspects.contains(&sensor) }
+        };
+        let predict = |reading: &Used| match (reading.sensor, &unused) {
+            (Some(sensor), None) => of_sensor(sensor, reading),
+            (Some(sensor), Some(unused)) => match unused.kept.get(&sensor) {
+                Some(kept) => of_sensor(*kept, reading),
+                None => unused.predict(sensor, reading, other_limit),
+            },
+            (None, _) => {
                 let deviation = reading.noise.sqrt();
-                Prediction { expected: 0.0, deviation, suspect: reading.value.abs() > edge_limit * deviation }
+                Prediction {
+                    expected: 0.0,
+                    deviation,
+                    suspect: reading.value.abs() > other_limit * deviation,
+                }
             }
         };
-        let predictions: Vec<Prediction> = sensors.readings.iter().map(predict).collect();
-        let sound_zeros: Vec<f64> = wrong_zeros(sensors)
-            .map(|reading| reading.value.powi(2) / reading.noise)
-            .filter(|square| square.sqrt() <= edge_limit)
-            .collect();
-        let rest = ModelCheck {
-            statistic: remaining.statistic + sound_zeros.iter().sum::<f64>(),
-            degrees: sensors.len() - suspects.len() + sound_zeros.len(),
-        };
-        Ok(Some(LeaveOneOut { predictions, rest }))
+        let readings = &self.all.as_deref().unwrap_or(sensors).readings;
+        let predictions: Vec<Prediction> = readings.iter().map(predict).collect();
+        Ok(Some(LeaveOneOut { predictions, rest: remaining.check(other_limit) }))
+    }
+}
+
+/// Sensors that were left out for being too many, beside what those kept say of them.
+struct Unused {
+    /// The numbers, among those kept, of sensors that were.
+    kept: HashMap<usize, usize>,
+    /// What is expected of all sensors.
+    expected: Vec<f64>,
+    /// The variances of means over readings about it.
+    variances: Vec<f64>,
+}
+
+impl Unused {
+    fn new(
+        posterior: &Posterior,
+        all: &Sensors,
+        remaining: &Remaining,
+        progress: Progress,
+    ) -> Result<Self, ExactError> {
+        let latent = posterior.sensors.spread(posterior.prior, &remaining.weights);
+        let kept = all.thinned_to(posterior.sensors.len());
+        Ok(Self {
+            kept: kept.into_iter().enumerate().map(|(new, old)| (old, new)).collect(),
+            expected: all.observe(posterior.prior, &latent),
+            variances: posterior
+                .probes(progress)?
+                .at_all
+                .iter()
+                .zip(&all.interpolation)
+                .map(|(x, y)| x + y)
+                .collect(),
+        })
+    }
+
+    fn predict(&self, sensor: usize, reading: &Used, limit: f64) -> Prediction {
+        let expected = self.expected[sensor];
+        let deviation = (self.variances[sensor] + reading.noise).sqrt();
+        Prediction { expected, deviation, suspect: (reading.value - expected).abs() > limit * deviation }
     }
 }
 
@@ -138,6 +185,17 @@ impl<'a> Remaining<'a> {
         let columns = Vec::new();
         let shares = Vec::new();
         Ok(Self { posterior, weights, diagonal, statistic, left_out, columns, shares })
+    }
+
+    /// The test of those that remain, with readings up to a limit of what is zero by definition.
+    fn check(&self, limit: f64) -> ModelCheck {
+        let sensors = &self.posterior.sensors;
+        let zeros = wrong_zeros(sensors).map(|reading| reading.value.powi(2) / reading.noise);
+        let sound: Vec<f64> = zeros.filter(|square| square.sqrt() <= limit).collect();
+        ModelCheck {
+            statistic: self.statistic + sound.iter().sum::<f64>(),
+            degrees: sensors.len() - self.left_out.len() + sound.len(),
+        }
     }
 
     /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic loses

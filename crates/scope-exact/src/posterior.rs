@@ -52,6 +52,8 @@ pub enum Method {
 pub struct Posterior<'a> {
     pub(crate) prior: &'a Prior,
     pub(crate) sensors: Sensors,
+    /// All sensors, where some were left out.
+    pub(crate) all: Option<Box<Sensors>>,
     /// None for too many sensors.
     pub(crate) factor: Option<Cholesky>,
     method: Method,
@@ -88,12 +90,10 @@ impl<'a> Posterior<'a> {
         }
         let thinned = Self::factored(prior, sensors.thinned(limit), sensors.len() - limit, progress)?;
         let misfit = |posterior: &Self| sensors.misfit(prior, &posterior.latent);
-        let better = if misfit(&thinned) < misfit(&iterative) {
-            thinned
-        } else {
-            Self { check: thinned.check, ..iterative }
-        };
-        Ok(better)
+        if misfit(&thinned) < misfit(&iterative) {
+            return Ok(Self { all: Some(Box::new(sensors)), ..thinned });
+        }
+        Ok(Self { check: thinned.check, ..iterative })
     }
 
     fn factored(
@@ -109,7 +109,8 @@ impl<'a> Posterior<'a> {
         let latent = sensors.spread(prior, &weights);
         let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
         let probes = OnceLock::new();
-        Ok(Self { prior, sensors, factor: Some(factor), method, weights, latent, check, probes })
+        let all = None;
+        Ok(Self { prior, sensors, all, factor: Some(factor), method, weights, latent, check, probes })
     }
 
     /// Without a matrix.
@@ -126,7 +127,8 @@ impl<'a> Posterior<'a> {
         let check = converged.then_some(ModelCheck { statistic: mean.least, degrees: sensors.len() });
         let probes = OnceLock::new();
         let Solution { weights, latent, .. } = mean;
-        Ok(Self { prior, sensors, factor: None, method, weights, latent, check, probes })
+        let all = None;
+        Ok(Self { prior, sensors, all, factor: None, method, weights, latent, check, probes })
     }
 
     /// How many sensors were used: those that say something, but for any left out.
@@ -327,6 +329,14 @@ mod tests {
         let thinned = Posterior::with_limit(&prior, all.clone(), 2000, UNHEARD).unwrap();
         assert_eq!(thinned.method(), Method::Factor { noise_floor: None, left_out: all.len() - 2000 });
         assert!(thinned.is_approximate() && !best.is_approximate());
+        let judged = thinned.leave_one_out().unwrap();
+        assert_eq!(judged.predictions.len(), all.readings.len());
+        assert!(judged.predictions.iter().all(|prediction| !prediction.suspect));
+        let squares =
+            judged.predictions.iter().zip(&all.readings).filter(|(_, reading)| reading.sensor.is_some());
+        let squares: Vec<f64> = squares.map(|(p, reading)| p.score(reading.value).powi(2)).collect();
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        assert!((0.7..1.4).contains(&mean), "{mean}");
         let stuck = Posterior::iterative(&prior, all, UNHEARD).unwrap();
         let [best, thinned, stuck] = [best, thinned, stuck].map(|posterior| posterior.mean().unwrap().u);
         assert!(relative(&thinned, &best) < relative(&stuck, &best));

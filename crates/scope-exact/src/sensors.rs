@@ -152,9 +152,14 @@ impl Sensors {
             .collect()
     }
 
+    /// The numbers of as many of them, evenly spread over their order.
+    pub(crate) fn thinned_to(&self, count: usize) -> Vec<usize> {
+        (0..count).map(|k| k * self.len() / count).collect()
+    }
+
     /// As many of them, evenly spread over their order.
     pub(crate) fn thinned(&self, count: usize) -> Self {
-        let kept: Vec<usize> = (0..count).map(|k| k * self.len() / count).collect();
+        let kept = self.thinned_to(count);
         let of = |values: &[f64]| kept.iter().map(|k| values[*k]).collect();
         let place: HashMap<usize, usize> = kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
         let used = |reading: &Used| match reading.sensor {
