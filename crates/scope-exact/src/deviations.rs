@@ -17,8 +17,9 @@ pub const SPREAD_SAMPLES: usize = 64;
 /// The same where each draw takes hundreds of steps of conjugate gradients: 18%.
 pub const FEW_SPREAD_SAMPLES: usize = 16;
 
-/// Steps of conjugate gradients up to which draws are cheap.
+/// Steps of conjugate gradients up to which draws are cheap, if sensors are not many more than this.
 const CHEAP_ITERATIONS: usize = 250;
+const CHEAP_SENSORS: usize = 16_384;
 
 /// Up to this many sensors standard deviations are computed in closed form, which takes n^2 products for each pixel.
 pub const CLOSED_FORM_LIMIT: usize = 2048;
@@ -109,8 +110,9 @@ impl Posterior<'_> {
         if let Some(probes) = self.probes.get() {
             return Ok(probes);
         }
+        let load = self.sensors.len().div_ceil(CHEAP_SENSORS);
         let count = match self.method() {
-            Method::ConjugateGradients { iterations, .. } if iterations > CHEAP_ITERATIONS => {
+            Method::ConjugateGradients { iterations, .. } if iterations * load > CHEAP_ITERATIONS => {
                 FEW_SPREAD_SAMPLES
             }
             _ => SPREAD_SAMPLES,
