@@ -72,10 +72,12 @@ pub(super) fn time_of_exact(
     let pixels = (resolution * resolution) as f64;
     let mut seconds = rates.factored(sensors.min(DENSE_LIMIT), pixels, deviations);
     if sensors > DENSE_LIMIT {
-        // The mean on one thread, and draws on all; an iteration costs about two rows.
+        // The mean on one thread, and draws on all. An iteration costs about two rows, and more the more sensors there are; so does
+        // a look at every sensor between pixels.
         let threads = rayon::current_num_threads() as f64;
         let draws = if deviations { FEW_SPREAD_SAMPLES as f64 } else { 0.0 };
-        seconds += MAX_ITERATIONS as f64 * 2.0 * rates.row * (threads + draws);
+        let load = 1.0 + sensors as f64 / DENSE_LIMIT as f64;
+        seconds += MAX_ITERATIONS as f64 * load * rates.row * (threads + draws) + sensors as f64 * rates.row;
     }
     Ok(Duration::from_secs_f64(seconds))
 }
