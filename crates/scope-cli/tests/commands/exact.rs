@@ -104,7 +104,7 @@ fn sensors_are_recovered_with_their_uncertainty() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("sensors.csv"), SENSORS).unwrap();
     let text = succeed(root.path(), &recovery("poisson", &["--noise", "0.01,1e-5", "--samples", "3"]));
-    assert!(text.contains("draws in a_samples.npy and u_samples.npy, a picture"), "{text}");
+    assert!(text.contains("draws in a_samples.npy and u_samples.npy, residuals.csv, a picture"), "{text}");
     assert!(text.contains("expected error in L2"), "{text}");
     let array = |name: &str| values(&root.path().join("recovered").join(name));
     let (u, sd, samples) = (array("u.npy"), array("u_sd.npy"), array("u_samples.npy"));
@@ -168,7 +168,7 @@ fn recoveries_that_cannot_be_exact_are_refused_with_advice() {
 fn measurements_unlike_the_problem_are_told_of() {
     let root = tempfile::tempdir().unwrap();
     let lines: String =
-        (0..40).map(|k| format!("{},{},u,{}\n", 4 + k / 8, 4 + k % 8, 0.01 * f64::from(k % 2))).collect();
+        (0..40).map(|k| format!("{},{},u,{}\n", 4 + k / 8, 4 + k % 8, 0.002 * f64::from(k % 2))).collect();
     std::fs::write(root.path().join("sensors.csv"), format!("i,j,channel,value\n{lines}")).unwrap();
     let output = scope(root.path(), &recovery("poisson", &[])).assert().code(3).get_output().clone();
     let said = String::from_utf8(output.stderr).unwrap();
