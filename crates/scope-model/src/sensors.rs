@@ -41,7 +41,7 @@ pub(crate) fn fit_sensors(
         let size = context.masks.size();
         let points = Channel::BOTH.map(|channel| {
             let seen = context.seen(constants, channel).into_iter();
-            seen.map(|(spot, value)| FitPoint { at: spot.at, value: value.into(), weight: 1.0 }).collect()
+            seen.map(|seen| FitPoint { at: seen.spot.at, value: seen.value.into(), weight: seen.trust }).collect()
         });
         let coefficients = fits.local_fit.of_points(cpu, [size; 2], &points, Some(&divisors))?;
         fitted.extend(coefficients.into_iter().map(|x| x as f32));

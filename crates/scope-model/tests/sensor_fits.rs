@@ -2,7 +2,7 @@
 
 use scope_data::{
     Channel, Constants, PerChannel,
-    observation::{Place, Sensor, UserContext},
+    observation::{Place, Sensor, UserContext, trust},
 };
 use scope_engine::{Cpu, Device, Dtype, FitPoint, Tape, Tensor};
 use scope_model::{Fields, FitConfig, Model, Precision, Preset, Reconstructor, recover_sensors};
@@ -93,12 +93,23 @@ fn sensors_on_pixels_are_seen_as_their_context() {
 
 #[test]
 fn sensors_between_pixels_are_fitted_where_they_are() {
+    between_pixels_weighs(PerChannel::both(0.0), PerChannel::both(1.0));
+}
+
+/// c = s0^2 / (s0^2 + s^2), with s0 = 0.01.
+#[test]
+fn noisy_sensors_between_pixels_are_fitted_by_their_trust() {
+    between_pixels_weighs(PerChannel { a: 0.01, u: 0.03 }, PerChannel { a: 0.5, u: trust(0.03) });
+}
+
+/// Sensors between pixels with a noise of each channel count by these weights, in contexts and in fits.
+fn between_pixels_weighs(noise: PerChannel<f64>, weights: PerChannel<f64>) {
     let constants = Constants::generated(PDE);
-    let mut context = between_pixels();
+    let mut context = between_pixels().with_noise(noise);
     let points = Channel::BOTH.map(|channel| {
         let own = context.sensors.iter().filter(|sensor| sensor.channel == channel);
         let value = |value: f64| f64::from(constants[channel].store(value));
-        own.map(|at| FitPoint { at: at.spot.at, value: value(at.value), weight: 1.0 }).collect()
+        own.map(|at| FitPoint { at: at.spot.at, value: value(at.value), weight: weights[channel] }).collect()
     });
     let model = model(true, &Device::cpu(1));
     let first = direct(&model, &context, &points);

@@ -1,7 +1,18 @@
 //! What is seen of a field where it is seen, for methods that need no pixels.
 
-use super::{place::Spot, sensors::UserContext};
+use super::{noise::trust, place::Spot, sensors::UserContext};
 use crate::{Channel, Constants};
+
+/// One thing that is seen of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Where.
+    pub spot: Spot,
+    /// The value in stored coordinates.
+    pub value: f32,
+    /// How far it can be trusted: 1 for what is exact.
+    pub trust: f64,
+}
 
 impl UserContext {
     /// Whether pixels do not say all of it: a sensor lies between them, or several share one.
@@ -11,15 +22,18 @@ impl UserContext {
 
     /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that they have, and the
     /// pixels of a known disk that no sensor measures.
-    pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<(Spot, f32)> {
+    pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<Seen> {
         let scaling = constants[channel];
         let size = self.masks.size();
+        let trust = trust(self.noise[channel]);
         let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
-        let sensors = own.map(|sensor| (sensor.spot, scaling.store(sensor.value)));
+        let sensors = own.map(|sensor| Seen { spot: sensor.spot, value: scaling.store(sensor.value), trust });
         let known = self.masks.seen[channel].without(&self.measured[channel]);
-        let at_rest = known
-            .points()
-            .map(|point| (Spot::pixel(point / size, point % size), self.values[channel][point]));
+        let at_rest = known.points().map(|point| Seen {
+            spot: Spot::pixel(point / size, point % size),
+            value: self.values[channel][point],
+            trust: 1.0,
+        });
         sensors.chain(at_rest).collect()
     }
 }
@@ -45,9 +59,13 @@ mod tests {
         let disk_pixels = disk.points(32).count();
         let PerChannel { a, u } = PerChannel::from_fn(|channel| context.seen(&constants, channel));
         assert_eq!((a.len(), u.len()), (disk_pixels, disk_pixels + 1));
-        assert_eq!(a[0].1, constants.a.store(0.0));
-        assert!(u.contains(&(Spot::of_point(Pde::Cylinder, 32, 0.3, 0.2), constants.u.store(0.25))));
-        assert_eq!(u.iter().filter(|(spot, _)| *spot == Spot::pixel(20, 16)).count(), 1);
+        assert_eq!(a[0].value, constants.a.store(0.0));
+        let spot = Spot::of_point(Pde::Cylinder, 32, 0.3, 0.2);
+        assert!(u.contains(&Seen { spot, value: constants.u.store(0.25), trust: 1.0 }));
+        assert_eq!(u.iter().filter(|seen| seen.spot == Spot::pixel(20, 16)).count(), 1);
+        let noisy = context.clone().with_noise(PerChannel::both(0.01)).seen(&constants, Channel::U);
+        assert_eq!(noisy.iter().filter(|seen| seen.trust == 0.5).count(), 2, "its sensors");
+        assert_eq!(noisy.iter().filter(|seen| seen.trust == 1.0).count(), disk_pixels - 1, "the rest of the disk");
         let fields = vec![0.5; 32 * 32];
         let carried = context.carried(Pde::Cylinder, &constants, PerChannel::both(&fields));
         assert_eq!(carried.seen(&constants, Channel::U), u);

@@ -1,12 +1,13 @@
 //! A context from measurements of one's own.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use scope_pde::{Pde, cylinder::Disk};
 
 use super::{
     context::{ContextMasks, write_context},
     mask::Mask,
+    noise::trust,
     place::{Place, Spot},
 };
 use crate::{Channel, Constants, Fields, PerChannel, Scaling, geometry::check_disk};
@@ -117,6 +118,8 @@ pub struct UserContext {
     pub shared: usize,
     /// All of them, by channel and place: what is known of them does not depend on the order of a file's rows.
     pub sensors: Vec<Placed>,
+    /// The noise that a network is told of, in units of each field's standard deviation; zero for readings that count as exact.
+    pub noise: PerChannel<f64>,
 }
 
 impl UserContext {
@@ -158,14 +161,43 @@ impl UserContext {
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
         let values = pixels.each_ref().map(Pixels::stored);
         let masks = ContextMasks { seen: pixels.map(|pixels| pixels.mask), given };
-        Ok(Self { masks, measured, values, shared, sensors: placed })
+        Ok(Self { masks, measured, values, shared, sensors: placed, noise: PerChannel::both(0.0) })
     }
 
-    /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu).
+    /// The same sensors with a noise that a network is told of, in units of each field's standard deviation.
+    #[must_use]
+    pub fn with_noise(self, noise: PerChannel<f64>) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu). A noisy reading counts c in place of 1, see [`trust`]; the mean
+    /// of k readings of one pixel has a noise of sqrt(k) less. What comes with the problem needs no sensor and stays exact.
     pub fn context(&self) -> Vec<f32> {
-        let mut context = vec![0.0; 4 * self.values.a.len()];
+        let pixels = self.values.a.len();
+        let mut context = vec![0.0; 4 * pixels];
         write_context(self.values.each_ref().map(Vec::as_slice), &self.masks.seen, &mut context);
+        for (channel, shown) in Channel::BOTH.into_iter().zip(context.chunks_exact_mut(2 * pixels)) {
+            let noise = self.noise[channel];
+            if noise > 0.0 {
+                let (values, mask) = shown.split_at_mut(pixels);
+                for (point, readings) in self.readings_of_pixels(channel) {
+                    let weight = trust(noise / f64::from(readings).sqrt()) as f32;
+                    values[point] *= weight;
+                    mask[point] = weight;
+                }
+            }
+        }
         context
+    }
+
+    /// The pixels that sensors of a channel count for, with how many of them.
+    fn readings_of_pixels(&self, channel: Channel) -> BTreeMap<usize, u32> {
+        let size = self.masks.size();
+        let mut readings = BTreeMap::new();
+        for sensor in self.sensors.iter().filter(|sensor| sensor.channel == channel) {
+            *readings.entry(sensor.spot.nearest(size)).or_default() += 1;
+        }
+        readings
     }
 }
 
@@ -342,6 +374,25 @@ mod tests {
         assert_eq!(context.len(), 4 * 128 * 128);
         assert_eq!(context.iter().filter(|x| **x != 0.0).count(), 2);
         assert_eq!((context[2 * 16384 + at], context[3 * 16384 + at]), (placed.values.u[at], 1.0));
+    }
+
+    #[test]
+    fn noisy_readings_count_by_their_noise_and_a_disk_in_full() {
+        let constants = Constants::generated(Pde::Cylinder);
+        let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
+        let places = [Place::Index(3, 5), Place::Index(7, 9), Place::Index(7, 9)];
+        let sensors = places.map(|place| sensor(place, 0.25));
+        let exact = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
+        assert_eq!(exact.clone().with_noise(PerChannel::both(0.0)).context(), exact.context());
+        let noisy = exact.clone().with_noise(PerChannel { a: 0.0, u: 0.01 });
+        let context = noisy.context();
+        let at = |channel: usize, i: usize, j: usize| context[channel * 16384 + i * 128 + j];
+        let stored = constants.u.store(0.25);
+        assert_eq!((at(2, 3, 5), at(3, 3, 5)), (0.5 * stored, 0.5), "one reading with c = 1/2");
+        let two = trust(0.01 / 2.0_f64.sqrt()) as f32;
+        assert_eq!((at(2, 7, 9), at(3, 7, 9)), (two * stored, two), "the mean of two");
+        assert_eq!((at(1, 40, 60), at(3, 40, 60)), (1.0, 1.0), "the disk is known");
+        assert_eq!(context[..2 * 16384], exact.context()[..2 * 16384]);
     }
 
     #[test]
