@@ -146,9 +146,10 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
         pixels.iter().map(|Spot { at: [x, y] }| Spot { at: [(x + 0.4).min(last), (y - 0.3).max(0.0)] });
     let mut sums = Vec::new();
     for spots in [pixels.clone(), between.collect()] {
-        let widths = spot(PerChannel::both(0.0))
-            .half_widths(&method, &seen_at(&spots, &[0.0; SIZE * SIZE]), &|_| true)
+        let measures = spot(PerChannel::both(0.0))
+            .measure(&method, &seen_at(&spots, &[0.0; SIZE * SIZE]), &|_| true)
             .unwrap();
+        let widths = measures.half_widths;
         let within = shares_within(&data, &method, &spots, &widths);
         for (share, level) in within.iter().zip([0.68, 0.95]) {
             assert!((share - level).abs() < 0.02, "{share} of {level}");
@@ -157,10 +158,14 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     }
     // u is zero on the edge, and known there; noise of the sensors makes bands wider.
     let placed = seen_at(&pixels, &[0.0; SIZE * SIZE]);
-    let noisy = spot(PerChannel { a: 0.0, u: 1e-3 }).half_widths(&method, &placed, &|_| true).unwrap();
-    assert!(sum(&noisy[0].u) > 1.5 * sums[0]);
-    let widths = spot(PerChannel::both(0.0)).half_widths(&method, &placed, &|_| true).unwrap();
-    assert!(widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
+    let noisy = spot(PerChannel { a: 0.0, u: 1e-3 }).measure(&method, &placed, &|_| true).unwrap();
+    assert!(sum(&noisy.half_widths[0].u) > 1.5 * sums[0]);
+    let exact = spot(PerChannel::both(0.0)).measure(&method, &placed, &|_| true).unwrap();
+    assert!(exact.half_widths[1].u[..SIZE].iter().all(|width| *width < 1e-8));
+    let [exact, noisy] = [exact, noisy].map(|measures| measures.calibrated);
+    assert!(noisy.error_percent.u.unwrap() > exact.error_percent.u.unwrap());
+    assert!(noisy.largest_misfit_percent.u.unwrap() > exact.largest_misfit_percent.u.unwrap());
+    assert_eq!((noisy.records, noisy.largest_misfit_percent.a), (199, None));
 }
 
 #[test]

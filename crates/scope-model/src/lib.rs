@@ -13,6 +13,7 @@ mod config;
 mod error;
 mod field_model;
 mod initial;
+mod known_facts;
 mod limits;
 mod measure;
 mod model;
@@ -35,6 +36,7 @@ pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transforme
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};
+pub use known_facts::impose_known_facts;
 pub use measure::{Measure, Region, UnknownMeasure};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};

@@ -12,7 +12,7 @@ mod shape;
 
 pub use calibration::{CALIBRATION_MASK_SEED, Calibration, FEWEST_RECORDS};
 pub use counts::Counts;
-pub use on_the_spot::{OnTheSpot, rank};
+pub use on_the_spot::{OnTheSpot, SpotMeasures, rank};
 
 /// The shares of pixels that bands hold.
 pub const LEVELS: [f64; 2] = [0.68, 0.95];

@@ -4,14 +4,18 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{
-    DataError, PerChannel,
+    Channel, DataError, PerChannel,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
 use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, PdeError, Record, Split, random::Coordinates};
 
 use super::LEVELS;
-use crate::{error::EvalError, method::RecoveryMethod};
+use crate::{
+    error::EvalError,
+    method::RecoveryMethod,
+    trust::{Calibrated, Fitted, estimate_noise, misfit_percent},
+};
 
 /// Of the fresh records, which are test records: no training set has them.
 const SEED: u64 = 20261213;
@@ -24,6 +28,22 @@ pub struct OnTheSpot {
     identity: Identity,
     records: usize,
     noise: PerChannel<f64>,
+}
+
+/// What fresh records say of a method with one set of sensors.
+#[derive(Clone, Debug)]
+pub struct SpotMeasures {
+    /// The half-widths of each level, in physical units.
+    pub half_widths: [Fields; 2],
+    /// Its errors, and how far its recoveries are from the measurements.
+    pub calibrated: Calibrated,
+}
+
+/// What one fresh record says.
+struct OfRecord {
+    error_percent: PerChannel<Option<f64>>,
+    misfit_percent: PerChannel<Option<f64>>,
+    noise: PerChannel<Option<f64>>,
 }
 
 impl OnTheSpot {
@@ -44,24 +64,25 @@ impl OnTheSpot {
         Ok(Self { generator: Generator::new(identity)?, identity, records, noise })
     }
 
-    /// The half-widths of each level: at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
+    /// Bands and mean errors. The half-width of a level is, at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
     /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
     /// with probability k / (n + 1). `progress` hears how many records are done, and says whether to go on.
-    pub fn half_widths(
+    pub fn measure(
         &self,
         method: &dyn RecoveryMethod,
         sensors: &UserContext,
         progress: &dyn Fn(usize) -> bool,
-    ) -> Result<[Fields; 2], EvalError> {
+    ) -> Result<SpotMeasures, EvalError> {
         let Identity { pde, resolution, .. } = self.identity;
         let pixels = resolution.pow(2);
         let stencil = |at: &Placed| Stencil::new(pde, at.channel, resolution, at.spot, STENCIL_POINTS);
         let stencils: Vec<Stencil> = sensors.sensors.iter().map(stencil).collect();
         let mut errors = vec![0.0_f32; self.records * 2 * pixels];
+        let mut of_records = Vec::with_capacity(self.records);
         for (batch, errors) in errors.chunks_mut(TOGETHER * 2 * pixels).enumerate() {
             let first = batch * TOGETHER;
             let records: Vec<usize> = (first..first + errors.len() / (2 * pixels)).collect();
-            self.batch(method, (sensors, &stencils), &records, errors)?;
+            of_records.extend(self.batch(method, (sensors, &stencils), &records, errors)?);
             if !progress(first + records.len()) {
                 return Err(DataError::Interrupted.into());
             }
@@ -72,21 +93,42 @@ impl OnTheSpot {
             LEVELS.map(|level| rank(level, self.records).map_or(f32::INFINITY, |rank| sizes[rank - 1]))
         };
         let widths: Vec<[f32; 2]> = (0..2 * pixels).into_par_iter().map(of).collect();
-        Ok([0, 1].map(|level| {
+        let half_widths = [0, 1].map(|level| {
             let mut both: Vec<f32> = widths.iter().map(|widths| widths[level]).collect();
             let u = both.split_off(pixels);
             Fields { a: both, u }
-        }))
+        });
+        Ok(SpotMeasures { half_widths, calibrated: self.summed_up(&of_records) })
     }
 
-    /// Writes |error| of some records, \[n, 2, S, S\].
+    /// Means and extremes over records.
+    fn summed_up(&self, records: &[OfRecord]) -> Calibrated {
+        let values = |of: fn(&OfRecord) -> &PerChannel<Option<f64>>, channel: Channel| -> Vec<f64> {
+            records.iter().filter_map(|record| of(record)[channel]).collect()
+        };
+        let largest = |of: fn(&OfRecord) -> &PerChannel<Option<f64>>| {
+            PerChannel::from_fn(|channel| values(of, channel).into_iter().max_by(f64::total_cmp))
+        };
+        let error_percent = PerChannel::from_fn(|channel| {
+            let errors = values(|record| &record.error_percent, channel);
+            (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
+        });
+        Calibrated {
+            records: self.records,
+            error_percent,
+            largest_misfit_percent: largest(|record| &record.misfit_percent),
+            largest_noise: largest(|record| &record.noise),
+        }
+    }
+
+    /// Writes |error| of some records, \[n, 2, S, S\], and says what else each of them says.
     fn batch(
         &self,
         method: &dyn RecoveryMethod,
         (sensors, stencils): (&UserContext, &[Stencil]),
         records: &[usize],
         errors: &mut [f32],
-    ) -> Result<(), EvalError> {
+    ) -> Result<Vec<OfRecord>, EvalError> {
         let constants = method.constants();
         let truths = records
             .par_iter()
@@ -105,7 +147,16 @@ impl OnTheSpot {
                 *error = (f64::from(*got) - truth).abs() as f32;
             }
         }
-        Ok(())
+        let of_record = |((context, fields), truth): ((&UserContext, &Fields), &Record)| {
+            let fitted =
+                PerChannel::from_fn(|channel| Fitted::all(self.identity.pde, context, fields, channel));
+            OfRecord {
+                error_percent: PerChannel::from_fn(|channel| relative_error(&fields[channel], &truth.fields[channel])),
+                misfit_percent: fitted.each_ref().map(|sensors| misfit_percent(sensors)),
+                noise: fitted.each_ref().map(|sensors| estimate_noise(sensors)),
+            }
+        };
+        Ok(contexts.par_iter().zip(&recovered).zip(&truths).map(of_record).collect())
     }
 
     /// What sensors say of a record, with their noise.
@@ -120,6 +171,13 @@ impl OnTheSpot {
         };
         sensors.iter().zip(stencils).map(value).collect()
     }
+}
+
+/// 100 |recovered - truth| / |truth|; none for a truth of zeros.
+fn relative_error(recovered: &[f32], truth: &[f64]) -> Option<f64> {
+    let apart: f64 = recovered.iter().zip(truth).map(|(got, truth)| (f64::from(*got) - truth).powi(2)).sum();
+    let size: f64 = truth.iter().map(|truth| truth.powi(2)).sum();
+    (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
 }
 
 /// Which of n sorted errors holds a further one with probability `level` or a little more; none if all n are too few.

@@ -57,6 +57,9 @@ const TITLES: f64 = 20.0;
 const BELOW: f64 = 22.0;
 /// Around the dot of a sensor.
 const RIM: Colour = [150, 150, 150];
+/// Of warnings.
+const ALARM: Colour = [176, 0, 32];
+const WARNING_LINE: f64 = 13.0;
 /// With more sensors than this, pixels are drawn instead of dots.
 const MOST_DOTS: usize = 2500;
 /// A field is signed when its smaller side is at least this share of its larger one.
@@ -66,41 +69,75 @@ const SHADES: usize = 128;
 
 /// Draws rows of panels under a heading.
 pub fn field_panels(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
-    marked_field_panels(heading, rows, &[], &[])
+    FieldPicture { heading, rows, ..FieldPicture::default() }.draw()
 }
 
-/// The same with places marked on every panel, in pixels along both axes: some by rings and some by dots.
-pub fn marked_field_panels(
-    heading: &str,
-    rows: &[FieldRow<'_>],
-    rings: &[[f64; 2]],
-    dots: &[[f64; 2]],
-) -> Drawing {
-    let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
-    let width = LEFT + width.fold(0.0, f64::max);
-    let each = TITLES + SIDE + BELOW;
-    let mut drawing = Drawing::new(width, TOP + each * rows.len() as f64);
-    drawing.text((LEFT, 20.0), heading, Letters::Normal, Anchor::Start, INK);
-    for (k, row) in rows.iter().enumerate() {
-        let top = TOP + each * k as f64 + TITLES;
-        drawing.text_upwards((14.0, top + SIDE / 2.0), &row.name, Letters::Normal, INK);
-        let mut left = LEFT;
-        for group in groups(row) {
-            let scale = ColourScale::of(group);
-            for (k, panel) in group.iter().enumerate() {
-                let at = (left + k as f64 * (SIDE + GAP), top);
-                draw_panel(&mut drawing, at, row.size, panel, &scale);
-                draw_marks(&mut drawing, at, row.size, rings, dots);
-                if left == LEFT && k == 0 {
-                    draw_axes(&mut drawing, at);
+/// Rows of panels under a heading, and what else is drawn with them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FieldPicture<'a> {
+    /// What stands above.
+    pub heading: &'a str,
+    /// A row for each channel.
+    pub rows: &'a [FieldRow<'a>],
+    /// Places marked by rings on every panel, in pixels along both axes.
+    pub rings: &'a [[f64; 2]],
+    /// Places marked by dots.
+    pub dots: &'a [[f64; 2]],
+    /// What stands below: a picture is shown without what was printed beside it.
+    pub warnings: &'a [String],
+}
+
+impl FieldPicture<'_> {
+    /// Draws it.
+    pub fn draw(self) -> Drawing {
+        let Self { heading, rows, rings, dots, warnings } = self;
+        let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
+        let width = LEFT + width.fold(0.0, f64::max);
+        let each = TITLES + SIDE + BELOW;
+        let below = TOP + each * rows.len() as f64;
+        let lines: Vec<String> = warnings.iter().flat_map(|warning| wrapped(warning, width - 2.0 * GAP)).collect();
+        let mut drawing = Drawing::new(width, below + WARNING_LINE * lines.len() as f64);
+        drawing.text((LEFT, 20.0), heading, Letters::Normal, Anchor::Start, INK);
+        for (k, line) in lines.iter().enumerate() {
+            let place = (GAP, below + WARNING_LINE * (k as f64 + 0.6));
+            drawing.text(place, line, Letters::Small, Anchor::Start, ALARM);
+        }
+        for (k, row) in rows.iter().enumerate() {
+            let top = TOP + each * k as f64 + TITLES;
+            drawing.text_upwards((14.0, top + SIDE / 2.0), &row.name, Letters::Normal, INK);
+            let mut left = LEFT;
+            for group in groups(row) {
+                let scale = ColourScale::of(group);
+                for (k, panel) in group.iter().enumerate() {
+                    let at = (left + k as f64 * (SIDE + GAP), top);
+                    draw_panel(&mut drawing, at, row.size, panel, &scale);
+                    draw_marks(&mut drawing, at, row.size, rings, dots);
+                    if left == LEFT && k == 0 {
+                        draw_axes(&mut drawing, at);
+                    }
                 }
+                let right = left + group.len() as f64 * (SIDE + GAP) - GAP / 2.0;
+                draw_bar(&mut drawing, (right, top), &scale);
+                left += group_width(group);
             }
-            let right = left + group.len() as f64 * (SIDE + GAP) - GAP / 2.0;
-            draw_bar(&mut drawing, (right, top), &scale);
-            left += group_width(group);
+        }
+        drawing
+    }
+}
+
+/// A text in lines of a width; those after the first are indented.
+fn wrapped(text: &str, width: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last().cloned().unwrap_or_default();
+        let longer = if last.is_empty() { word.to_owned() } else { format!("{last} {word}") };
+        if !last.trim().is_empty() && Letters::Small.width(&longer) > width {
+            lines.push(format!("   {word}"));
+        } else if let Some(line) = lines.last_mut() {
+            *line = longer;
         }
     }
-    drawing
+    lines
 }
 
 /// Neighbours that show the same thing.
@@ -302,6 +339,27 @@ mod tests {
         assert_eq!(nearly.ticks().map(|(_, text)| text), ["0", "2.25", "4.50"]);
         let deviation = ColourScale::of(&[panel(&values[120..], None, Measure::Deviation)]);
         assert_eq!(deviation.low, 0.0);
+    }
+
+    #[test]
+    fn warnings_stand_below_in_lines_that_fit() {
+        let text = "warning: the readings of u look noisy, and errors for exact readings do not hold for them";
+        let lines = wrapped(text, 200.0);
+        assert!(lines.len() > 1 && lines.iter().all(|line| Letters::Small.width(line) <= 200.0), "{lines:?}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&lines.join(" ")), words(text));
+        let field = vec![1.0; SIZE * SIZE];
+        let row = FieldRow { name: "a".into(), size: SIZE, panels: vec![panel(&field, None, Measure::Field)] };
+        let rows = std::slice::from_ref(&row);
+        let (width, plain) = field_panels("heading", rows).size();
+        let warnings = &[text.to_owned()];
+        let drawing = FieldPicture { heading: "heading", rows, warnings, ..FieldPicture::default() }.draw();
+        let (same, warned) = drawing.size();
+        assert!(warned > plain && width == same);
+        let canvas = drawing.canvas();
+        let red = |y: usize| (0..(2.0 * width) as usize).any(|x| canvas.pixel(x, y) == ALARM);
+        let [plain, warned] = [plain, warned].map(|height| (2.0 * height) as usize);
+        assert!((plain..warned).any(red) && !(0..plain).any(red));
     }
 
     #[test]

@@ -13,5 +13,5 @@ pub use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
 pub use curves::{AxisLabel, Curve, Level, curve_chart};
 pub use drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER, SERIES};
-pub use fields::{FieldPanel, FieldRow, Measure, field_panels, marked_field_panels};
+pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure, field_panels};
 pub use masks::{mask_gallery, mask_panels};

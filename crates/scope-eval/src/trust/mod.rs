@@ -1,25 +1,37 @@
 //! How far a recovery from someone's own sensors can be trusted: what is known of the model under conditions like
 //! theirs, and what speaks against it.
 
+mod calibrated;
 mod contradiction;
+mod exact_limit;
+mod judge;
+mod misfit;
 mod nearest;
+mod noise;
 mod residuals;
 mod warning;
 
 use scope_data::{
-    Channel, Constants, PerChannel,
-    observation::{Coverage, Mask, STENCIL_POINTS, Stencil, Task, UserContext},
+    Constants, PerChannel,
+    observation::{Coverage, Mask, Task, UserContext},
 };
-use scope_model::{Card, ConditionErrors, Fields, HeldOut, Training};
+use scope_model::{Card, CardTraining, ConditionErrors, Fields, HeldOut, Training};
 use scope_pde::Pde;
 use serde::Serialize;
 
+pub use calibrated::Calibrated;
 pub use contradiction::Contradiction;
+pub use exact_limit::ExactLimit;
+pub use misfit::Fitted;
+pub(crate) use misfit::misfit_percent;
 pub use nearest::Nearest;
+pub use noise::{ReadingsNoise, estimate_noise};
 pub use residuals::{Residual, Residuals, Suspects};
 pub use warning::{Usual, Warning};
 
-/// What is known of a model besides its weights.
+use judge::Case;
+
+/// What is known of a model besides its weights, and of the measurements besides their values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// How it was trained.
@@ -28,6 +40,18 @@ pub struct Known<'a> {
     pub card: Option<&'a Card>,
     /// Its errors on held-out records.
     pub held_out: Option<&'a HeldOut>,
+    /// The standard deviations of the readings' errors, in physical units, if they were stated.
+    pub noise: Option<PerChannel<f64>>,
+    /// What fresh records say of the very sensors with this noise, if any were asked.
+    pub calibrated: Option<&'a Calibrated>,
+}
+
+impl Known<'_> {
+    /// The range of noise that the model was trained with, in units of the field's standard deviation; none if all readings were exact.
+    pub fn noise_trained(&self) -> Option<[f64; 2]> {
+        let card = self.card.and_then(|card| card.training.noise);
+        card.or_else(|| self.training.and_then(CardTraining::noise_of))
+    }
 }
 
 /// What can be said of one recovery.
@@ -40,9 +64,17 @@ pub struct Trust {
     /// The condition most like this one among those that the model was evaluated under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Nearest>,
-    /// Mean errors on held-out records under that condition, in percent.
+    /// Mean errors on held-out records under that condition, in percent; none where they say nothing of these sensors or readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out_percent: Option<ConditionErrors>,
+    /// What was measured on fresh records for these very sensors and their noise; none where the measurements are unlike these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<Calibrated>,
+    /// What the exact posterior has with about as many sensors, where it exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<ExactLimit>,
+    /// The noise of readings of a and u, as stated and as it looks, in percent of the field's standard deviation.
+    pub noise_percent: PerChannel<Option<ReadingsNoise>>,
     /// How far the recovery is from the measurements themselves: the relative L2 error at sensors, in percent.
     pub misfit_percent: PerChannel<Option<f64>>,
     /// What speaks against trusting it.
@@ -71,18 +103,35 @@ impl Trust {
         let task = task_of(&context.measured)?;
         let coverage = PerChannel::from_fn(|channel| Coverage::of(&context.measured[channel]));
         let nearest = Nearest::find(pde, &context.measured, task, known.held_out);
-        let errors = nearest.as_ref().zip(known.held_out);
-        let errors = errors.and_then(|(nearest, held_out)| held_out.conditions.get(&nearest.condition));
-        let misfit_percent = PerChannel::from_fn(|channel| misfit(pde, context, fields, channel));
+        let reference = known.held_out.zip(nearest.as_ref()).and_then(|(held_out, nearest)| {
+            held_out.conditions.get(&nearest.condition).filter(|_| nearest.is_alike(held_out)).copied()
+        });
+        let fitted = PerChannel::from_fn(|channel| Fitted::all(pde, context, fields, channel));
+        let noise_percent = PerChannel::from_fn(|channel| {
+            let percent = |noise: f64| 100.0 * noise / constants[channel].sigma;
+            let stated = known.noise.map(|noise| percent(noise[channel]));
+            let estimated = estimate_noise(&fitted[channel]).map(percent);
+            (!fitted[channel].is_empty()).then_some(ReadingsNoise { stated, estimated })
+        });
         let mut trust = Self {
             task: task.name(),
             coverage,
-            held_out_percent: errors.copied(),
             nearest,
-            misfit_percent,
+            held_out_percent: None,
+            calibrated: known.calibrated.cloned(),
+            exact: None,
+            noise_percent,
+            misfit_percent: fitted.each_ref().map(|sensors| misfit_percent(sensors)),
             warnings: Vec::new(),
         };
-        trust.warnings = warning::warnings(pde, constants, known, context, &trust);
+        let case = Case { pde, constants, known, context, fitted, reference };
+        trust.warnings = case.warnings(&trust);
+        let for_exact_readings = !case.noise_is_stated() && known.calibrated.is_none();
+        trust.held_out_percent = reference.filter(|_| for_exact_readings);
+        if trust.warnings.iter().any(Warning::denies_errors) {
+            trust.held_out_percent = None;
+            trust.calibrated = None;
+        }
         Some(trust)
     }
 }
@@ -94,25 +143,17 @@ impl Trust {
     }
 }
 
-/// 100 |recovered - measured| / |measured| over the sensors of a channel, where they are; none without sensors or for zeros.
-fn misfit(pde: Pde, context: &UserContext, fields: &Fields, channel: Channel) -> Option<f64> {
-    let field = &fields[channel];
-    let grid = context.masks.size();
-    let mut apart = 0.0;
-    let mut size = 0.0;
-    for sensor in context.sensors.iter().filter(|sensor| sensor.channel == channel) {
-        let stencil = Stencil::new(pde, channel, grid, sensor.spot, STENCIL_POINTS);
-        apart += (stencil.sum(|point| f64::from(field[point])) - sensor.value).powi(2);
-        size += sensor.value.powi(2);
-    }
-    (size > 0.0).then(|| 100.0 * (apart / size).sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scope_data::observation::{Place, Sensor};
+    use rand::RngExt;
+    use rand_distr::StandardNormal;
+    use scope_data::{
+        Channel,
+        observation::{Place, Sensor},
+    };
     use scope_model::{Adapted, View};
+    use scope_pde::random::Coordinates;
 
     const SIZE: usize = 32;
 
@@ -155,7 +196,7 @@ mod tests {
     fn a_good_recovery_under_a_known_condition_raises_no_warning() {
         let training = training(100, None);
         let held_out = held_out(10.0);
-        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let known = Known { training: Some(&training), held_out: Some(&held_out), ..Known::default() };
         let trust = weighed(31, 0.004, 0.0041, known);
         assert_eq!(trust.warnings, []);
         assert_eq!((trust.task, trust.held_out_percent.unwrap().a), ("inverse", Some(10.0)));
@@ -168,16 +209,97 @@ mod tests {
         let cut = training(40, None);
         let head = training(100, Some(View::Sparse));
         let held_out = held_out(1.0);
-        let known = |training| Known { training: Some(training), card: None, held_out: Some(&held_out) };
+        let known = |training| Known { training: Some(training), held_out: Some(&held_out), ..Known::default() };
         let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
         assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
         assert!(
-            matches!(poor[1], Warning::PoorFit { channel: "u", percent, usual: Usual::Better } if (percent - 25.0).abs() < 0.1)
+            matches!(poor[1], Warning::PoorFit { channel: "u", percent, usual: Usual::Better, .. } if (percent - 25.0).abs() < 0.1)
         );
         let many = weighed(400, 0.004, 0.004, known(&head)).warnings;
-        assert_eq!(many, [Warning::More { channel: "u", sensors: 400, trained: 31 }]);
+        assert_eq!(many[0], Warning::More { channel: "u", sensors: 400, trained: 31 });
+        assert!(matches!(many[1], Warning::NoReference { .. }) && many.len() == 2, "{many:?}");
         let none = weighed(31, 0.004, 0.004, Known::default()).warnings;
         assert_eq!(none, [Warning::NoHeldOut("inverse")]);
+    }
+
+    /// Sensors of u that are off by noise about a field that was recovered as it is.
+    fn noisy(level: f64, known: Known<'_>) -> Trust {
+        let constants = Constants::released(Pde::Poisson);
+        let mut stream = Coordinates::new("test-trust").stream();
+        let sensors: Vec<Sensor> = (0..31)
+            .map(|k| {
+                let error: f64 = stream.sample(StandardNormal);
+                let place = Place::Index(k * 11 % SIZE, (k * 7 + k / SIZE) % SIZE);
+                Sensor { channel: Channel::U, place, value: 0.004 + level * constants.u.sigma * error }
+            })
+            .collect();
+        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let fields = Fields { a: vec![0.0; SIZE * SIZE], u: vec![0.004; SIZE * SIZE] };
+        Trust::of(Pde::Poisson, &constants, known, &context, &fields).unwrap()
+    }
+
+    #[test]
+    fn noise_is_told_from_wrong_physics() {
+        let training = training(100, None);
+        let held_out = held_out(1.0);
+        let known = Known { training: Some(&training), held_out: Some(&held_out), ..Known::default() };
+        let unstated = noisy(0.2, known);
+        let [Warning::Noisy { channel: "u", percent, stated: None }] = &unstated.warnings[..] else {
+            panic!("{:?}", unstated.warnings)
+        };
+        assert!((14.0..28.0).contains(percent), "{percent}");
+        assert_eq!(unstated.held_out_percent, None, "errors of exact readings are not those of noisy ones");
+        let state = |share: f64| {
+            let noise = PerChannel::both(share * Constants::released(Pde::Poisson).u.sigma);
+            noisy(0.2, Known { noise: Some(noise), ..known }).warnings
+        };
+        let told = [Warning::TakenAsExact, Warning::NoReferenceForNoise { can_be_measured: true }];
+        assert_eq!(state(0.2), told);
+        assert!(state(0.02).iter().any(|warning| matches!(warning, Warning::Noisy { stated: Some(_), .. })));
+        let silent = noisy(0.0, known);
+        assert_eq!((silent.warnings.len(), silent.held_out_percent.is_some()), (0, true));
+    }
+
+    #[test]
+    fn what_fresh_records_say_counts_alone() {
+        let training = training(100, None);
+        let held_out = held_out(1.0);
+        let calibrated = |misfit: f64, noise: f64| Calibrated {
+            records: 19,
+            error_percent: PerChannel { a: Some(25.0), u: Some(3.0) },
+            largest_misfit_percent: PerChannel { a: None, u: Some(misfit) },
+            largest_noise: PerChannel { a: None, u: Some(noise) },
+        };
+        let weigh = |calibrated: &Calibrated| {
+            let known = Known {
+                training: Some(&training),
+                held_out: Some(&held_out),
+                calibrated: Some(calibrated),
+                ..Known::default()
+            };
+            noisy(0.2, known)
+        };
+        let alike = weigh(&calibrated(30.0, 1.0));
+        assert_eq!((&alike.warnings[..], alike.held_out_percent), (&[][..], None));
+        assert_eq!(alike.calibrated.unwrap().error_percent.a, Some(25.0));
+        let unlike = weigh(&calibrated(5.0, 1.0));
+        assert!(matches!(unlike.warnings[..], [Warning::PoorFit { usual: Usual::Better, .. }]), "{unlike:?}");
+        assert_eq!(unlike.calibrated, None, "fresh records say nothing of such measurements");
+        let noisier = weigh(&calibrated(30.0, 1e-5));
+        assert!(matches!(noisier.warnings[..], [Warning::Noisy { .. }]), "{noisier:?}");
+    }
+
+    #[test]
+    fn few_sensors_have_no_reference() {
+        let training = training(100, None);
+        let held_out = held_out(10.0);
+        let known = Known { training: Some(&training), held_out: Some(&held_out), ..Known::default() };
+        let few = weighed(3, 0.004, 0.004, known);
+        assert_eq!(few.held_out_percent, None);
+        assert!(matches!(few.warnings[1], Warning::NoReference { can_be_measured: true, .. }), "{few:?}");
+        let said = few.warnings[1].to_string();
+        assert!(said.starts_with("no held-out error is known for sensors like these: under inverse/uniform/500"), "{said}");
+        assert!(said.contains("there are 10 times as many and gaps are 0."), "{said}");
     }
 
     /// Its own errors are no excuse for a recovery that does not fit its measurements.
@@ -185,7 +307,7 @@ mod tests {
     fn what_a_model_that_has_learned_little_recovers_is_doubted() {
         let training = training(100, None);
         let held_out = held_out(97.0);
-        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let known = Known { training: Some(&training), held_out: Some(&held_out), ..Known::default() };
         let said: Vec<String> =
             weighed(31, 0.004, 0.0001, known).warnings.iter().map(ToString::to_string).collect();
         assert_eq!(said.len(), 2, "{said:?}");
@@ -202,7 +324,7 @@ mod tests {
     fn a_model_whose_errors_are_no_numbers_is_a_bad_one() {
         let training = training(100, None);
         let held_out = held_out(f64::NAN);
-        let known = Known { training: Some(&training), card: None, held_out: Some(&held_out) };
+        let known = Known { training: Some(&training), held_out: Some(&held_out), ..Known::default() };
         let good = weighed(31, 0.004, 0.004, known).warnings;
         assert!(matches!(&good[..], [Warning::LargeErrors { percent, .. }] if percent.is_nan()), "{good:?}");
         let nothing = weighed(31, 0.004, f32::NAN, Known::default()).warnings;

@@ -10,6 +10,16 @@ use scope_model::HeldOut;
 use scope_pde::Pde;
 use serde::Serialize;
 
+/// Errors go with the gaps between sensors to this power at most: the largest median, over pairs of layouts with equally many sensors,
+/// of the five shipped models' fields (0.4 to 2.05).
+const GAP_POWER: f64 = 2.0;
+/// Errors go with the number of sensors to this power, where no other number of the layout was evaluated.
+const COUNT_POWER: f64 = 1.0;
+/// So many masks tell what a condition's are like: those of clusters differ much.
+const MASKS: u64 = 8;
+/// A condition is like a set of sensors if its errors are likely within this factor of theirs.
+const ALIKE: f64 = 1.5;
+
 /// The condition most like a set of sensors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nearest {
@@ -42,7 +52,8 @@ impl Nearest {
         let mut best: Option<(f64, Self)> = None;
         for condition in nearest_budgets(candidates, size, own.sensors) {
             let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
-            let other = Features::of(&sampler.masks(Namespace::Test, 0, condition, None).seen)?;
+            let masks = (0..MASKS).map(|record| sampler.masks(Namespace::Test, record, condition, None).seen);
+            let other = Features::mean(&masks.filter_map(|masks| Features::of(&masks)).collect::<Vec<_>>())?;
             let sensors = own.sensors - other.sensors;
             let gap = own.gap - other.gap;
             let apart = sensors.hypot(gap);
@@ -52,6 +63,46 @@ impl Nearest {
             }
         }
         best.map(|(_, nearest)| nearest)
+    }
+
+    /// Whether the condition's held-out errors say anything of the sensors: they are likely within a factor of 1.5.
+    pub fn is_alike(&self, held_out: &HeldOut) -> bool {
+        self.likely_factor(held_out) <= ALIKE
+    }
+
+    /// How far the errors of the sensors may be from the condition's, as a factor.
+    ///
+    /// Errors change with the number of sensors as they do between the condition and the next one of its layout, and with gaps that are wider or
+    /// narrower than such a number alone would make them.
+    fn likely_factor(&self, held_out: &HeldOut) -> f64 {
+        let more = self.sensors_ratio.ln();
+        let gaps = self.gap_ratio.ln() + 0.5 * more;
+        (self.count_power(held_out) * more.abs() + GAP_POWER * gaps.abs()).exp()
+    }
+
+    /// p where errors go as (number of sensors)^-p towards the next number of the same layout, of the channel that changes more.
+    fn count_power(&self, held_out: &HeldOut) -> f64 {
+        let own = self.condition;
+        let alike = |other: &&Condition| {
+            other.task() == own.task() && other.layout_name() == own.layout_name() && other.budget() != own.budget()
+        };
+        let apart = |other: &Condition| (other.budget() as f64 / own.budget() as f64).ln();
+        // On the side where the sensors are, if anything was evaluated there.
+        let distance = |other: &Condition| {
+            let ln = apart(other);
+            (ln.signum() != self.sensors_ratio.ln().signum(), ln.abs())
+        };
+        let next = held_out.conditions.keys().filter(alike).min_by(|x, y| {
+            let (beyond, x) = distance(x);
+            let (other_beyond, y) = distance(y);
+            beyond.cmp(&other_beyond).then(x.total_cmp(&y))
+        });
+        let errors = |condition: &Condition| held_out.conditions.get(condition);
+        let Some((next, (own, other))) = next.and_then(|next| Some((next, errors(&own).zip(errors(next))?))) else {
+            return COUNT_POWER;
+        };
+        let power = |(own, other): (Option<f64>, Option<f64>)| Some((other? / own?).ln().abs() / apart(next).abs());
+        [(own.a, other.a), (own.u, other.u)].into_iter().filter_map(power).fold(0.0, f64::max)
     }
 }
 
@@ -63,6 +114,12 @@ struct Features {
 }
 
 impl Features {
+    /// Over several masks.
+    fn mean(all: &[Self]) -> Option<Self> {
+        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+        (!all.is_empty()).then(|| Self { sensors: mean(|one| one.sensors), gap: mean(|one| one.gap) })
+    }
+
     fn of(masks: &PerChannel<Mask>) -> Option<Self> {
         let measured: Vec<Coverage> = masks.iter().filter_map(Coverage::of).collect();
         let mean =
@@ -102,6 +159,8 @@ fn points(condition: &Condition, size: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use scope_model::ConditionErrors;
+
     use super::*;
 
     /// Masks of the protocol, of another record, are recognised by their coverage alone.
@@ -119,6 +178,25 @@ mod tests {
             right += usize::from(found == *condition);
         }
         assert!(right * 100 >= 75 * all.len(), "{right} of {}", all.len());
+    }
+
+    /// Errors that fall by half from 500 to 1,000 sensors, and by four thousandths of that beyond.
+    #[test]
+    fn a_condition_is_alike_while_errors_change_little() {
+        let errors = |percent: f64| ConditionErrors { a: Some(percent), u: Some(percent), ber: None };
+        let condition = |name: &str| -> Condition { name.parse().unwrap() };
+        let known = [("inverse/uniform/500", 10.0), ("inverse/uniform/1024", 5.0), ("inverse/uniform/2048", 4.9)];
+        let conditions = known.map(|(name, percent)| (condition(name), errors(percent))).into();
+        let held_out = HeldOut { records: 10, origin: "test".into(), conditions };
+        let alike = |name: &str, sensors_ratio: f64, gap_ratio: f64| {
+            Nearest { condition: condition(name), sensors_ratio, gap_ratio }.is_alike(&held_out)
+        };
+        assert!(alike("inverse/uniform/500", 1.0, 1.0) && alike("inverse/uniform/500", 1.4, 1.4_f64.powf(-0.5)));
+        assert!(!alike("inverse/uniform/500", 1.6, 1.6_f64.powf(-0.5)), "half the errors are near");
+        assert!(alike("inverse/uniform/1024", 1.6, 1.6_f64.powf(-0.5)), "towards 2,048 nothing changes");
+        assert!(!alike("inverse/uniform/1024", 0.6, 0.6_f64.powf(-0.5)), "towards 500 much does");
+        assert!(!alike("inverse/uniform/500", 0.01, 5.0) && !alike("inverse/uniform/500", 1.0, 1.3));
+        assert!(alike("inverse/uniform/500", 1.0, 1.2) && !alike("inverse/uniform/500", 1.0, 0.8));
     }
 
     #[test]

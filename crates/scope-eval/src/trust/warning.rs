@@ -2,28 +2,13 @@
 
 use std::fmt;
 
-use scope_data::{
-    Channel, Constants, Scaling,
-    observation::{Condition, NAMED_POINTS, UserContext},
-};
-use scope_model::CardTraining;
-use scope_pde::Pde;
+use scope_data::observation::Condition;
 use serde::{Serialize, Serializer};
 
-use super::{Contradiction, Known, Suspects, Trust};
+use super::{Contradiction, Suspects};
 
-/// Counts of sensors up to this share beyond those of training are not worth a word.
-const SLACK: f64 = 0.1;
 /// Without a card, values this many standard deviations from the mean count as unusual.
-const UNUSUAL_SIGMAS: f64 = 5.0;
-/// Sensors leave gaps when these are so many times as wide as those of the nearest condition.
-const WIDE_GAPS: f64 = 1.5;
-/// A recovery that misses its own sensors by more than this many times the held-out error does not fit them.
-const POOR_FIT: f64 = 5.0;
-/// A recovery that misses its own sensors by more than this does not fit them, however large the held-out error is.
-const POOR_FIT_PERCENT: f64 = 50.0;
-/// Fields with a mean held-out error above this, in percent, are hardly recovered.
-const LARGE_ERROR_PERCENT: f64 = 50.0;
+pub(super) const UNUSUAL_SIGMAS: f64 = 5.0;
 
 /// What is known of a model's errors, beside a recovery that does not fit its measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +64,42 @@ pub enum Warning {
         /// The widest gap, in sides of the square.
         largest: f64,
     },
+    /// Sensors unlike those of every condition that the model was evaluated under: no held-out error says anything of them.
+    NoReference {
+        /// The nearest condition.
+        condition: Condition,
+        /// How many times as many sensors there are.
+        sensors_ratio: f64,
+        /// How many times as wide the mean gap is.
+        gap_ratio: f64,
+        /// Whether errors could be measured for the very sensors on fresh records.
+        can_be_measured: bool,
+    },
+    /// A noise was stated, and held-out errors are of exact readings.
+    NoReferenceForNoise {
+        /// Whether errors could be measured for the very noise on fresh records.
+        can_be_measured: bool,
+    },
+    /// A noise was stated that the model cannot be told of: it was trained on exact readings.
+    TakenAsExact,
+    /// A stated noise beyond those of training.
+    NoiseBeyond {
+        /// "a" or "u".
+        channel: &'static str,
+        /// What was stated, in percent of the field's standard deviation.
+        percent: f64,
+        /// The greatest of training.
+        trained: f64,
+    },
+    /// Readings that look noisier than was stated, or than exact ones.
+    Noisy {
+        /// "a" or "u".
+        channel: &'static str,
+        /// What they look like, in percent of the field's standard deviation.
+        percent: f64,
+        /// What was stated.
+        stated: Option<f64>,
+    },
     /// A task that the model was not trained for.
     Task(&'static str),
     /// Nothing is known of the model's errors for this task.
@@ -93,11 +114,13 @@ pub enum Warning {
         percent: f64,
         /// How the model does on held-out records, where that is known.
         usual: Usual,
+        /// Whether it is judged beside a stated noise.
+        beyond_noise: bool,
     },
-    /// Held-out errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
+    /// Errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
     LargeErrors {
-        /// Under this condition.
-        condition: Condition,
+        /// Under this condition; none if they were measured for the very sensors.
+        condition: Option<Condition>,
         /// "a" or "u", the worse of the two.
         channel: &'static str,
         /// Its mean error on held-out records, in percent.
@@ -116,6 +139,43 @@ pub enum Warning {
         /// Examples planned.
         planned: u64,
     },
+}
+
+impl Warning {
+    /// Whether the measurements are unlike all that errors and bands were measured on, so that none of these says anything of them.
+    pub fn denies_errors(&self) -> bool {
+        match self {
+            Warning::OutsideRange { .. } | Warning::NoGeometry | Warning::Task(_) | Warning::Noisy { .. } => true,
+            // The errors of a model that never does better are as large as that.
+            Warning::PoorFit { usual, .. } => *usual != Usual::Alike,
+            _ => false,
+        }
+    }
+}
+
+impl Warning {
+    /// The warning in a word or two, for tables and pictures.
+    pub fn short(&self) -> &'static str {
+        match self {
+            Warning::OutsideRange { .. } => "outside range",
+            Warning::Fewer { .. } => "fewer sensors than trained",
+            Warning::More { .. } => "more sensors than trained",
+            Warning::Gaps { .. } => "wide gaps",
+            Warning::NoReference { .. } | Warning::NoReferenceForNoise { .. } | Warning::NoHeldOut(_) => "error unknown",
+            Warning::TakenAsExact => "noise taken as exact",
+            Warning::NoiseBeyond { .. } => "noise beyond training",
+            Warning::Noisy { stated: None, .. } => "looks noisy",
+            Warning::Noisy { .. } => "noisier than stated",
+            Warning::Task(_) => "task not trained",
+            Warning::NoGeometry => "no disk",
+            Warning::PoorFit { .. } => "does not fit",
+            Warning::LargeErrors { .. } => "large errors",
+            Warning::Contradiction(_) => "contradicts the model",
+            Warning::Suspects(_) => "faulty sensors",
+            Warning::Shared(_) => "shared pixels",
+            Warning::CutShort { .. } => "training cut short",
+        }
+    }
 }
 
 impl fmt::Display for Warning {
@@ -143,6 +203,38 @@ impl fmt::Display for Warning {
                 "sensors leave wide gaps: on average {ratio:.1} times those of {condition}, and at most {largest:.2} of the \
                  square's side; far from sensors expect larger errors"
             ),
+            Warning::NoReference { condition, sensors_ratio, gap_ratio, can_be_measured } => {
+                write!(
+                    f,
+                    "no held-out error is known for sensors like these: under {condition}, the nearest condition, there are {} \
+                     as many and gaps are {} as wide",
+                    times(1.0 / sensors_ratio),
+                    times(1.0 / gap_ratio)
+                )?;
+                measurable(f, *can_be_measured)
+            }
+            Warning::NoReferenceForNoise { can_be_measured } => {
+                f.write_str("no held-out error is known for noisy readings: those of the model are for exact ones")?;
+                measurable(f, *can_be_measured)
+            }
+            Warning::TakenAsExact => f.write_str(
+                "the model was trained on exact readings and takes these as exact too: it follows their noise",
+            ),
+            Warning::NoiseBeyond { channel, percent, trained } => write!(
+                f,
+                "the noise of {channel}, {percent:.3}% of the field's standard deviation, is beyond the {trained:.3}% that the model was \
+                 trained with"
+            ),
+            Warning::Noisy { channel, percent, stated: None } => write!(
+                f,
+                "the readings of {channel} look noisy: neighbours differ from the recovery by about {percent:.2}% of the field's standard \
+                 deviation, and no noise was stated; errors and bands for exact readings do not hold for them"
+            ),
+            Warning::Noisy { channel, percent, stated: Some(stated) } => write!(
+                f,
+                "the readings of {channel} look noisier than stated: neighbours differ from the recovery by about {percent:.2}% of the \
+                 field's standard deviation, not {stated:.2}%"
+            ),
             Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
             Warning::NoHeldOut(task) => write!(
                 f,
@@ -151,22 +243,29 @@ impl fmt::Display for Warning {
             Warning::NoGeometry => f.write_str(
                 "the disk is not given, though training always knew it: give its centre and its radius",
             ),
-            Warning::PoorFit { channel, percent, usual } => {
+            Warning::PoorFit { channel, percent, usual, beyond_noise } => {
+                let noise = if *beyond_noise { ", more than their noise explains" } else { "" };
                 let model = match usual {
                     Usual::Better => "",
                     Usual::Alike | Usual::Unknown => "the model may have been trained too little, or ",
                 };
                 write!(
                     f,
-                    "the recovery misses the measurements of {channel} by {percent:.1}%: {model}they may not obey this problem; do \
+                    "the recovery misses the measurements of {channel} by {percent:.1}%{noise}: {model}they may not obey this problem; do \
                      not rely on it"
                 )
             }
-            Warning::LargeErrors { condition, channel, percent } => write!(
-                f,
-                "{channel} is hardly recovered: the model's mean error on held-out records under {condition} is {percent:.1}%, where a \
-                 field of zeros has 100%; train it longer, or measure at more places"
-            ),
+            Warning::LargeErrors { condition, channel, percent } => {
+                let records = match condition {
+                    Some(condition) => format!("held-out records under {condition}"),
+                    None => "fresh records seen by these very sensors".to_owned(),
+                };
+                write!(
+                    f,
+                    "{channel} is hardly recovered: the model's mean error on {records} is {percent:.1}%, where a field of zeros \
+                     has 100%; train it longer, or measure at more places"
+                )
+            }
             Warning::Contradiction(contradiction) => contradiction.fmt(f),
             Warning::Suspects(suspects) => suspects.fmt(f),
             Warning::Shared(count) => {
@@ -188,120 +287,14 @@ impl Serialize for Warning {
     }
 }
 
-/// All that speaks against a recovery.
-pub(super) fn warnings(
-    pde: Pde,
-    constants: &Constants,
-    known: Known<'_>,
-    context: &UserContext,
-    trust: &Trust,
-) -> Vec<Warning> {
-    let mut all = Vec::new();
-    if let Some(training) = known.training.filter(|training| training.draws < training.planned) {
-        all.push(Warning::CutShort { draws: training.draws, planned: training.planned });
-    }
-    let (tasks, sensors) = CardTraining::covers(known.training);
-    if !tasks.iter().any(|task| task.name() == trust.task) {
-        all.push(Warning::Task(trust.task));
-    }
-    if trust.held_out_percent.is_none() {
-        all.push(Warning::NoHeldOut(trust.task));
-    }
-    all.extend(large_errors(trust));
-    if pde.has_disk() && context.masks.given.count() == 0 {
-        all.push(Warning::NoGeometry);
-    }
-    for channel in Channel::BOTH {
-        all.extend(outside_range(constants[channel], known, context, channel));
-        all.extend(unusual_count(context, sensors, channel));
-    }
-    if let Some(nearest) = trust.nearest.as_ref().filter(|nearest| nearest.gap_ratio > WIDE_GAPS) {
-        let both = [trust.coverage.a, trust.coverage.u];
-        let largest = both.iter().flatten().map(|coverage| coverage.largest_gap).fold(0.0, f64::max);
-        let condition = nearest.condition;
-        all.push(Warning::Gaps { ratio: nearest.gap_ratio, condition, largest });
-    }
-    all.extend(Channel::BOTH.into_iter().filter_map(|channel| poor_fit(trust, channel)));
-    if context.shared > 0 {
-        all.push(Warning::Shared(context.shared));
-    }
-    all
+/// A ratio in words.
+fn times(ratio: f64) -> String {
+    if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.2} times") }
 }
 
-fn outside_range(
-    scaling: Scaling,
-    known: Known<'_>,
-    context: &UserContext,
-    channel: Channel,
-) -> Option<Warning> {
-    let usual = UNUSUAL_SIGMAS * scaling.sigma;
-    let [low, high] =
-        known.card.map_or([scaling.mean - usual, scaling.mean + usual], |card| card.range[channel]);
-    // Rounding to single precision must not put a value outside.
-    let slack = 1e-5 * (high - low);
-    let mask = &context.measured[channel];
-    let values = mask.points().map(|point| scaling.physical(context.values[channel][point]));
-    let count = values.filter(|value| *value < low - slack || *value > high + slack).count();
-    let of = mask.count();
-    let range = [low, high];
-    (count > 0).then(|| Warning::OutsideRange {
-        channel: channel.name(),
-        count,
-        of,
-        range,
-        known: known.card.is_some(),
-    })
-}
-
-fn unusual_count(context: &UserContext, trained: [usize; 2], channel: Channel) -> Option<Warning> {
-    let mask = &context.measured[channel];
-    let [fewest, most] = trained.map(|named| {
-        (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
-    });
-    let channel = channel.name();
-    let sensors = mask.count();
-    match sensors {
-        0 => None,
-        few if (few as f64) < (1.0 - SLACK) * fewest as f64 => {
-            Some(Warning::Fewer { channel, sensors, trained: fewest })
-        }
-        many if many as f64 > (1.0 + SLACK) * most as f64 => {
-            Some(Warning::More { channel, sensors, trained: most })
-        }
-        _ => None,
+fn measurable(f: &mut fmt::Formatter, can_be_measured: bool) -> fmt::Result {
+    if can_be_measured {
+        f.write_str("; it can be measured on fresh records seen by these very sensors")?;
     }
-}
-
-fn poor_fit(trust: &Trust, channel: Channel) -> Option<Warning> {
-    let percent = trust.misfit_percent[channel]?;
-    let held_out = held_out_error(trust, channel);
-    let limit = held_out.map_or(POOR_FIT_PERCENT, |error| (POOR_FIT * error).min(POOR_FIT_PERCENT));
-    let usual = match held_out {
-        Some(error) if percent > POOR_FIT * error => Usual::Better,
-        Some(_) => Usual::Alike,
-        None => Usual::Unknown,
-    };
-    // An error that is no number is not a small one.
-    let fits = percent <= limit;
-    (!fits).then(|| Warning::PoorFit { channel: channel.name(), percent, usual })
-}
-
-/// Of the worse channel.
-fn large_errors(trust: &Trust) -> Option<Warning> {
-    let condition = trust.nearest.as_ref()?.condition;
-    let known =
-        Channel::BOTH.into_iter().filter_map(|channel| Some((channel, held_out_error(trust, channel)?)));
-    let (channel, percent) = known.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    // An error that is no number is not a small one.
-    let small = percent <= LARGE_ERROR_PERCENT;
-    (!small).then(|| Warning::LargeErrors { condition, channel: channel.name(), percent })
-}
-
-/// The mean error of a channel on held-out records under the nearest condition.
-fn held_out_error(trust: &Trust, channel: Channel) -> Option<f64> {
-    let errors = trust.held_out_percent?;
-    match channel {
-        Channel::A => errors.a,
-        Channel::U => errors.u,
-    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use scope_data::{
+    Channel,
     observation::{Condition, Family, Task},
     read_bounded,
 };
@@ -39,6 +40,16 @@ pub struct ConditionErrors {
     /// Darcy's bit error rate of a.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ber: Option<f64>,
+}
+
+impl ConditionErrors {
+    /// The relative L2 error of a channel.
+    pub fn of(&self, channel: Channel) -> Option<f64> {
+        match channel {
+            Channel::A => self.a,
+            Channel::U => self.u,
+        }
+    }
 }
 
 /// The part of an evaluation that is used here.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scope_data::{Channel, PerChannel, StagedFolder};
 use scope_eval::figure::{
-    AxisLabel, Curve, Drawing, FieldPanel, FieldRow, Measure, Scale, curve_chart, marked_field_panels,
+    AxisLabel, Curve, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, Scale, curve_chart,
 };
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ impl SensorPlacement {
         let heading =
             format!("{}, {} sensors of {} placed", self.pde, self.sensors.len(), self.options.channel.name());
         let [given, placed] = &self.marks;
-        marked_field_panels(&heading, &rows, given, placed)
+        FieldPicture { heading: &heading, rows: &rows, rings: given, dots: placed, warnings: &[] }.draw()
     }
 
     /// Expected errors against the number of sensors.

@@ -1,6 +1,6 @@
 //! Error bands about a network's fields: those of its card, or measured for the very sensors on the spot.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use scope_data::{
     Channel, PerChannel,
@@ -8,15 +8,16 @@ use scope_data::{
 };
 use scope_eval::{
     EvalError,
-    bands::{LEVELS, OnTheSpot},
+    bands::{LEVELS, OnTheSpot, SpotMeasures},
     report::grouped,
-    trust::{Trust, Usual, Warning, task_of},
+    trust::{Trust, task_of},
 };
+use scope_exact::NO_NOISE;
 use scope_model::{About, Fields, bands::Bands};
 use serde::Serialize;
 
 use super::{
-    network::{Network, NetworkOptions},
+    network::{Imposed, Network, NetworkOptions},
     without_bands::{WithoutBands, WithoutBandsReason},
 };
 
@@ -43,15 +44,15 @@ pub struct BandSummary {
     pub meaning: &'static str,
     /// What they were measured on.
     pub measured_on: String,
-    /// Means over pixels, of a and of u at each level.
-    pub mean_half_width: [[f64; 2]; 2],
+    /// Means over pixels, of a and of u at each level; none for a field of two values.
+    pub mean_half_width: [Option<[f64; 2]>; 2],
     /// The share of the measurements themselves that lie within, of a and of u at each level.
     pub measurements_within: [Option<[f64; 2]>; 2],
 }
 
 /// A network's bands, for measurements with a stated noise.
 pub(super) struct BandSource {
-    noise: PerChannel<f64>,
+    stated_noise: Option<PerChannel<f64>>,
     origin: Origin,
 }
 
@@ -68,15 +69,14 @@ enum Origin {
 /// Bands that are measured on fresh records.
 struct Measured {
     fresh: OnTheSpot,
-    records: usize,
     /// The last ones: sets in a row mostly have the same sensors.
     last: Mutex<Option<OfSensors>>,
 }
 
-/// The half-widths that were measured for some sensors.
+/// What was measured for some sensors.
 struct OfSensors {
     sensors: Vec<Placed>,
-    half_widths: [Fields; 2],
+    measures: Arc<SpotMeasures>,
 }
 
 impl OfSensors {
@@ -98,45 +98,63 @@ impl BandSource {
     /// Bands of the card, or measured on so many fresh records.
     pub(super) fn new(network: &Network, options: NetworkOptions) -> Result<Self, EvalError> {
         let About { pde, config, .. } = network.model.about();
-        let NetworkOptions { noise, calibration } = options;
+        let NetworkOptions { noise, calibration, .. } = options;
         let origin = match calibration {
             Some(records) => {
-                let fresh = OnTheSpot::new(*pde, config.resolution(), records, noise)?;
-                Origin::Measured(Box::new(Measured { fresh, records, last: Mutex::default() }))
+                let fresh = OnTheSpot::new(*pde, config.resolution(), records, noise.unwrap_or(NO_NOISE))?;
+                Origin::Measured(Box::new(Measured { fresh, last: Mutex::default() }))
             }
             None => {
                 let bands = network.card.as_ref().and_then(|card| card.bands.clone());
                 bands.map_or(Origin::None, |bands| Origin::Card(Box::new(bands)))
             }
         };
-        Ok(Self { noise, origin })
+        Ok(Self { stated_noise: noise, origin })
     }
 
-    /// The bands about recovered fields, or why there are none. `progress` hears how many fresh records they were measured on,
-    /// and says whether to go on.
+    /// The noise that was stated, in physical units, if any was.
+    pub(super) fn stated_noise(&self) -> Option<PerChannel<f64>> {
+        self.stated_noise
+    }
+
+    /// What fresh records say of sensors, if any are to be asked. `progress` hears how many were, and says whether to go on.
+    pub(super) fn measure(
+        &self,
+        network: &Network,
+        context: &UserContext,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Option<Arc<SpotMeasures>>, EvalError> {
+        match &self.origin {
+            Origin::Measured(measured) => measured.of(network, context, progress).map(Some),
+            Origin::None | Origin::Card(_) => Ok(None),
+        }
+    }
+
+    /// The bands about recovered fields, or why there are none; those that were measured, if they were.
     pub(super) fn about(
         &self,
         network: &Network,
         context: &UserContext,
         fields: &Fields,
         trust: &Trust,
-        progress: &dyn Fn(usize) -> bool,
-    ) -> Result<Result<ErrorBands, WithoutBands>, EvalError> {
-        let without = |reason| Ok(Err(WithoutBands { reason, can_be_measured: false }));
-        if let Some(warning) = trust.warnings.iter().find(|warning| self.is_overruled_by(warning)) {
+        measures: Option<&SpotMeasures>,
+    ) -> Result<ErrorBands, WithoutBands> {
+        let without = |reason| Err(WithoutBands { reason, can_be_measured: false });
+        let denied = trust.warnings.iter().find(|warning| warning.denies_errors());
+        if let Some(warning) = denied.filter(|_| !matches!(self.origin, Origin::None)) {
             return without(WithoutBandsReason::Unlike(warning.clone()));
         }
-        let stated = match &self.origin {
-            Origin::None => Err(WithoutBandsReason::NotInCard),
-            Origin::Card(bands) => self.of_card(bands, context),
-            Origin::Measured(measured) => Ok(measured.of(network, context, progress)?),
+        let stated = match (&self.origin, measures) {
+            (_, Some(measures)) => Ok(Stated::measured(measures)),
+            (Origin::Card(bands), None) => self.of_card(bands, context),
+            (Origin::None | Origin::Measured(_), None) => Err(WithoutBandsReason::NotInCard),
         };
         let Stated { levels, half_widths, measured_on } = match stated {
             Ok(stated) => stated,
             Err(reason) => {
                 // Fresh records would have other disks.
                 let can_be_measured = !network.model.about().pde.has_disk();
-                return Ok(Err(WithoutBands { reason, can_be_measured }));
+                return Err(WithoutBands { reason, can_be_measured });
             }
         };
         let measurements_within =
@@ -146,28 +164,16 @@ impl BandSource {
             return without(WithoutBandsReason::FewWithin { share, level: levels[1] });
         }
         let [low, high] = &half_widths;
-        let mean_half_width = [[mean(&low.a), mean(&high.a)], [mean(&low.u), mean(&high.u)]];
+        let two_valued = network.model.about().pde == Pde::Darcy;
+        let of_a = (!two_valued).then(|| [mean(&low.a), mean(&high.a)]);
+        let mean_half_width = [of_a, Some([mean(&low.u), mean(&high.u)])];
         let summary =
             BandSummary { levels, meaning: MEANING, measured_on, mean_half_width, measurements_within };
-        Ok(Ok(ErrorBands { half_widths, summary }))
-    }
-
-    /// Whether measurements are unlike all that bands were measured on. Measured with the stated noise, bands know how far
-    /// measurements may be from the recovery.
-    fn is_overruled_by(&self, warning: &Warning) -> bool {
-        match warning {
-            _ if matches!(self.origin, Origin::None) => false,
-            Warning::OutsideRange { .. } | Warning::NoGeometry | Warning::Task(_) => true,
-            // Bands of a model that never does better are as wide as that.
-            Warning::PoorFit { usual, .. } => {
-                *usual != Usual::Alike && matches!(self.origin, Origin::Card(_))
-            }
-            _ => false,
-        }
+        Ok(ErrorBands { half_widths, summary })
     }
 
     fn of_card(&self, bands: &Bands, context: &UserContext) -> Result<Stated, WithoutBandsReason> {
-        if self.noise.a > 0.0 || self.noise.u > 0.0 {
+        if self.stated_noise.is_some_and(|noise| noise.a > 0.0 || noise.u > 0.0) {
             return Err(WithoutBandsReason::Noise);
         }
         // Problems without measurements are refused before anything is recovered.
@@ -192,7 +198,7 @@ impl BandSource {
         let mask = &context.measured[channel];
         let field = &fields[channel];
         let scaling = network.model.about().constants[channel];
-        let slack = 2.0 * self.noise[channel];
+        let slack = 2.0 * self.stated_noise.map_or(0.0, |noise| noise[channel]);
         let share = |widths: &Fields| {
             let widths = &widths[channel];
             let holds = |point: &usize| {
@@ -205,26 +211,33 @@ impl BandSource {
     }
 }
 
+impl Stated {
+    /// Bands that were measured on the spot.
+    fn measured(measures: &SpotMeasures) -> Self {
+        let records = grouped(measures.calibrated.records);
+        let measured_on = format!("{records} fresh records seen by these very sensors");
+        Self { levels: LEVELS, half_widths: measures.half_widths.clone(), measured_on }
+    }
+}
+
 impl Measured {
-    /// The bands for sensors, whatever they measured.
+    /// What fresh records say of sensors, whatever these measured.
     fn of(
         &self,
         network: &Network,
         context: &UserContext,
         progress: &dyn Fn(usize) -> bool,
-    ) -> Result<Stated, EvalError> {
+    ) -> Result<Arc<SpotMeasures>, EvalError> {
         let sensors = &context.sensors;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let known = match last.take().filter(|known| known.are_for(sensors)) {
             Some(known) => known,
             None => OfSensors {
                 sensors: sensors.clone(),
-                half_widths: self.fresh.half_widths(&network.model, context, progress)?,
+                measures: Arc::new(self.fresh.measure(&Imposed(&network.model), context, progress)?),
             },
         };
-        let half_widths = last.insert(known).half_widths.clone();
-        let measured_on = format!("{} fresh records seen by these very sensors", grouped(self.records));
-        Ok(Stated { levels: LEVELS, half_widths, measured_on })
+        Ok(Arc::clone(&last.insert(known).measures))
     }
 }
 

@@ -14,15 +14,16 @@ mod problem;
 mod recovered;
 mod remark;
 mod summary;
+mod two_valued;
 mod without_bands;
 
 use std::{path::Path, sync::Arc};
 
 use scope_data::{Constants, DataError, observation::UserContext, sensors::SensorSet};
 use scope_engine::Device;
-use scope_eval::trust::{Known, Trust, Warning};
-use scope_exact::Step;
-use scope_model::Fields;
+use scope_eval::trust::{ExactLimit, Known, Trust, Warning};
+use scope_exact::{NO_NOISE, Step};
+use scope_model::{Fields, impose_known_facts};
 use scope_pde::Pde;
 
 pub use bands::{BandSummary, ErrorBands};
@@ -35,6 +36,7 @@ pub use problem::Problem;
 pub use recovered::{Recovered, Uncertainty};
 pub use remark::Remark;
 pub use summary::{MethodSummary, ProblemSummary, Summary};
+pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
 use bands::BandSource;
@@ -82,6 +84,7 @@ enum Method {
 struct BandedNetwork {
     network: Network,
     bands: BandSource,
+    unprojected: bool,
 }
 
 impl Recovery {
@@ -92,9 +95,10 @@ impl Recovery {
 
     /// A trained network at hand.
     pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
+        let unprojected = options.unprojected;
         let bands = BandSource::new(&network, options)?;
         let summary = Arc::new(network.summary());
-        Ok(Self { method: Method::Network(Box::new(BandedNetwork { network, bands })), summary })
+        Ok(Self { method: Method::Network(Box::new(BandedNetwork { network, bands, unprojected })), summary })
     }
 
     /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes. It needs no network.
@@ -149,32 +153,48 @@ impl Recovery {
     }
 
     /// One pass of the network over all problems, and then bands about the fields of each. Sensors between pixels are carried to
-    /// them; local fits of sensors, if the network sees any, are of where they are.
+    /// them; local fits of sensors, if the network sees any, are of where they are. What is known of the fields is imposed.
     fn recover_with_network(
         &self,
-        BandedNetwork { network, bands }: &BandedNetwork,
+        BandedNetwork { network, bands, unprojected }: &BandedNetwork,
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        let split = |problem: Problem| ((problem.name, problem.sensors), problem.context);
+        let told = network.told(bands.stated_noise().unwrap_or(NO_NOISE));
+        let split =
+            |problem: Problem| ((problem.name, problem.sensors), problem.context.with_noise(told));
         let (given, mut contexts): (Vec<(String, SensorSet)>, Vec<UserContext>) =
             problems.into_iter().map(split).unzip();
         let fields = network.model.recover_sensors(&mut contexts)?;
         require(progress(Progress::Fields { problems: fields.len() }))?;
         let mut all = Vec::with_capacity(fields.len());
-        for (((name, sensors), context), fields) in given.into_iter().zip(contexts).zip(fields) {
-            let trust = self.trust(network.known(), &context, &fields)?;
-            let measured = |records| progress(Progress::Bands { problems: all.len(), records });
-            let uncertainty = match bands.about(network, &context, &fields, &trust, &measured)? {
+        for (((name, sensors), context), of_network) in given.into_iter().zip(contexts).zip(fields) {
+            let mut fields = of_network.clone();
+            impose_known_facts(self.pde(), &context, &mut fields);
+            let heard = |records| progress(Progress::Bands { problems: all.len(), records });
+            let measures = bands.measure(network, &context, &heard)?;
+            let calibrated = measures.as_ref().map(|measures| &measures.calibrated);
+            let known = Known { noise: bands.stated_noise(), calibrated, ..network.known() };
+            let mut trust = self.trust(known, &context, &fields)?;
+            trust.exact = ExactLimit::nearest(self.pde(), trust.task, context.sensors.len() as f64);
+            let uncertainty = match bands.about(network, &context, &fields, &trust, measures.as_deref()) {
                 Ok(bands) => Uncertainty::Bands(Box::new(bands)),
                 Err(reason) => Uncertainty::Unknown(reason),
             };
             let problem = Problem { name, sensors, context };
             let method = Arc::clone(&self.summary);
-            let residuals = None;
-            let samples = Vec::new();
-            let remarks = Vec::new();
-            all.push(Recovered { method, problem, fields, uncertainty, residuals, samples, trust, remarks });
+            all.push(Recovered {
+                method,
+                problem,
+                two_valued: TwoValued::of(self.pde(), &fields.a),
+                fields,
+                unprojected: unprojected.then_some(of_network),
+                uncertainty,
+                residuals: None,
+                samples: Vec::new(),
+                trust,
+                remarks: Vec::new(),
+            });
         }
         Ok(all)
     }
@@ -200,7 +220,9 @@ impl Recovery {
                 method: Arc::clone(&self.summary),
                 problem: estimate.problem,
                 fields: estimate.fields,
+                unprojected: None,
                 uncertainty: estimate.deviation.map_or(Uncertainty::NotAsked, Uncertainty::Deviation),
+                two_valued: None,
                 residuals: estimate.residuals,
                 samples: estimate.samples,
                 trust,

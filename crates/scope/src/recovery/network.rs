@@ -2,28 +2,27 @@
 
 use std::path::Path;
 
-use scope_data::PerChannel;
+use scope_data::{Constants, PerChannel, observation::UserContext};
 use scope_engine::Device;
-use scope_eval::trust::Known;
-use scope_exact::NO_NOISE;
-use scope_model::{Card, Catalogue, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile};
+use scope_eval::{MethodError, RecoveryMethod, trust::Known};
+use scope_model::{
+    Card, Catalogue, Fields, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile,
+    impose_known_facts,
+};
+use scope_pde::Pde;
 
 use super::summary::MethodSummary;
 
 /// What fields are recovered with besides the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkOptions {
-    /// How far the measurements may be off. The network does not know of it; error bands do, if they are measured.
-    pub noise: PerChannel<f64>,
-    /// Error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
+    /// The standard deviations of the readings' errors, in physical units, if they are known. A network that was trained with noise
+    /// weighs the readings by it; measured error bands know of it whatever the network is.
+    pub noise: Option<PerChannel<f64>>,
+    /// Errors and error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
     pub calibration: Option<usize>,
-}
-
-impl Default for NetworkOptions {
-    /// Exact measurements, and the bands of the card.
-    fn default() -> Self {
-        Self { noise: NO_NOISE, calibration: None }
-    }
+    /// Fields are also given as the network gave them, before known facts were imposed.
+    pub unprojected: bool,
 }
 
 /// A trained network with what is known of it.
@@ -79,7 +78,16 @@ impl Network {
             training: self.model.about().training.as_ref(),
             card: self.card.as_ref(),
             held_out: self.held_out.as_ref(),
+            ..Known::default()
         }
+    }
+
+    /// The noise that the network is told of, in units of each field's standard deviation: none if it was trained on exact readings.
+    pub(super) fn told(&self, noise: PerChannel<f64>) -> PerChannel<f64> {
+        if self.known().noise_trained().is_none() {
+            return PerChannel::both(0.0);
+        }
+        noise.zip(self.model.about().constants).map(|(noise, scaling)| noise / scaling.sigma)
     }
 
     pub(super) fn summary(&self) -> MethodSummary {
@@ -94,5 +102,34 @@ impl Network {
             held_out_records: self.held_out.as_ref().map(|held_out| held_out.records),
             held_out_origin: self.held_out.as_ref().map(|held_out| held_out.origin.clone()),
         }
+    }
+}
+
+/// A network and what is known of its problem's fields: what a recovery gives, as a method.
+pub(super) struct Imposed<'a>(pub(super) &'a Reconstructor);
+
+impl RecoveryMethod for Imposed<'_> {
+    fn pde(&self) -> Pde {
+        self.0.about().pde
+    }
+
+    fn constants(&self) -> Constants {
+        self.0.about().constants
+    }
+
+    fn resolution(&self) -> usize {
+        self.0.about().config.resolution()
+    }
+
+    fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
+        Ok(self.0.recover(contexts)?)
+    }
+
+    fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
+        let mut fields = self.0.recover_sensors(contexts)?;
+        for (context, fields) in contexts.iter().zip(&mut fields) {
+            impose_known_facts(self.pde(), context, fields);
+        }
+        Ok(fields)
     }
 }

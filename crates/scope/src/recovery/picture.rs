@@ -57,7 +57,15 @@ pub fn picture_rows<'a>(
             panel(title, &truth.difference, Measure::Difference)
         }));
         let spread = recovered.uncertainty.panel();
-        panels.extend(spread.map(|(title, fields)| panel(title, fields, Measure::Deviation)));
+        panels.extend(spread.map(|(title, fields)| match &recovered.two_valued {
+            Some(two_valued) if channel == Channel::A => FieldPanel {
+                title: "probability of 12".to_owned(),
+                values: &two_valued.probability,
+                shown: None,
+                measure: Measure::Deviation,
+            },
+            _ => panel(title, fields, Measure::Deviation),
+        }));
         let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel]);
         FieldRow { name, size, panels }
     };

@@ -3,14 +3,15 @@
 use std::{path::Path, sync::Arc};
 
 use scope_eval::{
-    figure::{Drawing, field_panels},
+    figure::{Drawing, FieldPicture},
     trust::{Residuals, Trust},
 };
 use scope_model::Fields;
 
 use super::{
     bands::ErrorBands, error::RecoveryError, folder::ResultFolder, picture::picture_rows, problem::Problem,
-    remark::Remark, summary::MethodSummary, without_bands::WithoutBands,
+    remark::Remark, summary::MethodSummary, two_valued::TwoValued,
+    without_bands::{WithoutBands, WithoutBandsReason},
 };
 
 /// Both complete fields of one problem, and how far to trust them.
@@ -22,8 +23,12 @@ pub struct Recovered {
     pub problem: Problem,
     /// Both fields, in physical units.
     pub fields: Fields,
+    /// The same as the network gave them, before known facts were imposed, if that was asked for.
+    pub unprojected: Option<Fields>,
     /// How far they may be off.
     pub uncertainty: Uncertainty,
+    /// Which of its two values a has, where it has two.
+    pub two_valued: Option<TwoValued>,
     /// The readings beside what the other sensors say of them, where the method knows.
     pub residuals: Option<Residuals>,
     /// Draws from the distribution of the fields, where the method has one and draws were asked for.
@@ -85,12 +90,30 @@ impl Recovered {
         if self.trust.is_contradicted() {
             heading.push_str(". WARNING: the readings contradict the model");
         }
-        field_panels(&heading, &picture_rows(self, &self.measured(), None))
+        let rows = &picture_rows(self, &self.measured(), None);
+        let warnings = &self.cautions();
+        FieldPicture { heading: &heading, rows, warnings, ..FieldPicture::default() }.draw()
+    }
+
+    /// What stands below a picture: all that speaks against the recovery, and why it has no error bands.
+    fn cautions(&self) -> Vec<String> {
+        let warnings = self.trust.warnings.iter().map(|warning| format!("warning: {warning}"));
+        let mut all: Vec<String> = warnings.collect();
+        match &self.uncertainty {
+            // What denies the bands stands there already.
+            Uncertainty::Unknown(WithoutBands { reason: WithoutBandsReason::Unlike(_), .. }) => {
+                all.push("no error bands".to_owned());
+            }
+            Uncertainty::Unknown(without) => all.push(format!("no error bands: {without}")),
+            Uncertainty::Deviation(_) | Uncertainty::Bands(_) | Uncertainty::NotAsked => {}
+        }
+        all
     }
 
     /// The names of arrays and the fields \[S, S\] that each holds.
     pub(super) fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
         let mut kinds: Vec<(String, Vec<&Fields>)> = vec![(String::new(), vec![&self.fields])];
+        kinds.extend(self.unprojected.as_ref().map(|fields| ("_unprojected".to_owned(), vec![fields])));
         match &self.uncertainty {
             Uncertainty::Deviation(deviation) => kinds.push(("_sd".to_owned(), vec![deviation])),
             Uncertainty::Bands(bands) => {
@@ -109,6 +132,15 @@ impl Recovered {
             let u = fields.iter().map(|fields| &fields.u[..]).collect();
             [(format!("a{kind}.npy"), a), (format!("u{kind}.npy"), u)]
         };
-        kinds.into_iter().flat_map(both).collect()
+        let mut arrays: Vec<(String, Vec<&'a [f32]>)> = kinds.into_iter().flat_map(both).collect();
+        if let Some(two_valued) = &self.two_valued {
+            // A band about the mean of two values would hold neither.
+            arrays.retain(|(name, _)| !name.starts_with("a_band"));
+            arrays.push(("a_map.npy".to_owned(), vec![&two_valued.map]));
+            if self.uncertainty.bands().is_some() {
+                arrays.push(("a_probability.npy".to_owned(), vec![&two_valued.probability]));
+            }
+        }
+        arrays
     }
 }

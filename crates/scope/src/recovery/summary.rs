@@ -9,6 +9,7 @@ use super::{
     bands::BandSummary,
     recovered::{Recovered, Uncertainty},
     remark::Remark,
+    two_valued::{TwoValued, TwoValuedSummary},
     without_bands::WithoutBands,
 };
 
@@ -85,6 +86,9 @@ pub struct ProblemSummary {
     /// Whether they were left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suspects_left_out: bool,
+    /// Which of its two values a has, where it has two and their probabilities are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_valued: Option<TwoValuedSummary>,
     /// What the method itself has to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
@@ -154,6 +158,7 @@ impl From<&Recovered> for ProblemSummary {
             suspects_left_out: residuals.as_ref().is_some_and(|residuals| residuals.left_out),
             deviations: matches!(uncertainty, Uncertainty::Deviation(_)),
             residuals: residuals.is_some(),
+            two_valued: recovered.two_valued.as_ref().filter(|_| uncertainty.bands().is_some()).map(TwoValued::summary),
             remarks: remarks.clone(),
             samples: samples.len(),
             trust: trust.clone(),

@@ -35,12 +35,28 @@ pub enum WithoutBandsReason {
     },
 }
 
+impl WithoutBands {
+    /// The reason in a word or two, for tables and pictures.
+    pub fn short(&self) -> &'static str {
+        match &self.reason {
+            WithoutBandsReason::Unlike(warning) => warning.short(),
+            WithoutBandsReason::NotInCard => "not in the card",
+            WithoutBandsReason::Noise => "noise",
+            WithoutBandsReason::Sensors(NoBands::Task(_)) => "task not measured",
+            WithoutBandsReason::Sensors(NoBands::Sensors { .. }) => "other numbers measured",
+            WithoutBandsReason::Sensors(NoBands::Gaps { .. }) => "wide gaps",
+            WithoutBandsReason::Sensors(_) => "unequal numbers",
+            WithoutBandsReason::FewWithin { .. } => "few measurements within",
+        }
+    }
+}
+
 impl fmt::Display for WithoutBands {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match &self.reason {
             WithoutBandsReason::Unlike(warning) => write!(f, "{warning}")?,
             WithoutBandsReason::NotInCard => f.write_str("the model's card has none")?,
-            WithoutBandsReason::Noise => f.write_str("those of the card were measured without noise")?,
+            WithoutBandsReason::Noise => f.write_str("those of the card are for exact readings")?,
             WithoutBandsReason::Sensors(reason) => write!(f, "{reason}")?,
             WithoutBandsReason::FewWithin { share, level } => write!(
                 f,

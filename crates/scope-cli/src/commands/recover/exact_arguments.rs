@@ -21,8 +21,8 @@ pub(super) struct ExactArguments {
     #[arg(long, requires = "method", conflicts_with = "model", value_parser = pde_names())]
     pde: Option<Pde>,
     /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
-    /// for both channels or one each for a and u [default: rounding to float32]; a model does not know of it, only
-    /// --calibrate does
+    /// for both channels or one each for a and u [default: rounding to float32]; a model that was trained with noise weighs
+    /// readings by it, and --calibrate measures what it costs
     #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
     noise: Option<StatedNoise>,
     /// With --method: leave out readings that do not fit the others, a tenth of them at most, and say which

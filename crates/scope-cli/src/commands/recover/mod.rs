@@ -18,7 +18,6 @@ use scope::{
     recovery::{Problem, Progress, ResultFolder, Summary},
 };
 use scope_data::observation::SensorError;
-use scope_exact::NO_NOISE;
 use scope_model::Precision;
 use scope_pde::cylinder::Disk;
 
@@ -70,10 +69,14 @@ pub(crate) struct RecoverCommand {
     /// The cylinder's disk in pixels, for problems whose file gives none
     #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk)]
     geometry: Option<Disk>,
-    /// Measure a model's error bands for these very sensors, on N fresh records of the problem's own solver, instead of
-    /// taking those of its card
+    /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the problem's own
+    /// solver, instead of taking those of its card
     #[arg(long, value_name = "N", conflicts_with = "method", value_parser = clap::value_parser!(u16).range(19..=2000).map(usize::from))]
     calibrate: Option<usize>,
+    /// Also write a_unprojected.npy and u_unprojected.npy: a model's fields before what is known of them was imposed (zero edges,
+    /// speeds that are not negative, two values)
+    #[arg(long, conflicts_with = "method")]
+    unprojected: bool,
     /// Draw the first N problems
     #[arg(long, value_name = "N", default_value_t = 1)]
     pictures: usize,
@@ -113,7 +116,7 @@ impl RecoverCommand {
             (Some(model), None) => self.recover(&file, &self.network(model)?)?,
             (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
         };
-        statement::warn_of(&summary.problems);
+        statement::warn_of(&summary);
         if self.json {
             print_json(&summary)?;
         } else {
@@ -128,8 +131,8 @@ impl RecoverCommand {
         let found = models::catalogue().find(name)?;
         let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
         let stated = self.exact.stated_noise();
-        let noise = stated.map_or(NO_NOISE, |noise| noise.physical(&network.model.about().constants));
-        let options = NetworkOptions { noise, calibration: self.calibrate };
+        let noise = stated.map(|noise| noise.physical(&network.model.about().constants));
+        let options = NetworkOptions { noise, calibration: self.calibrate, unprojected: self.unprojected };
         Ok(Recovery::with_network(network, options)?)
     }
 

@@ -3,6 +3,7 @@
 use scope::{
     data::PerChannel,
     eval::trust::Warning,
+    pde::Pde,
     recovery::{Remark, WithoutBands},
 };
 
@@ -12,11 +13,16 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
     with_option(without, option)
 }
 
-/// A warning, and what to do about it.
-pub(super) fn of_warning(warning: &Warning) -> String {
+/// A warning about a problem, and what to do about it.
+pub(super) fn of_warning(pde: &str, warning: &Warning) -> String {
+    // Fresh records of the cylinder would have other disks.
+    let calibrate = if pde == Pde::Cylinder.name() { "" } else { " --calibrate 200" };
     let option = match warning {
         Warning::NoGeometry => Some("--geometry CX,CY,R".to_owned()),
         Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
+        Warning::NoReference { can_be_measured: true, .. }
+        | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
+        Warning::Noisy { percent, .. } => Some(format!("add --noise {}%{calibrate}", rounded(*percent))),
         Warning::Contradiction(contradiction) if !contradiction.few_to_blame => {
             noise_option(contradiction.noise)
         }
@@ -24,6 +30,12 @@ pub(super) fn of_warning(warning: &Warning) -> String {
         _ => None,
     };
     with_option(warning, option.as_deref())
+}
+
+/// Two digits of a percentage.
+fn rounded(percent: f64) -> String {
+    let digits = (1.0 - percent.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{percent:.digits$}")
 }
 
 /// A remark, and what to do about it.
@@ -47,4 +59,17 @@ fn with_option(said: impl ToString, option: Option<&str>) -> String {
         said.push_str(&format!(" ({option})"));
     }
     said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_noise_to_state_has_two_digits() {
+        assert_eq!([0.0123, 0.98, 4.87, 21.3].map(rounded), ["0.012", "0.98", "4.9", "21"]);
+        let warning = Warning::Noisy { channel: "u", percent: 4.87, stated: None };
+        assert!(of_warning("poisson", &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
+        assert!(of_warning("cylinder", &warning).ends_with("(add --noise 4.9%)"));
+    }
 }

@@ -2,7 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
-use scope::recovery::{BandSummary, ProblemSummary, Summary};
+use scope::{
+    data::PerChannel,
+    eval::trust::{ExactLimit, ReadingsNoise, Trust, Warning},
+    recovery::{BandSummary, ProblemSummary, Summary, TwoValuedSummary},
+};
 
 use super::remedy;
 use crate::terminal::{Table, grouped, say, warn};
@@ -52,15 +56,7 @@ fn arrays(problems: &[ProblemSummary]) -> String {
 fn say_one(summary: &Summary, one: &ProblemSummary) {
     let [a, u] = one.sensors();
     say(&format!("{}, {} sensors of a and {} of u", summary.pde, grouped(a), grouped(u)));
-    if let (Some(nearest), Some(errors)) = (&one.trust.nearest, &one.trust.held_out_percent) {
-        say(&format!(
-            "most like {}, where the model's mean errors on {} held-out records are {} for a and {} for u",
-            nearest.condition,
-            grouped(summary.method.held_out_records.unwrap_or(0)),
-            percent(errors.a),
-            percent(errors.u),
-        ));
-    }
+    say_errors(summary, one);
     if one.trust.is_contradicted() {
         say("no expected error: the readings contradict the model");
     }
@@ -72,6 +68,12 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
     if let Some(bands) = &one.bands {
         say_bands(bands);
     }
+    if let Some(TwoValuedSummary { values: [low, high], expected_wrong_percent }) = one.two_valued {
+        say(&format!(
+            "a is {low} or {high}: a_map.npy has the more probable value, expected to be wrong at {expected_wrong_percent:.1}% of \
+             pixels; a_probability.npy is the probability of {high}"
+        ));
+    }
     let misfit = one.trust.misfit_percent;
     let named = [("a", misfit.a), ("u", misfit.u)];
     let shown = named.iter().filter_map(|(name, value)| Some(format!("{:.1}% for {name}", (*value)?)));
@@ -79,13 +81,55 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
     say(&format!("distance from the measurements themselves: {}", shown.join(", ")));
 }
 
+/// Says what is known of the method's errors with such sensors.
+fn say_errors(summary: &Summary, one: &ProblemSummary) {
+    let trust = &one.trust;
+    if let Some(calibrated) = &trust.calibrated {
+        let PerChannel { a, u } = calibrated.error_percent;
+        say(&format!(
+            "mean errors on {} fresh records seen by these very sensors{} are {} for a and {} for u",
+            grouped(calibrated.records),
+            if is_noisy(trust) { " with their noise" } else { "" },
+            percent(a),
+            percent(u),
+        ));
+    } else if let (Some(nearest), Some(errors)) = (&trust.nearest, &trust.held_out_percent) {
+        say(&format!(
+            "most like {}, where the model's mean errors on {} held-out records are {} for a and {} for u",
+            nearest.condition,
+            grouped(summary.method.held_out_records.unwrap_or(0)),
+            percent(errors.a),
+            percent(errors.u),
+        ));
+    }
+    if let Some(ExactLimit { condition, records, error_percent }) = &trust.exact {
+        say(&format!(
+            "(--method exact --pde {} has {} for a and {} for u under {condition}, on {} records with exact readings)",
+            summary.pde,
+            percent(Some(error_percent.a)),
+            percent(Some(error_percent.u)),
+            grouped(*records),
+        ));
+    }
+    for (channel, noise) in [("a", trust.noise_percent.a), ("u", trust.noise_percent.u)] {
+        if let Some(ReadingsNoise { stated: Some(stated), .. }) = noise.filter(|_| is_noisy(trust)) {
+            say(&format!("stated noise of {channel}: {stated:.2}% of the field's standard deviation"));
+        }
+    }
+}
+
+/// Whether a noise was stated.
+fn is_noisy(trust: &Trust) -> bool {
+    trust.noise_percent.iter().flatten().any(|noise| noise.stated.is_some_and(|stated| stated > 0.0))
+}
+
 fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, .. }: &BandSummary) {
     for (k, level) in levels.iter().enumerate() {
         let percent = 100.0 * level;
-        say(&format!(
-            "{percent:.0}% of pixels lie within +-{:.2e} for a and +-{:.2e} for u on average",
-            a[k], u[k]
-        ));
+        let widths = [("a", a), ("u", u)];
+        let widths = widths.iter().filter_map(|(name, widths)| Some(format!("+-{:.2e} for {name}", (**widths)?[k])));
+        let widths: Vec<String> = widths.collect();
+        say(&format!("{percent:.0}% of pixels lie within {} on average", widths.join(" and ")));
     }
     say(&format!("(measured on {measured_on})"));
 }
@@ -107,28 +151,34 @@ fn say_missing_bands(problems: &[ProblemSummary]) {
 }
 
 fn say_many(summary: &Summary, many: &[ProblemSummary]) {
-    // The exact posterior expects errors of its own; a network has those of held-out records.
-    let exact = many.iter().any(|problem| problem.deviations || problem.trust.is_contradicted());
-    let own =
-        if exact { ["model", "expected a", "expected u"] } else { ["most like", "held-out a", "held-out u"] };
-    let mut table =
-        Table::new(&[&["problem", "sensors a", "sensors u"], &own[..], &["misfit", "warnings"]].concat());
+    let mut table = Table::new(&[
+        "problem",
+        "sensors a",
+        "sensors u",
+        "error a",
+        "error u",
+        "from",
+        "misfit",
+        "bands",
+        "warnings",
+    ]);
     for problem in many.iter().take(MOST_ROWS) {
         let trust = &problem.trust;
         let [a, u] = problem.sensors();
+        let (errors, from) = errors_of(problem);
         let misfits = [trust.misfit_percent.a, trust.misfit_percent.u];
         let misfit =
             misfits.into_iter().flatten().fold(None, |most, x| Some(f64::max(most.unwrap_or(0.0), x)));
-        let [like, of_a, of_u] = if exact { expected_errors(problem) } else { held_out_errors(problem) };
         table.row([
             problem.name.clone(),
             a.to_string(),
             u.to_string(),
-            like,
-            of_a,
-            of_u,
+            percent(errors.a),
+            percent(errors.u),
+            from,
             percent(misfit),
-            trust.warnings.len().to_string(),
+            bands_in_short(problem),
+            warnings_in_short(problem),
         ]);
     }
     say(&format!("{}, {} problems\n\n{table}", summary.pde, grouped(many.len())));
@@ -137,18 +187,37 @@ fn say_many(summary: &Summary, many: &[ProblemSummary]) {
     }
 }
 
-/// Whether the readings agree with the exact posterior's model, and the errors that it expects.
-fn expected_errors(problem: &ProblemSummary) -> [String; 3] {
-    let model = if problem.trust.is_contradicted() { "contradicted" } else { "agrees" };
-    let [a, u] = [0, 1].map(|channel| percent(problem.expected_percent.map(|expected| expected[channel])));
-    [model.to_owned(), a, u]
+/// The errors of a and u that are known, and where from.
+fn errors_of(problem: &ProblemSummary) -> (PerChannel<Option<f64>>, String) {
+    let trust = &problem.trust;
+    if let Some(calibrated) = &trust.calibrated {
+        return (calibrated.error_percent, "fresh records".to_owned());
+    }
+    if let Some([a, u]) = problem.expected_percent {
+        return (PerChannel { a: Some(a), u: Some(u) }, "the method".to_owned());
+    }
+    match (&trust.nearest, &trust.held_out_percent) {
+        (Some(nearest), Some(errors)) => {
+            (PerChannel { a: errors.a, u: errors.u }, nearest.condition.to_string())
+        }
+        _ => (PerChannel::default(), "-".to_owned()),
+    }
 }
 
-/// The condition that a problem is most like, and a network's errors on held-out records under it.
-fn held_out_errors(ProblemSummary { trust, .. }: &ProblemSummary) -> [String; 3] {
-    let errors = trust.held_out_percent.unwrap_or_default();
-    let like = trust.nearest.as_ref().map_or("-".into(), |nearest| nearest.condition.to_string());
-    [like, percent(errors.a), percent(errors.u)]
+/// Whether a problem has error bands, and if not, why.
+fn bands_in_short(problem: &ProblemSummary) -> String {
+    match &problem.without_bands {
+        Some(without) => format!("none: {}", without.short()),
+        None if problem.bands.is_some() => "yes".to_owned(),
+        None => "-".to_owned(),
+    }
+}
+
+/// What speaks against a problem's recovery, each kind once.
+fn warnings_in_short(problem: &ProblemSummary) -> String {
+    let mut all: Vec<&str> = problem.trust.warnings.iter().map(Warning::short).collect();
+    all.dedup();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
 fn percent(value: Option<f64>) -> String {
@@ -156,10 +225,10 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// Warns of what speaks against each problem's recovery; of many problems, of some of it.
-pub(super) fn warn_of(problems: &[ProblemSummary]) {
+pub(super) fn warn_of(Summary { pde, problems, .. }: &Summary) {
     let all = problems.iter().flat_map(|problem| {
         let which = if problems.len() > 1 { format!("problem {}: ", problem.name) } else { String::new() };
-        let warnings = problem.trust.warnings.iter().map(remedy::of_warning);
+        let warnings = problem.trust.warnings.iter().map(|warning| remedy::of_warning(pde, warning));
         let remarks = problem.remarks.iter().map(remedy::of_remark);
         warnings.chain(remarks).map(move |warning| format!("{which}{warning}"))
     });

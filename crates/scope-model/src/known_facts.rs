@@ -1,0 +1,114 @@
+//! What is known of a problem's fields whatever was measured, imposed on what a network gives.
+//!
+//! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest to the recovered
+//! one in that interval is never further from the truth, so no pixel's error grows.
+
+use scope_data::{Channel, Fields, PerChannel, observation::UserContext};
+use scope_pde::{
+    Pde,
+    darcy::{HIGH, LOW},
+};
+
+/// Imposes what is known of both fields \[S, S\], in physical units:
+///
+/// - Poisson's u and both fields of Helmholtz are zero on the edge of the square;
+/// - Darcy's a lies between its two values;
+/// - speeds round a cylinder are not negative, and zero inside a disk that is given, except where sensors measure it.
+pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
+    let edges = zero_edges(pde);
+    let size = context.masks.size();
+    for channel in Channel::BOTH {
+        let field = &mut fields[channel];
+        if edges[channel] {
+            for k in 0..size {
+                for point in [k, (size - 1) * size + k, k * size, k * size + size - 1] {
+                    field[point] = 0.0;
+                }
+            }
+        }
+        match (pde, channel) {
+            (Pde::Darcy, Channel::A) => {
+                field.iter_mut().for_each(|value| *value = value.clamp(LOW as f32, HIGH as f32));
+            }
+            (Pde::Cylinder, _) => {
+                // A value that is no number stays so.
+                field.iter_mut().filter(|value| **value < 0.0).for_each(|value| *value = 0.0);
+                let at_rest = context.masks.given.without(&context.measured[channel]);
+                at_rest.points().for_each(|point| field[point] = 0.0);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Which fields are zero on the edge, on a grid whose outermost points lie there.
+fn zero_edges(pde: Pde) -> PerChannel<bool> {
+    match pde {
+        Pde::Poisson => PerChannel { a: false, u: true },
+        Pde::Helmholtz => PerChannel::both(true),
+        Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => PerChannel::both(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_data::{
+        Constants,
+        observation::{Place, Sensor},
+    };
+    use scope_pde::{Generator, Identity, Split, cylinder::Disk};
+
+    use super::*;
+
+    const SIZE: usize = 32;
+
+    fn context(pde: Pde, disk: Option<&Disk>) -> UserContext {
+        let sensor = Sensor { channel: Channel::U, place: Place::Index(3, 4), value: 0.1 };
+        UserContext::new(pde, &Constants::generated(pde), SIZE, &[sensor], disk).unwrap()
+    }
+
+    /// Every true record obeys all facts, and no pixel of a field that is off becomes worse.
+    #[test]
+    fn no_error_grows() {
+        for pde in Pde::ALL {
+            let identity = Identity { pde, seed: 3, split: Split::Test, resolution: SIZE };
+            let record = Generator::new(identity).unwrap().record(1).unwrap();
+            let context = context(pde, record.disk.as_ref());
+            let truth = record.fields.map(|field| field.iter().map(|x| *x as f32).collect::<Vec<_>>());
+            let mut unchanged = truth.clone();
+            impose_known_facts(pde, &context, &mut unchanged);
+            assert_eq!(unchanged, truth, "{pde}");
+            let off = truth.each_ref().map(|field| {
+                let spread = field.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+                field.iter().enumerate().map(|(k, x)| x + spread * (k as f32).sin()).collect::<Vec<_>>()
+            });
+            let mut better = off.clone();
+            impose_known_facts(pde, &context, &mut better);
+            let mut nearer = 0;
+            for channel in Channel::BOTH {
+                for ((truth, off), better) in truth[channel].iter().zip(&off[channel]).zip(&better[channel]) {
+                    assert!((better - truth).abs() <= (off - truth).abs(), "{pde}: {truth} {off} {better}");
+                    nearer += usize::from((better - truth).abs() < (off - truth).abs());
+                }
+            }
+            assert_eq!(nearer > 0, pde != Pde::NavierStokes, "{pde}");
+        }
+    }
+
+    #[test]
+    fn facts_are_those_of_each_problem() {
+        let imposed = |pde: Pde, disk: Option<&Disk>| {
+            let mut fields = Fields { a: vec![-20.0; SIZE * SIZE], u: vec![-20.0; SIZE * SIZE] };
+            impose_known_facts(pde, &context(pde, disk), &mut fields);
+            fields
+        };
+        let zeros = |field: &[f32]| field.iter().filter(|x| **x == 0.0).count();
+        let poisson = imposed(Pde::Poisson, None);
+        assert_eq!((zeros(&poisson.a), zeros(&poisson.u)), (0, 4 * (SIZE - 1)));
+        assert_eq!(zeros(&imposed(Pde::Helmholtz, None).a), 4 * (SIZE - 1));
+        let darcy = imposed(Pde::Darcy, None);
+        assert!(darcy.a.iter().all(|x| *x == 3.0) && darcy.u.iter().all(|x| *x == -20.0));
+        let disk = Disk { cx: 16.0, cy: 16.0, r: 4.0 };
+        assert_eq!(zeros(&imposed(Pde::Cylinder, Some(&disk)).u), SIZE * SIZE);
+    }
+}
