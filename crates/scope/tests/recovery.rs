@@ -1,15 +1,21 @@
 //! The one call from sensors to fields, and the folder that it writes.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use scope::{
-    Device, ExactOptions, Recovery, RecoveryError, SensorSet,
+    Device, ExactOptions, Network, NetworkOptions, Recovered, Recovery, RecoveryError, SensorSet,
     data::{
-        Channel, Constants,
+        Channel, Constants, PerChannel,
         npy::MappedArray,
         observation::{Place, Sensor, SensorError},
+        schedule::SensorMix,
     },
-    model::{About, Model, Preset, Quantisation},
+    eval::trust::Warning,
+    model::{About, Model, Preset, Quantisation, Training},
     pde::{Pde, cylinder::Disk},
     recovery::{Progress, Uncertainty, WithoutBandsReason},
 };
@@ -27,12 +33,89 @@ fn sensors(values: &[f64]) -> SensorSet {
 
 /// An untrained network for a problem, in a file.
 fn network(folder: &Path, pde: Pde) -> Recovery {
+    Recovery::open(weights(folder, pde, None), &Device::cpu(1)).unwrap()
+}
+
+/// The file of such a network, which says how it was trained.
+fn weights(folder: &Path, pde: Pde, training: Option<Training>) -> PathBuf {
     let config = Preset::Tiny.config(SIZE);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
+    let about = About { pde, constants: Constants::generated(pde), config: config.into(), training };
     let path = folder.join("model.safetensors");
     model.save(&path, &about, Quantisation::F32).unwrap();
-    Recovery::open(path, &Device::cpu(1)).unwrap()
+    path
+}
+
+/// A training with few and noisy sensors, or with exact ones only.
+fn trained(with_noise: bool) -> Training {
+    let mix = SensorMix { noise_share: 0.25, ..SensorMix::default() };
+    Training {
+        recipe: "full".into(),
+        draws: 1,
+        planned: 1,
+        generated: true,
+        seed: None,
+        minutes: None,
+        sensors: with_noise.then_some(mix),
+        problem: None,
+        adapted: None,
+        from: None,
+    }
+}
+
+#[test]
+fn a_network_that_was_trained_with_noise_is_told_of_it() {
+    let root = tempfile::tempdir().unwrap();
+    let recovered = |with_noise: bool, noise: Option<f64>| {
+        let path = weights(root.path(), Pde::Poisson, Some(trained(with_noise)));
+        let options = NetworkOptions { noise: noise.map(PerChannel::both), ..NetworkOptions::default() };
+        let network = Network::open(path, &Device::cpu(1)).unwrap();
+        Recovery::with_network(network, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap()
+    };
+    let sigma = Constants::generated(Pde::Poisson).u.sigma;
+    let exact = recovered(true, None);
+    assert_ne!(recovered(true, Some(0.05 * sigma)).fields, exact.fields, "readings count less");
+    assert_eq!(recovered(false, Some(0.05 * sigma)).fields, recovered(false, None).fields);
+    let warned = |with_noise: bool| {
+        let warnings = recovered(with_noise, Some(0.3 * sigma)).trust.warnings;
+        [Warning::TakenAsExact].iter().any(|warning| warnings.contains(warning))
+    };
+    assert!(!warned(true) && warned(false));
+    let beyond = recovered(true, Some(0.3 * sigma)).trust;
+    assert!(
+        beyond.warnings.iter().any(|warning| matches!(warning, Warning::NoiseBeyond { channel: "u", .. }))
+    );
+    assert!((beyond.noise_percent.u.unwrap().stated.unwrap() - 30.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_known_is_imposed_and_the_network_s_own_fields_are_kept_on_request() {
+    let root = tempfile::tempdir().unwrap();
+    let options = NetworkOptions { unprojected: true, ..NetworkOptions::default() };
+    let network = Network::open(weights(root.path(), Pde::Poisson, None), &Device::cpu(1)).unwrap();
+    let recovery = Recovery::with_network(network, options).unwrap();
+    let recovered = recovery.recover(&sensors(&[0.001, 0.002])).unwrap();
+    let own = recovered.unprojected.as_ref().unwrap();
+    assert!(recovered.fields.u[..SIZE].iter().all(|x| *x == 0.0) && own.u[..SIZE].iter().any(|x| *x != 0.0));
+    assert_eq!((&own.a, own.u[5 * SIZE + 5]), (&recovered.fields.a, recovered.fields.u[5 * SIZE + 5]));
+    let out = root.path().join("out");
+    recovered.write(&out).unwrap();
+    assert!(files(&out).is_superset(&["a_unprojected.npy", "u_unprojected.npy"].map(str::to_owned).into()));
+    let darcy = network_of_darcy(root.path());
+    let map = darcy.two_valued.as_ref().unwrap();
+    assert!(map.map.iter().all(|value| [3.0, 12.0].contains(value)));
+    assert!(darcy.fields.a.iter().all(|value| (3.0..=12.0).contains(value)));
+    darcy.write(root.path().join("darcy")).unwrap();
+    let written = files(&root.path().join("darcy"));
+    assert!(
+        written.contains("a_map.npy") && !written.contains("a_probability.npy"),
+        "its bands are not known"
+    );
+}
+
+/// What an untrained network makes of Darcy.
+fn network_of_darcy(folder: &Path) -> Recovered {
+    network(folder, Pde::Darcy).recover(&sensors(&[0.001, 0.002])).unwrap()
 }
 
 fn files(folder: &Path) -> BTreeSet<String> {

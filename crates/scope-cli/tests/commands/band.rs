@@ -97,6 +97,32 @@ fn the_shipped_model_states_bands_that_hold() {
     }
 }
 
+/// The model that is shipped, and one reading of 500 that is off by three standard deviations of the field.
+#[test]
+fn a_faulty_sensor_is_named_and_left_out_on_request() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    let rows = measurements("one", &fresh(128, 2), 128, "inverse/uniform/500");
+    let mut lines: Vec<String> = rows.lines().map(str::to_owned).collect();
+    let (head, value) = lines[6].rsplit_once(',').unwrap();
+    lines[6] = format!("{head},{}", value.parse::<f64>().unwrap() + 0.0125);
+    fs::write(here.join("sensors.csv"), format!("problem,i,j,channel,value\n{}\n", lines.join("\n")))
+        .unwrap();
+    let named = &recovered(here, "poisson", "named", &[])[0];
+    let suspects = named["suspects"].as_array().unwrap();
+    assert_eq!((suspects.len(), &suspects[0]["label"]), (1, &"line 8".into()), "{named}");
+    let warning = named["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("1 reading does not fit the others: line 8: u is "), "{warning}");
+    assert!(warning.ends_with("the others agree with the model"), "{warning}");
+    assert!(named.get("bands").is_none() && named.get("held_out_percent").is_none());
+    let table = fs::read_to_string(here.join("named/residuals.csv")).unwrap();
+    assert_eq!((table.lines().count(), table.matches(",true\n").count()), (501, 1));
+    let dropped = &recovered(here, "poisson", "dropped", &["--drop-suspects"])[0];
+    assert_eq!((&dropped["suspects_left_out"], &dropped["warnings"]), (&true.into(), &serde_json::json!([])));
+    assert_eq!(dropped["coverage"]["u"]["sensors"], 499);
+    assert!(dropped["bands"].is_object() && dropped["held_out_percent"]["a"].is_number(), "{dropped}");
+}
+
 /// A folder with an untrained model and measurements of u.
 fn with_model(size: usize) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();

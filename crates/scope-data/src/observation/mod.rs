@@ -21,6 +21,6 @@ pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
 pub use noise::{HALF_TRUST, ReadingNoise, trust};
 pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
-pub use seen::Seen;
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
+pub use seen::Seen;
 pub use sensors::{Placed, Sensor, SensorError, UserContext};

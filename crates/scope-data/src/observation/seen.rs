@@ -65,7 +65,11 @@ mod tests {
         assert_eq!(u.iter().filter(|seen| seen.spot == Spot::pixel(20, 16)).count(), 1);
         let noisy = context.clone().with_noise(PerChannel::both(0.01)).seen(&constants, Channel::U);
         assert_eq!(noisy.iter().filter(|seen| seen.trust == 0.5).count(), 2, "its sensors");
-        assert_eq!(noisy.iter().filter(|seen| seen.trust == 1.0).count(), disk_pixels - 1, "the rest of the disk");
+        assert_eq!(
+            noisy.iter().filter(|seen| seen.trust == 1.0).count(),
+            disk_pixels - 1,
+            "the rest of the disk"
+        );
         let fields = vec![0.5; 32 * 32];
         let carried = context.carried(Pde::Cylinder, &constants, PerChannel::both(&fields));
         assert_eq!(carried.seen(&constants, Channel::U), u);

@@ -151,7 +151,9 @@ impl OnTheSpot {
             let fitted =
                 PerChannel::from_fn(|channel| Fitted::all(self.identity.pde, context, fields, channel));
             OfRecord {
-                error_percent: PerChannel::from_fn(|channel| relative_error(&fields[channel], &truth.fields[channel])),
+                error_percent: PerChannel::from_fn(|channel| {
+                    relative_error(&fields[channel], &truth.fields[channel])
+                }),
                 misfit_percent: fitted.each_ref().map(|sensors| misfit_percent(sensors)),
                 noise: fitted.each_ref().map(|sensors| estimate_noise(sensors)),
             }

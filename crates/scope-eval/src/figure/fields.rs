@@ -95,7 +95,8 @@ impl FieldPicture<'_> {
         let width = LEFT + width.fold(0.0, f64::max);
         let each = TITLES + SIDE + BELOW;
         let below = TOP + each * rows.len() as f64;
-        let lines: Vec<String> = warnings.iter().flat_map(|warning| wrapped(warning, width - 2.0 * GAP)).collect();
+        let lines: Vec<String> =
+            warnings.iter().flat_map(|warning| wrapped(warning, width - 2.0 * GAP)).collect();
         let mut drawing = Drawing::new(width, below + WARNING_LINE * lines.len() as f64);
         drawing.text((LEFT, 20.0), heading, Letters::Normal, Anchor::Start, INK);
         for (k, line) in lines.iter().enumerate() {
@@ -343,13 +344,15 @@ mod tests {
 
     #[test]
     fn warnings_stand_below_in_lines_that_fit() {
-        let text = "warning: the readings of u look noisy, and errors for exact readings do not hold for them";
+        let text =
+            "warning: the readings of u look noisy, and errors for exact readings do not hold for them";
         let lines = wrapped(text, 200.0);
         assert!(lines.len() > 1 && lines.iter().all(|line| Letters::Small.width(line) <= 200.0), "{lines:?}");
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&lines.join(" ")), words(text));
         let field = vec![1.0; SIZE * SIZE];
-        let row = FieldRow { name: "a".into(), size: SIZE, panels: vec![panel(&field, None, Measure::Field)] };
+        let row =
+            FieldRow { name: "a".into(), size: SIZE, panels: vec![panel(&field, None, Measure::Field)] };
         let rows = std::slice::from_ref(&row);
         let (width, plain) = field_panels("heading", rows).size();
         let warnings = &[text.to_owned()];

@@ -26,10 +26,10 @@ const LARGE_ERROR_PERCENT: f64 = 50.0;
 /// Measurements are unlike those of fresh records if they are off by more than this many times the worst of these.
 const BEYOND_FRESH: f64 = 1.2;
 /// Readings look noisy if neighbours differ from the recovery by more than this many times the held-out error of their field. Exact
-/// ones differ by up to half that error with all shipped models (five records each of eight conditions).
-const LOOKS_NOISY: f64 = 0.65;
-/// The same on a grid, where errors between sensors are smaller: there exact readings differ by up to 0.9 times the error.
-const LOOKS_NOISY_ON_GRID: f64 = 1.2;
+/// ones differ by up to 0.6 times that error with all shipped models (five records each under 24 conditions).
+const LOOKS_NOISY: f64 = 0.8;
+/// The same on a grid, where errors between sensors are smaller: there exact readings differ by up to 0.98 times the error.
+const LOOKS_NOISY_ON_GRID: f64 = 1.3;
 /// Readings look noisier than stated if neighbours differ from the recovery by more than this many times the noise.
 const NOISIER: f64 = 1.5;
 
@@ -178,7 +178,11 @@ impl Case<'_> {
         let [_, trained] = self.known.noise_trained()?;
         let trained = 100.0 * trained;
         let percent = trust.noise_percent[channel]?.stated?;
-        (percent > (1.0 + SLACK) * trained).then(|| Warning::NoiseBeyond { channel: channel.name(), percent, trained })
+        (percent > (1.0 + SLACK) * trained).then(|| Warning::NoiseBeyond {
+            channel: channel.name(),
+            percent,
+            trained,
+        })
     }
 
     /// Readings that are noisier than stated. Where nothing is known of the errors of a recovery, its roughness cannot be told from noise.
@@ -191,8 +195,11 @@ impl Case<'_> {
                 let on_grid = trust.nearest.as_ref()?.condition.layout_name() == Family::Grid.name();
                 let times = if on_grid { LOOKS_NOISY_ON_GRID } else { LOOKS_NOISY };
                 let scaling = self.constants[channel];
-                let size_of_field = scaling.mean.hypot(scaling.sigma).max(root_mean_square(&self.fitted[channel]));
-                let own = times * self.reference?.of(channel)? / 100.0 * size_of_field;
+                let size_of_field =
+                    scaling.mean.hypot(scaling.sigma).max(root_mean_square(&self.fitted[channel]));
+                // Beside errors as large as the field itself nothing looks like noise.
+                let error = self.reference?.of(channel).filter(|error| *error <= LARGE_ERROR_PERCENT)?;
+                let own = times * error / 100.0 * size_of_field;
                 own.hypot(NOISIER * self.stated(channel).unwrap_or(0.0))
             }
         };
@@ -207,7 +214,12 @@ impl Case<'_> {
         if let Some(calibrated) = self.known.calibrated {
             let most = BEYOND_FRESH * calibrated.largest_misfit_percent[channel]?;
             let beyond_noise = self.stated(channel).is_some();
-            return (percent > most).then_some(Warning::PoorFit { channel: name, percent, usual: Usual::Better, beyond_noise });
+            return (percent > most).then_some(Warning::PoorFit {
+                channel: name,
+                percent,
+                usual: Usual::Better,
+                beyond_noise,
+            });
         }
         let sensors = &self.fitted[channel];
         // The mean square of n normal errors is rarely more than three standard errors above its expectation.

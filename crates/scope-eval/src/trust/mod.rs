@@ -209,7 +209,8 @@ mod tests {
         let cut = training(40, None);
         let head = training(100, Some(View::Sparse));
         let held_out = held_out(1.0);
-        let known = |training| Known { training: Some(training), held_out: Some(&held_out), ..Known::default() };
+        let known =
+            |training| Known { training: Some(training), held_out: Some(&held_out), ..Known::default() };
         let poor = weighed(31, 0.004, 0.005, known(&cut)).warnings;
         assert_eq!(poor[0], Warning::CutShort { draws: 40, planned: 100 });
         assert!(
@@ -298,7 +299,10 @@ mod tests {
         assert_eq!(few.held_out_percent, None);
         assert!(matches!(few.warnings[1], Warning::NoReference { can_be_measured: true, .. }), "{few:?}");
         let said = few.warnings[1].to_string();
-        assert!(said.starts_with("no held-out error is known for sensors like these: under inverse/uniform/500"), "{said}");
+        assert!(
+            said.starts_with("no held-out error is known for sensors like these: under inverse/uniform/500"),
+            "{said}"
+        );
         assert!(said.contains("there are 10 times as many and gaps are 0."), "{said}");
     }
 

@@ -84,7 +84,9 @@ impl Nearest {
     fn count_power(&self, held_out: &HeldOut) -> f64 {
         let own = self.condition;
         let alike = |other: &&Condition| {
-            other.task() == own.task() && other.layout_name() == own.layout_name() && other.budget() != own.budget()
+            other.task() == own.task()
+                && other.layout_name() == own.layout_name()
+                && other.budget() != own.budget()
         };
         let apart = |other: &Condition| (other.budget() as f64 / own.budget() as f64).ln();
         // On the side where the sensors are, if anything was evaluated there.
@@ -98,10 +100,12 @@ impl Nearest {
             beyond.cmp(&other_beyond).then(x.total_cmp(&y))
         });
         let errors = |condition: &Condition| held_out.conditions.get(condition);
-        let Some((next, (own, other))) = next.and_then(|next| Some((next, errors(&own).zip(errors(next))?))) else {
+        let Some((next, (own, other))) = next.and_then(|next| Some((next, errors(&own).zip(errors(next))?)))
+        else {
             return COUNT_POWER;
         };
-        let power = |(own, other): (Option<f64>, Option<f64>)| Some((other? / own?).ln().abs() / apart(next).abs());
+        let power =
+            |(own, other): (Option<f64>, Option<f64>)| Some((other? / own?).ln().abs() / apart(next).abs());
         [(own.a, other.a), (own.u, other.u)].into_iter().filter_map(power).fold(0.0, f64::max)
     }
 }
@@ -185,13 +189,16 @@ mod tests {
     fn a_condition_is_alike_while_errors_change_little() {
         let errors = |percent: f64| ConditionErrors { a: Some(percent), u: Some(percent), ber: None };
         let condition = |name: &str| -> Condition { name.parse().unwrap() };
-        let known = [("inverse/uniform/500", 10.0), ("inverse/uniform/1024", 5.0), ("inverse/uniform/2048", 4.9)];
+        let known =
+            [("inverse/uniform/500", 10.0), ("inverse/uniform/1024", 5.0), ("inverse/uniform/2048", 4.9)];
         let conditions = known.map(|(name, percent)| (condition(name), errors(percent))).into();
         let held_out = HeldOut { records: 10, origin: "test".into(), conditions };
         let alike = |name: &str, sensors_ratio: f64, gap_ratio: f64| {
             Nearest { condition: condition(name), sensors_ratio, gap_ratio }.is_alike(&held_out)
         };
-        assert!(alike("inverse/uniform/500", 1.0, 1.0) && alike("inverse/uniform/500", 1.4, 1.4_f64.powf(-0.5)));
+        assert!(
+            alike("inverse/uniform/500", 1.0, 1.0) && alike("inverse/uniform/500", 1.4, 1.4_f64.powf(-0.5))
+        );
         assert!(!alike("inverse/uniform/500", 1.6, 1.6_f64.powf(-0.5)), "half the errors are near");
         assert!(alike("inverse/uniform/1024", 1.6, 1.6_f64.powf(-0.5)), "towards 2,048 nothing changes");
         assert!(!alike("inverse/uniform/1024", 0.6, 0.6_f64.powf(-0.5)), "towards 500 much does");

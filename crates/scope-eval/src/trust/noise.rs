@@ -62,7 +62,11 @@ mod tests {
         let mut stream = Coordinates::new("test-noise").stream();
         let sensor = |k: usize| {
             let error: f64 = stream.sample(StandardNormal);
-            Fitted { spot: Spot::pixel(k / 30 * 4, k % 30 * 4), measured: 1.0 + noise * error + more(k), recovered: 1.0 }
+            Fitted {
+                spot: Spot::pixel(k / 30 * 4, k % 30 * 4),
+                measured: 1.0 + noise * error + more(k),
+                recovered: 1.0,
+            }
         };
         (0..900).map(sensor).collect()
     }

@@ -145,7 +145,11 @@ impl Warning {
     /// Whether the measurements are unlike all that errors and bands were measured on, so that none of these says anything of them.
     pub fn denies_errors(&self) -> bool {
         match self {
-            Warning::OutsideRange { .. } | Warning::NoGeometry | Warning::Task(_) | Warning::Noisy { .. } => true,
+            Warning::OutsideRange { .. }
+            | Warning::NoGeometry
+            | Warning::Task(_)
+            | Warning::Noisy { .. }
+            | Warning::Suspects(_) => true,
             // The errors of a model that never does better are as large as that.
             Warning::PoorFit { usual, .. } => *usual != Usual::Alike,
             _ => false,
@@ -161,7 +165,9 @@ impl Warning {
             Warning::Fewer { .. } => "fewer sensors than trained",
             Warning::More { .. } => "more sensors than trained",
             Warning::Gaps { .. } => "wide gaps",
-            Warning::NoReference { .. } | Warning::NoReferenceForNoise { .. } | Warning::NoHeldOut(_) => "error unknown",
+            Warning::NoReference { .. } | Warning::NoReferenceForNoise { .. } | Warning::NoHeldOut(_) => {
+                "error unknown"
+            }
             Warning::TakenAsExact => "noise taken as exact",
             Warning::NoiseBeyond { .. } => "noise beyond training",
             Warning::Noisy { stated: None, .. } => "looks noisy",

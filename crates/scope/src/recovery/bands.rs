@@ -112,11 +112,6 @@ impl BandSource {
         Ok(Self { stated_noise: noise, origin })
     }
 
-    /// The noise that was stated, in physical units, if any was.
-    pub(super) fn stated_noise(&self) -> Option<PerChannel<f64>> {
-        self.stated_noise
-    }
-
     /// What fresh records say of sensors, if any are to be asked. `progress` hears how many were, and says whether to go on.
     pub(super) fn measure(
         &self,

@@ -4,10 +4,12 @@
 //! that has one. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
 //! file, starts no thread of its own and reads no clock. What it returns, a [`Recovered`], can be written as a folder.
 
+mod banded_network;
 mod bands;
 mod error;
 mod exact;
 mod folder;
+mod leave_out;
 mod network;
 mod picture;
 mod problem;
@@ -21,9 +23,9 @@ use std::{path::Path, sync::Arc};
 
 use scope_data::{Constants, DataError, observation::UserContext, sensors::SensorSet};
 use scope_engine::Device;
-use scope_eval::trust::{ExactLimit, Known, Trust, Warning};
-use scope_exact::{NO_NOISE, Step};
-use scope_model::{Fields, impose_known_facts};
+use scope_eval::trust::{Known, Trust, Warning};
+use scope_exact::Step;
+use scope_model::Fields;
 use scope_pde::Pde;
 
 pub use bands::{BandSummary, ErrorBands};
@@ -39,7 +41,7 @@ pub use summary::{MethodSummary, ProblemSummary, Summary};
 pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
-use bands::BandSource;
+use banded_network::BandedNetwork;
 use exact::Exact;
 
 /// How far a recovery has come, of several problems.
@@ -80,13 +82,6 @@ enum Method {
     Exact(Box<Exact>),
 }
 
-/// A network with the bands about what it gives.
-struct BandedNetwork {
-    network: Network,
-    bands: BandSource,
-    unprojected: bool,
-}
-
 impl Recovery {
     /// A trained network: a weight file, with its card if it has one beside it, or the folder of a run.
     pub fn open(path: impl AsRef<Path>, device: &Device) -> Result<Self, RecoveryError> {
@@ -95,10 +90,9 @@ impl Recovery {
 
     /// A trained network at hand.
     pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
-        let unprojected = options.unprojected;
-        let bands = BandSource::new(&network, options)?;
-        let summary = Arc::new(network.summary());
-        Ok(Self { method: Method::Network(Box::new(BandedNetwork { network, bands, unprojected })), summary })
+        let network = BandedNetwork::new(network, options)?;
+        let summary = network.summary();
+        Ok(Self { method: Method::Network(Box::new(network)), summary })
     }
 
     /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes. It needs no network.
@@ -147,56 +141,9 @@ impl Recovery {
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
         match &self.method {
-            Method::Network(network) => self.recover_with_network(network, problems, progress),
+            Method::Network(network) => network.recover_all(problems, progress),
             Method::Exact(exact) => self.recover_exactly(exact, problems, progress),
         }
-    }
-
-    /// One pass of the network over all problems, and then bands about the fields of each. Sensors between pixels are carried to
-    /// them; local fits of sensors, if the network sees any, are of where they are. What is known of the fields is imposed.
-    fn recover_with_network(
-        &self,
-        BandedNetwork { network, bands, unprojected }: &BandedNetwork,
-        problems: Vec<Problem>,
-        progress: &(dyn Fn(Progress) -> bool + Sync),
-    ) -> Result<Vec<Recovered>, RecoveryError> {
-        let told = network.told(bands.stated_noise().unwrap_or(NO_NOISE));
-        let split =
-            |problem: Problem| ((problem.name, problem.sensors), problem.context.with_noise(told));
-        let (given, mut contexts): (Vec<(String, SensorSet)>, Vec<UserContext>) =
-            problems.into_iter().map(split).unzip();
-        let fields = network.model.recover_sensors(&mut contexts)?;
-        require(progress(Progress::Fields { problems: fields.len() }))?;
-        let mut all = Vec::with_capacity(fields.len());
-        for (((name, sensors), context), of_network) in given.into_iter().zip(contexts).zip(fields) {
-            let mut fields = of_network.clone();
-            impose_known_facts(self.pde(), &context, &mut fields);
-            let heard = |records| progress(Progress::Bands { problems: all.len(), records });
-            let measures = bands.measure(network, &context, &heard)?;
-            let calibrated = measures.as_ref().map(|measures| &measures.calibrated);
-            let known = Known { noise: bands.stated_noise(), calibrated, ..network.known() };
-            let mut trust = self.trust(known, &context, &fields)?;
-            trust.exact = ExactLimit::nearest(self.pde(), trust.task, context.sensors.len() as f64);
-            let uncertainty = match bands.about(network, &context, &fields, &trust, measures.as_deref()) {
-                Ok(bands) => Uncertainty::Bands(Box::new(bands)),
-                Err(reason) => Uncertainty::Unknown(reason),
-            };
-            let problem = Problem { name, sensors, context };
-            let method = Arc::clone(&self.summary);
-            all.push(Recovered {
-                method,
-                problem,
-                two_valued: TwoValued::of(self.pde(), &fields.a),
-                fields,
-                unprojected: unprojected.then_some(of_network),
-                uncertainty,
-                residuals: None,
-                samples: Vec::new(),
-                trust,
-                remarks: Vec::new(),
-            });
-        }
-        Ok(all)
     }
 
     /// One problem after the other.

@@ -21,6 +21,9 @@ pub struct NetworkOptions {
     pub noise: Option<PerChannel<f64>>,
     /// Errors and error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
     pub calibration: Option<usize>,
+    /// Readings that do not fit the others are left out, a tenth of them at most. It takes sixteen more passes of the
+    /// network at most.
+    pub drop_suspects: bool,
     /// Fields are also given as the network gave them, before known facts were imposed.
     pub unprojected: bool,
 }
@@ -108,6 +111,17 @@ impl Network {
 /// A network and what is known of its problem's fields: what a recovery gives, as a method.
 pub(super) struct Imposed<'a>(pub(super) &'a Reconstructor);
 
+impl Imposed<'_> {
+    /// The fields of sensors.
+    pub(super) fn of_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
+        let mut fields = self.0.recover_sensors(contexts)?;
+        for (context, fields) in contexts.iter().zip(&mut fields) {
+            impose_known_facts(self.0.about().pde, context, fields);
+        }
+        Ok(fields)
+    }
+}
+
 impl RecoveryMethod for Imposed<'_> {
     fn pde(&self) -> Pde {
         self.0.about().pde
@@ -126,10 +140,6 @@ impl RecoveryMethod for Imposed<'_> {
     }
 
     fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
-        let mut fields = self.0.recover_sensors(contexts)?;
-        for (context, fields) in contexts.iter().zip(&mut fields) {
-            impose_known_facts(self.pde(), context, fields);
-        }
-        Ok(fields)
+        Ok(self.of_sensors(contexts)?)
     }
 }

@@ -9,8 +9,14 @@ use scope_eval::{
 use scope_model::Fields;
 
 use super::{
-    bands::ErrorBands, error::RecoveryError, folder::ResultFolder, picture::picture_rows, problem::Problem,
-    remark::Remark, summary::MethodSummary, two_valued::TwoValued,
+    bands::ErrorBands,
+    error::RecoveryError,
+    folder::ResultFolder,
+    picture::picture_rows,
+    problem::Problem,
+    remark::Remark,
+    summary::MethodSummary,
+    two_valued::TwoValued,
     without_bands::{WithoutBands, WithoutBandsReason},
 };
 
@@ -90,7 +96,8 @@ impl Recovered {
         if self.trust.is_contradicted() {
             heading.push_str(". WARNING: the readings contradict the model");
         }
-        let rows = &picture_rows(self, &self.measured(), None);
+        let measured = self.measured();
+        let rows = &picture_rows(self, &measured, None);
         let warnings = &self.cautions();
         FieldPicture { heading: &heading, rows, warnings, ..FieldPicture::default() }.draw()
     }

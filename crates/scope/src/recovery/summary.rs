@@ -158,7 +158,11 @@ impl From<&Recovered> for ProblemSummary {
             suspects_left_out: residuals.as_ref().is_some_and(|residuals| residuals.left_out),
             deviations: matches!(uncertainty, Uncertainty::Deviation(_)),
             residuals: residuals.is_some(),
-            two_valued: recovered.two_valued.as_ref().filter(|_| uncertainty.bands().is_some()).map(TwoValued::summary),
+            two_valued: recovered
+                .two_valued
+                .as_ref()
+                .filter(|_| uncertainty.bands().is_some())
+                .map(TwoValued::summary),
             remarks: remarks.clone(),
             samples: samples.len(),
             trust: trust.clone(),

@@ -25,8 +25,9 @@ pub(super) struct ExactArguments {
     /// readings by it, and --calibrate measures what it costs
     #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
     noise: Option<StatedNoise>,
-    /// With --method: leave out readings that do not fit the others, a tenth of them at most, and say which
-    #[arg(long, requires = "method", conflicts_with = "model")]
+    /// Leave out readings that do not fit the others, a tenth of them at most, and say which; with a model this takes up to
+    /// sixteen more passes
+    #[arg(long)]
     drop_suspects: bool,
     /// With --method: the fields only, without standard deviations, which take most of the time
     #[arg(long, requires = "method", conflicts_with = "model")]
@@ -64,6 +65,11 @@ impl ExactArguments {
     /// Whether standard deviations are wanted.
     pub(super) fn with_deviations(&self) -> bool {
         !self.no_deviations
+    }
+
+    /// Whether readings that do not fit the others are left out.
+    pub(super) fn drops_suspects(&self) -> bool {
+        self.drop_suspects
     }
 
     /// The noise that was stated, if any was.

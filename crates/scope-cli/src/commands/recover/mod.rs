@@ -132,7 +132,12 @@ impl RecoverCommand {
         let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
         let stated = self.exact.stated_noise();
         let noise = stated.map(|noise| noise.physical(&network.model.about().constants));
-        let options = NetworkOptions { noise, calibration: self.calibrate, unprojected: self.unprojected };
+        let options = NetworkOptions {
+            noise,
+            calibration: self.calibrate,
+            drop_suspects: self.exact.drops_suspects(),
+            unprojected: self.unprojected,
+        };
         Ok(Recovery::with_network(network, options)?)
     }
 

@@ -127,7 +127,8 @@ fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, .. }: &
     for (k, level) in levels.iter().enumerate() {
         let percent = 100.0 * level;
         let widths = [("a", a), ("u", u)];
-        let widths = widths.iter().filter_map(|(name, widths)| Some(format!("+-{:.2e} for {name}", (**widths)?[k])));
+        let widths =
+            widths.iter().filter_map(|(name, widths)| Some(format!("+-{:.2e} for {name}", (**widths)?[k])));
         let widths: Vec<String> = widths.collect();
         say(&format!("{percent:.0}% of pixels lie within {} on average", widths.join(" and ")));
     }

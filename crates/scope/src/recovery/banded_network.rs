@@ -1,0 +1,215 @@
+//! A trained network as a way from sensors to fields: its pass, what is known of the fields, bands, and faulty sensors.
+
+use std::sync::Arc;
+
+use scope_data::observation::UserContext;
+use scope_eval::trust::{ExactLimit, Known, Residuals, Suspects, Trust, Warning};
+use scope_exact::NO_NOISE;
+use scope_model::{Fields, impose_known_facts};
+
+use super::{
+    Progress,
+    bands::BandSource,
+    error::RecoveryError,
+    leave_out::{Numbered, leave_out},
+    network::{Network, NetworkOptions},
+    problem::Problem,
+    recovered::{Recovered, Uncertainty},
+    remark::Remark,
+    require,
+    summary::MethodSummary,
+    two_valued::TwoValued,
+    without_bands::{WithoutBands, WithoutBandsReason},
+};
+
+/// No more than this share of the readings is suspected: where more do not fit the others, the others are to be doubted.
+const MOST_SUSPECTS: f64 = 0.1;
+
+/// A network with the bands about what it gives.
+pub(super) struct BandedNetwork {
+    network: Network,
+    bands: BandSource,
+    options: NetworkOptions,
+    summary: Arc<MethodSummary>,
+}
+
+/// Hears on how many fresh records errors have been measured, and says whether to go on.
+type Heard<'a> = &'a dyn Fn(usize) -> bool;
+
+impl BandedNetwork {
+    pub(super) fn new(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
+        let bands = BandSource::new(&network, options)?;
+        let summary = Arc::new(network.summary());
+        Ok(Self { network, bands, options, summary })
+    }
+
+    /// What it is.
+    pub(super) fn summary(&self) -> Arc<MethodSummary> {
+        Arc::clone(&self.summary)
+    }
+
+    /// One pass of the network over all problems, and then what is to be said of each. Sensors between pixels are carried to them;
+    /// local fits of sensors, if the network sees any, are of where they are. A network that was trained with noise is told of it.
+    pub(super) fn recover_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Vec<Recovered>, RecoveryError> {
+        let (problems, mut contexts): (Vec<Problem>, Vec<UserContext>) = problems
+            .into_iter()
+            .map(|problem| {
+                let context = problem.context.clone().with_noise(self.told());
+                (problem, context)
+            })
+            .unzip();
+        let fields = self.network.model.recover_sensors(&mut contexts)?;
+        require(progress(Progress::Fields { problems: fields.len() }))?;
+        let mut all = Vec::with_capacity(fields.len());
+        for ((problem, context), fields) in problems.into_iter().zip(contexts).zip(fields) {
+            let heard = |records| progress(Progress::Bands { problems: all.len(), records });
+            all.push(self.examined(Problem { context, ..problem }, fields, &heard)?);
+        }
+        Ok(all)
+    }
+
+    /// The noise that the network is told of.
+    fn told(&self) -> scope_data::PerChannel<f64> {
+        self.network.told(self.options.noise.unwrap_or(NO_NOISE))
+    }
+
+    /// What is to be said of a problem, with its faulty sensors if it does not fit or if they are to be left out.
+    fn examined(
+        &self,
+        problem: Problem,
+        fields: Fields,
+        heard: Heard<'_>,
+    ) -> Result<Recovered, RecoveryError> {
+        if self.options.drop_suspects {
+            return self.without_suspects(problem, fields, heard);
+        }
+        let recovered = self.weighed(problem, fields, heard)?;
+        if fits(&recovered.trust) {
+            return Ok(recovered);
+        }
+        self.with_suspects(recovered)
+    }
+
+    /// What the network gave, with what is known of it.
+    fn weighed(
+        &self,
+        problem: Problem,
+        of_network: Fields,
+        heard: Heard<'_>,
+    ) -> Result<Recovered, RecoveryError> {
+        let pde = self.summary.pde;
+        let context = &problem.context;
+        let mut fields = of_network.clone();
+        impose_known_facts(pde, context, &mut fields);
+        let measures = self.bands.measure(&self.network, context, heard)?;
+        let calibrated = measures.as_ref().map(|measures| &measures.calibrated);
+        let known = Known { noise: self.options.noise, calibrated, ..self.network.known() };
+        let trust = Trust::of(pde, &self.summary.constants, known, context, &fields);
+        let mut trust = trust.ok_or(RecoveryError::NothingMeasured)?;
+        let measured = context.measured.iter().filter(|mask| mask.count() > 0).count().max(1);
+        let sensors = context.sensors.len() as f64 / measured as f64;
+        trust.exact = ExactLimit::nearest(pde, trust.task, sensors);
+        let bands = self.bands.about(&self.network, context, &fields, &trust, measures.as_deref());
+        let uncertainty = match bands {
+            Ok(bands) => Uncertainty::Bands(Box::new(bands)),
+            Err(reason) => Uncertainty::Unknown(reason),
+        };
+        Ok(Recovered {
+            method: self.summary(),
+            problem,
+            two_valued: TwoValued::of(pde, &fields.a),
+            fields,
+            unprojected: self.options.unprojected.then_some(of_network),
+            uncertainty,
+            residuals: None,
+            samples: Vec::new(),
+            trust,
+            remarks: Vec::new(),
+        })
+    }
+
+    /// A problem recovered without the readings that do not fit the others.
+    fn without_suspects(
+        &self,
+        problem: Problem,
+        fields: Fields,
+        heard: Heard<'_>,
+    ) -> Result<Recovered, RecoveryError> {
+        let Some(readings) = leave_out(&self.network, &self.summary, &problem)? else {
+            return self.weighed(problem, fields, heard);
+        };
+        let suspects = suspects_of(&readings);
+        let mut residuals = in_order(readings, !suspects.is_empty());
+        if suspects.is_empty() {
+            residuals.readings.iter_mut().for_each(|reading| reading.suspect = false);
+            let recovered = self.weighed(problem, fields, heard)?;
+            return Ok(Recovered { residuals: Some(residuals), ..recovered });
+        }
+        let (rest, fields) = self.recovered_without(&problem, &suspects)?;
+        let mut recovered = self.weighed(rest, fields, heard)?;
+        let others_agree = fits(&recovered.trust);
+        recovered.remarks.extend(Suspects::of(&residuals, others_agree).map(Remark::SuspectsLeftOut));
+        Ok(Recovered { residuals: Some(residuals), ..recovered })
+    }
+
+    /// A recovery that does not fit its readings, with those that are to blame.
+    fn with_suspects(&self, mut recovered: Recovered) -> Result<Recovered, RecoveryError> {
+        let Some(readings) = leave_out(&self.network, &self.summary, &recovered.problem)? else {
+            return Ok(recovered);
+        };
+        let suspects = suspects_of(&readings);
+        let mut residuals = in_order(readings, false);
+        if suspects.is_empty() {
+            residuals.readings.iter_mut().for_each(|reading| reading.suspect = false);
+            return Ok(Recovered { residuals: Some(residuals), ..recovered });
+        }
+        let (rest, mut fields) = self.recovered_without(&recovered.problem, &suspects)?;
+        impose_known_facts(self.summary.pde, &rest.context, &mut fields);
+        let known = Known { noise: self.options.noise, ..self.network.known() };
+        let of_rest = Trust::of(self.summary.pde, &self.summary.constants, known, &rest.context, &fields);
+        let others_agree = of_rest.is_some_and(|trust| fits(&trust));
+        if let Some(suspects) = Suspects::of(&residuals, others_agree).map(Warning::Suspects) {
+            let warnings = &mut recovered.trust.warnings;
+            // A few faulty sensors are no sign of another problem.
+            warnings.retain(|warning| !(others_agree && matches!(warning, Warning::PoorFit { .. })));
+            warnings.insert(0, suspects.clone());
+            let reason = WithoutBandsReason::Unlike(suspects);
+            recovered.uncertainty = Uncertainty::Unknown(WithoutBands { reason, can_be_measured: false });
+        }
+        Ok(Recovered { residuals: Some(residuals), ..recovered })
+    }
+
+    /// A problem without some of its readings, and what the network gives of it.
+    fn recovered_without(
+        &self,
+        problem: &Problem,
+        gone: &[usize],
+    ) -> Result<(Problem, Fields), RecoveryError> {
+        let rest = problem.without(&self.summary, gone)?;
+        let mut context = [rest.context.with_noise(self.told())];
+        let mut fields = self.network.model.recover_sensors(&mut context)?;
+        let [context] = context;
+        Ok((Problem { name: rest.name, sensors: rest.sensors, context }, fields.remove(0)))
+    }
+}
+
+/// Whether a recovery fits its readings.
+fn fits(trust: &Trust) -> bool {
+    !trust.warnings.iter().any(|warning| matches!(warning, Warning::PoorFit { .. }))
+}
+
+/// The numbers of suspects; none if they are too many to be the faulty ones.
+fn suspects_of(readings: &[Numbered]) -> Vec<usize> {
+    let suspects: Vec<usize> =
+        readings.iter().filter(|(_, reading)| reading.suspect).map(|(number, _)| *number).collect();
+    let most = ((MOST_SUSPECTS * readings.len() as f64) as usize).max(1);
+    if suspects.len() > most { Vec::new() } else { suspects }
+}
+
+fn in_order(readings: Vec<Numbered>, left_out: bool) -> Residuals {
+    Residuals { readings: readings.into_iter().map(|(_, reading)| reading).collect(), left_out }
+}
