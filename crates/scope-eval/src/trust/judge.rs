@@ -49,7 +49,7 @@ impl Case<'_> {
     /// All that speaks against a recovery.
     pub(super) fn warnings(&self, trust: &Trust) -> Vec<Warning> {
         let mut all = self.of_the_model(trust);
-        if self.pde == Pde::Cylinder && self.context.masks.given.count() == 0 {
+        if self.pde.has_disk() && self.context.masks.given.count() == 0 {
             all.push(Warning::NoGeometry);
         }
         for channel in Channel::BOTH {
@@ -91,7 +91,7 @@ impl Case<'_> {
     fn of_the_layout(&self, trust: &Trust) -> Vec<Warning> {
         let mut all: Vec<Warning> =
             Channel::BOTH.into_iter().filter_map(|channel| self.unusual_count(channel)).collect();
-        let can_be_measured = self.pde != Pde::Cylinder;
+        let can_be_measured = !self.pde.has_disk();
         let evaluated = trust.nearest.as_ref().filter(|nearest| {
             self.known.held_out.is_some_and(|held_out| held_out.conditions.contains_key(&nearest.condition))
         });
