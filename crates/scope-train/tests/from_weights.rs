@@ -10,7 +10,7 @@ use scope_model::{
     Adapted, Architecture, FieldModel, Model, ModelConfig, Operator, Preset, Training, Transformer, View,
 };
 use scope_pde::{Pde, Split};
-use scope_train::{Ask, Conduct, Earlier, Length, Recipe, RunConfig, RunFolder, Trainer};
+use scope_train::{InitialWeights, Length, Recipe, RunConfig, RunFolder, RunOptions, RunRequest, Trainer};
 use small_set::{Quiet, make};
 
 fn sizes() -> ModelConfig {
@@ -33,15 +33,22 @@ fn trained() -> Training {
     }
 }
 
-fn config(data: &Dataset, recipe: &str, model: Architecture, from: Option<Earlier>) -> RunConfig {
+fn config(data: &Dataset, recipe: &str, model: Architecture, from: Option<InitialWeights>) -> RunConfig {
     let recipe = Recipe::resolve(recipe, &["batch=16".to_owned()]).unwrap();
-    let ask =
-        Ask { recipe, model, length: Some(Length::Draws(160)), seed: 3, log_every: 1, from, adapt: None };
-    scope_train::plan(ask, data, &|_| unreachable!("nothing is timed"), 1).unwrap()
+    let request = RunRequest {
+        recipe,
+        model,
+        length: Some(Length::Draws(160)),
+        seed: 3,
+        log_every: 1,
+        from,
+        adapt: None,
+    };
+    scope_train::plan(request, data, &|_| unreachable!("nothing is timed"), 1).unwrap()
 }
 
-fn earlier() -> Option<Earlier> {
-    Some(Earlier { weights: "some".to_owned(), trained: Some(trained()), problem: None })
+fn earlier() -> Option<InitialWeights> {
+    Some(InitialWeights { weights: "some".to_owned(), trained: Some(trained()), problem: None })
 }
 
 fn buffer(trainer: &Trainer, name: &str) -> Vec<f32> {
@@ -91,8 +98,8 @@ fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
     expected[keys.clone()].fill(0.0);
     assert!(buffer(&trainer, "params") == expected);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    let conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
-    scope_train::run(&folder, &config, &data, &mut trainer, conduct, &mut Quiet).unwrap();
+    let options = RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+    scope_train::run(&folder, &config, &data, &mut trainer, options, &mut Quiet).unwrap();
     let after = buffer(&trainer, "params");
     for (number, (after, before)) in after.iter().zip(&expected).enumerate().take(bias.end).skip(bias.start) {
         assert_eq!(after == before, keys.contains(&number), "number {number} of the bias");
@@ -124,7 +131,7 @@ fn draws_minutes_and_batches_follow_the_earlier_ones() {
     assert_eq!((training.draws, training.planned, training.minutes), (1048, 1160, Some(5.0)));
     assert_eq!(training.from.as_deref(), Some(&trained()));
     let third = RunConfig {
-        from: Some(Earlier { weights: "x".into(), trained: Some(training), problem: None }),
+        from: Some(InitialWeights { weights: "x".into(), trained: Some(training), problem: None }),
         ..config
     };
     assert_eq!((third.training(0).draws, third.training(0).minutes), (1048, Some(7.0)));
@@ -143,7 +150,7 @@ fn weights_of_another_problem_are_carried_over() {
 
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Helmholtz, Split::Train, 20);
-    let from = earlier().map(|from| Earlier { problem: Some("poisson".to_owned()), ..from });
+    let from = earlier().map(|from| InitialWeights { problem: Some("poisson".to_owned()), ..from });
     let training = config(&data, "fo", sizes().into(), from).training(16);
     assert_eq!(training.problem, None);
     assert_eq!(training.from.unwrap().problem.as_deref(), Some("poisson"));
@@ -161,7 +168,7 @@ fn an_adapted_model_has_its_backbones_training_too() {
         [(adapted(trained()), 1320, 4.0), (adapted(adapted(trained())), 1640, 5.0)]
     {
         assert_eq!(weights.taken(), draws);
-        let from = Earlier { weights: "some".to_owned(), trained: Some(weights), problem: None };
+        let from = InitialWeights { weights: "some".to_owned(), trained: Some(weights), problem: None };
         let mut config = config(&data, "fo", sizes().into(), Some(from));
         config.length = Length::Minutes(2.0);
         assert_eq!(

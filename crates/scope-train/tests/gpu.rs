@@ -16,13 +16,14 @@ use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Component, Conditions, Conduct, Ending, Feed, Length, Line, Objective, Observer, Order, Rates,
-    Recipe, RunConfig, RunFolder, Trainer,
+    Callback, Component, Conditions, DataLoader, Length, MetricsLine, Objective, Rates, Recipe, RunConfig,
+    RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Trainer,
 };
 use small_set::make;
 
 /// The batches that steps are compared on.
-const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 32, first: 0 };
+const SAMPLER: SamplerConfig =
+    SamplerConfig { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 32, first: 0 };
 
 fn gpu() -> Device {
     Device::cuda(0).unwrap()
@@ -59,11 +60,11 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
     let model = Model::initial(Preset::Tiny.config(32), 1, device).unwrap();
     let mut trainer = Trainer::scope(model, Objective::FULL).unwrap();
     trainer.precision = precision;
-    let mut feed = Feed::new(data, device, ORDER, 2).unwrap();
+    let mut loader = DataLoader::new(data, device, SAMPLER, 2).unwrap();
     let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
     let step = |_| {
-        let batch = feed.next_batch().unwrap();
-        trainer.learn(&feed, &batch, rates).unwrap().read().unwrap().losses[&Component::Field]
+        let batch = loader.next_batch().unwrap();
+        trainer.train_on_batch(&loader, &batch, rates).unwrap().read().unwrap().losses[&Component::Field]
     };
     (0..steps).map(step).collect()
 }
@@ -71,10 +72,11 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
 /// What networks are shown of batches with few and noisy sensors.
 fn contexts(device: &Device, data: &Dataset) -> Vec<Vec<f32>> {
     let sensors = SensorMix { noise_share: 0.5, noise: [0.001, 0.2], few_share: 0.5, few: [5, 100] };
-    let mut feed = Feed::new(data, device, Order { sensors: Some(sensors), ..ORDER }, 2).unwrap();
+    let mut loader =
+        DataLoader::new(data, device, SamplerConfig { sensors: Some(sensors), ..SAMPLER }, 2).unwrap();
     let mut shown = || {
-        let batch = feed.next_batch().unwrap();
-        feed.examples(&batch, device).unwrap().contexts.to_vec::<f32>().unwrap()
+        let batch = loader.next_batch().unwrap();
+        loader.examples(&batch, device).unwrap().contexts.to_vec::<f32>().unwrap()
     };
     (0..20).map(|_| shown()).collect()
 }
@@ -121,19 +123,19 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Trains until done, or until asked to stop after a number of steps.
-    fn train(&self, draws: u64, stop_after: Option<u64>) -> Ending {
+    fn train(&self, draws: u64, stop_after: Option<u64>) -> RunOutcome {
         let recipe = self.recipe.clone();
         let model = self.model.clone();
         let length = Some(Length::Draws(draws));
-        let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
+        let request = RunRequest { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
         let device = gpu();
         let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
-        let config = scope_train::plan(ask, self.data, &make, 1).unwrap();
+        let config = scope_train::plan(request, self.data, &make, 1).unwrap();
         let folder = RunFolder::open(self.folder, true).unwrap();
-        let conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+        let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
         let mut trainer = make(&config).unwrap();
-        let mut observer = StopAfter { steps: 0, last: stop_after.unwrap_or(u64::MAX) };
-        scope_train::run(&folder, &config, self.data, &mut trainer, conduct, &mut observer).unwrap()
+        let mut callback = StopAfter { steps: 0, last: stop_after.unwrap_or(u64::MAX) };
+        scope_train::run(&folder, &config, self.data, &mut trainer, options, &mut callback).unwrap()
     }
 
     /// Everything that must not differ.
@@ -150,12 +152,12 @@ struct StopAfter {
     last: u64,
 }
 
-impl Observer for StopAfter {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {
+impl Callback for StopAfter {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
         self.steps += 1;
     }
-    fn alarm(&mut self, _: &str) {}
-    fn stop(&self) -> bool {
+    fn on_warning(&mut self, _: &str) {}
+    fn should_stop(&self) -> bool {
         self.steps >= self.last
     }
 }
@@ -170,9 +172,9 @@ fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) 
     let left = ["first", "second", "interrupted"].map(|name| {
         let run = Run { folder: &root.path().join(name), data: &data, model: &model, recipe: &recipe };
         if name == "interrupted" {
-            assert_eq!(run.train(32 * steps, Some(77)), Ending::Interrupted);
+            assert_eq!(run.train(32 * steps, Some(77)), RunOutcome::Interrupted);
         }
-        assert_eq!(run.train(32 * steps, None), Ending::Finished);
+        assert_eq!(run.train(32 * steps, None), RunOutcome::Finished);
         run.left()
     });
     assert!(left[0] == left[1], "two runs from one seed differ");

@@ -1,4 +1,4 @@
-//! What stops a run, and what only raises an alarm.
+//! What stops a run, and what only raises a warning.
 
 use crate::small_set;
 
@@ -14,15 +14,17 @@ use scope_engine::{Device, EngineError, Tape, Tensor, Var};
 use scope_model::{FieldModel, FieldNetwork, Model, Network, Operator, Preset};
 use scope_pde::{Identity, Pde, Split};
 use scope_train::{
-    Ask, Conditions, Conduct, Ending, Feed, Length, Line, Observer, Order, Recipe, RunConfig, RunFolder,
-    TrainError, Trainer,
+    Callback, Conditions, DataLoader, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
+    RunOutcome, RunRequest, SamplerConfig, TrainError, Trainer,
 };
 use small_set::{Quiet, make};
 
-const CONDUCT: Conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+const OPTIONS: RunOptions =
+    RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
 
 /// The batches that steps are compared on.
-const ORDER: Order = Order { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 4, first: 0 };
+const SAMPLER: SamplerConfig =
+    SamplerConfig { conditions: Conditions::Mixed, sensors: None, seed: 3, batch: 4, first: 0 };
 
 /// A network that is shown contexts which are not finite in one of its passes.
 #[derive(Debug)]
@@ -55,8 +57,8 @@ fn configuration(data: &Dataset, draws: u64) -> RunConfig {
     let recipe = Recipe::resolve("fo", &settings).unwrap();
     let model = Preset::Tiny.config(32).into();
     let length = Some(Length::Draws(draws));
-    let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
-    scope_train::plan(ask, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
+    let request = RunRequest { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
+    scope_train::plan(request, data, &|_| Err(TrainError::Request("not timed".to_owned())), 1).unwrap()
 }
 
 fn model(config: &RunConfig) -> Model {
@@ -82,16 +84,16 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     let config = configuration(&data, 40);
     let folder = RunFolder::open(&bad, false).unwrap();
     let mut poisoned = poisoned(&config, 7);
-    let error = scope_train::run(&folder, &config, &data, &mut poisoned, CONDUCT, &mut Quiet).unwrap_err();
+    let error = scope_train::run(&folder, &config, &data, &mut poisoned, OPTIONS, &mut Quiet).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("the loss F is NaN at step 7 (after 24 draws) on records ["), "{message}");
     // The state that was kept is the one after six steps.
     let mut plain = trainer(&config);
     let schedule = config.schedule(&config.stages[0]);
-    let mut feed = Feed::new(&data, &Device::cpu(1), ORDER, 1).unwrap();
+    let mut loader = DataLoader::new(&data, &Device::cpu(1), SAMPLER, 1).unwrap();
     for step in 0..6 {
-        let batch = feed.next_batch().unwrap();
-        plain.learn(&feed, &batch, schedule.at(4 * step)).unwrap();
+        let batch = loader.next_batch().unwrap();
+        plain.train_on_batch(&loader, &batch, schedule.at(4 * step)).unwrap();
     }
     let kept =
         safetensors::SafeTensors::deserialize(Box::leak(newest_state(&bad).into_boxed_slice())).unwrap();
@@ -102,16 +104,16 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     assert_eq!(fs::read_to_string(bad.join("metrics.jsonl")).unwrap().lines().count(), 6);
 }
 
-/// Counts alarms.
+/// Counts warnings.
 #[derive(Default)]
-struct Alarms(Vec<String>);
+struct Warnings(Vec<String>);
 
-impl Observer for Alarms {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, text: &str) {
+impl Callback for Warnings {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
+    fn on_warning(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
 }
@@ -126,10 +128,10 @@ fn latents_that_are_all_the_same_raise_an_alarm_within_a_hundred_steps() {
     let zeros = vec![0.0_f32; collapsed.params.layout().len()];
     let zeros = Tensor::from_slice(collapsed.params.device(), &[zeros.len()], &zeros).unwrap();
     collapsed.params.set_flat(zeros).unwrap();
-    let mut alarms = Alarms::default();
-    let ending = scope_train::run(&folder, &config, &data, &mut collapsed, CONDUCT, &mut alarms).unwrap();
-    assert_eq!((ending, alarms.0.len()), (Ending::Finished, 1));
-    assert!(alarms.0[0].contains("may have collapsed"));
+    let mut warnings = Warnings::default();
+    let ending = scope_train::run(&folder, &config, &data, &mut collapsed, OPTIONS, &mut warnings).unwrap();
+    assert_eq!((ending, warnings.0.len()), (RunOutcome::Finished, 1));
+    assert!(warnings.0[0].contains("may have collapsed"));
 }
 
 #[test]
@@ -138,8 +140,8 @@ fn milestones_stay_and_older_checkpoints_go() {
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let config = configuration(&data, 80);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    let conduct = Conduct { save_every: Duration::ZERO, keep: 2, ..CONDUCT };
-    scope_train::run(&folder, &config, &data, &mut trainer(&config), conduct, &mut Quiet).unwrap();
+    let options = RunOptions { save_every: Duration::ZERO, keep: 2, ..OPTIONS };
+    scope_train::run(&folder, &config, &data, &mut trainer(&config), options, &mut Quiet).unwrap();
     let mut kept: Vec<u64> = fs::read_dir(folder.state())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap().parse().unwrap())
@@ -217,9 +219,9 @@ fn muon_is_refused_where_no_hidden_matrices_are_marked() {
     let recipe = Recipe::resolve("operator", &["optimizer=muon".to_owned(), "batch=2".to_owned()]).unwrap();
     let model = Operator::DeepOnet.architecture(32);
     let length = Some(Length::Draws(4));
-    let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
+    let request = RunRequest { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
     let build = |config: &RunConfig| scope_train::build_trainer(config, &Device::cpu(1), None);
-    let config = scope_train::plan(ask, &data, &build, 1).unwrap();
+    let config = scope_train::plan(request, &data, &build, 1).unwrap();
     let refused = build(&config).err().unwrap().to_string();
     assert!(refused.contains("optimizer = \"adamw\""), "{refused}");
 }
@@ -230,14 +232,14 @@ struct Damage<'a> {
     damage: &'a dyn Fn(),
 }
 
-impl Observer for Damage<'_> {
-    fn step(&mut self, _: &Line, draws: u64, _: u64) {
+impl Callback for Damage<'_> {
+    fn on_step(&mut self, _: &MetricsLine, draws: u64, _: u64) {
         if draws == self.after {
             (self.damage)();
         }
     }
-    fn alarm(&mut self, _: &str) {}
-    fn stop(&self) -> bool {
+    fn on_warning(&mut self, _: &str) {}
+    fn should_stop(&self) -> bool {
         false
     }
 }
@@ -247,9 +249,9 @@ fn records_that_are_cut_short_end_the_run_with_its_checkpoint_and_it_can_be_resu
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let config = configuration(&data, 40);
-    let run = |name: &str, data: &Dataset, observer: &mut dyn Observer| {
+    let run = |name: &str, data: &Dataset, callback: &mut dyn Callback| {
         let folder = RunFolder::open(&root.path().join(name), true).unwrap();
-        scope_train::run(&folder, &config, data, &mut trainer(&config), CONDUCT, observer)
+        scope_train::run(&folder, &config, data, &mut trainer(&config), OPTIONS, callback)
     };
     run("whole", &data, &mut Quiet).unwrap();
     let fields = root.path().join("data/fields.npy");
@@ -263,7 +265,7 @@ fn records_that_are_cut_short_end_the_run_with_its_checkpoint_and_it_can_be_resu
     assert!(error.contains(&kept) && checkpoint.join("checkpoint.json").is_file(), "{error}");
     fs::write(&fields, &right).unwrap();
     let again = Dataset::open(&root.path().join("data")).unwrap();
-    assert_eq!(run("cut", &again, &mut Quiet).unwrap(), Ending::Finished);
+    assert_eq!(run("cut", &again, &mut Quiet).unwrap(), RunOutcome::Finished);
     assert!(newest_state(&root.path().join("cut")) == newest_state(&root.path().join("whole")));
 }
 
@@ -274,6 +276,6 @@ fn nothing_is_learnt_from_no_records() {
     let identity = Identity { pde: Pde::Poisson, seed: 5, split: Split::Train, resolution: 32 };
     generate(&Request { identity, count: 0, shard: None }, &out, |_| true).unwrap();
     let data = Dataset::inspect(&out).unwrap();
-    let error = Feed::new(&data, &Device::cpu(1), ORDER, 1).err().unwrap().to_string();
+    let error = DataLoader::new(&data, &Device::cpu(1), SAMPLER, 1).err().unwrap().to_string();
     assert!(error.contains("data holds 0 records"), "{error}");
 }

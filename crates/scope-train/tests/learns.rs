@@ -9,7 +9,7 @@ use scope_data::{
 use scope_engine::Device;
 use scope_model::{Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
-use scope_train::{Ask, Conduct, Ending, Length, Recipe, RunFolder};
+use scope_train::{Length, Recipe, RunFolder, RunOptions, RunOutcome, RunRequest};
 use small_set::{Quiet, make};
 
 /// The mean relative error of u, in percent, forward from uniform/4096: 256 of 1,024 points of a.
@@ -39,7 +39,7 @@ fn a_tiny_model_recovers_held_out_fields() {
     let test = make(root.path(), "test", Pde::Poisson, Split::Test, 100);
     let settings = ["peak_rate=2e-3".to_owned(), "batch=8".to_owned()];
     let recipe = Recipe::resolve("fo", &settings).unwrap();
-    let ask = Ask {
+    let request = RunRequest {
         recipe,
         model: Preset::Tiny.config(32).into(),
         length: Some(Length::Draws(20_000)),
@@ -50,13 +50,13 @@ fn a_tiny_model_recovers_held_out_fields() {
     };
     let device = Device::all_threads();
     let build = |config: &_| scope_train::build_trainer(config, &device, None);
-    let config = scope_train::plan(ask, &train, &build, 1).unwrap();
+    let config = scope_train::plan(request, &train, &build, 1).unwrap();
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
     let mut trainer = build(&config).unwrap();
-    let conduct =
-        Conduct { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
-    let ending = scope_train::run(&folder, &config, &train, &mut trainer, conduct, &mut Quiet).unwrap();
-    assert_eq!(ending, Ending::Finished);
+    let options =
+        RunOptions { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
+    let ending = scope_train::run(&folder, &config, &train, &mut trainer, options, &mut Quiet).unwrap();
+    assert_eq!(ending, RunOutcome::Finished);
     let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();
     let error = forward_error(&model, &test);
     // Predicting the mean gives 100%.

@@ -6,7 +6,7 @@ use scope_data::Constants;
 use scope_engine::Device;
 use scope_model::{FieldModel, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
-use scope_train::{Ask, Conduct, Length, Recipe, RunConfig, RunFolder};
+use scope_train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunRequest};
 use small_set::make;
 
 /// A run measures what coefficients are divided by, and its weight file is all that recovery needs.
@@ -19,12 +19,12 @@ fn the_normaliser_is_measured_and_kept_with_the_weights() {
         .network(Preset::Tiny.config(32).into(), Pde::Poisson, &Constants::released(Pde::Poisson))
         .unwrap();
     let length = Some(Length::Draws(8));
-    let ask = Ask { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
+    let request = RunRequest { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };
     let device = Device::cpu(2);
     let build = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
-    let config = scope_train::plan(ask, &data, &build, 1).unwrap();
+    let config = scope_train::plan(request, &data, &build, 1).unwrap();
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    scope_train::run(&folder, &config, &data, &mut build(&config).unwrap(), Conduct::default(), &mut ())
+    scope_train::run(&folder, &config, &data, &mut build(&config).unwrap(), RunOptions::default(), &mut ())
         .unwrap();
 
     let (trained, about) = FieldModel::load(&folder.model(), &device).unwrap();

@@ -12,20 +12,20 @@ use scope_model::{
 };
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Ask, Component, Conduct, Ending, Examples, Length, Line, Observer, Rates, Recipe, RunFolder, Trainer,
-    loss_weights,
+    Callback, Component, Examples, Length, MetricsLine, Rates, Recipe, RunFolder, RunOptions, RunOutcome,
+    RunRequest, Trainer, loss_weights,
 };
 use small_set::make;
 
 /// Asks to stop after some steps.
 struct StopAfter(u64);
 
-impl Observer for StopAfter {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {
+impl Callback for StopAfter {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
         self.0 -= 1;
     }
-    fn alarm(&mut self, _: &str) {}
-    fn stop(&self) -> bool {
+    fn on_warning(&mut self, _: &str) {}
+    fn should_stop(&self) -> bool {
         self.0 == 0
     }
 }
@@ -69,20 +69,28 @@ fn reduced() -> [Architecture; 4] {
     ]
 }
 
-fn ask(model: Architecture, recipe: &str) -> Ask {
+fn request(model: Architecture, recipe: &str) -> RunRequest {
     let settings = ["batch=4", "peak_rate=3e-3"].map(str::to_owned);
     let recipe = Recipe::resolve(recipe, &settings).unwrap();
-    Ask { recipe, model, length: Some(Length::Draws(80)), seed: 3, log_every: 1, from: None, adapt: None }
+    RunRequest {
+        recipe,
+        model,
+        length: Some(Length::Draws(80)),
+        seed: 3,
+        log_every: 1,
+        from: None,
+        adapt: None,
+    }
 }
 
-fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
+fn session(folder: &Path, data: &Dataset, request: &RunRequest, threads: usize, steps: u64) -> RunOutcome {
     let device = Device::cpu(threads);
     let make = |config: &_| scope_train::build_trainer(config, &device, None);
     let folder = RunFolder::open(folder, true).unwrap();
-    let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
-    let conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
+    let config = scope_train::plan(request.clone(), data, &make, 1).unwrap();
+    let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
     let mut trainer = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut StopAfter(steps)).unwrap()
+    scope_train::run(&folder, &config, data, &mut trainer, options, &mut StopAfter(steps)).unwrap()
 }
 
 fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
@@ -96,13 +104,13 @@ fn every_operator_resumes_in_every_bit() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 60);
     for model in reduced() {
-        let ask = ask(model.clone(), "operator");
+        let request = request(model.clone(), "operator");
         let name = model.name();
         let [straight, stopped] =
             ["straight", "stopped"].map(|kind| root.path().join(format!("{name}-{kind}")));
-        assert_eq!(session(&straight, &data, &ask, 2, u64::MAX), Ending::Finished);
-        assert_eq!(session(&stopped, &data, &ask, 1, 7), Ending::Interrupted);
-        assert_eq!(session(&stopped, &data, &ask, 3, u64::MAX), Ending::Finished);
+        assert_eq!(session(&straight, &data, &request, 2, u64::MAX), RunOutcome::Finished);
+        assert_eq!(session(&stopped, &data, &request, 1, 7), RunOutcome::Interrupted);
+        assert_eq!(session(&stopped, &data, &request, 3, u64::MAX), RunOutcome::Finished);
         assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
         let device = Device::cpu(2);
         let (trained, about) = FieldModel::load(&straight.join("model.safetensors"), &device).unwrap();
@@ -149,12 +157,12 @@ fn every_operator_learns() {
 fn what_an_operator_cannot_be_trained_with_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 8);
-    let refused = |ask: Ask| {
+    let refused = |request: RunRequest| {
         let nothing = |_: &_| Err(scope_train::TrainError::Request("not timed".to_owned()));
-        scope_train::plan(ask, &data, &nothing, 1).unwrap_err().to_string()
+        scope_train::plan(request, &data, &nothing, 1).unwrap_err().to_string()
     };
-    let text = refused(ask(Operator::Fno.architecture(32), "full"));
+    let text = refused(request(Operator::Fno.architecture(32), "full"));
     assert!(text.contains("fno has no latents") && text.contains("--recipe operator"), "{text}");
-    let text = refused(ask(Operator::Cno.architecture(64), "operator"));
+    let text = refused(request(Operator::Cno.architecture(64), "operator"));
     assert!(text.contains("a grid of 32 and the model on one of 64"), "{text}");
 }

@@ -13,25 +13,26 @@ use scope_engine::Device;
 use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    AdaptConfig, Ask, Conduct, Earlier, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder,
-    TrainError,
+    AdaptConfig, Callback, InitialWeights, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
+    RunOutcome, RunRequest, TrainError,
 };
 use small_set::make;
 
 /// Asks to stop after some steps.
 struct StopAfter(u64);
 
-impl Observer for StopAfter {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {
+impl Callback for StopAfter {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
         self.0 -= 1;
     }
-    fn alarm(&mut self, _: &str) {}
-    fn stop(&self) -> bool {
+    fn on_warning(&mut self, _: &str) {}
+    fn should_stop(&self) -> bool {
         self.0 == 0
     }
 }
 
-const CONDUCT: Conduct = Conduct { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+const OPTIONS: RunOptions =
+    RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
 
 /// Few and noisy sensors, often.
 const SENSORS: [&str; 3] = ["fits.scales=[1.5]", "sensors.noise_share=0.5", "sensors.few_share=0.5"];
@@ -53,29 +54,29 @@ fn sizes() -> ModelConfig {
     }
 }
 
-fn ask(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> Ask {
+fn request(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> RunRequest {
     let mut all = vec!["batch=4".to_owned(), "peak_rate=1e-3".to_owned()];
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
     let model = recipe.network(sizes().into(), Pde::Poisson, &Constants::released(Pde::Poisson)).unwrap();
     let length = Some(Length::Draws(160));
-    Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
+    RunRequest { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
 }
 
 /// Trains until it is finished or has taken `steps` steps; a fresh process would do the same.
-fn session(folder: &Path, data: &Dataset, ask: &Ask, threads: usize, steps: u64) -> Ending {
-    conducted(CONDUCT, folder, data, ask, threads, steps)
+fn session(folder: &Path, data: &Dataset, request: &RunRequest, threads: usize, steps: u64) -> RunOutcome {
+    conducted(OPTIONS, folder, data, request, threads, steps)
 }
 
 fn conducted(
-    conduct: Conduct,
+    options: RunOptions,
     folder: &Path,
     data: &Dataset,
-    ask: &Ask,
+    request: &RunRequest,
     threads: usize,
     steps: u64,
-) -> Ending {
+) -> RunOutcome {
     let device = Device::cpu(threads);
     let make = |config: &RunConfig| {
         let begins = config.adapt.is_some() || config.from.is_some();
@@ -83,9 +84,9 @@ fn conducted(
         scope_train::build_trainer(config, &device, weights)
     };
     let folder = RunFolder::open(folder, true).unwrap();
-    let config = scope_train::plan(ask.clone(), data, &make, 1).unwrap();
+    let config = scope_train::plan(request.clone(), data, &make, 1).unwrap();
     let mut trainer = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut StopAfter(steps)).unwrap()
+    scope_train::run(&folder, &config, data, &mut trainer, options, &mut StopAfter(steps)).unwrap()
 }
 
 /// Everything a run leaves that must not depend on how it was run.
@@ -111,31 +112,31 @@ fn stopping_and_resuming_changes_no_bit() {
     // Forty steps: twenty of pretraining and twenty of joint training in the first two.
     let half = ["pretrain.epochs=1", "main.epochs=1"];
     let cases = [
-        ("joint", ask("full", &half, None)),
-        ("fjvg", ask("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
-        ("field", ask("fo", &[], None)),
-        ("muon", ask("full", &[&half[..], &["optimizer=muon"]].concat(), None)),
-        ("fits", ask("muon-fits", &["fits.scales=[1.5]"], None)),
-        ("sensors", ask("muon-fits", &SENSORS, None)),
+        ("joint", request("full", &half, None)),
+        ("fjvg", request("fjvg", &[&half[..], &["cap_every=4"]].concat(), None)),
+        ("field", request("fo", &[], None)),
+        ("muon", request("full", &[&half[..], &["optimizer=muon"]].concat(), None)),
+        ("fits", request("muon-fits", &["fits.scales=[1.5]"], None)),
+        ("sensors", request("muon-fits", &SENSORS, None)),
         (
             "going on",
-            Ask {
-                from: Some(Earlier { weights: "initial".to_owned(), trained: None, problem: None }),
-                ..ask("full", &[], None)
+            RunRequest {
+                from: Some(InitialWeights { weights: "initial".to_owned(), trained: None, problem: None }),
+                ..request("full", &[], None)
             },
         ),
-        ("sparse", ask("fo", &[], head(View::Sparse))),
-        ("complete", ask("fo", &[], head(View::Complete))),
+        ("sparse", request("fo", &[], head(View::Sparse))),
+        ("complete", request("fo", &[], head(View::Complete))),
     ];
-    for (name, ask) in cases {
+    for (name, request) in cases {
         let [straight, stopped] =
             ["straight", "stopped"].map(|kind| root.path().join(format!("{name}-{kind}")));
-        assert_eq!(session(&straight, &data, &ask, 2, u64::MAX), Ending::Finished);
-        assert_eq!(session(&stopped, &data, &ask, 1, 13), Ending::Interrupted);
-        assert_eq!(session(&stopped, &data, &ask, 3, 20), Ending::Interrupted);
-        assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::Finished);
+        assert_eq!(session(&straight, &data, &request, 2, u64::MAX), RunOutcome::Finished);
+        assert_eq!(session(&stopped, &data, &request, 1, 13), RunOutcome::Interrupted);
+        assert_eq!(session(&stopped, &data, &request, 3, 20), RunOutcome::Interrupted);
+        assert_eq!(session(&stopped, &data, &request, 2, u64::MAX), RunOutcome::Finished);
         assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
-        assert_eq!(session(&stopped, &data, &ask, 2, u64::MAX), Ending::WasFinished);
+        assert_eq!(session(&stopped, &data, &request, 2, u64::MAX), RunOutcome::WasFinished);
     }
 }
 
@@ -144,12 +145,12 @@ fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    session(&folder, &data, &ask("muon-fits", &SENSORS, None), 1, 2);
+    session(&folder, &data, &request("muon-fits", &SENSORS, None), 1, 2);
     let begun = RunConfig::read(&folder.join("config.toml")).unwrap();
     let device = Device::cpu(1);
     let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
     let refused = |settings: &[&str]| {
-        let now = scope_train::plan(ask("muon-fits", settings, None), &data, &make, 1).unwrap();
+        let now = scope_train::plan(request("muon-fits", settings, None), &data, &make, 1).unwrap();
         begun.require_same(&now, &folder).map_err(|error| error.to_string())
     };
     assert_eq!(refused(&SENSORS), Ok(()));
@@ -164,8 +165,8 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    let ask = ask("fo", &[], None);
-    assert_eq!(session(&folder, &data, &ask, 2, 15), Ending::Interrupted);
+    let request = request("fo", &[], None);
+    assert_eq!(session(&folder, &data, &request, 2, 15), RunOutcome::Interrupted);
     let trained = |path: &Path| {
         let training = WeightFile::read(path).unwrap().about.training.clone().unwrap();
         (training.draws, training.planned)
@@ -173,7 +174,7 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
     assert_eq!(trained(&milestone(&folder, 40)), (40, 160));
     // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who wrote it.
     fs::write(milestone(&folder, 80), "left alone").unwrap();
-    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     assert_eq!(fs::read(milestone(&folder, 80)).unwrap(), b"left alone");
     assert_eq!(trained(&milestone(&folder, 120)), (120, 160));
     assert_eq!(trained(&folder.join("model.safetensors")), (160, 160));
@@ -184,14 +185,14 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
 fn the_checkpoint_that_a_run_goes_on_from_becomes_the_milestone_that_it_is() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let ([straight, asked_later], ask) =
-        (["straight", "later"].map(|name| root.path().join(name)), ask("fo", &[], None));
-    session(&straight, &data, &ask, 2, u64::MAX);
+    let ([straight, asked_later], request) =
+        (["straight", "later"].map(|name| root.path().join(name)), request("fo", &[], None));
+    session(&straight, &data, &request, 2, u64::MAX);
     // Forty draws, when nobody has asked for milestones.
-    let without = Conduct { milestones: 0, ..CONDUCT };
-    assert_eq!(conducted(without, &asked_later, &data, &ask, 2, 10), Ending::Interrupted);
+    let without = RunOptions { milestones: 0, ..OPTIONS };
+    assert_eq!(conducted(without, &asked_later, &data, &request, 2, 10), RunOutcome::Interrupted);
     assert!(!milestone(&asked_later, 40).exists());
-    assert_eq!(session(&asked_later, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(session(&asked_later, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     assert!(left_behind(&straight) == left_behind(&asked_later));
     let kept = |run: &Path| fs::read(run.join(format!("state/{:015}/checkpoint.json", 40))).unwrap();
     assert!(kept(&straight) == kept(&asked_later), "its checkpoint is kept for good");
@@ -202,11 +203,11 @@ fn a_run_whose_last_save_was_cut_short_gets_its_model() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    let ask = ask("full", &["pretrain.epochs=1", "main.epochs=1"], None);
-    assert_eq!(session(&folder, &data, &ask, 2, 20), Ending::Interrupted);
+    let request = request("full", &["pretrain.epochs=1", "main.epochs=1"], None);
+    assert_eq!(session(&folder, &data, &request, 2, 20), RunOutcome::Interrupted);
     let model = folder.join("model.safetensors");
     let stale = fs::read(&model).unwrap();
-    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     let last = fs::read(&model).unwrap();
     let strays = [".model.safetensors.123.partial", "milestones/.000000000000040.safetensors.123.partial"]
         .map(|name| folder.join(name));
@@ -218,11 +219,11 @@ fn a_run_whose_last_save_was_cut_short_gets_its_model() {
             None => fs::remove_file(&model).unwrap(),
         }
         strays.iter().for_each(|stray| fs::write(stray, "half").unwrap());
-        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::ModelWritten);
+        assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::ModelWritten);
         assert!(fs::read(&model).unwrap() == last);
         assert!(strays.iter().all(|stray| !stray.exists()), "what killed processes left is removed");
         assert!(theirs.iter().all(|file| file.exists()), "and nothing else");
-        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::WasFinished);
+        assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::WasFinished);
     }
 }
 
@@ -232,23 +233,23 @@ struct Witness {
     told: Vec<(String, u64)>,
 }
 
-impl Observer for Witness {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, text: &str) {
+impl Callback for Witness {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
+    fn on_warning(&mut self, text: &str) {
         let trained = WeightFile::read(&self.model).unwrap().about.training.clone().unwrap();
         self.told.push((text.to_owned(), trained.draws));
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
 }
 
 /// Goes on with a run in this process.
-fn go_on(folder: &Path, data: &Dataset, observer: &mut dyn Observer) -> Result<Ending, TrainError> {
+fn go_on(folder: &Path, data: &Dataset, callback: &mut dyn Callback) -> Result<RunOutcome, TrainError> {
     let config = RunConfig::read(&folder.join("config.toml")).unwrap();
     let mut trainer = scope_train::build_trainer(&config, &Device::cpu(2), None).unwrap();
     let open = RunFolder::open(folder, true).unwrap();
-    scope_train::run(&open, &config, data, &mut trainer, CONDUCT, observer)
+    scope_train::run(&open, &config, data, &mut trainer, OPTIONS, callback)
 }
 
 #[test]
@@ -256,15 +257,15 @@ fn a_damaged_older_checkpoint_is_passed_over_and_named() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
-    let ask = ask("fo", &[], None);
-    session(&straight, &data, &ask, 2, u64::MAX);
+    let request = request("fo", &[], None);
+    session(&straight, &data, &request, 2, u64::MAX);
     for steps in [3, 3] {
-        session(&folder, &data, &ask, 2, steps);
+        session(&folder, &data, &request, 2, steps);
     }
     let marker = folder.join("state").join(format!("{:015}", 12)).join("checkpoint.json");
     fs::write(&marker, "spoilt").unwrap();
     let mut witness = Witness { model: folder.join("model.safetensors"), told: Vec::new() };
-    assert_eq!(go_on(&folder, &data, &mut witness).unwrap(), Ending::Finished);
+    assert_eq!(go_on(&folder, &data, &mut witness).unwrap(), RunOutcome::Finished);
     let [(said, draws)] = &witness.told[..] else { panic!("said once: {:?}", witness.told) };
     assert!(said.contains("000000000000012") && said.contains("passed over and stays"), "{said}");
     assert_eq!(*draws, 40, "the model is written before older checkpoints are removed");
@@ -279,9 +280,9 @@ fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
-    let ask = ask("fo", &[], None);
-    session(&straight, &data, &ask, 2, u64::MAX);
-    session(&folder, &data, &ask, 2, 5);
+    let request = request("fo", &[], None);
+    session(&straight, &data, &request, 2, u64::MAX);
+    session(&folder, &data, &request, 2, 5);
     let state = folder.join("state");
     let own = state.join(format!("{:015}", 20));
     let files = ["123.txt", "000000000000012.txt", "40", "000000000000008"].map(|name| state.join(name));
@@ -300,7 +301,7 @@ fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
     fs::write(elsewhere.join("checkpoint.json"), "precious").unwrap();
     std::os::unix::fs::symlink(&elsewhere, state.join("000000000000004")).unwrap();
     fs::write(own.join("notes.txt"), "precious").unwrap();
-    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     assert!(files.iter().all(|file| fs::read(file).unwrap() == b"precious"));
     assert!(folders.iter().all(|copy| copy.join("checkpoint.json").is_file()));
     assert!(elsewhere.join("checkpoint.json").is_file() && state.join("000000000000004").is_symlink());
@@ -315,8 +316,8 @@ fn what_killed_processes_left_of_checkpoints_is_removed() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    let ask = ask("fo", &[], None);
-    session(&folder, &data, &ask, 2, 5);
+    let request = request("fo", &[], None);
+    session(&folder, &data, &request, 2, 5);
     let state = folder.join("state");
     let at = |name: &str| state.join(name);
     let own = at("000000000000020");
@@ -332,7 +333,7 @@ fn what_killed_processes_left_of_checkpoints_is_removed() {
     fs::write(at("000000000000032.partial/.scope-unfinished"), list).unwrap();
     fs::write(at(".000000000000036.scope-lock"), "123\n").unwrap();
     let mut told = Told(Vec::new());
-    assert_eq!(go_on(&folder, &data, &mut told).unwrap(), Ending::Interrupted);
+    assert_eq!(go_on(&folder, &data, &mut told).unwrap(), RunOutcome::Interrupted);
     let left: Vec<_> = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!((left, told.0), (vec!["000000000000020".into()], Vec::new()));
 }
@@ -343,7 +344,7 @@ fn a_checkpoint_under_another_s_name_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    session(&folder, &data, &ask("fo", &[], None), 2, 5);
+    session(&folder, &data, &request("fo", &[], None), 2, 5);
     let state = folder.join("state");
     fs::rename(state.join("000000000000020"), state.join("000000000000028")).unwrap();
     let refused = go_on(&folder, &data, &mut Told(Vec::new())).unwrap_err().to_string();
@@ -356,7 +357,7 @@ fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    session(&folder, &data, &ask("fo", &[], None), 2, 5);
+    session(&folder, &data, &request("fo", &[], None), 2, 5);
     let diary = root.path().join("diary.txt");
     fs::write(&diary, "precious".repeat(1000)).unwrap();
     let metrics = folder.join("metrics.jsonl");
@@ -370,12 +371,12 @@ fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
 /// Asks to stop at once, and keeps what it is told.
 struct Told(Vec<String>);
 
-impl Observer for Told {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, text: &str) {
+impl Callback for Told {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
+    fn on_warning(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         true
     }
 }
@@ -384,12 +385,12 @@ impl Observer for Told {
 fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
-    let ask = ask("fo", &[], None);
+    let request = request("fo", &[], None);
     let straight = root.path().join("straight");
-    session(&straight, &data, &ask, 2, u64::MAX);
+    session(&straight, &data, &request, 2, u64::MAX);
     for (name, kept) in [("cut", Some(2)), ("lost", None)] {
         let folder = root.path().join(name);
-        session(&folder, &data, &ask, 2, 5);
+        session(&folder, &data, &request, 2, 5);
         let metrics = folder.join("metrics.jsonl");
         let whole = fs::read_to_string(&metrics).unwrap();
         match kept {
@@ -400,8 +401,8 @@ fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
         let mut told = Told(Vec::new());
         go_on(&folder, &data, &mut told).unwrap();
         assert!(told.0.len() == 1 && told.0[0].contains("some lines are lost"), "{:?}", told.0);
-        assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
-        assert_eq!(Line::read_all(&metrics).unwrap().len(), 35 + kept.unwrap_or(0));
+        assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
+        assert_eq!(MetricsLine::read_all(&metrics).unwrap().len(), 35 + kept.unwrap_or(0));
         let [own, other] = [&folder, &straight].map(|run| fs::read(run.join("model.safetensors")).unwrap());
         assert!(own == other, "{name}");
     }
@@ -412,16 +413,16 @@ fn damaged_checkpoints_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
     let folder = root.path().join("run");
-    let ask = ask("fo", &[], None);
-    session(&folder, &data, &ask, 2, 5);
+    let request = request("fo", &[], None);
+    session(&folder, &data, &request, 2, 5);
     let state = folder.join("state").join(format!("{:015}", 20));
     let refused = |what: String| {
         let open = RunFolder::open(&folder, true).unwrap();
         let device = Device::cpu(1);
         let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
-        let config = scope_train::plan(ask.clone(), &data, &make, 1).unwrap();
+        let config = scope_train::plan(request.clone(), &data, &make, 1).unwrap();
         let mut trainer = make(&config).unwrap();
-        let outcome = scope_train::run(&open, &config, &data, &mut trainer, CONDUCT, &mut StopAfter(1));
+        let outcome = scope_train::run(&open, &config, &data, &mut trainer, OPTIONS, &mut StopAfter(1));
         let message = outcome.expect_err(&what).to_string();
         assert!(message.contains("state/000000000000020"), "{what}: {message}");
     };
@@ -441,5 +442,5 @@ fn damaged_checkpoints_are_refused() {
         }
         fs::write(&path, &whole).unwrap();
     }
-    assert_eq!(session(&folder, &data, &ask, 2, u64::MAX), Ending::Finished);
+    assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
 }

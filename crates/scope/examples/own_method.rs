@@ -7,7 +7,7 @@ use scope::engine::{Device, EngineError, Epilogue, Layout, Linear, Tape, Var};
 use scope::eval::{Evaluation, Measure, Protocol};
 use scope::model::{Architecture, FieldModel, FieldNetwork, OwnConfig, Precision, Reconstructor, WeightFile};
 use scope::pde::{Identity, Pde, Split};
-use scope::train::{Ask, Conduct, Length, Recipe, RunConfig, RunFolder, Trainer};
+use scope::train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunRequest, Trainer};
 
 /// Three convolutions: from six channels a pixel, (Ma a, Ma, Mu u, Mu, x, y), to two fields.
 #[derive(Debug)]
@@ -48,11 +48,11 @@ fn main() -> anyhow::Result<()> {
     // The same run as everybody's: config.toml, metrics, checkpoints that resume in every bit, a weight file.
     let recipe = Recipe::resolve("operator", &["batch=10".to_owned(), "peak_rate=2e-3".to_owned()])?;
     let (model, length) = (own.clone(), Some(Length::Draws(2_000)));
-    let ask = Ask { recipe, model, length, seed: 1, log_every: 10, from: None, adapt: None };
+    let ask = RunRequest { recipe, model, length, seed: 1, log_every: 10, from: None, adapt: None };
     let trainer = |config: &RunConfig| Trainer::field(build(config.seed)?);
     let config = scope::train::plan(ask, &train, &trainer, 1)?;
     let folder = RunFolder::open(&root.path().join("run"), false)?;
-    scope::train::run(&folder, &config, &train, &mut trainer(&config)?, Conduct::default(), &mut ())?;
+    scope::train::run(&folder, &config, &train, &mut trainer(&config)?, RunOptions::default(), &mut ())?;
     // The weight file holds the parameters; the network is ours.
     let mut trained = build(0)?;
     WeightFile::read(&folder.model())?.fill(&mut trained.params)?;

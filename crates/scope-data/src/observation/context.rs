@@ -2,7 +2,7 @@
 
 use scope_pde::cylinder::Disk;
 
-use super::mask::Mask;
+use super::mask::{Mask, points_of};
 use crate::{Channel, PerChannel};
 
 /// The observed points of both channels.
@@ -47,19 +47,29 @@ impl ContextMasks {
 }
 
 /// Writes the context \[4, S, S\] of fields \[S, S\] in stored coordinates: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
-/// Whatever is shown to a network, of records or of sensors, is written here.
 pub fn write_context(fields: PerChannel<&[f32]>, masks: &PerChannel<Mask>, context: &mut [f32]) {
     let pixels = masks.a.size() * masks.a.size();
     assert_eq!(context.len(), 4 * pixels, "four channels");
-    context.fill(0.0);
     let channels = fields.zip(masks.each_ref());
     for ((field, mask), out) in channels.into_iter().zip(context.chunks_exact_mut(2 * pixels)) {
         assert!(field.len() == pixels && mask.size() * mask.size() == pixels, "fields and masks of one grid");
-        let (values, seen) = out.split_at_mut(pixels);
-        for point in mask.points() {
-            values[point] = field[point];
-            seen[point] = 1.0;
-        }
+        write_channel_context(field, mask.words(), |_, value| [value, 1.0], out);
+    }
+}
+
+/// Writes one channel's part \[2, S, S\] of a context, (M x, M): whatever is shown to a network, of records, sensors or batches,
+/// exact or noisy, is written here. `seen` are the words of a mask, and `reading` turns a seen point and its value into what is
+/// shown of it: the reading times its weight, and the weight.
+pub fn write_channel_context(
+    field: &[f32],
+    seen: &[u64],
+    reading: impl Fn(usize, f32) -> [f32; 2],
+    context: &mut [f32],
+) {
+    context.fill(0.0);
+    let (values, weights) = context.split_at_mut(field.len());
+    for point in points_of(seen) {
+        [values[point], weights[point]] = reading(point, field[point]);
     }
 }
 

@@ -9,6 +9,18 @@ pub struct Mask {
     words: Vec<u64>,
 }
 
+/// The points whose bits are set in words, in order.
+pub(super) fn points_of(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(index, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(index * 64 + bit)
+        })
+    })
+}
+
 impl Mask {
     /// No point.
     pub fn empty(size: usize) -> Self {
@@ -85,14 +97,7 @@ impl Mask {
 
     /// The observed points in order.
     pub fn points(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-                rest &= rest - 1;
-                Some(index * 64 + bit)
-            })
-        })
+        points_of(&self.words)
     }
 
     /// The share of observed points in each patch of `patch` x `patch`, \[S/patch, S/patch\].

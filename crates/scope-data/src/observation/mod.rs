@@ -14,7 +14,7 @@ mod seen;
 mod sensors;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
-pub use context::{ContextMasks, write_context};
+pub use context::{ContextMasks, write_channel_context, write_context};
 pub use coverage::{Coverage, gaps};
 pub use families::{Budget, FamilyDescriptor, scaled_points};
 pub use family::Family;

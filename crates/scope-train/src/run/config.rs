@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     checkpoint::Position,
-    feed::{Conditions, Order},
+    data_loader::{Conditions, SamplerConfig},
 };
 use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::StageSchedule};
 
@@ -39,7 +39,7 @@ pub struct RunConfig {
     pub recipe: Recipe,
     /// The trained weights that it begins with, instead of initial ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Earlier>,
+    pub from: Option<InitialWeights>,
     /// The base and the head of an adaptation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapt: Option<AdaptConfig>,
@@ -48,7 +48,7 @@ pub struct RunConfig {
 /// Trained weights that a run begins with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Earlier {
+pub struct InitialWeights {
     /// BLAKE3 of the weight file.
     pub weights: String,
     /// How they were trained, as the file tells.
@@ -138,8 +138,8 @@ impl RunConfig {
     }
 
     /// The batches of the run from its first one on.
-    pub fn order(&self, conditions: Conditions) -> Order {
-        Order {
+    pub fn sampler(&self, conditions: Conditions) -> SamplerConfig {
+        SamplerConfig {
             conditions,
             sensors: self.recipe.sensors,
             seed: self.seed,
@@ -309,7 +309,7 @@ mod tests {
         let mut batchless = config(1, &[]);
         batchless.recipe.batch = 0;
         let trained = Training { draws: MOST_DRAWS + 1, ..config(1, &[]).training(320) };
-        let from = Some(Earlier { weights: String::new(), trained: Some(trained), problem: None });
+        let from = Some(InitialWeights { weights: String::new(), trained: Some(trained), problem: None });
         let wrong = [
             with(Vec::new()),
             with(vec![stage(0)]),

@@ -3,7 +3,7 @@
 use scope_data::Dataset;
 use scope_engine::{Device, Layout, LocalFit, Params, Tape, Tensor};
 
-use super::feed::{Feed, Order};
+use super::data_loader::{DataLoader, SamplerConfig};
 use crate::error::TrainError;
 
 /// Batches that are looked at, and records in each.
@@ -22,17 +22,22 @@ pub(super) fn measure(
     data: &Dataset,
     device: &Device,
     fit: &LocalFit,
-    order: Order,
+    sampler: SamplerConfig,
     threads: usize,
 ) -> Result<Vec<f32>, TrainError> {
     let params = Params::zeros(device, Layout::new().into())?;
     let tape = Tape::inference(&params, params.dtype());
-    let mut feed = Feed::new(data, &Device::cpu(1), Order { batch: RECORDS, first: 0, ..order }, threads)?;
+    let mut loader = DataLoader::new(
+        data,
+        &Device::cpu(1),
+        SamplerConfig { batch: RECORDS, first: 0, ..sampler },
+        threads,
+    )?;
     let size = data.meta().resolution;
     let mut sizes: Vec<Vec<f32>> = Vec::new();
     for _ in 0..BATCHES {
-        let batch = feed.next_batch()?;
-        let contexts = feed.contexts(&batch)?;
+        let batch = loader.next_batch()?;
+        let contexts = loader.contexts(&batch)?;
         let contexts = tape.input(Tensor::from_slice(device, &[RECORDS, 4, size, size], &contexts)?);
         let fits = tape.local_fits(&contexts, fit, None)?;
         let channels = fits.shape()[1];

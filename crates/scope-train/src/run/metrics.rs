@@ -10,12 +10,12 @@ use std::{
 use scope_data::open_unlinked;
 use serde::{Deserialize, Serialize};
 
-use super::Observer;
+use super::Callback;
 use crate::{error::TrainError, trainer::StepReport};
 
 /// One line: a step, and what it told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct MetricsLine {
     /// Name of the stage.
     pub stage: String,
     /// Number of draws of all stages before the step.
@@ -27,7 +27,7 @@ pub struct Line {
     pub report: StepReport,
 }
 
-impl Line {
+impl MetricsLine {
     /// Reads all lines of a file.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, TrainError> {
         let text = std::fs::read_to_string(path).map_err(TrainError::io("read", path))?;
@@ -58,7 +58,7 @@ impl Metrics {
     /// Opens the file and cuts it to the length it had at the checkpoint that the run resumes from. It is a log, and nothing
     /// is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
     /// A link is refused: what it leads to would be cut.
-    pub(crate) fn open(path: &Path, saved: u64, observer: &mut dyn Observer) -> Result<Self, TrainError> {
+    pub(crate) fn open(path: &Path, saved: u64, callback: &mut dyn Callback) -> Result<Self, TrainError> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let mut file = open_unlinked(&options, path)?;
@@ -67,7 +67,7 @@ impl Metrics {
         if length < saved {
             bytes = whole_lines(&mut file).map_err(TrainError::io("read", path))?;
             let shown = path.display();
-            observer.alarm(&format!(
+            callback.on_warning(&format!(
                 "{shown} has {length} bytes, but had {saved} when the state was saved: some lines are lost, and training goes on without them"
             ));
         }
@@ -78,7 +78,7 @@ impl Metrics {
     }
 
     /// Appends a line.
-    pub(crate) fn append(&mut self, line: &Line) -> Result<(), TrainError> {
+    pub(crate) fn append(&mut self, line: &MetricsLine) -> Result<(), TrainError> {
         let mut text = serde_json::json!(line).to_string();
         text.push('\n');
         self.bytes += text.len() as u64;

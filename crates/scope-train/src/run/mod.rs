@@ -1,35 +1,35 @@
 //! A training run: stages, batches, logs, checkpoints.
 
 mod build;
+mod callback;
 mod checkpoint;
-mod conduct;
 mod config;
+mod context;
+mod data_loader;
 mod deployed;
-mod feed;
+mod divergence;
 mod fit_normaliser;
 mod folder;
 mod length;
 mod metrics;
-mod observer;
+mod options;
 mod plan;
 mod session;
-mod shown;
 mod teacher;
 mod tensorboard;
-mod watch;
 
 use scope_data::Dataset;
 
 pub use build::{BuildTrainer, build_trainer};
+pub use callback::Callback;
 pub use checkpoint::Position;
-pub use conduct::Conduct;
-pub use config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig, Stage};
-pub use feed::{Conditions, Feed, Order};
+pub use config::{AdaptConfig, DataIdentity, InitialWeights, Length, RunConfig, Stage};
+pub use data_loader::{Conditions, DataLoader, SamplerConfig};
 pub use folder::RunFolder;
 pub use length::stages;
-pub use metrics::Line;
-pub use observer::Observer;
-pub use plan::{Ask, plan};
+pub use metrics::MetricsLine;
+pub use options::RunOptions;
+pub use plan::{RunRequest, plan};
 pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, trainer::Trainer};
@@ -38,7 +38,7 @@ use session::Session;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunOutcome {
     /// All draws are taken.
     Finished,
     /// They had been taken before; nothing was changed.
@@ -49,23 +49,24 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Trains until all draws are taken or the observer asks to stop. Resumes from the folder's newest checkpoint, if it
+/// Trains until all draws are taken or the callback asks to stop. Resumes from the folder's newest checkpoint, if it
 /// has one.
 pub fn run(
     folder: &RunFolder,
     config: &RunConfig,
     data: &Dataset,
     trainer: &mut Trainer,
-    conduct: Conduct,
-    observer: &mut dyn Observer,
-) -> Result<Ending, TrainError> {
+    options: RunOptions,
+    callback: &mut dyn Callback,
+) -> Result<RunOutcome, TrainError> {
     let mut position =
         Position { stage: 0, draws: 0, counters: trainer.counters, metrics_bytes: 0, milestone: false };
     if !folder.config().exists() {
         config.write(&folder.config())?;
     }
     for error in checkpoint::sweep(&folder.state())? {
-        observer.alarm(&format!("{error}; what a stopped process left there stays, and training goes on"));
+        callback
+            .on_warning(&format!("{error}; what a stopped process left there stays, and training goes on"));
     }
     if let Some(checkpoint) = checkpoint::newest(&folder.state())? {
         position = checkpoint.position.clone();
@@ -81,14 +82,14 @@ pub fn run(
             return complete(folder, &Deployed::of(trainer, config, data, position.draws)?);
         }
     }
-    Session::begin(folder, config, data, conduct, position, observer)?.train(trainer, observer)
+    Session::begin(folder, config, data, options, position, callback)?.train(trainer, callback)
 }
 
 /// Sees to it that a run whose last state is saved has the model of it: its last save may have been cut short.
-fn complete(folder: &RunFolder, model: &Deployed) -> Result<Ending, TrainError> {
+fn complete(folder: &RunFolder, model: &Deployed) -> Result<RunOutcome, TrainError> {
     if model.is_in(&folder.model())? {
-        return Ok(Ending::WasFinished);
+        return Ok(RunOutcome::WasFinished);
     }
     model.write(&folder.model())?;
-    Ok(Ending::ModelWritten)
+    Ok(RunOutcome::ModelWritten)
 }

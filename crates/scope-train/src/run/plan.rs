@@ -1,4 +1,4 @@
-//! From what was asked for to a run's configuration.
+//! From a request to a run's configuration.
 
 use std::time::Instant;
 
@@ -7,8 +7,8 @@ use scope_model::Architecture;
 
 use super::{
     build::BuildTrainer,
-    config::{AdaptConfig, DataIdentity, Earlier, Length, RunConfig},
-    feed::{Conditions, Feed, Order},
+    config::{AdaptConfig, DataIdentity, InitialWeights, Length, RunConfig},
+    data_loader::{Conditions, DataLoader, SamplerConfig},
     length::stages,
 };
 use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::Rates};
@@ -21,9 +21,9 @@ const TIMED_SECONDS: f64 = 3.0;
 /// What is left of the minutes after checkpoints and the last model are written.
 const USABLE_SHARE: f64 = 0.97;
 
-/// What was asked for.
+/// The run that is asked for.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct RunRequest {
     /// The recipe to train with.
     pub recipe: Recipe,
     /// What to train; of an adaptation, the base's sizes.
@@ -35,12 +35,12 @@ pub struct Ask {
     /// Number of steps between two lines of `metrics.jsonl`.
     pub log_every: u64,
     /// The trained weights to begin with.
-    pub from: Option<Earlier>,
+    pub from: Option<InitialWeights>,
     /// An adaptation's base and head.
     pub adapt: Option<AdaptConfig>,
 }
 
-impl Ask {
+impl RunRequest {
     /// Refuses a recipe whose losses the network cannot have.
     pub fn require_fit(&self) -> Result<(), TrainError> {
         let other = |objective: &Objective| *objective != Objective::FO;
@@ -56,32 +56,32 @@ impl Ask {
     }
 }
 
-/// Resolves what was asked for. A length in minutes is measured by some steps of each stage on a trainer that is
+/// Resolves a request. A length in minutes is measured by some steps of each stage on a trainer that is
 /// thrown away; what that takes is counted.
 pub fn plan(
-    ask: Ask,
+    request: RunRequest,
     data: &Dataset,
     build: &BuildTrainer<'_>,
     threads: usize,
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
     let meta = data.meta();
-    ask.require_fit()?;
-    if meta.resolution != ask.model.resolution() {
+    request.require_fit()?;
+    if meta.resolution != request.model.resolution() {
         return Err(TrainError::Request(format!(
             "the data are on a grid of {} and the model on one of {}: they must be the same",
             meta.resolution,
-            ask.model.resolution()
+            request.model.resolution()
         )));
     }
-    let Ask { recipe, model, seed, log_every, from, adapt, .. } = ask;
+    let RunRequest { recipe, model, seed, log_every, from, adapt, .. } = request;
     let named = match (&adapt, &from) {
         (Some(_), _) => vec![("adapt", recipe.main)],
         // Pretraining is for an encoder that knows nothing.
         (None, Some(_)) => vec![("main", recipe.main)],
         (None, None) => recipe.stages(),
     };
-    let length = ask.length.unwrap_or(Length::Epochs(recipe.main.epochs));
+    let length = request.length.unwrap_or(Length::Epochs(recipe.main.epochs));
     let placeholder = stages(&recipe, &named, Length::Draws(1 << 40), data.len(), &[])?;
     let mut config = RunConfig {
         pde: meta.pde.name().to_owned(),
@@ -116,8 +116,8 @@ fn time_stages(
     let mut trainer = build(config)?;
     let batch = config.recipe.batch;
     let rates = Rates { learning_rate: config.recipe.floor_rate, ema_momentum: 1.0 };
-    let order = Order { first: 0, ..config.order(Conditions::Mixed) };
-    let mut feed = Feed::new(data, trainer.device(), order, threads)?;
+    let sampler = SamplerConfig { first: 0, ..config.sampler(Conditions::Mixed) };
+    let mut loader = DataLoader::new(data, trainer.device(), sampler, threads)?;
     let mut seconds = Vec::new();
     for (k, stage) in config.stages.iter().enumerate() {
         if k > 0 {
@@ -129,8 +129,8 @@ fn time_stages(
             if steps == UNTIMED_STEPS {
                 begin = Instant::now();
             }
-            let next = feed.next_batch()?;
-            trainer.learn(&feed, &next, rates)?.read()?;
+            let next = loader.next_batch()?;
+            trainer.train_on_batch(&loader, &next, rates)?.read()?;
             steps += 1;
         }
         let timed = (steps - UNTIMED_STEPS) * batch as u64;

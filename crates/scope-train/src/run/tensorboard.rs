@@ -8,7 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::metrics::Line;
+use super::metrics::MetricsLine;
 use crate::error::TrainError;
 
 /// An event file, open for writing.
@@ -39,7 +39,7 @@ impl EventFile {
     }
 
     /// Adds what a step measured.
-    pub(crate) fn add(&mut self, line: &Line) -> Result<(), TrainError> {
+    pub(crate) fn add(&mut self, line: &MetricsLine) -> Result<(), TrainError> {
         let report = &line.report;
         let mut values: Vec<(String, f64)> = vec![
             ("alpha".to_owned(), report.alpha),

@@ -3,7 +3,7 @@
 use scope_data::schedule::Batch;
 use scope_engine::{Device, ImageTable, Selection};
 
-use crate::{error::TrainError, examples::Examples, run::Feed};
+use crate::{error::TrainError, examples::Examples, run::DataLoader};
 
 /// A batch that is written over by the next one, in the memory that the step was recorded with.
 #[derive(Debug)]
@@ -16,18 +16,18 @@ pub(super) enum Input {
 
 impl Input {
     /// The first batch.
-    pub(super) fn new(feed: &Feed<'_>, batch: &Batch, device: &Device) -> Result<Self, TrainError> {
-        let Some(table) = feed.table() else { return Ok(Self::Given(feed.examples(batch, device)?)) };
+    pub(super) fn new(loader: &DataLoader<'_>, batch: &Batch, device: &Device) -> Result<Self, TrainError> {
+        let Some(table) = loader.table() else { return Ok(Self::Given(loader.examples(batch, device)?)) };
         let mut selection = Selection::new(table, batch.records.len())?;
-        feed.select(batch, &mut selection)?;
+        loader.select(batch, &mut selection)?;
         Ok(Self::Selected(table.clone(), selection))
     }
 
     /// Another batch in its place.
-    pub(super) fn change(&mut self, feed: &Feed<'_>, batch: &Batch) -> Result<(), TrainError> {
+    pub(super) fn change(&mut self, loader: &DataLoader<'_>, batch: &Batch) -> Result<(), TrainError> {
         match self {
-            Self::Selected(_, selection) => feed.select(batch, selection),
-            Self::Given(examples) => feed.overwrite(batch, examples),
+            Self::Selected(_, selection) => loader.select(batch, selection),
+            Self::Given(examples) => loader.overwrite(batch, examples),
         }
     }
 

@@ -18,7 +18,8 @@ pub use report::{DeviceReport, StepReport};
 pub use trainable::Trainable;
 
 use crate::{
-    error::TrainError, examples::Examples, losses::Pass, objective::Objective, run::Feed, schedule::Rates,
+    error::TrainError, examples::Examples, losses::Pass, objective::Objective, run::DataLoader,
+    schedule::Rates,
 };
 use gradients::{Differentiated, Passes};
 use recorder::Recorder;
@@ -130,18 +131,18 @@ impl Trainer {
         Ok(report)
     }
 
-    /// A step on a batch of a feed, replayed if steps are recorded. The numbers of a report then stay until the next step.
-    pub fn learn(
+    /// A step on a batch of a loader, replayed if steps are recorded. The numbers of a report then stay until the next step.
+    pub fn train_on_batch(
         &mut self,
-        feed: &Feed<'_>,
+        loader: &DataLoader<'_>,
         batch: &Batch,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
         let Some(mut recorder) = self.recorder.take() else {
-            let examples = feed.examples(batch, self.device())?;
+            let examples = loader.examples(batch, self.device())?;
             return self.step(&examples, rates);
         };
-        let report = recorder.learn(self, feed, batch, rates);
+        let report = recorder.train_on_batch(self, loader, batch, rates);
         self.recorder = Some(recorder);
         report
     }

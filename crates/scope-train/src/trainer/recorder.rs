@@ -4,7 +4,7 @@ use scope_data::schedule::Batch;
 use scope_engine::{Cuda, Graph, StepScalars, Tensor};
 
 use super::{DeviceReport, Trainer, gradients::Passes, input::Input};
-use crate::{error::TrainError, examples::Examples, objective::Component, run::Feed, schedule::Rates};
+use crate::{error::TrainError, examples::Examples, objective::Component, run::DataLoader, schedule::Rates};
 
 /// Records the first step of each kind that a trainer takes in a stage, and replays it from then on.
 #[derive(Debug)]
@@ -61,20 +61,22 @@ impl Recorder {
         self.recording = None;
     }
 
-    /// One step on a batch of a feed.
-    pub(super) fn learn(
+    /// One step on a batch of a loader.
+    pub(super) fn train_on_batch(
         &mut self,
         trainer: &mut Trainer,
-        feed: &Feed<'_>,
+        loader: &DataLoader<'_>,
         batch: &Batch,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
         let recording = match &mut self.recording {
             Some(recording) => {
-                recording.input.change(feed, batch)?;
+                recording.input.change(loader, batch)?;
                 recording
             }
-            none => none.insert(Recording::new(trainer, Input::new(feed, batch, trainer.device())?, rates)?),
+            none => {
+                none.insert(Recording::new(trainer, Input::new(loader, batch, trainer.device())?, rates)?)
+            }
         };
         recording.step(trainer, &self.cuda, rates)
     }

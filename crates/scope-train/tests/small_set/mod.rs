@@ -1,11 +1,11 @@
-//! Small data sets and a silent observer, for tests of whole runs.
+//! Small data sets and a silent callback, for tests of whole runs.
 #![allow(dead_code)] // each test uses its part
 
 use std::path::Path;
 
 use scope_data::{Dataset, Request, generate};
 use scope_pde::{Identity, Pde, Split};
-use scope_train::{Line, Observer};
+use scope_train::{Callback, MetricsLine};
 
 /// A set of fresh records at resolution 32.
 pub(crate) fn make(root: &Path, name: &str, pde: Pde, split: Split, count: usize) -> Dataset {
@@ -18,12 +18,12 @@ pub(crate) fn make(root: &Path, name: &str, pde: Pde, split: Split, count: usize
 /// Watches nothing and never asks to stop.
 pub(crate) struct Quiet;
 
-impl Observer for Quiet {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, text: &str) {
-        assert!(text.is_empty(), "an alarm: {text}");
+impl Callback for Quiet {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
+    fn on_warning(&mut self, text: &str) {
+        assert!(text.is_empty(), "an warning: {text}");
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use scope_model::{Head, View};
-use scope_train::{AdaptConfig, Ask, Recipe};
+use scope_train::{AdaptConfig, Recipe, RunRequest};
 
 use super::{RunArguments, weights::Weights};
 use crate::commands::{Outcome, head_names};
@@ -59,7 +59,7 @@ impl AdaptCommand {
             Seen::Sparse => View::Sparse,
             Seen::Complete => View::Complete,
         };
-        let ask = Ask {
+        let request = RunRequest {
             recipe,
             model: about.config.clone(),
             length: self.run.length(),
@@ -76,6 +76,6 @@ impl AdaptCommand {
         let data = scope_data::Dataset::open(&self.run.data)?;
         base.require_same_problem(&data, &self.run.data)?;
         say(&format!("training a {} head on {}", self.head.name(), base.shown));
-        self.run.train(ask, &data, Some(&base))
+        self.run.train(request, &data, Some(&base))
     }
 }

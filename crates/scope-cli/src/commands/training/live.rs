@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use scope_train::{Component, Line, Observer, RunConfig, StepReport};
+use scope_train::{Callback, Component, MetricsLine, RunConfig, StepReport};
 
 use crate::terminal::{Interrupt, grouped, tell, warn};
 
@@ -40,7 +40,7 @@ impl Live {
     }
 
     /// "1,234 draws/s, 12 min left, F 0.123 J 0.4, alpha 0.05, spread 0.2".
-    fn describe(&self, line: &Line, draws: u64, total: u64) -> String {
+    fn describe(&self, line: &MetricsLine, draws: u64, total: u64) -> String {
         let mut text = line.stage.clone();
         if let Some((start, before)) = self.first.filter(|(_, before)| draws > *before) {
             let rate = (draws - before) as f64 / start.elapsed().as_secs_f64().max(1e-9);
@@ -67,8 +67,8 @@ impl Live {
     }
 }
 
-impl Observer for Live {
-    fn step(&mut self, line: &Line, draws: u64, total: u64) {
+impl Callback for Live {
+    fn on_step(&mut self, line: &MetricsLine, draws: u64, total: u64) {
         self.first.get_or_insert((Instant::now(), draws));
         if let Some(bar) = &self.bar {
             bar.set_position(draws);
@@ -81,11 +81,11 @@ impl Observer for Live {
         }
     }
 
-    fn alarm(&mut self, text: &str) {
+    fn on_warning(&mut self, text: &str) {
         warn(text);
     }
 
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.interrupt.requested()
     }
 }

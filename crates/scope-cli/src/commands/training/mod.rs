@@ -13,8 +13,8 @@ use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
-    Ask, BuildTrainer, Component, Conduct, Ending, Length, Line, Recipe, RunConfig, RunFolder, TrainError,
-    Trainer,
+    BuildTrainer, Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome,
+    RunRequest, TrainError, Trainer,
 };
 
 pub(crate) use adapt::AdaptCommand;
@@ -94,23 +94,28 @@ impl RunArguments {
         recipe.with_settings(&self.settings).map_err(Misuse::of)
     }
 
-    fn conduct(&self, device: &Device) -> Conduct {
-        let threads = Conduct::threads_for(device);
-        Conduct { threads, save_every: self.save_every, keep: self.keep, milestones: self.milestones }
+    fn options(&self, device: &Device) -> RunOptions {
+        let threads = RunOptions::threads_for(device);
+        RunOptions { threads, save_every: self.save_every, keep: self.keep, milestones: self.milestones }
     }
 
     /// Plans the run, or takes up the one in the folder, and trains. `weights` is what it begins with: the base of an
     /// adaptation, or what it goes on from.
-    fn train(&self, ask: Ask, data: &Dataset, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
+    fn train(
+        &self,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<Outcome> {
         let device = self.device.open()?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;
         let build = |config: &RunConfig| build_trainer(config, &device, weights);
-        let conduct = self.conduct(&device);
-        let config = self.config(&folder, ask, data, &build, conduct.threads)?;
+        let options = self.options(&device);
+        let config = self.config(&folder, request, data, &build, options.threads)?;
         let mut trainer = build(&config)?;
         let mut live = Live::new(&config)?;
-        let ending = scope_train::run(&folder, &config, data, &mut trainer, conduct, &mut live);
+        let ending = scope_train::run(&folder, &config, data, &mut trainer, options, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
     }
@@ -119,7 +124,7 @@ impl RunArguments {
     fn config(
         &self,
         folder: &RunFolder,
-        ask: Ask,
+        request: RunRequest,
         data: &Dataset,
         build: &BuildTrainer<'_>,
         threads: usize,
@@ -129,18 +134,22 @@ impl RunArguments {
             if self.resume {
                 notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
             }
-            return Ok(scope_train::plan(ask, data, build, threads)?);
+            return Ok(scope_train::plan(request, data, build, threads)?);
         }
         let begun = RunConfig::read(&path)?;
         // Nothing is timed again: what fitted into the minutes was decided when the run began.
-        let again = match (ask.length, begun.length) {
+        let again = match (request.length, begun.length) {
             (Some(Length::Minutes(now)), Length::Minutes(_)) => {
-                let mut again =
-                    scope_train::plan(Ask { length: Some(Length::Draws(1 << 40)), ..ask }, data, build, 1)?;
+                let mut again = scope_train::plan(
+                    RunRequest { length: Some(Length::Draws(1 << 40)), ..request },
+                    data,
+                    build,
+                    1,
+                )?;
                 again.length = Length::Minutes(now);
                 again
             }
-            _ => scope_train::plan(ask, data, build, 1)?,
+            _ => scope_train::plan(request, data, build, 1)?,
         };
         begun.require_same(&again, folder.path())?;
         Ok(begun)
@@ -158,22 +167,22 @@ fn build_trainer(
 }
 
 /// Says how a run ended, and draws its curves.
-fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Result<Outcome> {
+fn finish(folder: &RunFolder, config: &RunConfig, ending: RunOutcome) -> anyhow::Result<Outcome> {
     let total = grouped(config.total() as usize);
     let shown = folder.path().display();
     match ending {
-        Ending::Interrupted => {
+        RunOutcome::Interrupted => {
             say(&format!("stopped; the state is saved in {shown}: go on with --resume"));
             return Ok(Outcome::Interrupted);
         }
-        Ending::WasFinished if folder.curves().exists() => {
+        RunOutcome::WasFinished if folder.curves().exists() => {
             say(&format!("{shown} is finished: {total} draws; nothing was changed"));
         }
-        Ending::WasFinished => {
+        RunOutcome::WasFinished => {
             draw_curves(folder)?;
             say(&format!("{shown} is finished: {total} draws; its curves were missing"));
         }
-        Ending::ModelWritten => {
+        RunOutcome::ModelWritten => {
             draw_curves(folder)?;
             let model = folder.model();
             say(&format!(
@@ -181,7 +190,7 @@ fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Res
                 model.display()
             ));
         }
-        Ending::Finished => {
+        RunOutcome::Finished => {
             draw_curves(folder)?;
             say(&format!("{total} draws; the model is {}", folder.model().display()));
         }
@@ -191,14 +200,14 @@ fn finish(folder: &RunFolder, config: &RunConfig, ending: Ending) -> anyhow::Res
 
 /// Writes `curves.svg` from `metrics.jsonl`. A log that cannot be read costs the curves, not the run.
 fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
-    let lines = match Line::read_all(&folder.metrics()) {
+    let lines = match MetricsLine::read_all(&folder.metrics()) {
         Ok(lines) => lines,
         Err(error) => {
             warn(&format!("no curves are drawn: {error}"));
             return Ok(());
         }
     };
-    let series = |name: String, value: &dyn Fn(&Line) -> Option<f64>| Curve {
+    let series = |name: String, value: &dyn Fn(&MetricsLine) -> Option<f64>| Curve {
         name,
         points: lines.iter().filter_map(|line| Some((line.draws as f64, value(line)?))).collect(),
     };

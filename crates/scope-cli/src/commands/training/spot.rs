@@ -6,7 +6,7 @@ use scope_data::{DataError, Dataset, Request, generate};
 use scope_engine::Device;
 use scope_model::Preset;
 use scope_pde::{Identity, Pde, Split};
-use scope_train::{Ask, Conduct, Ending, Length, Recipe, RunConfig, RunFolder};
+use scope_train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest};
 
 use super::live::Live;
 use crate::terminal::{Interrupt, Progress};
@@ -42,7 +42,7 @@ pub(crate) fn train_on_the_spot(
     })?;
     progress.finish();
     let data = Dataset::open(&set)?;
-    let ask = Ask {
+    let request = RunRequest {
         recipe: Recipe::resolve("fo", &["batch=8".to_owned(), "peak_rate=1e-3".to_owned()])?,
         model: Preset::Tiny.config(resolution).into(),
         length: Some(Length::Minutes(minutes)),
@@ -52,17 +52,17 @@ pub(crate) fn train_on_the_spot(
         adapt: None,
     };
     let build = |config: &RunConfig| scope_train::build_trainer(config, device, None);
-    let config = scope_train::plan(ask, &data, &build, 1)?;
+    let config = scope_train::plan(request, &data, &build, 1)?;
     let run = RunFolder::open(&folder.join("run"), false)?;
-    let conduct = Conduct { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
+    let options = RunOptions { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
     let mut live = Live::new(&config)?;
     // From here on the run itself listens.
     anyhow::ensure!(!interrupt.requested(), interrupted());
-    let ending = scope_train::run(&run, &config, &data, &mut build(&config)?, conduct, &mut live);
+    let ending = scope_train::run(&run, &config, &data, &mut build(&config)?, options, &mut live);
     live.finish();
     match ending? {
-        Ending::Interrupted => Err(interrupted()),
-        Ending::Finished | Ending::WasFinished | Ending::ModelWritten => Ok(run.model()),
+        RunOutcome::Interrupted => Err(interrupted()),
+        RunOutcome::Finished | RunOutcome::WasFinished | RunOutcome::ModelWritten => Ok(run.model()),
     }
 }
 

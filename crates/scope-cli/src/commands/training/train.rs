@@ -6,7 +6,7 @@ use clap::Args;
 use scope_data::{Dataset, Meta};
 use scope_model::{Preset, Quantisation, Training};
 use scope_pde::Pde;
-use scope_train::{Ask, Earlier, Recipe};
+use scope_train::{InitialWeights, Recipe, RunRequest};
 
 use super::{RunArguments, build_trainer, weights::Weights};
 use crate::commands::{Misuse, NetworkChoice, Outcome, network_names, pde_names};
@@ -76,9 +76,9 @@ impl TrainCommand {
         if let Some(start) = &start {
             start.require_same_grid(&data, &self.run.data)?;
         }
-        let ask = self.ask(start.as_ref(), meta)?;
+        let request = self.request(start.as_ref(), meta)?;
         if self.dry_run {
-            return self.show_plan(ask, &data, start.as_ref());
+            return self.show_plan(request, &data, start.as_ref());
         }
         if let Some(start) = &start {
             say(&describe(start)?);
@@ -91,12 +91,12 @@ impl TrainCommand {
         }
         say(&format!(
             "training {} on {} records of {} with {}",
-            if start.is_some() { ask.model.name() } else { self.network().name() },
+            if start.is_some() { request.model.name() } else { self.network().name() },
             meta.count,
             self.pde.name(),
-            ask.recipe.name
+            request.recipe.name
         ));
-        self.run.train(ask, &data, start.as_ref())
+        self.run.train(request, &data, start.as_ref())
     }
 
     /// The network that was named, or the paper's.
@@ -105,7 +105,7 @@ impl TrainCommand {
     }
 
     /// What is asked for: the network of the weights to go on from, or the one named.
-    fn ask(&self, start: Option<&Weights>, meta: &Meta) -> anyhow::Result<Ask> {
+    fn request(&self, start: Option<&Weights>, meta: &Meta) -> anyhow::Result<RunRequest> {
         let named = || self.network().architecture(meta.resolution);
         let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
@@ -118,28 +118,33 @@ impl TrainCommand {
             Some(_) => recipe.trained_network(model, self.pde, &constants),
             None => recipe.network(model, self.pde, &constants).map_err(Misuse::of)?,
         };
-        let ask = Ask {
+        let request = RunRequest {
             recipe,
             model,
             length: self.run.length(),
             seed: self.run.seed,
             log_every: self.run.log_every,
-            from: start.map(|start| Earlier {
+            from: start.map(|start| InitialWeights {
                 weights: start.hash.clone(),
                 trained: start.file.about.training.clone(),
                 problem: start.other_problem(meta),
             }),
             adapt: None,
         };
-        ask.require_fit().map_err(Misuse::of)?;
-        Ok(ask)
+        request.require_fit().map_err(Misuse::of)?;
+        Ok(request)
     }
 
     /// Prints what would be trained.
-    fn show_plan(&self, ask: Ask, data: &Dataset, weights: Option<&Weights>) -> anyhow::Result<Outcome> {
+    fn show_plan(
+        &self,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<Outcome> {
         let device = self.run.device.open()?;
         let build = |config: &_| build_trainer(config, &device, weights);
-        let config = scope_train::plan(ask, data, &build, 1)?;
+        let config = scope_train::plan(request, data, &build, 1)?;
         print_json(&config)?;
         Ok(Outcome::Success)
     }

@@ -8,17 +8,17 @@ use scope_data::Dataset;
 use scope_model::View;
 
 use super::{
-    Ending,
+    RunOutcome,
+    callback::Callback,
     checkpoint::Position,
-    conduct::Conduct,
     config::RunConfig,
-    feed::{Conditions, Feed, Order},
+    data_loader::{Conditions, DataLoader, SamplerConfig},
+    divergence::DivergenceMonitor,
     fit_normaliser,
     folder::RunFolder,
-    metrics::{Line, Metrics},
-    observer::Observer,
+    metrics::{Metrics, MetricsLine},
+    options::RunOptions,
     tensorboard::EventFile,
-    watch::Watch,
 };
 use crate::{error::TrainError, trainer::Trainer};
 
@@ -27,12 +27,12 @@ pub(super) struct Session<'a> {
     folder: &'a RunFolder,
     config: &'a RunConfig,
     data: &'a Dataset,
-    conduct: Conduct,
+    options: RunOptions,
     metrics: Metrics,
     events: EventFile,
     position: Position,
     saved: Instant,
-    watch: Watch,
+    monitor: DivergenceMonitor,
     /// What was said of checkpoints that could not be removed.
     said: BTreeSet<String>,
 }
@@ -43,59 +43,59 @@ impl<'a> Session<'a> {
         folder: &'a RunFolder,
         config: &'a RunConfig,
         data: &'a Dataset,
-        conduct: Conduct,
+        options: RunOptions,
         position: Position,
-        observer: &mut dyn Observer,
+        callback: &mut dyn Callback,
     ) -> Result<Self, TrainError> {
         Ok(Self {
             folder,
             config,
             data,
-            conduct,
-            metrics: Metrics::open(&folder.metrics(), position.metrics_bytes, observer)?,
+            options,
+            metrics: Metrics::open(&folder.metrics(), position.metrics_bytes, callback)?,
             events: EventFile::create(folder.path())?,
             position,
             saved: Instant::now(),
-            watch: Watch::default(),
+            monitor: DivergenceMonitor::default(),
             said: BTreeSet::new(),
         })
     }
 
-    /// Trains until all draws are taken or the observer asks to stop.
+    /// Trains until all draws are taken or the callback asks to stop.
     pub(super) fn train(
         mut self,
         trainer: &mut Trainer,
-        observer: &mut dyn Observer,
-    ) -> Result<Ending, TrainError> {
+        callback: &mut dyn Callback,
+    ) -> Result<RunOutcome, TrainError> {
         let batch = self.config.recipe.batch as u64;
         let conditions = match &self.config.adapt {
             Some(adapt) if adapt.view == View::Sparse => Conditions::Alternating,
             _ => Conditions::Mixed,
         };
         let first = self.config.first_batch() + self.position.draws / batch;
-        let order = Order { first, ..self.config.order(conditions) };
+        let sampler = SamplerConfig { first, ..self.config.sampler(conditions) };
         if self.position.draws == 0 {
             self.measure_fits(trainer)?;
         }
-        let mut feed = Feed::new(self.data, trainer.device(), order, self.conduct.threads)?;
+        let mut loader = DataLoader::new(self.data, trainer.device(), sampler, self.options.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
             // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for milestones.
-            self.save(trainer, true, observer)?;
+            self.save(trainer, true, callback)?;
         }
         while self.position.draws < self.config.total() {
-            if observer.stop() {
-                self.save(trainer, false, observer)?;
-                return Ok(Ending::Interrupted);
+            if callback.should_stop() {
+                self.save(trainer, false, callback)?;
+                return Ok(RunOutcome::Interrupted);
             }
             self.enter_stage(trainer)?;
-            self.step(trainer, &mut feed, observer)?;
+            self.step(trainer, &mut loader, callback)?;
             let milestone = self.at_milestone(batch);
-            if milestone || self.saved.elapsed() >= self.conduct.save_every {
-                self.save(trainer, milestone, observer)?;
+            if milestone || self.saved.elapsed() >= self.options.save_every {
+                self.save(trainer, milestone, callback)?;
             }
         }
-        self.save(trainer, true, observer)?;
-        Ok(Ending::Finished)
+        self.save(trainer, true, callback)?;
+        Ok(RunOutcome::Finished)
     }
 
     /// Gives a network that begins with initial parameters the scale of its local fits, if it has any.
@@ -103,10 +103,10 @@ impl<'a> Session<'a> {
         let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
         let initial = self.config.from.is_none() && self.config.adapt.is_none();
         let Some(fits) = fits.filter(|_| initial) else { return Ok(()) };
-        let order = self.config.order(Conditions::Mixed);
-        let threads = self.conduct.threads;
+        let sampler = self.config.sampler(Conditions::Mixed);
+        let threads = self.options.threads;
         let fit = fits.local_fit();
-        let divisors = fit_normaliser::measure(self.data, trainer.device(), &fit, order, threads)?;
+        let divisors = fit_normaliser::measure(self.data, trainer.device(), &fit, sampler, threads)?;
         trainer.set_fit_normaliser(&divisors)
     }
 
@@ -124,38 +124,38 @@ impl<'a> Session<'a> {
     fn step(
         &mut self,
         trainer: &mut Trainer,
-        feed: &mut Feed<'_>,
-        observer: &mut dyn Observer,
+        loader: &mut DataLoader<'_>,
+        callback: &mut dyn Callback,
     ) -> Result<(), TrainError> {
         let stage = &self.config.stages[self.position.stage];
         let before: u64 = self.config.stages[..self.position.stage].iter().map(|stage| stage.draws).sum();
         let within = self.position.draws - before;
         let rates = self.config.schedule(stage).at(within);
-        let batch = feed.next_batch()?;
+        let batch = loader.next_batch()?;
         self.position.counters = trainer.counters;
-        let learnt = trainer.learn(feed, &batch, rates);
+        let learnt = trainer.train_on_batch(loader, &batch, rates);
         if let Err(TrainError::Data(source)) = learnt {
-            return Err(self.without_data(trainer, source, observer)?);
+            return Err(self.without_data(trainer, source, callback)?);
         }
         let report = learnt?.read()?;
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = report.not_finite() {
             // The step left the trainer's buffers alone; only its counter went on, and that is not saved.
-            self.write_checkpoint(trainer, false, observer)?;
+            self.write_checkpoint(trainer, false, callback)?;
             let draws = self.position.draws;
             let records = batch.records;
             return Err(TrainError::NotFinite { what, value, step, draws, records });
         }
-        let alarms = self.watch.see(stage.objective.std_floor, &report);
-        let line = Line { stage: stage.name.clone(), draws: self.position.draws, step, report };
+        let warnings = self.monitor.observe(stage.objective.std_floor, &report);
+        let line = MetricsLine { stage: stage.name.clone(), draws: self.position.draws, step, report };
         self.position.draws += self.config.recipe.batch as u64;
         let last = self.position.draws >= self.config.total();
         if (step - 1).is_multiple_of(self.config.log_every) || last {
             self.metrics.append(&line)?;
             self.events.add(&line)?;
         }
-        alarms.iter().for_each(|alarm| observer.alarm(alarm));
-        observer.step(&line, self.position.draws, self.config.total());
+        warnings.iter().for_each(|warning| callback.on_warning(warning));
+        callback.on_step(&line, self.position.draws, self.config.total());
         Ok(())
     }
 }

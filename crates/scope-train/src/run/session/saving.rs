@@ -9,9 +9,9 @@ use super::Session;
 use crate::{
     error::TrainError,
     run::{
+        callback::Callback,
         checkpoint::{self, Position},
         deployed::Deployed,
-        observer::Observer,
     },
     trainer::Trainer,
 };
@@ -22,9 +22,9 @@ impl Session<'_> {
         &mut self,
         trainer: &Trainer,
         source: DataError,
-        observer: &mut dyn Observer,
+        callback: &mut dyn Callback,
     ) -> Result<TrainError, TrainError> {
-        self.write_checkpoint(trainer, false, observer)?;
+        self.write_checkpoint(trainer, false, callback)?;
         let draws = self.position.draws;
         Ok(TrainError::DataLost { source, draws, checkpoint: self.folder.checkpoint(draws) })
     }
@@ -32,7 +32,7 @@ impl Session<'_> {
     /// Whether the draws so far have just completed one of the evenly spaced parts of the run.
     pub(super) fn at_milestone(&self, batch: u64) -> bool {
         let part = |draws: u64| {
-            u128::from(draws) * u128::from(self.conduct.milestones) / u128::from(self.config.total())
+            u128::from(draws) * u128::from(self.options.milestones) / u128::from(self.config.total())
         };
         part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
@@ -42,10 +42,10 @@ impl Session<'_> {
         &mut self,
         trainer: &Trainer,
         milestone: bool,
-        observer: &mut dyn Observer,
+        callback: &mut dyn Callback,
     ) -> Result<(), TrainError> {
         self.position.counters = trainer.counters;
-        self.write_checkpoint(trainer, milestone, observer)
+        self.write_checkpoint(trainer, milestone, callback)
     }
 
     /// Writes a checkpoint of the position, the model, and the algorithms of a GPU; removes older checkpoints.
@@ -53,7 +53,7 @@ impl Session<'_> {
         &mut self,
         trainer: &Trainer,
         milestone: bool,
-        observer: &mut dyn Observer,
+        callback: &mut dyn Callback,
     ) -> Result<(), TrainError> {
         self.position.metrics_bytes = self.metrics.sync()?;
         let model = Deployed::of(trainer, self.config, self.data, self.position.draws)?;
@@ -68,11 +68,11 @@ impl Session<'_> {
             write_atomic(&self.folder.algorithms(), cuda.algorithms().as_bytes())?;
         }
         // Last: whatever becomes of older checkpoints, the newest has its model.
-        for error in checkpoint::prune(&self.folder.state(), self.conduct.keep)? {
-            let alarm =
+        for error in checkpoint::prune(&self.folder.state(), self.options.keep)? {
+            let warning =
                 format!("{error}; this older checkpoint is passed over and stays, and training goes on");
-            if self.said.insert(alarm.clone()) {
-                observer.alarm(&alarm);
+            if self.said.insert(warning.clone()) {
+                callback.on_warning(&warning);
             }
         }
         self.saved = Instant::now();

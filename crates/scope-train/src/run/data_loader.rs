@@ -8,7 +8,7 @@ use scope_data::{
 };
 use scope_engine::{Device, ImageTable, RowNoise, SelectedBatch, SelectedNoise, Selection};
 
-use super::shown::{row_noise, show};
+use super::context::{row_noise, write_readings};
 use crate::{
     error::TrainError,
     examples::{Examples, loss_weights},
@@ -26,9 +26,9 @@ pub enum Conditions {
     Alternating,
 }
 
-/// Which batches a feed hands out.
+/// Which batches a loader hands out.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct SamplerConfig {
     /// Conditions of the batches.
     pub conditions: Conditions,
     /// Few and noisy sensors among the others, if there are any.
@@ -45,7 +45,7 @@ pub struct Order {
 const TABLE_SHARE: f64 = 0.5;
 
 /// A training set that hands out batches in order.
-pub struct Feed<'a> {
+pub struct DataLoader<'a> {
     data: &'a Dataset,
     producer: Producer,
     weights: Weights,
@@ -70,10 +70,15 @@ struct Numbers {
     weights: Vec<f32>,
 }
 
-impl<'a> Feed<'a> {
+impl<'a> DataLoader<'a> {
     /// Batches made by `threads` threads ahead of their use. On a GPU the records are kept there if they fit.
-    pub fn new(data: &'a Dataset, device: &Device, order: Order, threads: usize) -> Result<Self, TrainError> {
-        let Order { conditions, sensors, seed, batch, first } = order;
+    pub fn new(
+        data: &'a Dataset,
+        device: &Device,
+        sampler: SamplerConfig,
+        threads: usize,
+    ) -> Result<Self, TrainError> {
+        let SamplerConfig { conditions, sensors, seed, batch, first } = sampler;
         let meta = data.meta();
         if data.is_empty() {
             return Err(DataError::Empty(data.folder().to_owned()).into());
@@ -155,7 +160,7 @@ impl<'a> Feed<'a> {
         let words = words_for(size);
         let count = batch.records.len();
         let mut fields = vec![0.0; count * 2 * pixels];
-        let mut contexts = Vec::with_capacity(count * 4 * pixels);
+        let mut contexts = vec![0.0; count * 4 * pixels];
         let mut weights = Vec::with_capacity(count * 2);
         let rows = batch.noise.as_ref().map_or_else(|| vec![RowNoise::NONE; 2 * count], row_noise);
         let none = vec![0; words];
@@ -167,7 +172,8 @@ impl<'a> Feed<'a> {
             for (channel, field) in [a, u].into_iter().enumerate() {
                 let row = 2 * k + channel;
                 let seen = &batch.bits[row * words..][..words];
-                show(field, seen, exact, &rows[row], &mut contexts);
+                let context = &mut contexts[row * 2 * pixels..][..2 * pixels];
+                write_readings(field, seen, exact, &rows[row], context);
             }
         }
         Ok(Numbers { fields, contexts, weights })
@@ -225,33 +231,33 @@ mod tests {
 
     const MIX: SensorMix = SensorMix { noise_share: 0.5, noise: [0.01, 0.2], few_share: 0.3, few: [20, 400] };
 
-    fn with_feed(pde: Pde, sensors: Option<SensorMix>, check: impl FnOnce(Feed<'_>)) {
+    fn with_loader(pde: Pde, sensors: Option<SensorMix>, check: impl FnOnce(DataLoader<'_>)) {
         let root = tempfile::tempdir().unwrap();
         let identity = Identity { pde, seed: 5, split: Split::Train, resolution: 32 };
         generate(&Request { identity, count: 6, shard: None }, &root.path().join("set"), |_| true).unwrap();
         let data = Dataset::open(&root.path().join("set")).unwrap();
-        let order = Order { conditions: Conditions::Mixed, sensors, seed: 3, batch: 8, first: 0 };
-        check(Feed::new(&data, &Device::cpu(1), order, 1).unwrap());
+        let sampler = SamplerConfig { conditions: Conditions::Mixed, sensors, seed: 3, batch: 8, first: 0 };
+        check(DataLoader::new(&data, &Device::cpu(1), sampler, 1).unwrap());
     }
 
     /// What a table on a device gives for a batch.
-    fn gathered(feed: &mut Feed<'_>, batch: &Batch) -> Vec<f32> {
-        let data = feed.data;
+    fn gathered(loader: &mut DataLoader<'_>, batch: &Batch) -> Vec<f32> {
+        let data = loader.data;
         let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
         let table = ImageTable::new(&Device::cpu(1), [data.len(), 2, 32, 32], read).unwrap();
-        feed.weights.known = vec![PerChannel::both(1.0); data.len()];
+        loader.weights.known = vec![PerChannel::both(1.0); data.len()];
         let mut selection = Selection::new(&table, batch.records.len()).unwrap();
-        feed.select(batch, &mut selection).unwrap();
+        loader.select(batch, &mut selection).unwrap();
         table.gather(&selection).unwrap().seen.to_vec::<f32>().unwrap()
     }
 
     #[test]
     fn main_memory_and_tables_show_the_same() {
         for (pde, sensors) in [(Pde::Poisson, None), (Pde::Poisson, Some(MIX)), (Pde::Cylinder, Some(MIX))] {
-            with_feed(pde, sensors, |mut feed| {
+            with_loader(pde, sensors, |mut loader| {
                 for _ in 0..12 {
-                    let batch = feed.next_batch().unwrap();
-                    assert!(feed.contexts(&batch).unwrap() == gathered(&mut feed, &batch), "{pde}");
+                    let batch = loader.next_batch().unwrap();
+                    assert!(loader.contexts(&batch).unwrap() == gathered(&mut loader, &batch), "{pde}");
                 }
             });
         }
@@ -261,11 +267,11 @@ mod tests {
     #[test]
     fn noise_changes_noisy_draws_only_and_leaves_disks_alone() {
         let noise_alone = SensorMix { few_share: 0.0, ..MIX };
-        with_feed(Pde::Cylinder, Some(noise_alone), |mut feed| {
+        with_loader(Pde::Cylinder, Some(noise_alone), |mut loader| {
             for _ in 0..12 {
-                let noisy = feed.next_batch().unwrap();
+                let noisy = loader.next_batch().unwrap();
                 let plain = Batch { noise: None, ..noisy.clone() };
-                let [got, whole] = [&noisy, &plain].map(|batch| feed.contexts(batch).unwrap());
+                let [got, whole] = [&noisy, &plain].map(|batch| loader.contexts(batch).unwrap());
                 let noise = noisy.noise.unwrap();
                 for (row, (got, whole)) in got.chunks(2048).zip(whole.chunks(2048)).enumerate() {
                     let exact = &noise.exact[row / 2 * 16..][..16];

@@ -11,31 +11,31 @@ const PATIENCE: u64 = 50;
 
 /// Number of steps in a row that each sign has been seen.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct DivergenceMonitor {
     collapsed: u64,
     diverging: u64,
 }
 
-impl Watch {
+impl DivergenceMonitor {
     /// Takes note of a step, and says what has now been wrong for long enough. `std_floor` is the objective's floor
     /// under the standard deviation of latents.
-    pub(super) fn see(&mut self, std_floor: f64, report: &StepReport) -> Vec<String> {
-        let mut alarms = Vec::new();
+    pub(super) fn observe(&mut self, std_floor: f64, report: &StepReport) -> Vec<String> {
+        let mut warnings = Vec::new();
         let std = report.latent_std.unwrap_or(f64::INFINITY);
         if lasts(&mut self.collapsed, std < COLLAPSED * std_floor) {
-            alarms.push(format!(
+            warnings.push(format!(
                 "the latents have nearly the same value for every record (standard deviation {std:.1e} for {PATIENCE} steps): \
                  the representation may have collapsed"
             ));
         }
         if lasts(&mut self.diverging, report.norm > DIVERGING * MAX_NORM) {
-            alarms.push(format!(
+            warnings.push(format!(
                 "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now {:.1e}), \
                  for {PATIENCE} steps: training diverges, and a lower peak_rate may help",
                 report.norm
             ));
         }
-        alarms
+        warnings
     }
 }
 
@@ -65,16 +65,16 @@ mod tests {
 
     #[test]
     fn a_sign_that_lasts_is_told_once() {
-        let mut watch = Watch::default();
-        let told = |watch: &mut Watch, norm, std, steps| -> usize {
-            (0..steps).map(|_| watch.see(0.1, &step(norm, std)).len()).sum()
+        let mut monitor = DivergenceMonitor::default();
+        let told = |monitor: &mut DivergenceMonitor, norm, std, steps| -> usize {
+            (0..steps).map(|_| monitor.observe(0.1, &step(norm, std)).len()).sum()
         };
-        assert_eq!(told(&mut watch, 4.0, 0.2, 200), 0);
-        assert_eq!(told(&mut watch, 101.0, 0.2, 49), 0);
-        assert_eq!(told(&mut watch, 101.0, 0.2, 100), 1);
-        assert_eq!(told(&mut watch, 4.0, 0.009, 100), 1);
-        assert_eq!(told(&mut watch, 1e9, 0.009, 49), 0);
-        assert_eq!(told(&mut watch, 4.0, 0.2, 1), 0);
-        assert_eq!(told(&mut watch, 1e9, 0.009, 50), 2);
+        assert_eq!(told(&mut monitor, 4.0, 0.2, 200), 0);
+        assert_eq!(told(&mut monitor, 101.0, 0.2, 49), 0);
+        assert_eq!(told(&mut monitor, 101.0, 0.2, 100), 1);
+        assert_eq!(told(&mut monitor, 4.0, 0.009, 100), 1);
+        assert_eq!(told(&mut monitor, 1e9, 0.009, 49), 0);
+        assert_eq!(told(&mut monitor, 4.0, 0.2, 1), 0);
+        assert_eq!(told(&mut monitor, 1e9, 0.009, 50), 2);
     }
 }

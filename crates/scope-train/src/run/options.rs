@@ -1,4 +1,4 @@
-//! How a run is conducted: what changes how it goes, and nothing that it computes.
+//! Options of a run that change how it goes, and nothing that it computes.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use scope_engine::Device;
 /// Number of threads whose masks keep ahead of any step on a CPU.
 const CPU_THREADS: usize = 2;
 
-/// How a run is conducted; none of this changes what it computes.
+/// Options of a run: threads and checkpoints. None of them changes what it computes.
 #[derive(Clone, Copy, Debug)]
-pub struct Conduct {
+pub struct RunOptions {
     /// Threads that make batches.
     pub threads: usize,
     /// Time between two checkpoints.
@@ -20,14 +20,14 @@ pub struct Conduct {
     pub milestones: u64,
 }
 
-impl Default for Conduct {
+impl Default for RunOptions {
     /// Settings for a CPU, with a checkpoint every five minutes.
     fn default() -> Self {
         Self { threads: CPU_THREADS, save_every: Duration::from_secs(300), keep: 2, milestones: 0 }
     }
 }
 
-impl Conduct {
+impl RunOptions {
     /// The threads that keep ahead of a device's steps. On a GPU 125 draws may take a millisecond, and their masks take four.
     pub fn threads_for(device: &Device) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

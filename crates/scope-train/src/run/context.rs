@@ -1,18 +1,25 @@
-//! What a network is shown of a record's channel.
+//! The readings that a context shows of a batch: exact ones, and noisy ones with their weights.
 
-use scope_data::{observation::ReadingNoise, schedule::BatchNoise};
+use scope_data::{
+    observation::{ReadingNoise, write_channel_context},
+    schedule::BatchNoise,
+};
 use scope_engine::RowNoise;
 
-/// Adds what is shown of a field to a context: readings times their weights, and the weights.
-pub(super) fn show(field: &[f32], seen: &[u64], exact: &[u64], noise: &RowNoise, contexts: &mut Vec<f32>) {
-    let is_set = |bits: &[u64], k: usize| (bits[k / 64] >> (k % 64)) & 1 == 1;
-    let begin = contexts.len();
-    contexts.resize(begin + 2 * field.len(), 0.0);
-    let (values, mask) = contexts[begin..].split_at_mut(field.len());
-    for (k, (value, mask)) in values.iter_mut().zip(mask).enumerate().filter(|(k, _)| is_set(seen, *k)) {
-        let noise = if is_set(exact, k) { &RowNoise::NONE } else { noise };
-        [*value, *mask] = noise.reading(k, field[k]);
-    }
+/// Writes one channel's part of a context: readings times their weights, and the weights. `seen` and `exact` are the words of masks.
+pub(super) fn write_readings(
+    field: &[f32],
+    seen: &[u64],
+    exact: &[u64],
+    noise: &RowNoise,
+    context: &mut [f32],
+) {
+    let is_exact = |point: usize| (exact[point / 64] >> (point % 64)) & 1 == 1;
+    let reading = |point: usize, value: f32| {
+        let noise = if is_exact(point) { &RowNoise::NONE } else { noise };
+        noise.reading(point, value)
+    };
+    write_channel_context(field, seen, reading, context);
 }
 
 /// A batch's noise in stored coordinates, with the weights of its readings.
@@ -34,13 +41,13 @@ mod tests {
         let levels = [0.02, 0.1];
         let rows: Vec<ReadingNoise> =
             levels.iter().zip([3, 4]).map(|(level, key)| ReadingNoise { level: *level, key }).collect();
-        let (field, pixels): (Vec<f32>, usize) =
-            ((0..65_536).map(|k| (k as f32 * 0.01).sin()).collect(), 65_536);
+        let pixels = 65_536;
+        let field: Vec<f32> = (0..pixels).map(|k| (k as f32 * 0.01).sin()).collect();
         let all = vec![u64::MAX; pixels / 64];
         let none = vec![0; pixels / 64];
         for (row, level) in row_noise(&BatchNoise { rows, exact: Vec::new() }).iter().zip(levels) {
-            let mut context = Vec::new();
-            show(&field, &all, &none, row, &mut context);
+            let mut context = vec![f32::NAN; 2 * pixels];
+            write_readings(&field, &all, &none, row, &mut context);
             let (values, mask) = context.split_at(pixels);
             let weight = 1e-4 / (1e-4 + level * level);
             assert!(mask.iter().all(|c| (f64::from(*c) - weight).abs() < 1e-7));
