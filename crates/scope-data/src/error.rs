@@ -52,7 +52,7 @@ pub enum DataError {
         limit: u64,
     },
     /// A data set that is not there.
-    #[error("{} does not exist: name the folder of a data set, or make one with scope data generate", .0.display())]
+    #[error("{} does not exist: name the folder of a data set, or generate one", .0.display())]
     Missing(PathBuf),
     /// A value that is NaN or infinite.
     #[error(
@@ -71,10 +71,10 @@ pub enum DataError {
         value: f64,
     },
     /// The destination already holds something.
-    #[error("{} already exists and is not empty: name another folder with --out, or remove it first", .0.display())]
+    #[error("{} already exists and is not empty: name another folder, or remove it first", .0.display())]
     Occupied(PathBuf),
     /// The destination is a file.
-    #[error("{} is a file, and a folder is to be written there: name another with --out", .0.display())]
+    #[error("{} is a file, and a folder is to be written there: name another", .0.display())]
     IsFile(PathBuf),
     /// A link where only a file or folder of our own may be.
     #[error("{} is a link, and what it leads to is not ours to write: remove the link, or write elsewhere", .0.display())]
@@ -96,9 +96,12 @@ pub enum DataError {
         /// A name in it.
         found: String,
     },
+    /// Disks of a cylinder that are missing, or given for another problem.
+    #[error("{0}")]
+    Geometry(String),
     /// The destination is an empty folder that cannot make way for the finished one.
     #[error(
-        "{0} is an empty folder that cannot be replaced, as a mount point cannot; name a folder inside it, as in --out {0}/set: {source}",
+        "{0} is an empty folder that cannot be replaced, as a mount point cannot; name a folder inside it, such as {0}/set: {source}",
         path.display()
     )]
     Irreplaceable {
@@ -108,7 +111,7 @@ pub enum DataError {
         source: io::Error,
     },
     /// Another process is writing the same destination.
-    #[error("another process is writing {}: wait for it, or name another folder with --out", .0.display())]
+    #[error("another process is writing {}: wait for it, or name another folder", .0.display())]
     Busy(PathBuf),
     /// A file's content is not what was recorded when it was written.
     #[error(

@@ -118,7 +118,7 @@ fn refusal(request: &ImportRequest) -> String {
 #[test]
 fn wrong_requests_say_what_to_do() {
     let error = refusal(&request(Pde::Cylinder, "pairs.npy"));
-    assert!(error.contains("--geometry"), "{error}");
+    assert!(error.contains("needs a disk for each record"), "{error}");
     for series in ["cylinder", "cylinder/v.npy"] {
         let error = refusal(&request(Pde::NavierStokes, series));
         assert!(error.contains("pairs of a and u, [N, 2, S, S]"), "{error}");

@@ -127,7 +127,7 @@ fn require_match(a: &Record, b: &Record, condition: Condition) -> Result<(), Eva
     let refuse = |what: &str, a: &str, b: &str| {
         Err(EvalError::Mismatch(format!(
             "the two evaluations differ in their {what} ({a} and {b}): only the same records under the same masks can be \
-             compared; evaluate both on one data set with one --seed, one --limit and one --noise"
+             compared; evaluate both on one data set with the same seed, limit and noise"
         )))
     };
     let [first, second] = [a, b].map(|record| &record.results.identity);

@@ -47,7 +47,7 @@ pub enum ModelError {
     },
     /// A weight file that is not the one its card is about.
     #[error(
-        "{} has BLAKE3 {got}, its card says {expected}: restore the file, or write its card again with scope model card",
+        "{} has BLAKE3 {got}, its card says {expected}: restore the file, or write its card again",
         path.display()
     )]
     Changed {
@@ -74,8 +74,8 @@ pub enum ModelError {
     },
     /// A run that has not come to its first checkpoint.
     #[error(
-        "{} is a run folder, but it has no model yet: its first checkpoint writes one, after five minutes of training unless \
-         --save-every says otherwise, or when the run ends or is interrupted",
+        "{} is a run folder, but it has no model yet: its first checkpoint writes one, after five minutes of training \
+         unless another time was set, or when the run ends or is interrupted",
         .0.display()
     )]
     NoModelYet(PathBuf),

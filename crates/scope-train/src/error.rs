@@ -18,13 +18,13 @@ pub enum TrainError {
     #[error("{0}")]
     Request(String),
     /// A folder that already holds a run.
-    #[error("{} already holds a run: continue it with --resume, or name another folder with --out", .0.display())]
+    #[error("{} already holds a run: resume it, or name another folder", .0.display())]
     Occupied(PathBuf),
     /// A folder whose content no run has written.
-    #[error("{} holds something that is no run (it has no {}): name another folder with --out", .0.display(), RUN_CONFIG)]
+    #[error("{} holds something that is no run (it has no {}): name another folder", .0.display(), RUN_CONFIG)]
     Foreign(PathBuf),
     /// Another process trains in the same folder.
-    #[error("{} is being trained by process {pid}: wait for it, or name another folder with --out", folder.display())]
+    #[error("{} is being trained by process {pid}: wait for it, or name another folder", folder.display())]
     Busy {
         /// The run folder.
         folder: PathBuf,
@@ -33,7 +33,7 @@ pub enum TrainError {
     },
     /// A run that cannot be continued as asked.
     #[error(
-        "{} was begun with {key} = {before}, and cannot be continued with {key} = {now}: give the same, or begin another run with --out",
+        "{} was begun with {key} = {before}, and cannot be continued with {key} = {now}: give the same, or begin another run in another folder",
         folder.display()
     )]
     Changed {

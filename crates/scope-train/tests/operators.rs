@@ -162,7 +162,7 @@ fn what_an_operator_cannot_be_trained_with_is_refused() {
         scope_train::plan(request, &data, &nothing, 1).unwrap_err().to_string()
     };
     let text = refused(request(Operator::Fno.architecture(32), "full"));
-    assert!(text.contains("fno has no latents") && text.contains("--recipe operator"), "{text}");
+    assert!(text.contains("fno has no latents") && text.contains("the recipe \"operator\""), "{text}");
     let text = refused(request(Operator::Cno.architecture(64), "operator"));
     assert!(text.contains("a grid of 32 and the model on one of 64"), "{text}");
 }

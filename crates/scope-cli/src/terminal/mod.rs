@@ -88,6 +88,9 @@ fn sentence(error: &anyhow::Error) -> String {
     {
         line.push_str(&format!("; {remedy}"));
     }
+    if let Some(options) = error.chain().find_map(remedy::options) {
+        line.push_str(&format!(" ({options})"));
+    }
     line
 }
 

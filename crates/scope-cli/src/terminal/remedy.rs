@@ -1,10 +1,62 @@
-//! What to do about a path that the operating system refused. Libraries say which path it was and what was to be done with
-//! it; the way out depends on the refusal alone.
+//! The way out of an error. Libraries say what is wrong and what would help; which options of this program those are, and what
+//! to do about a path that the operating system refused, is said here.
 
-use std::io::{Error, ErrorKind};
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+};
 
-/// What to do, where something can be done.
-pub(super) fn remedy(refusal: &Error) -> Option<String> {
+use scope_data::DataError;
+use scope_eval::EvalError;
+use scope_model::ModelError;
+use scope_train::TrainError;
+
+/// The options that help against a library's error.
+pub(super) fn options(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    if let Some(error) = cause.downcast_ref() {
+        return of_training(error);
+    }
+    match cause.downcast_ref() {
+        Some(EvalError::Data(error)) => return of_data(error),
+        Some(_) => return None,
+        None => {}
+    }
+    cause.downcast_ref().and_then(of_model).or_else(|| cause.downcast_ref().and_then(of_data))
+}
+
+fn of_training(error: &TrainError) -> Option<&'static str> {
+    match error {
+        TrainError::Occupied(_) => Some("--resume or --out"),
+        TrainError::Foreign(_) | TrainError::Busy { .. } | TrainError::Changed { .. } => Some("--out"),
+        TrainError::Data(error) => of_data(error),
+        TrainError::Model(error) => of_model(error),
+        _ => None,
+    }
+}
+
+fn of_model(error: &ModelError) -> Option<&'static str> {
+    match error {
+        ModelError::NoModelYet(_) => Some("--save-every"),
+        ModelError::Changed { .. } => Some("scope model card"),
+        ModelError::Data(error) => of_data(error),
+        _ => None,
+    }
+}
+
+fn of_data(error: &DataError) -> Option<&'static str> {
+    match error {
+        DataError::Occupied(_)
+        | DataError::IsFile(_)
+        | DataError::Irreplaceable { .. }
+        | DataError::Busy(_) => Some("--out"),
+        DataError::Geometry(_) => Some("--geometry"),
+        DataError::Missing(_) => Some("scope data generate"),
+        _ => None,
+    }
+}
+
+/// What to do about a refusal of the operating system, where something can be done.
+pub(super) fn remedy(refusal: &io::Error) -> Option<String> {
     let advice = match refusal.kind() {
         ErrorKind::NotFound => {
             let here = std::env::current_dir()

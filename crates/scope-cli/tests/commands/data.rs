@@ -170,11 +170,7 @@ fn an_empty_mount_point_is_refused_before_any_work() {
     let program = cargo_bin("scope").display().to_string();
     let generate = format!("'{program}' data generate poisson --count 3 --resolution 32");
     if let Some(output) = mounted(&format!("{generate} --out out; code=$?; ls -a . out; exit $code")) {
-        assert!(
-            stderr(&output).contains("name a folder inside it, as in --out out/set"),
-            "{}",
-            stderr(&output)
-        );
+        assert!(stderr(&output).contains("name a folder inside it, such as out/set"), "{}", stderr(&output));
         assert_eq!(output.status.code(), Some(1));
         assert!(!stdout(&output).contains("partial"), "{}", stdout(&output));
     }

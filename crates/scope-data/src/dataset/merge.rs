@@ -56,7 +56,7 @@ fn open_shard(folder: &Path) -> Result<(Dataset, Shard), DataError> {
     let set = Dataset::inspect(folder)?;
     let shard = set.meta().shard.ok_or_else(|| DataError::Shard {
         path: folder.to_owned(),
-        problem: "it is a whole set, not a shard made with --shard i/n".into(),
+        problem: "it is a whole set, not a shard".into(),
     })?;
     Ok((set, shard))
 }

@@ -191,7 +191,7 @@ fn read_disks(request: &ImportRequest, parts: &[Part], resolution: usize) -> Res
     match &request.geometry {
         None if !pde.has_disk() => Ok(Vec::new()),
         Some(_) if !pde.has_disk() => {
-            Err(DataError::Request(format!("{pde} has no geometry: leave --geometry out")))
+            Err(DataError::Geometry(format!("{pde} has no geometry: leave it out")))
         }
         Some(files) => {
             let count = parts.iter().map(|part| part.source.count()).sum();
@@ -201,9 +201,9 @@ fn read_disks(request: &ImportRequest, parts: &[Part], resolution: usize) -> Res
             let mut disks = Vec::new();
             for (folder, part) in request.from.iter().zip(parts) {
                 let files = GeometryFiles::beside(folder).ok_or_else(|| {
-                    DataError::Request(format!(
-                        "the {pde} needs a disk for each record, and {} has none beside it: name them with \
-                         --geometry FILE.npy or --geometry cx.npy,cy.npy,r.npy",
+                    DataError::Geometry(format!(
+                        "the {pde} needs a disk for each record, and {} has none beside it: name their file, or \
+                         three as in cx.npy,cy.npy,r.npy",
                         folder.display()
                     ))
                 })?;

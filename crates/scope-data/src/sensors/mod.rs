@@ -135,11 +135,7 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const KNOWN: [(&[u8], &str, &str); 8] = [
         (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
         (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
-        (
-            b"\x1f\x8b",
-            "compressed",
-            "unpack it first, or pipe it: gunzip -c FILE | scope recover --sensors -",
-        ),
+        (b"\x1f\x8b", "compressed", "unpack it first, or pipe it through gunzip"),
         (b"\x89HDF", "an HDF5 or MATLAB file", "write the measurements as CSV or npy"),
         (b"MATLAB", "a MATLAB file", "write the measurements as CSV or npy"),
         (b"PAR1", "a Parquet file", "write the measurements as CSV or npy"),

@@ -40,7 +40,7 @@ pub enum DiagnoseError {
     )]
     OtherBackbone(&'static str),
     /// A record with a value that is NaN or infinite.
-    #[error("record {0} has a value that is not finite: run `scope data check` on the set")]
+    #[error("record {0} has a value that is not finite: check the set")]
     NotFinite(usize),
     /// A model whose numbers run over.
     #[error("the model's output for record {0} is not finite")]

@@ -132,7 +132,7 @@ impl HeldOut {
         }
         if data.split == Split::Train.name() || data.trained_on {
             return Err(refuse(
-                "it is on records of a training set: evaluate on others, made with --split test".to_owned(),
+                "it is on records of a training set: evaluate on others, of the test split".to_owned(),
             ));
         }
         if masks.noise.is_some() {

@@ -47,7 +47,7 @@ impl RunRequest {
         let stages = self.recipe.stages();
         match (self.model.scope(), stages.iter().find(|(_, stage)| other(&stage.objective))) {
             (None, Some((stage, _))) => Err(TrainError::Recipe(format!(
-                "{} has no latents, and the {stage} stage of \"{}\" wants them: use --recipe operator, the field loss alone",
+                "{} has no latents, and the {stage} stage of \"{}\" wants them: use the recipe \"operator\", the field loss alone",
                 self.model.name(),
                 self.recipe.name
             ))),

@@ -131,7 +131,7 @@ impl TrainCommand {
             }),
             adapt: None,
         };
-        request.require_fit().map_err(Misuse::of)?;
+        request.require_fit().map_err(|error| Misuse::of(format!("{error} (--recipe operator)")))?;
         Ok(request)
     }
 
