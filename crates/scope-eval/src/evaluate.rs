@@ -9,7 +9,7 @@ use std::{
 use rayon::prelude::*;
 use scope_data::{
     Channel, Constants, DataError, Dataset, Pair, PerChannel,
-    observation::{Condition, ContextMasks, MaskSampler, Namespace, write_context},
+    observation::{Condition, ContextMasks, MaskSampler, Namespace, TestNoise, write_context},
 };
 use scope_model::{Fields, Measure, Region};
 use scope_pde::Pde;
@@ -18,7 +18,7 @@ use crate::{
     error::EvalError,
     method::{RecoveryMethod, Shown, StatedBands},
     metrics::Recovered,
-    noise::TestNoise,
+    noise::spoil,
     regions::Regions,
 };
 
@@ -194,7 +194,7 @@ impl Evaluation<'_> {
         let pair = self.data.pair(record)?;
         write_context(pair.fields(), &masks.seen, context);
         if let Some(noise) = &self.noise {
-            noise.spoil(&sampler, (record as u64, condition), &pair, &masks, context);
+            spoil(&noise, &sampler, (record as u64, condition), &pair, &masks, context);
         }
         Ok((pair, masks))
     }

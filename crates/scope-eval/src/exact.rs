@@ -8,11 +8,11 @@ use scope_data::{
     observation::{Condition, Task},
 };
 use scope_exact::{ExactError, Prior, readings, rounding_noise, with_rounding};
+use scope_model::{MethodIdentity, MethodKind};
 use scope_pde::Pde;
 
 use crate::{
     bands::LEVELS,
-    identity::MethodIdentity,
     method::{MethodError, RecoveryMethod, Shown, StatedBands},
 };
 
@@ -68,7 +68,7 @@ impl ExactMethod {
     /// Who it is.
     pub fn identity(&self) -> MethodIdentity {
         MethodIdentity {
-            name: "exact".to_owned(),
+            kind: MethodKind::Exact,
             model: None,
             recipe: None,
             decoder: None,

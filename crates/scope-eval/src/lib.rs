@@ -7,7 +7,6 @@ mod error;
 mod evaluate;
 mod exact;
 pub mod figure;
-mod identity;
 mod method;
 mod metrics;
 mod noise;
@@ -24,7 +23,6 @@ pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::{ExactMethod, single_precision};
-pub use identity::{Budget, DataIdentity, Identity, MaskIdentity, MethodIdentity};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::Recovered;
 pub use noise::TestNoise;
@@ -32,5 +30,8 @@ pub use paired::{Paired, compare, matching};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
-pub use scope_model::{Measure, Region};
+pub use scope_data::observation::TestNoise;
+pub use scope_model::{
+    Budget, DataIdentity, MaskIdentity, Measure, MethodIdentity, MethodKind, Provenance, Region,
+};
 pub use summary::Summary;

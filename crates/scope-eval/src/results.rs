@@ -15,13 +15,12 @@ use scope_data::{
     observation::Condition,
     read_bounded, write_atomic,
 };
-use scope_model::Measure;
+use scope_model::{Measure, Provenance};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::EvalError,
     evaluate::{PerRecord, Scores},
-    identity::Identity,
     summary::Summary,
 };
 
@@ -37,7 +36,7 @@ pub type Summaries = BTreeMap<Measure, Summary>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// What was evaluated on what.
-    pub identity: Identity,
+    pub identity: Provenance,
     /// The summaries of each condition.
     pub conditions: BTreeMap<Condition, Summaries>,
 }
@@ -53,7 +52,7 @@ pub struct Record {
 
 impl Record {
     /// With nothing evaluated yet.
-    pub fn new(identity: Identity) -> Self {
+    pub fn new(identity: Provenance) -> Self {
         Self { results: Results { identity, conditions: BTreeMap::new() }, values: BTreeMap::new() }
     }
 

@@ -7,7 +7,7 @@ use scope_data::{
     observation::{Condition, trust},
 };
 use scope_eval::{
-    DataIdentity, Evaluation, ExactMethod, Identity, MaskIdentity, Measure, Record, Scores, TestNoise,
+    DataIdentity, Evaluation, ExactMethod, MaskIdentity, Measure, Provenance, Record, Scores, TestNoise,
     compare,
 };
 use scope_pde::{Pde, Split};
@@ -100,7 +100,7 @@ fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
 
 fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
     let method = ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap().identity();
-    let mut record = Record::new(Identity {
+    let mut record = Record::new(Provenance {
         pde: Pde::Poisson,
         protocol: "uniform500".to_owned(),
         records: 3,

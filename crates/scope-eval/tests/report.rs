@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use scope_data::Channel;
 use scope_eval::{
-    Budget, DataIdentity, Identity, MaskIdentity, Measure, MethodIdentity, PerRecord, Record, Scores,
+    Budget, DataIdentity, MaskIdentity, Measure, MethodIdentity, MethodKind, PerRecord, Provenance, Record,
+    Scores,
     report::{Choice, Format, Published, Runs, TableName, draws_charts, tables},
 };
 use scope_pde::{Pde, Split, descriptor::Descriptor, elliptic::POISSON};
@@ -13,7 +14,7 @@ use scope_pde::{Pde, Split, descriptor::Descriptor, elliptic::POISSON};
 fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
     let head_draws = (decoder != "native").then_some(320_000);
     let method = MethodIdentity {
-        name: "scope".to_owned(),
+        kind: MethodKind::Scope,
         model: Some("small".to_owned()),
         recipe: Some(recipe.to_owned()),
         decoder: Some(decoder.to_owned()),
@@ -38,7 +39,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
         trained_on: false,
     };
     let masks = MaskIdentity { seed: 20_261_013, ..MaskIdentity::default() };
-    let mut record = Record::new(Identity {
+    let mut record = Record::new(Provenance {
         pde: pde.parse().unwrap(),
         protocol: "uniform500".to_owned(),
         records: 4,

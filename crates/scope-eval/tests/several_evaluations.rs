@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use scope_data::observation::Condition;
 use scope_eval::{
-    DataIdentity, Identity, MaskIdentity, Measure, MethodIdentity, Record, Scores, matching,
+    DataIdentity, MaskIdentity, Measure, MethodIdentity, MethodKind, Provenance, Record, Scores, matching,
     report::{Choice, Format, Published, Runs, tables},
 };
 use scope_pde::{Pde, Split};
@@ -16,7 +16,7 @@ fn named(condition: &str) -> Condition {
 /// An evaluation of some records at uniform/500, whose errors lie about a figure.
 fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64) -> Record {
     let method = MethodIdentity {
-        name: "scope".to_owned(),
+        kind: MethodKind::Scope,
         model: None,
         recipe: Some(model.to_owned()),
         decoder: Some("native".to_owned()),
@@ -32,7 +32,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         resolution: 32,
         trained_on: false,
     };
-    let mut record = Record::new(Identity {
+    let mut record = Record::new(Provenance {
         pde: Pde::Poisson,
         protocol: protocol.to_owned(),
         records,

@@ -20,9 +20,9 @@ mod model;
 mod names;
 mod network;
 pub mod operators;
+mod provenance;
 mod reconstruct;
 mod sensors;
-mod training;
 mod weights;
 
 pub use accounting::{Accounting, Component, parts};
@@ -40,8 +40,11 @@ pub use known_facts::impose_known_facts;
 pub use measure::{Measure, Region, UnknownMeasure};
 pub use model::Model;
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
+pub use provenance::{
+    Adapted, Budget, DataIdentity, MOST_DRAWS, MaskIdentity, MethodIdentity, MethodKind, Provenance,
+    Training, View,
+};
 pub use reconstruct::{Precision, Reconstructor};
 pub use scope_data::Fields;
 pub use sensors::recover_sensors;
-pub use training::{Adapted, MOST_DRAWS, Training, View};
 pub use weights::{About, LayerHessians, Quantisation, WeightFile};

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     path::Path,
+    str::FromStr,
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -16,6 +17,7 @@ use scope_pde::{Pde, cylinder::Disk};
 use crate::{
     error::ModelError,
     field_model::FieldModel,
+    names::named,
     sensors::{fit_sensors, recover_sensors},
     weights::{About, WeightFile},
 };
@@ -30,6 +32,35 @@ pub enum Precision {
     F32,
     /// Half the bits: about twice as fast where the processor multiplies them, within 1% of single precision.
     Bf16,
+}
+
+impl Precision {
+    /// Both.
+    pub const ALL: [Self; 2] = [Precision::F32, Precision::Bf16];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::F32 => "f32",
+            Precision::Bf16 => "bf16",
+        }
+    }
+
+    /// The kind of number that products read.
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Precision::F32 => Dtype::F32,
+            Precision::Bf16 => Dtype::Bf16,
+        }
+    }
+}
+
+impl FromStr for Precision {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        named("precision", Self::ALL, Self::name, name)
+    }
 }
 
 /// A trained model, ready for any number of contexts.
@@ -199,10 +230,7 @@ impl Reconstructor {
     }
 
     fn pass(&self, Inputs { contexts, fits }: &Inputs) -> Result<Tensor, EngineError> {
-        let compute = match self.precision {
-            Precision::F32 => Dtype::F32,
-            Precision::Bf16 => Dtype::Bf16,
-        };
+        let compute = self.precision.dtype();
         let tape = Tape::inference(&self.model.params, compute);
         let network = &self.model.network;
         let contexts = tape.input(contexts.clone());

@@ -19,9 +19,9 @@ pub use losses::{Pass, PassLosses};
 pub use objective::{Component, Objective, Reach};
 pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 pub use run::{
-    AdaptConfig, BuildTrainer, Callback, Conditions, DataIdentity, DataLoader, InitialWeights, Length,
-    MetricsLine, Position, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Stage,
-    Teacher, build_trainer, plan, run, saved_teacher, stages,
+    AdaptConfig, BuildTrainer, Callback, Conditions, DataLoader, InitialWeights, Length, MetricsLine,
+    Position, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Stage, Teacher,
+    TrainingSet, build_trainer, plan, run, saved_teacher, stages,
 };
 pub use schedule::{LearningRateSchedule, Rates, ScheduleKind, StageSchedule};
 pub use trainer::{Counters, DeviceReport, Head, StepReport, Trainable, Trainer};

@@ -150,10 +150,10 @@ fn weights_of_another_problem_are_carried_over() {
 
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::Helmholtz, Split::Train, 20);
-    let from = earlier().map(|from| InitialWeights { problem: Some("poisson".to_owned()), ..from });
+    let from = earlier().map(|from| InitialWeights { problem: Some(Pde::Poisson), ..from });
     let training = config(&data, "fo", sizes().into(), from).training(16);
     assert_eq!(training.problem, None);
-    assert_eq!(training.from.unwrap().problem.as_deref(), Some("poisson"));
+    assert_eq!(training.from.unwrap().problem, Some(Pde::Poisson));
 }
 
 #[test]

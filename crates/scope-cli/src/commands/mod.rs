@@ -24,7 +24,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_model::{Architecture, Head, Operator, Preset};
+use scope_model::{Architecture, Head, Operator, Precision, Preset};
 use scope_pde::{MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resolution};
 
 /// How a command that ran to its end turned out.
@@ -43,6 +43,11 @@ pub(crate) enum Outcome {
 /// Reads the name of a problem; a misspelt one gets a suggestion.
 fn pde_names() -> impl TypedValueParser<Value = Pde> {
     PossibleValuesParser::new(Pde::ALL.map(Pde::name)).try_map(|name| name.parse::<Pde>())
+}
+
+/// Reads the name of a precision.
+fn precision_names() -> impl TypedValueParser<Value = Precision> {
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name)).try_map(|name| name.parse::<Precision>())
 }
 
 /// Reads the name of a model's size.

@@ -92,6 +92,11 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Whether our own solvers made them: fresh draws, not the released records.
+    pub fn is_generated(&self) -> bool {
+        matches!(self, Origin::Generated { .. })
+    }
+
     /// One line for people and tables.
     pub fn describe(&self, pde: Pde) -> String {
         match self {

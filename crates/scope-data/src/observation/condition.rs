@@ -9,7 +9,8 @@ use thiserror::Error;
 use super::family::Family;
 
 /// Which channels are observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Task {
     /// a is observed, u is evaluated.
     Forward,

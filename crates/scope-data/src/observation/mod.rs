@@ -12,6 +12,7 @@ mod place;
 mod sampler;
 mod seen;
 mod sensors;
+mod test_noise;
 
 pub use condition::{Condition, ConditionError, Layout, NAMED_POINTS, Task};
 pub use context::{ContextMasks, write_channel_context, write_context};
@@ -24,3 +25,4 @@ pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use seen::Seen;
 pub use sensors::{Placed, Sensor, SensorError, UserContext};
+pub use test_noise::TestNoise;

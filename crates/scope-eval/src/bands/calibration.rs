@@ -13,9 +13,9 @@ use super::{LEVELS, counts::Counts, digits, shape::Sums};
 use crate::{
     error::EvalError,
     evaluate::{Evaluation, Seen},
-    identity::DataIdentity,
     method::RecoveryMethod,
 };
+use scope_model::DataIdentity;
 
 /// The seed of the masks that records of a calibration are seen through: not those of any test.
 pub const CALIBRATION_MASK_SEED: u64 = 20261113;

@@ -1,6 +1,7 @@
 //! Tables with a forward and an inverse error for each problem.
 
 use scope_data::observation::Condition;
+use scope_model::MethodKind;
 use scope_pde::Pde;
 
 use super::{
@@ -165,7 +166,7 @@ fn plain(name: TableName, title: &str, paper: Vec<Row>, runs: &[Run], ours: &dyn
 
 fn decoder_is(run: &Run, native: bool) -> bool {
     let method = &run.identity().method;
-    method.name == "scope" && (method.decoder.as_deref() == Some("native")) == native
+    method.kind == MethodKind::Scope && method.has_native_decoder() == native
 }
 
 /// Backbone recipes with their native decoders.
@@ -188,7 +189,7 @@ pub(super) fn adaptation(published: &Published, runs: &[Run]) -> Table {
     let head = |method: &str| row(method, &format!("Full / {method}"), "100 more epochs of the head");
     let mut paper = vec![row("Full", "Full / original head", "10 + 500 epochs")];
     paper.extend(heads.map(head));
-    let ours = |run: &Run| decoder_is(run, false) || run.identity().method.recipe.as_deref() == Some("full");
+    let ours = |run: &Run| decoder_is(run, false) || run.identity().method.is_full();
     let mut table =
         plain(TableName::Adaptation, "Decoder adaptation on a fixed backbone", paper, runs, &ours);
     table.has_ours = runs.iter().any(|run| decoder_is(run, false));

@@ -81,8 +81,7 @@ pub(super) fn channels(published: &Published, runs: &[Run]) -> Table {
 /// Head sizes and training views.
 pub(super) fn capacity(published: &Published, runs: &[Run]) -> Table {
     let heads = ["DP-5M", "DP-10M", "DP-15M", "SP-5M", "SP-10M", "SP-15M"];
-    let adapted =
-        |run: &Run| run.identity().method.decoder.as_deref().is_some_and(|decoder| decoder != "native");
+    let adapted = |run: &Run| run.identity().method.replaced_decoder().is_some();
     let ours: Vec<&Run> = runs.iter().filter(|run| adapted(run)).collect();
     by_problem(TableName::Capacity, "Decoder size and training view", published, &heads, &ours)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use scope_model::{Budget, Provenance};
 use scope_pde::Pde;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
 use crate::{
     evaluate::PerRecord,
     figure::{AxisLabel, Curve, Drawing, Level, Scale, curve_chart},
-    identity::{Budget, Identity},
     summary::Summary,
 };
 
@@ -91,7 +91,7 @@ fn gather<'a: 'b, 'b>(
     together: impl Fn(&Point<'a>, &Point<'a>) -> bool,
 ) -> Vec<Vec<Point<'a>>> {
     let tested = |point: &Point<'a>| {
-        let Identity { data, masks, .. } = point.run.identity();
+        let Provenance { data, masks, .. } = point.run.identity();
         (data.blake3.clone(), masks.seed, masks.noise)
     };
     let mut strands: Vec<Vec<Point<'a>>> = Vec::new();

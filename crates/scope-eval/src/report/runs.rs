@@ -2,19 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use scope_data::observation::{Condition, Task};
-use scope_model::Measure;
+use scope_data::observation::{Condition, Task, TestNoise};
+use scope_model::{Budget, Measure, MethodKind, Provenance};
 use scope_pde::Pde;
 
 use super::{endpoint::Endpoint, published::Channels};
-use crate::{
-    evaluate::PerRecord,
-    identity::{Budget, Identity},
-    noise::TestNoise,
-    protocol::Protocol,
-    results::Record,
-    summary::Summary,
-};
+use crate::{evaluate::PerRecord, protocol::Protocol, results::Record, summary::Summary};
 
 /// All that was evaluated.
 #[derive(Clone, Debug)]
@@ -63,9 +56,9 @@ impl Run {
     }
 
     /// Whether another evaluation is of the same model on the same data.
-    fn tests_as(&self, other: &Identity) -> bool {
-        let of = |identity: &Identity| {
-            (identity.method.blake3.clone(), identity.method.name.clone(), identity.data.blake3.clone())
+    fn tests_as(&self, other: &Provenance) -> bool {
+        let of = |identity: &Provenance| {
+            (identity.method.blake3.clone(), identity.method.kind.clone(), identity.data.blake3.clone())
         };
         of(self.identity()) == of(other)
     }
@@ -93,13 +86,13 @@ impl Run {
         let own = self.identity();
         let other = other.identity();
         let on_the_same =
-            |identity: &Identity| (identity.pde, identity.data.blake3.clone(), identity.masks.noise);
+            |identity: &Provenance| (identity.pde, identity.data.blake3.clone(), identity.masks.noise);
         on_the_same(own) == on_the_same(other) && own.method.precedes(&other.method)
     }
 
     /// What all its evaluations have in common: problem, method, data, mask seed and computation. Numbers of records are each
     /// evaluation's own.
-    pub(super) fn identity(&self) -> &Identity {
+    pub(super) fn identity(&self) -> &Provenance {
         &self.records[0].results.identity
     }
 
@@ -180,8 +173,8 @@ impl Run {
     /// Whether a row ranks beside others: ablations of the backbone, the exact posterior and noisy readings do not.
     pub(super) fn ranked(&self) -> bool {
         let method = &self.identity().method;
-        let ablation = method.name == "scope" && method.recipe.as_deref() != Some("full");
-        !ablation && method.name != "exact" && self.identity().masks.noise.is_none()
+        let ablation = method.kind == MethodKind::Scope && !method.is_full();
+        !ablation && method.kind != MethodKind::Exact && self.identity().masks.noise.is_none()
     }
 
     /// What its training cost.
@@ -191,7 +184,7 @@ impl Run {
 }
 
 /// How a model was tested: the seed of the masks, where and in which precision it was computed, and the noise of the readings.
-fn how(identity: &Identity) -> (u64, &str, Option<TestNoise>) {
+fn how(identity: &Provenance) -> (u64, &str, Option<TestNoise>) {
     (identity.masks.seed, &identity.computed, identity.masks.noise)
 }
 

@@ -16,7 +16,8 @@ use super::held_out::HeldOut;
 use crate::{
     bands::Bands,
     error::ModelError,
-    training::{Training, View},
+    provenance::{Training, View},
+    weights::Quantisation,
 };
 
 /// The version of the layout.
@@ -61,8 +62,8 @@ pub struct Card {
 pub struct CardWeights {
     /// Its name, in the card's own folder.
     pub file: String,
-    /// `f32`, `bf16`, `int16` or `int8`.
-    pub kind: String,
+    /// What its weights are stored in.
+    pub kind: Quantisation,
     /// Its length.
     pub bytes: u64,
     /// Its hash, as `b3sum` prints it.
@@ -89,7 +90,7 @@ pub struct CardTraining {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// The tasks it was trained for.
-    pub tasks: Vec<String>,
+    pub tasks: Vec<Task>,
     /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
     pub sensors: [usize; 2],
     /// The least and the greatest noise of readings in training, in units of the field's standard deviation, if some were noisy.
@@ -106,7 +107,7 @@ pub struct CardTraining {
 pub struct CardEarlier {
     /// Its problem, if that is another than the card's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+    pub problem: Option<Pde>,
     /// The recipe's name.
     pub recipe: String,
     /// Examples seen until its end.
@@ -121,7 +122,7 @@ impl CardEarlier {
     pub fn all(training: &Training) -> Vec<Self> {
         std::iter::successors(training.from.as_deref(), |earlier| earlier.from.as_deref())
             .map(|earlier| Self {
-                problem: earlier.problem.clone(),
+                problem: earlier.problem,
                 recipe: earlier.recipe.clone(),
                 draws: earlier.taken(),
                 minutes: earlier.minutes_taken(),

@@ -6,7 +6,7 @@ use super::card::{Card, CardTraining, CardWeights};
 use crate::{
     bands::Bands,
     limits::{MOST_PARAMETERS, require_grid},
-    training::MOST_DRAWS,
+    provenance::MOST_DRAWS,
 };
 
 /// The letters of a BLAKE3 hash.

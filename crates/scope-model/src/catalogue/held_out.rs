@@ -7,10 +7,9 @@ use scope_data::{
     observation::{Condition, Family, Task},
     read_bounded,
 };
-use scope_pde::Split;
 use serde::{Deserialize, Serialize};
 
-use crate::{error::ModelError, measure::Measure};
+use crate::{error::ModelError, measure::Measure, provenance::Provenance};
 
 /// The most bytes of an evaluation.
 const MOST_BYTES: u64 = 1 << 23;
@@ -55,36 +54,8 @@ impl ConditionErrors {
 /// The part of an evaluation that is used here.
 #[derive(Deserialize)]
 struct Evaluation {
-    identity: Identity,
+    identity: Provenance,
     conditions: BTreeMap<Condition, BTreeMap<Measure, Mean>>,
-}
-
-#[derive(Deserialize)]
-struct Identity {
-    records: usize,
-    method: Method,
-    data: Data,
-    #[serde(default)]
-    masks: Masks,
-}
-
-#[derive(Default, Deserialize)]
-struct Masks {
-    noise: Option<serde::de::IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct Method {
-    blake3: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    origin: String,
-    #[serde(default)]
-    split: String,
-    #[serde(default)]
-    trained_on: bool,
 }
 
 #[derive(Deserialize)]
@@ -123,14 +94,14 @@ impl HeldOut {
         let bytes = read_bounded(path, MOST_BYTES)?;
         let evaluation: Evaluation =
             serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
-        let Identity { records, method, data, masks } = evaluation.identity;
+        let Provenance { records, method, data, masks, .. } = evaluation.identity;
         let evaluated = method.blake3.unwrap_or_else(|| "none".to_owned());
         if evaluated != model {
             return Err(refuse(format!(
                 "it is of a weight file with BLAKE3 {evaluated}, not {model}: evaluate this very file"
             )));
         }
-        if data.split == Split::Train.name() || data.trained_on {
+        if !data.is_held_out() {
             return Err(refuse(
                 "it is on records of a training set: evaluate on others, of the test split".to_owned(),
             ));

@@ -8,7 +8,7 @@ use crate::{
     architecture::Architecture,
     config::ModelConfig,
     operators::{CONTEXT, FIELDS},
-    training::Training,
+    provenance::Training,
 };
 
 /// The key of our entry in the header's metadata.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use scope_data::{Dataset, Origin, read_bounded, write_atomic};
+use scope_data::{Dataset, read_bounded, write_atomic};
 use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, View};
+use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// The problem.
-    pub pde: String,
+    pub pde: Pde,
     /// Seed of initial parameters, batches and masks.
     pub seed: u64,
     /// Number of steps between two lines of `metrics.jsonl`.
@@ -32,7 +33,7 @@ pub struct RunConfig {
     /// The stages, in draws.
     pub stages: Vec<Stage>,
     /// The training set.
-    pub data: DataIdentity,
+    pub data: TrainingSet,
     /// Which network, and its sizes.
     pub model: Architecture,
     /// The recipe that it is trained with.
@@ -56,7 +57,7 @@ pub struct InitialWeights {
     pub trained: Option<Training>,
     /// The problem that they were trained on, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+    pub problem: Option<Pde>,
 }
 
 /// Length of a run.
@@ -88,7 +89,7 @@ pub struct Stage {
 /// Which records a run learns from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DataIdentity {
+pub struct TrainingSet {
     /// BLAKE3 of the fields.
     pub blake3: String,
     /// Number of records.
@@ -112,14 +113,14 @@ pub struct AdaptConfig {
     pub head: DecoderConfig,
 }
 
-impl DataIdentity {
-    /// The identity of a data set.
+impl TrainingSet {
+    /// What a data set is, as a run keeps it.
     pub fn of(data: &Dataset) -> Self {
         let meta = data.meta();
         Self {
             blake3: meta.fields_hash().to_owned(),
             records: meta.count,
-            generated: matches!(meta.origin, Origin::Generated { .. }),
+            generated: meta.origin.is_generated(),
         }
     }
 }
@@ -168,7 +169,7 @@ impl RunConfig {
         };
         let Some(from) = &self.from else { return training };
         match &from.trained {
-            Some(earlier) => training.after(&Training { problem: from.problem.clone(), ..earlier.clone() }),
+            Some(earlier) => training.after(&Training { problem: from.problem, ..earlier.clone() }),
             None => training,
         }
     }
@@ -269,12 +270,12 @@ mod tests {
     fn config(seed: u64, settings: &[&str]) -> RunConfig {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         RunConfig {
-            pde: "poisson".to_owned(),
+            pde: Pde::Poisson,
             seed,
             log_every: 1,
             length: Length::Draws(320),
             stages: vec![Stage { name: "main".to_owned(), draws: 320, warmup: 16, objective: Objective::FO }],
-            data: DataIdentity { blake3: "some".to_owned(), records: 10, generated: true },
+            data: TrainingSet { blake3: "some".to_owned(), records: 10, generated: true },
             model: Preset::Tiny.config(32).into(),
             recipe: Recipe::resolve("fo", &settings).unwrap(),
             from: None,
@@ -293,7 +294,7 @@ mod tests {
             assert!(message.contains("was begun with recipe.peak_rate = 0.000125"), "{message}");
             let message = refused(&config(seed - 1, &[]));
             assert!(message.contains(&format!("was begun with seed = {seed}")), "{message}");
-            let data = DataIdentity { records: 11, ..begun.data.clone() };
+            let data = TrainingSet { records: 11, ..begun.data.clone() };
             let message = refused(&RunConfig { data, ..begun.clone() });
             assert!(message.contains("was begun with data.records = 10"), "{message}");
         }

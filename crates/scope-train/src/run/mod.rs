@@ -23,7 +23,7 @@ use scope_data::Dataset;
 pub use build::{BuildTrainer, build_trainer};
 pub use callback::Callback;
 pub use checkpoint::Position;
-pub use config::{AdaptConfig, DataIdentity, InitialWeights, Length, RunConfig, Stage};
+pub use config::{AdaptConfig, InitialWeights, Length, RunConfig, Stage, TrainingSet};
 pub use data_loader::{Conditions, DataLoader, SamplerConfig};
 pub use folder::RunFolder;
 pub use length::stages;

@@ -7,7 +7,7 @@ use scope_model::Architecture;
 
 use super::{
     build::BuildTrainer,
-    config::{AdaptConfig, DataIdentity, InitialWeights, Length, RunConfig},
+    config::{AdaptConfig, InitialWeights, Length, RunConfig, TrainingSet},
     data_loader::{Conditions, DataLoader, SamplerConfig},
     length::stages,
 };
@@ -84,12 +84,12 @@ pub fn plan(
     let length = request.length.unwrap_or(Length::Epochs(recipe.main.epochs));
     let placeholder = stages(&recipe, &named, Length::Draws(1 << 40), data.len(), &[])?;
     let mut config = RunConfig {
-        pde: meta.pde.name().to_owned(),
+        pde: meta.pde,
         seed,
         log_every: log_every.max(1),
         length,
         stages: placeholder,
-        data: DataIdentity::of(data),
+        data: TrainingSet::of(data),
         model,
         recipe,
         from,

@@ -1,12 +1,12 @@
 //! `scope bench infer`: how fast a model recovers fields.
 
 use clap::Args;
-use scope_engine::{Device, Dtype, EngineError, Graph, Tape, Tensor};
-use scope_model::{Arithmetic, Model, Preset};
+use scope_engine::{Device, EngineError, Graph, Tape, Tensor};
+use scope_model::{Arithmetic, Model, Precision, Preset};
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{Outcome, model_names, up_to};
+use crate::commands::{Outcome, model_names, precision_names, up_to};
 use crate::terminal::{Table, print_json, say};
 
 /// What `--help` ends with.
@@ -26,8 +26,8 @@ pub(crate) struct BenchInfer {
     #[arg(long, value_name = "N,...", default_value = "1,8", value_delimiter = ',', value_parser = up_to(MOST_AT_ONCE))]
     batch: Vec<usize>,
     /// What products are computed in
-    #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = ["f32", "bf16"])]
-    precision: Vec<String>,
+    #[arg(long, value_name = "KIND,...", default_value = "f32,bf16", value_delimiter = ',', value_parser = precision_names())]
+    precision: Vec<Precision>,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -37,7 +37,7 @@ pub(crate) struct BenchInfer {
 struct Row {
     model: &'static str,
     batch: usize,
-    precision: String,
+    precision: &'static str,
     device: String,
     median_ms: f64,
     fields_per_second: f64,
@@ -53,7 +53,7 @@ impl BenchInfer {
         let mut rows = Vec::new();
         for precision in &self.precision {
             for batch in &self.batch {
-                rows.push(self.measure(&model, *batch, precision, ceiling)?);
+                rows.push(self.measure(&model, *batch, *precision, ceiling)?);
             }
         }
         if self.measuring.json {
@@ -68,7 +68,7 @@ impl BenchInfer {
             table.row([
                 row.model.into(),
                 row.batch.to_string(),
-                row.precision.clone(),
+                row.precision.into(),
                 row.device.clone(),
                 format!("{:.2}", row.median_ms),
                 format!("{:.1}", row.fields_per_second),
@@ -84,15 +84,14 @@ impl BenchInfer {
         &self,
         model: &Model,
         batch: usize,
-        precision: &str,
+        precision: Precision,
         ceiling: Option<f64>,
     ) -> anyhow::Result<Row> {
-        let compute = if precision == "bf16" { Dtype::Bf16 } else { Dtype::F32 };
         let device = model.params.device();
         let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
         let contexts = Tensor::from_slice(device, &shape, &vec![0.25_f32; shape.iter().product()])?;
         let forward = || -> Result<Tensor, EngineError> {
-            let tape = Tape::inference(&model.params, compute);
+            let tape = Tape::inference(&model.params, precision.dtype());
             Ok(model.network.forward(&tape, &tape.input(contexts.clone()))?.value().clone())
         };
         let time = match device {
@@ -107,7 +106,7 @@ impl BenchInfer {
         Ok(Row {
             model: self.model.name(),
             batch,
-            precision: precision.to_owned(),
+            precision: precision.name(),
             device: device_name(device),
             median_ms: time.as_secs_f64() * 1e3,
             fields_per_second: batch as f64 / time.as_secs_f64(),

@@ -20,6 +20,7 @@ use scope_eval::{
     diagnose::{Diagnosis, Settings, Subject, diagnose},
 };
 use scope_model::{About, Model};
+use scope_pde::Pde;
 use scope_train::{Teacher, saved_teacher};
 use serde::Serialize;
 
@@ -69,7 +70,7 @@ pub(crate) struct DiagnoseCommand {
 /// The results, as they are written.
 #[derive(Debug, Serialize)]
 struct Results {
-    identity: Identity,
+    identity: DiagnosisProvenance,
     /// Why quantities that need a teacher are missing.
     without_teacher: Option<String>,
     #[serde(flatten)]
@@ -78,9 +79,9 @@ struct Results {
 
 /// What was diagnosed on what.
 #[derive(Debug, Serialize)]
-struct Identity {
-    pde: &'static str,
-    condition: String,
+struct DiagnosisProvenance {
+    pde: Pde,
+    condition: Condition,
     mask_seed: u64,
     method: MethodIdentity,
     /// Whose backbone the method's is, if its decoder was replaced.
@@ -129,14 +130,14 @@ impl DiagnoseCommand {
         self.report(&Results { identity, without_teacher, diagnosis })
     }
 
-    fn identity(&self, own: &Loaded, base: Option<&Loaded>, data: &Dataset) -> Identity {
+    fn identity(&self, own: &Loaded, base: Option<&Loaded>, data: &Dataset) -> DiagnosisProvenance {
         let method = |loaded: &Loaded| {
             let parameters = loaded.model.params.layout().count("");
             MethodIdentity::of_network(&loaded.about, parameters, loaded.hash.clone())
         };
-        Identity {
-            pde: data.meta().pde.name(),
-            condition: self.condition.to_string(),
+        DiagnosisProvenance {
+            pde: data.meta().pde,
+            condition: self.condition,
             mask_seed: self.seed,
             method: method(own),
             base: base.map(method),

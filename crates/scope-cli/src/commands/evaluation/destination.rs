@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use scope_data::{observation::Condition, require_writable, require_writable_folder, write_atomic};
-use scope_eval::{Evaluation, Identity, Record, RecoveryMethod, Results};
+use scope_eval::{Evaluation, Provenance, Record, RecoveryMethod, Results};
 
 use super::claim::Claim;
 use crate::{
@@ -42,7 +42,7 @@ impl Destination {
 
     /// Claims the place of the results, if they have one, before anything is measured. Refuses what could not be written, what
     /// another evaluation is about to write, and what would replace better results.
-    pub(super) fn claim(&self, now: &Identity) -> anyhow::Result<Option<Claim>> {
+    pub(super) fn claim(&self, now: &Provenance) -> anyhow::Result<Option<Claim>> {
         anyhow::ensure!(
             self.figures == 0 || self.folder.is_some(),
             Misuse::of("--figures needs a folder: name one with --out")
@@ -66,7 +66,7 @@ impl Destination {
     /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in the place
     /// of one of more, and an earlier moment of a training in the place of a later one. What is there on training records
     /// alone is no reason to refuse held-out ones, however many they are.
-    fn spare_better(&self, now: &Identity) -> anyhow::Result<()> {
+    fn spare_better(&self, now: &Provenance) -> anyhow::Result<()> {
         let Some(path) = self.results() else { return Ok(()) };
         let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };
         let shown = path.display();

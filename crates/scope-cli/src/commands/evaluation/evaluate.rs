@@ -16,7 +16,7 @@ use scope_data::{
 };
 use scope_engine::Device;
 use scope_eval::{
-    Banded, DataIdentity, Evaluation, Identity, MaskIdentity, MethodIdentity, Protocol, Record,
+    Banded, DataIdentity, Evaluation, MaskIdentity, MethodIdentity, MethodKind, Protocol, Provenance, Record,
     RecoveryMethod, Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS};
@@ -29,7 +29,7 @@ use crate::{
         device::DeviceArguments,
         models,
         noise::{StatedNoise, stated_noise},
-        pde_names,
+        pde_names, precision_names,
     },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };
@@ -97,8 +97,8 @@ pub(crate) struct EvaluateCommand {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
     /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors
-    #[arg(long, value_name = "KIND", default_value = "f32", value_parser = ["f32", "bf16"], conflicts_with = "method")]
-    precision: String,
+    #[arg(long, value_name = "KIND", default_value = "f32", value_parser = precision_names(), conflicts_with = "method")]
+    precision: Precision,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -120,11 +120,10 @@ impl EvaluateCommand {
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
         let found = models::catalogue().find(run)?;
         let device = self.device.open()?;
-        let precision = if self.precision == "bf16" { Precision::Bf16 } else { Precision::F32 };
-        let Network { model, card, blake3, .. } = Network::load(&found, &device, precision)?;
+        let Network { model, card, blake3, .. } = Network::load(&found, &device, self.precision)?;
         self.evaluation(data).require_fit(&model)?;
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
-        let mut identity = self.identity(computed(&device, &self.precision), method, data);
+        let mut identity = self.identity(computed(&device, self.precision), method, data);
         seen::mark(&mut identity.data, &found);
         seen::warn_of(&identity.data, &self.data);
         let destination = self.destination(run_folder(&found, run), &identity);
@@ -175,7 +174,7 @@ impl EvaluateCommand {
         &self,
         data: &Dataset,
         method: &dyn RecoveryMethod,
-        identity: Identity,
+        identity: Provenance,
         conditions: &[Condition],
         destination: &Destination,
     ) -> anyhow::Result<Outcome> {
@@ -207,7 +206,7 @@ impl EvaluateCommand {
     }
 
     /// Where results go: to --out, or else beside the run they are of.
-    fn destination(&self, run: Option<&Path>, identity: &Identity) -> Destination {
+    fn destination(&self, run: Option<&Path>, identity: &Provenance) -> Destination {
         Destination {
             folder: self.out.clone().or_else(|| run.map(|run| run.join(RUN_EVALUATIONS))),
             json: self.json.clone(),
@@ -219,8 +218,8 @@ impl EvaluateCommand {
         }
     }
 
-    fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Identity {
-        Identity {
+    fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Provenance {
+        Provenance {
             pde: data.meta().pde,
             protocol: self.protocol.name().to_owned(),
             records: self.evaluation(data).records,
@@ -240,12 +239,12 @@ fn run_folder<'a>(found: &Found, named: &'a Path) -> Option<&'a Path> {
 }
 
 /// Where and in which precision a network is computed.
-fn computed(device: &Device, precision: &str) -> String {
+fn computed(device: &Device, precision: Precision) -> String {
     let place = match device {
         Device::Cpu(_) => "cpu",
         Device::Cuda(_) => "cuda",
     };
-    format!("{place} {precision}")
+    format!("{place} {}", precision.name())
 }
 
 fn table(results: &Results) -> Table {
@@ -267,7 +266,7 @@ fn table(results: &Results) -> Table {
 }
 
 /// Where the figures come from, in a few lines.
-fn origin(identity: &Identity) -> String {
+fn origin(identity: &Provenance) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
     if let Some(TestNoise { levels: PerChannel { a, u }, untold }) = identity.masks.noise {
         let told = if untold { ", of which the network was not told" } else { "" };
@@ -286,7 +285,7 @@ fn origin(identity: &Identity) -> String {
             training.described(|draws| grouped(draws as usize)),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
-        None if identity.method.name == "exact" => exact::meaning(identity.pde),
+        None if identity.method.kind == MethodKind::Exact => exact::meaning(identity.pde),
         None => format!("model: {}, untrained", identity.method.label()),
     });
     lines.join("\n")

@@ -83,12 +83,7 @@ impl ModelCard {
             size: size(&about),
             parameters: parts(&about.config)?.iter().map(|part| part.parameters).sum(),
             resolution: about.config.resolution(),
-            weights: CardWeights {
-                file: text(self.model.file_name()),
-                kind: kind.name().to_owned(),
-                bytes: length,
-                blake3,
-            },
+            weights: CardWeights { file: text(self.model.file_name()), kind, bytes: length, blake3 },
             training: self.training(&about)?,
             data: CardData {
                 origin: data.meta().origin.describe(about.pde),
@@ -116,7 +111,7 @@ impl ModelCard {
             seed: training.seed,
             minutes: self.minutes.or(training.minutes),
             device: self.trained_on.clone(),
-            tasks: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            tasks: tasks.to_vec(),
             sensors,
             noise: CardTraining::noise_of(&training),
             from: CardEarlier::all(&training),

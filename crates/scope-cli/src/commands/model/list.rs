@@ -61,7 +61,7 @@ impl ModelList {
             table.row([
                 card.name.clone(),
                 card.pde.name().to_owned(),
-                format!("{}, {}", card.size, card.weights.kind),
+                format!("{}, {}", card.size, card.weights.kind.name()),
                 grouped(card.parameters),
                 number(card.training.draws as f64, 3),
                 error(forward.u),

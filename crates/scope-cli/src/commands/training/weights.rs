@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use scope_data::{Dataset, Meta};
 use scope_engine::{Device, Params};
 use scope_model::{FieldModel, ModelError, WeightFile};
+use scope_pde::Pde;
 
 use crate::commands::models::catalogue;
 
@@ -63,9 +64,8 @@ impl Weights {
     }
 
     /// The problem that they were trained on, if it is another than a set's.
-    pub(super) fn other_problem(&self, meta: &Meta) -> Option<String> {
-        let pde = self.file.about.pde;
-        (pde != meta.pde).then(|| pde.name().to_owned())
+    pub(super) fn other_problem(&self, meta: &Meta) -> Option<Pde> {
+        Some(self.file.about.pde).filter(|pde| *pde != meta.pde)
     }
 
     /// Refuses a set on another grid than they were trained on.

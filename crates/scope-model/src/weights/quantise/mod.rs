@@ -7,6 +7,7 @@ mod rows;
 use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use scope_pde::linear::cholesky::Cholesky;
+use serde::{Deserialize, Serialize};
 
 pub use hessian::LayerHessians;
 use rows::{IntegerType, dequantise_rows, quantise_rows};
@@ -21,7 +22,8 @@ const SENSITIVE: [&str; 5] =
     ["encoder.patch.", "encoder.fits.", "encoder.pos", "predictor.pos", "decoder.conv."];
 
 /// What weights are stored in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Quantisation {
     /// All bits.
     F32,

@@ -1,40 +1,71 @@
-//! What was evaluated on what: enough to tell whether two results may be compared.
+//! What was evaluated: a method, and how it came to be.
 
-use std::collections::BTreeMap;
-
-use scope_data::{Dataset, Origin, observation::Condition};
-use scope_model::{About, Head, Operator, Preset, Training};
-use scope_pde::{Pde, Split};
 use serde::{Deserialize, Serialize};
 
-use crate::noise::TestNoise;
+use super::training::Training;
+use crate::{
+    architecture::Operator,
+    config::{Head, Preset},
+    weights::About,
+};
 
-/// The whole identity of an evaluation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The problem.
-    pub pde: Pde,
-    /// The named set of conditions.
-    pub protocol: String,
-    /// Records evaluated: the first so many of the set.
-    pub records: usize,
-    /// What was tested.
-    pub method: MethodIdentity,
-    /// The records.
-    pub data: DataIdentity,
-    /// What was seen of them.
-    pub masks: MaskIdentity,
-    /// Where and in which precision it was computed.
-    pub computed: String,
-    /// The version of this program.
-    pub version: String,
+/// The decoder that a network was trained with.
+const NATIVE: &str = "native";
+
+/// The kind of a method; prints and parses as its name in files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum MethodKind {
+    /// A SCOPE network: `scope`.
+    Scope,
+    /// An operator that the paper compares with.
+    Operator(Operator),
+    /// The exact posterior: `exact`.
+    Exact,
+    /// A method of one's own, by its name.
+    Own(String),
+}
+
+impl MethodKind {
+    /// Its name in files.
+    pub fn name(&self) -> &str {
+        match self {
+            MethodKind::Scope => "scope",
+            MethodKind::Operator(operator) => operator.name(),
+            MethodKind::Exact => "exact",
+            MethodKind::Own(name) => name,
+        }
+    }
+}
+
+impl From<&str> for MethodKind {
+    fn from(name: &str) -> Self {
+        match name {
+            "scope" => MethodKind::Scope,
+            "exact" => MethodKind::Exact,
+            _ => name.parse().map_or_else(|_| MethodKind::Own(name.to_owned()), MethodKind::Operator),
+        }
+    }
+}
+
+impl From<String> for MethodKind {
+    fn from(name: String) -> Self {
+        name.as_str().into()
+    }
+}
+
+impl From<MethodKind> for String {
+    fn from(kind: MethodKind) -> Self {
+        kind.name().to_owned()
+    }
 }
 
 /// A method and how it came to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodIdentity {
-    /// The kind of method: `scope`, an operator, `exact`.
-    pub name: String,
+    /// The kind of method.
+    #[serde(rename = "name")]
+    pub kind: MethodKind,
     /// The size of a network, if it is one of the known ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -85,39 +116,7 @@ impl Budget {
             None => format!("{} draws", number(self.draws)),
         }
     }
-}
 
-/// The records of an evaluation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DataIdentity {
-    /// BLAKE3 of the fields.
-    pub blake3: String,
-    /// Train or test.
-    pub split: Split,
-    /// Where they come from, in words.
-    pub origin: String,
-    /// Whether our own solvers made them: fresh draws, not the released records.
-    pub generated: bool,
-    /// Points along each axis.
-    pub resolution: usize,
-    /// Whether the method is known to have been trained on these very records, whatever their split is called.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub trained_on: bool,
-}
-
-/// The masks of an evaluation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MaskIdentity {
-    /// Their seed.
-    pub seed: u64,
-    /// BLAKE3 of all masks of a condition.
-    pub blake3: BTreeMap<Condition, String>,
-    /// How readings at their points were off, if they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<TestNoise>,
-}
-
-impl Budget {
     /// Examples seen by backbone and replacement decoder together.
     pub fn taken(&self) -> u64 {
         self.draws.saturating_add(self.head_draws.unwrap_or(0))
@@ -134,26 +133,6 @@ impl Budget {
     }
 }
 
-impl DataIdentity {
-    /// Of a data set.
-    pub fn of(data: &Dataset) -> Self {
-        let meta = data.meta();
-        Self {
-            blake3: meta.fields_hash().to_owned(),
-            split: meta.split,
-            origin: meta.origin.describe(meta.pde),
-            generated: matches!(meta.origin, Origin::Generated { .. }),
-            resolution: meta.resolution,
-            trained_on: false,
-        }
-    }
-
-    /// Whether the records were kept from training: those of a training set never count as held out.
-    pub fn is_held_out(&self) -> bool {
-        self.split != Split::Train && !self.trained_on
-    }
-}
-
 impl MethodIdentity {
     /// Of a network in a weight file.
     pub fn of_network(about: &About, parameters: usize, blake3: String) -> Self {
@@ -163,7 +142,7 @@ impl MethodIdentity {
         let decoder = about.config.scope().map(|config| {
             let head = Head::ALL.into_iter().find(|head| head.config() == config.decoder);
             let size = head.map_or("head", Head::name);
-            adapted.map_or("native".to_owned(), |adapted| format!("{}-{size}", adapted.view.short()))
+            adapted.map_or(NATIVE.to_owned(), |adapted| format!("{}-{size}", adapted.view.short()))
         });
         // An adapted model's figures are those of its backbone, and of its head on top.
         let backbone = adapted.map_or(trained, |adapted| adapted.base.as_ref());
@@ -177,7 +156,7 @@ impl MethodIdentity {
             minutes: training.minutes,
         });
         Self {
-            name: about.config.name().to_owned(),
+            kind: about.config.name().into(),
             model: preset.map(|preset| preset.name().to_owned()),
             recipe: backbone.map(|backbone| backbone.recipe.clone()),
             decoder,
@@ -190,8 +169,8 @@ impl MethodIdentity {
     /// Whether another is the same kind of model: of the same size, recipe and decoder.
     pub fn is_same_kind(&self, other: &Self) -> bool {
         let of = |method: &Self| {
-            let Self { name, model, recipe, decoder, parameters, .. } = method.clone();
-            (name, model, recipe, decoder, parameters)
+            let Self { kind, model, recipe, decoder, parameters, .. } = method.clone();
+            (kind, model, recipe, decoder, parameters)
         };
         of(self) == of(other)
     }
@@ -208,21 +187,32 @@ impl MethodIdentity {
         self.is_same_training(other) && taken(self) < taken(other)
     }
 
+    /// View and size of its decoder, as in `sp-10m`, if that is a replacement.
+    pub fn replaced_decoder(&self) -> Option<&str> {
+        self.decoder.as_deref().filter(|decoder| *decoder != NATIVE)
+    }
+
+    /// Whether it is a SCOPE network with the decoder that it was trained with.
+    pub fn has_native_decoder(&self) -> bool {
+        self.kind == MethodKind::Scope && self.decoder.as_deref() == Some(NATIVE)
+    }
+
+    /// Whether its backbone was trained with the paper's whole objective.
+    pub fn is_full(&self) -> bool {
+        self.recipe.as_deref() == Some("full")
+    }
+
     /// What rows of tables call it: `Full (small)`, `Full / SP-10M (base)`, `Transolver`.
     pub fn label(&self) -> String {
-        if self.name == "exact" {
-            return "Exact posterior".to_owned();
-        }
-        if self.name != "scope" {
-            let operator = self.name.parse::<Operator>();
-            return operator.map_or_else(|_| self.name.clone(), |operator| operator.label().to_owned());
-        }
-        let mut label = match self.recipe.as_deref() {
-            Some("full") => "Full".to_owned(),
-            Some(recipe) => recipe.to_uppercase(),
-            None => self.name.clone(),
+        let mut label = match (&self.kind, self.recipe.as_deref()) {
+            (MethodKind::Exact, _) => return "Exact posterior".to_owned(),
+            (MethodKind::Operator(operator), _) => return operator.label().to_owned(),
+            (MethodKind::Own(name), _) => return name.clone(),
+            (MethodKind::Scope, Some("full")) => "Full".to_owned(),
+            (MethodKind::Scope, Some(recipe)) => recipe.to_uppercase(),
+            (MethodKind::Scope, None) => self.kind.name().to_owned(),
         };
-        if let Some(decoder) = self.decoder.as_deref().filter(|decoder| *decoder != "native") {
+        if let Some(decoder) = self.replaced_decoder() {
             label.push_str(&format!(" / {}", decoder.to_uppercase()));
         }
         if let Some(model) = &self.model {

@@ -1,6 +1,7 @@
 //! How a model came to be, for whoever reads its figures.
 
 use scope_data::schedule::SensorMix;
+use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
 /// The most draws that a training may have seen, with all that it went on from: a thousand times those of any run so far, and far from
@@ -30,7 +31,7 @@ pub struct Training {
     pub sensors: Option<SensorMix>,
     /// Of a training that another went on from: its problem, if that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+    pub problem: Option<Pde>,
     /// If only a replacement decoder was trained: on what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted: Option<Box<Adapted>>,
