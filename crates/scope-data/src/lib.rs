@@ -30,7 +30,7 @@ mod writable;
 pub use atomic::{Lock, NotLocked, StagedFolder, open_unlinked, scratch_of, write_atomic};
 pub use bounded_read::{open_regular, read_bounded, read_bounded_text};
 pub use check::{ChannelReport, CheckReport, Estimate, LawReport, Reference, Source, check, z_limit};
-pub use dataset::{ChannelMeta, Dataset, DatasetWriter, FORMAT_VERSION, Meta, Origin, Plan, Shard, merge};
+pub use dataset::{ChannelMeta, Dataset, DatasetWriter, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{ForeignRecords, GeometryFiles, ImportRequest, Units, import};

@@ -145,7 +145,7 @@ impl Tensor {
     }
 
     /// The kind of its elements.
-    pub fn dtype(&self) -> Dtype {
+    pub(crate) fn dtype(&self) -> Dtype {
         self.dtype
     }
 
@@ -165,7 +165,7 @@ impl Tensor {
     }
 
     /// The same memory under another shape.
-    pub fn reshape(&self, shape: &[usize]) -> Result<Self, EngineError> {
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self, EngineError> {
         require_shape("reshape", "the element count", &[self.len()], &[shape.iter().product()])?;
         Ok(Self { shape: shape.to_vec(), ..self.clone() })
     }

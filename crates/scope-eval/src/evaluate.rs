@@ -194,7 +194,7 @@ impl Evaluation<'_> {
         let pair = self.data.pair(record)?;
         write_context(pair.fields(), &masks.seen, context);
         if let Some(noise) = &self.noise {
-            spoil(&noise, &sampler, (record as u64, condition), &pair, &masks, context);
+            spoil(noise, &sampler, (record as u64, condition), &pair, &masks, context);
         }
         Ok((pair, masks))
     }

@@ -29,7 +29,7 @@ impl Summary {
     }
 
     /// Of relative errors, with the absolute errors of the same records for those that have none.
-    pub fn with_absolute(values: &[Option<f64>], absolute: &[Option<f64>]) -> Self {
+    pub(crate) fn with_absolute(values: &[Option<f64>], absolute: &[Option<f64>]) -> Self {
         let undefined = values.iter().zip(absolute).filter(|(value, _)| value.is_none());
         let rmse: Vec<f64> = undefined.filter_map(|(_, absolute)| *absolute).collect();
         Self { undefined_rmse: mean(&rmse), ..Self::of(values) }

@@ -75,7 +75,7 @@ impl Operator {
     }
 
     /// Its name in tables.
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Operator::Fno => "FNO",
             Operator::DeepOnet => "DeepONet",
@@ -157,7 +157,7 @@ impl Architecture {
     }
 
     /// Whether it is a network that this program can build.
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         !matches!(self, Architecture::Own(_))
     }
 
@@ -169,7 +169,7 @@ impl Architecture {
     }
 
     /// Declares its parameters.
-    pub fn declare(&self, layout: &mut Layout) -> Result<Box<dyn FieldNetwork>, ModelError> {
+    pub(crate) fn declare(&self, layout: &mut Layout) -> Result<Box<dyn FieldNetwork>, ModelError> {
         self.validate()?;
         let network = self.build(layout)?;
         require_count(layout)?;

@@ -247,7 +247,7 @@ impl ModelConfig {
     }
 
     /// Numbers that the encoder sees of a patch: the context's, and the coefficients of its fits.
-    pub fn encoder_inputs(&self) -> usize {
+    pub(crate) fn encoder_inputs(&self) -> usize {
         let fits = self.fits.as_ref().map_or(0, |fits| {
             fits.local_fit().channels(self.context_channels / 2) * (self.patch / fits.stride.max(1)).pow(2)
         });

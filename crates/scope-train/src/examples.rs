@@ -38,7 +38,7 @@ impl Examples {
     }
 
     /// Puts another batch of the same size in the place of this one, in the same memory if it is on a GPU.
-    pub fn overwrite(
+    pub(crate) fn overwrite(
         &mut self,
         size: usize,
         fields: &[f32],

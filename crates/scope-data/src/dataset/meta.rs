@@ -12,7 +12,7 @@ use super::{FIELDS, GEOMETRY};
 use crate::{Channel, Constants, Scaling, bounded_read::read_bounded, error::DataError};
 
 /// The version of the folder layout that this program writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 1;
 
 const FORMAT: &str = "scope-dataset";
 const KIND: &str = "meta.json of a dataset";

@@ -9,7 +9,7 @@ mod verification_cache;
 mod writer;
 
 pub use merge::merge;
-pub use meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard};
+pub use meta::{ChannelMeta, Meta, Origin, Shard};
 pub use reader::Dataset;
 pub use writer::{DatasetWriter, Plan};
 

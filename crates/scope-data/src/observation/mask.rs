@@ -90,7 +90,7 @@ impl Mask {
     }
 
     /// Exchanges observed and unobserved points.
-    pub fn invert(&mut self) {
+    pub(crate) fn invert(&mut self) {
         self.words.iter_mut().for_each(|word| *word = !*word);
         self.clear_padding();
     }

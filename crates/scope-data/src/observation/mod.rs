@@ -20,7 +20,7 @@ pub use coverage::{Coverage, gaps};
 pub use families::{Budget, FamilyDescriptor, scaled_points};
 pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
-pub use noise::{HALF_TRUST, ReadingNoise, trust};
+pub use noise::{ReadingNoise, trust};
 pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use seen::Seen;

@@ -2,7 +2,7 @@
 
 /// The noise at which a reading counts half, in units of the field's standard deviation: an error of one percent is about that of a
 /// good recovery, so readings better than this are as good as exact.
-pub const HALF_TRUST: f64 = 0.01;
+pub(super) const HALF_TRUST: f64 = 0.01;
 
 /// The noise of one channel of one record.
 ///

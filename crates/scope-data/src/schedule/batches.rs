@@ -86,13 +86,8 @@ impl Schedule {
     }
 
     /// Few and noisy sensors, if there are any.
-    pub fn mix(&self) -> Option<&SensorMix> {
+    pub(crate) fn mix(&self) -> Option<&SensorMix> {
         self.mix.as_ref()
-    }
-
-    /// Records in a batch.
-    pub fn batch_size(&self) -> usize {
-        self.batch
     }
 
     /// The plan of a batch, numbered from 0.

@@ -21,7 +21,7 @@ impl Tape<'_> {
     ///
     /// # Shapes
     /// x \[batch, rows, heads k\], W \[n, k\], y \[batch, rows, heads, n\].
-    pub fn linear_heads(&self, x: &Var, layer: Linear, heads: usize) -> Result<Var, EngineError> {
+    pub(crate) fn linear_heads(&self, x: &Var, layer: Linear, heads: usize) -> Result<Var, EngineError> {
         let &[batch, rows, width] = x.shape() else {
             return Err(EngineError::shape(
                 "a layer for all heads",

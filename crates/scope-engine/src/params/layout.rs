@@ -77,11 +77,6 @@ impl Layout {
         &self.params
     }
 
-    /// All names in order.
-    pub fn ids(&self) -> impl Iterator<Item = ParamId> + use<> {
-        (0..self.params.len()).map(ParamId)
-    }
-
     /// One parameter.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.0]
@@ -307,6 +302,6 @@ mod tests {
         let whole = sample();
         let part = sample().prefix("encoder");
         assert_eq!((part.len(), part.params().len()), (192, 2));
-        assert!(part.ids().all(|id| whole.param(id) == part.param(id)));
+        assert!((0..part.params.len()).map(ParamId).all(|id| whole.param(id) == part.param(id)));
     }
 }

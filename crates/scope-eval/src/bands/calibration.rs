@@ -20,7 +20,7 @@ use scope_model::DataIdentity;
 /// The seed of the masks that records of a calibration are seen through: not those of any test.
 pub const CALIBRATION_MASK_SEED: u64 = 20261113;
 /// With fewer records no band at the highest level can be told.
-pub const FEWEST_RECORDS: usize = 40;
+const FEWEST_RECORDS: usize = 40;
 /// One record in so many is for the factors, the others for the widths.
 const FOR_SHAPE: usize = 4;
 

@@ -17,7 +17,7 @@ pub struct Counts {
 
 impl Counts {
     /// Of one record's errors. Records of one count must have equally many.
-    pub fn of_record(errors: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn of_record(errors: impl IntoIterator<Item = f64>) -> Self {
         let mut counts = Self { records: 1, ..Self::default() };
         for error in errors {
             let bucket = bucket(error.abs());
@@ -44,7 +44,7 @@ impl Counts {
     ///
     /// (Conformal risk control. Let the width be w' if the fresh record is counted too: over all n + 1 it then holds a share of at
     /// least `level`. Without it, and with its errors taken for larger, it is no narrower than w'.)
-    pub fn half_width(&self, level: f64) -> Option<f64> {
+    pub(crate) fn half_width(&self, level: f64) -> Option<f64> {
         let wanted = (level * (self.records + 1) as f64 / self.records as f64 * self.total as f64).ceil();
         let mut reached = 0;
         for (bucket, count) in self.buckets.iter().enumerate() {

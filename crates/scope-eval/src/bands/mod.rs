@@ -10,7 +10,7 @@ mod digits;
 mod on_the_spot;
 mod shape;
 
-pub use calibration::{CALIBRATION_MASK_SEED, Calibration, FEWEST_RECORDS};
+pub use calibration::{CALIBRATION_MASK_SEED, Calibration};
 pub use counts::Counts;
 pub use on_the_spot::{OnTheSpot, SpotMeasures, rank};
 

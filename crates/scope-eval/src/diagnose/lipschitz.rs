@@ -31,7 +31,7 @@ pub struct Lipschitz {
 
 impl Lipschitz {
     /// The better of the two.
-    pub fn lower_bound(&self) -> f64 {
+    pub(crate) fn lower_bound(&self) -> f64 {
         self.records.max(self.local)
     }
 }

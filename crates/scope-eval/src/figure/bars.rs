@@ -7,11 +7,11 @@ use super::{
 
 /// One method's bars.
 #[derive(Clone, Debug)]
-pub struct Bars {
+pub(crate) struct Bars {
     /// The method.
-    pub name: String,
+    pub(crate) name: String,
     /// Its mean and standard deviation in each group; none where it was not measured.
-    pub values: Vec<Option<(f64, f64)>>,
+    pub(crate) values: Vec<Option<(f64, f64)>>,
 }
 
 const BAR: f64 = 16.0;
@@ -22,7 +22,7 @@ const MARGINS: [f64; 3] = [56.0, 40.0, 26.0];
 
 /// A chart with a group of bars for each name in `groups`, one bar a method, whiskers of one standard deviation. A lower
 /// whisker that would reach zero ends at the axis.
-pub fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) -> Drawing {
+pub(crate) fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) -> Drawing {
     let values = || bars.iter().flat_map(|bars| bars.values.iter().flatten());
     let reach = values().flat_map(|(mean, sd)| [0.6 * mean, mean + sd]);
     let axis = Axis::over(Scale::Log, reach);

@@ -7,13 +7,13 @@ use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster_width};
 use super::canvas::{Canvas, Colour, FigureError};
 
 /// What figures are drawn on, and with.
-pub const PAPER: Colour = [255, 255, 255];
+pub(crate) const PAPER: Colour = [255, 255, 255];
 /// The colour of text and axes.
-pub const INK: Colour = [40, 40, 40];
+pub(crate) const INK: Colour = [40, 40, 40];
 /// The colour of lines that only guide the eye.
-pub const PALE: Colour = [221, 221, 221];
+pub(crate) const PALE: Colour = [221, 221, 221];
 /// Colours that stay apart for colour-blind readers (Okabe and Ito).
-pub const SERIES: [Colour; 7] = [
+pub(crate) const SERIES: [Colour; 7] = [
     [0, 114, 178],
     [213, 94, 0],
     [0, 158, 115],
@@ -113,28 +113,28 @@ impl Drawing {
     }
 
     /// Fills a rectangle with its upper left corner at a place.
-    pub fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), colour: Colour) {
+    pub(crate) fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), colour: Colour) {
         self.marks.push(Mark::Rectangle { at, size, colour });
     }
 
     /// Draws a line through points.
-    pub fn stroke(&mut self, points: &[(f64, f64)], width: f64, colour: Colour) {
+    pub(crate) fn stroke(&mut self, points: &[(f64, f64)], width: f64, colour: Colour) {
         self.marks.push(Mark::Stroke { points: points.to_vec(), width, colour });
     }
 
     /// Draws a dashed line between two places.
-    pub fn dashes(&mut self, from: (f64, f64), to: (f64, f64), width: f64, colour: Colour) {
+    pub(crate) fn dashes(&mut self, from: (f64, f64), to: (f64, f64), width: f64, colour: Colour) {
         self.marks.push(Mark::Dashes { from, to, width, colour });
     }
 
     /// The outline of a rectangle.
-    pub fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: Colour) {
+    pub(crate) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: Colour) {
         let corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)];
         self.stroke(&corners, 1.0, colour);
     }
 
     /// A dot.
-    pub fn dot(&mut self, at: (f64, f64), width: f64, colour: Colour) {
+    pub(crate) fn dot(&mut self, at: (f64, f64), width: f64, colour: Colour) {
         self.stroke(&[at, at], width, colour);
     }
 
@@ -145,14 +145,14 @@ impl Drawing {
     }
 
     /// Writes a text upwards, its middle at a place: the name of a vertical axis.
-    pub fn text_upwards(&mut self, at: (f64, f64), text: &str, letters: Letters, colour: Colour) {
+    pub(crate) fn text_upwards(&mut self, at: (f64, f64), text: &str, letters: Letters, colour: Colour) {
         let text = text.to_owned();
         let anchor = Anchor::Middle;
         self.marks.push(Mark::Text { at, text, letters, anchor, upwards: true, colour });
     }
 
     /// An image of `columns` colours a row, stretched over a rectangle without smoothing.
-    pub fn image(&mut self, at: (f64, f64), size: (f64, f64), columns: usize, pixels: Vec<Colour>) {
+    pub(crate) fn image(&mut self, at: (f64, f64), size: (f64, f64), columns: usize, pixels: Vec<Colour>) {
         self.marks.push(Mark::Image { at, size, columns: columns.max(1), pixels });
     }
 

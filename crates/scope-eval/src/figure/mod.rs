@@ -9,7 +9,7 @@ mod fields;
 mod masks;
 
 pub use axes::Scale;
-pub use bars::{Bars, bar_chart};
+pub(crate) use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
 pub use curves::{AxisLabel, Curve, Level, curve_chart};
 pub use drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER, SERIES};

@@ -17,7 +17,7 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// Both.
-    pub const ALL: [Self; 2] = [Endpoint::Forward, Endpoint::Inverse];
+    pub(crate) const ALL: [Self; 2] = [Endpoint::Forward, Endpoint::Inverse];
 
     /// The task.
     pub fn task(self) -> Task {

@@ -37,7 +37,7 @@ fn embedding(mut scope: Scope<'_>, kernel: [usize; 4]) -> Linear {
 
 impl Encoder {
     /// Declares its parameters.
-    pub fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
+    pub(crate) fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
         let width = config.encoder.width;
         let fits = config.fits.as_ref().map(|fits| {
             let local_fit = fits.local_fit();

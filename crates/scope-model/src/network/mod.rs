@@ -29,7 +29,7 @@ pub struct Network {
 
 impl Network {
     /// Declares all parameters; the encoder's come first, so that they are one range.
-    pub fn declare(layout: &mut Layout, config: &ModelConfig) -> Self {
+    pub(crate) fn declare(layout: &mut Layout, config: &ModelConfig) -> Self {
         let mut root = layout.root();
         let masks = config.context_channels / 2;
         Self {

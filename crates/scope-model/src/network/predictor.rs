@@ -17,7 +17,7 @@ pub struct Predictor {
 
 impl Predictor {
     /// Declares its parameters.
-    pub fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
+    pub(crate) fn declare(mut scope: Scope<'_>, config: &ModelConfig) -> Self {
         let width = config.predictor.width;
         Self {
             inp: Linear::declare(scope.scope("inp"), config.latent, width),

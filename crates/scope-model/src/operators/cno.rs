@@ -39,7 +39,7 @@ impl CnoConfig {
     }
 
     /// Whether it can be built, and if not, why.
-    pub fn validate(&self) -> Result<(), ModelError> {
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, levels, residual, neck, multiplier, latent } = *self;
         require_sizes("cno", &[resolution, levels, multiplier, latent])?;
         require_layers("cno", residual.max(neck))?;
@@ -117,7 +117,7 @@ pub struct Cno {
 
 impl Cno {
     /// Declares its parameters.
-    pub fn declare(layout: &mut Layout, config: &CnoConfig) -> Self {
+    pub(crate) fn declare(layout: &mut Layout, config: &CnoConfig) -> Self {
         let mut root = layout.root();
         let levels = config.levels;
         let channels = |l| config.channels(l);

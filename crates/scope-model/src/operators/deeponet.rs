@@ -79,7 +79,7 @@ impl DeepOnetConfig {
     }
 
     /// Whether it can be built, and if not, why.
-    pub fn validate(&self) -> Result<(), ModelError> {
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let refuse = |problem: String| Err(ModelError::Config(format!("deeponet: {problem}")));
         let sizes = [self.resolution, self.stem, self.hidden, self.basis, self.trunk];
         require_sizes("deeponet", &sizes)?;
@@ -150,7 +150,7 @@ pub struct DeepOnet {
 
 impl DeepOnet {
     /// Declares its parameters.
-    pub fn declare(layout: &mut Layout, config: &DeepOnetConfig) -> Self {
+    pub(crate) fn declare(layout: &mut Layout, config: &DeepOnetConfig) -> Self {
         let mut root = layout.root();
         let mut branch = root.scope("branch");
         let mut c = if config.branch_coordinates { PIXEL } else { CONTEXT };

@@ -39,7 +39,7 @@ impl FnoConfig {
     }
 
     /// Whether it can be built, and if not, why.
-    pub fn validate(&self) -> Result<(), ModelError> {
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, modes, layers, projection, padding } = *self;
         require_sizes("fno", &[resolution, width, modes, layers, projection, padding.saturating_add(1)])?;
         require_layers("fno", layers)?;
@@ -77,7 +77,7 @@ pub struct Fno {
 
 impl Fno {
     /// Declares its parameters.
-    pub fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
+    pub(crate) fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
         let mut root = layout.root();
         let FnoConfig { resolution, width, modes, projection, padding, .. } = *config;
         let lift = Linear::declare(root.scope("lift"), PIXEL, width);

@@ -41,7 +41,7 @@ impl TransolverConfig {
     }
 
     /// Whether it can be built, and if not, why.
-    pub fn validate(&self) -> Result<(), ModelError> {
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, depth, heads, slices, expansion } = *self;
         require_sizes("transolver", &[resolution, width, depth, heads, slices, expansion])?;
         require_layers("transolver", depth)?;
@@ -122,7 +122,7 @@ pub struct Transolver {
 
 impl Transolver {
     /// Declares its parameters.
-    pub fn declare(layout: &mut Layout, config: &TransolverConfig) -> Self {
+    pub(crate) fn declare(layout: &mut Layout, config: &TransolverConfig) -> Self {
         let mut root = layout.root();
         let width = config.width;
         let hidden = config.expansion * config.width;

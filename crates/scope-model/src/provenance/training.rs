@@ -47,7 +47,7 @@ impl Training {
     }
 
     /// The time that all parts of the model were given, if the length of each training was a time.
-    pub fn minutes_taken(&self) -> Option<f64> {
+    pub(crate) fn minutes_taken(&self) -> Option<f64> {
         match self.backbone() {
             Some(backbone) => backbone.minutes_taken().zip(self.minutes).map(|(before, own)| before + own),
             None => self.minutes,

@@ -68,7 +68,7 @@ impl Darcy {
     }
 
     /// Solves A u = f on the interior nodes.
-    pub fn solve_scheme(&self, scheme: &Scheme, f: &[f64]) -> Result<Vec<f64>, PdeError> {
+    pub(crate) fn solve_scheme(&self, scheme: &Scheme, f: &[f64]) -> Result<Vec<f64>, PdeError> {
         let mut scratch = vec![0.0; f.len()];
         let precondition = |r: &mut [f64]| {
             self.laplacian.solve(r, &mut scratch);

@@ -43,7 +43,7 @@ impl Scheme {
     }
 
     /// out = A x, both \[inner, inner\].
-    pub fn apply(&self, x: &[f64], out: &mut [f64]) {
+    pub(crate) fn apply(&self, x: &[f64], out: &mut [f64]) {
         apply(self.inner, &self.down, &self.across, x, out);
     }
 }

@@ -57,7 +57,7 @@ pub fn add_product(a: View, b: View, c: ViewMut) {
 }
 
 /// C = C - A B.
-pub fn subtract_product(a: View, b: View, c: ViewMut) {
+pub(crate) fn subtract_product(a: View, b: View, c: ViewMut) {
     general_product(-1.0, a, b, 1.0, c);
 }
 
@@ -94,7 +94,7 @@ fn general_product(alpha: f64, a: View, b: View, beta: f64, c: ViewMut) {
 }
 
 /// M X M^T for square matrices of one size: a linear map applied along both axes of a field.
-pub fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
+pub(crate) fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
     let mut half = vec![0.0; size * size];
     let mut out = vec![0.0; size * size];
     let map = View::new(map, size, size);
@@ -104,7 +104,7 @@ pub fn along_both_axes(map: &[f64], field: &[f64], size: usize) -> Vec<f64> {
 }
 
 /// A field \[S, S\] with the given interior \[S - 2, S - 2\] and zero on its edge.
-pub fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
+pub(crate) fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
     let inner = size - 2;
     let mut field = vec![0.0; size * size];
     for (row, inside) in field.chunks_exact_mut(size).skip(1).zip(interior.chunks_exact(inner)) {

@@ -60,7 +60,7 @@ impl ParityBasis {
     }
 
     /// Coefficients down each column: y_p = sum_i phi_p(i) x_i. `field` is \[n, columns\].
-    pub fn analyse(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
+    pub(crate) fn analyse(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
         let half = self.points / 2;
         let columns = self.columns(field);
         scratch.resize(field.len(), 0.0);
@@ -85,7 +85,7 @@ impl ParityBasis {
     }
 
     /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\].
-    pub fn synthesise(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
+    pub(crate) fn synthesise(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
         let half = self.points / 2;
         let columns = self.columns(field);
         scratch.resize(field.len(), 0.0);

@@ -29,7 +29,7 @@ impl SeparableSolver {
 
     /// No difference across any side, points at cell centres. The right-hand side must sum to zero; the
     /// solution is fixed by being zero in the mean of the last line.
-    pub fn neumann(points: usize, spacing: f64) -> Self {
+    pub(crate) fn neumann(points: usize, spacing: f64) -> Self {
         let eigenvalue = |p: usize| 2.0 * (PI * p as f64 / points as f64).cos() - 2.0;
         let c = 1.0 / (spacing * spacing);
         let mut solver = Self::new(ParityBasis::cosine(points), c, |p, row| {

@@ -34,7 +34,7 @@ pub struct Vorticity {
 
 impl Vorticity {
     /// The equation with the forcing of the data set.
-    pub fn forced(size: usize) -> Self {
+    pub(crate) fn forced(size: usize) -> Self {
         let mut equation = Self::unforced(size);
         let points = (size * size) as f64;
         // sin t + cos t = (1/2 - i/2) e^{it} + conjugate, at k = (1, 1).
@@ -91,7 +91,7 @@ impl Vorticity {
     }
 
     /// Carries a spectrum over `time` in `steps` equal steps. Modes beyond the 2/3 rule decay exactly.
-    pub fn integrate(&self, start: &[Complex<f64>], time: f64, steps: usize) -> Vec<Complex<f64>> {
+    pub(crate) fn integrate(&self, start: &[Complex<f64>], time: f64, steps: usize) -> Vec<Complex<f64>> {
         let kept = |at: usize| self.velocity[at] != Complex::ZERO;
         let masked = |at: usize| if kept(at) { start[at] } else { Complex::ZERO };
         let mut stepper = Stepper::new(self, (0..start.len()).map(masked).collect(), time / steps as f64);

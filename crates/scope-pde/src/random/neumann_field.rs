@@ -60,7 +60,7 @@ impl NeumannField {
     /// \[S, S\]: the exact variance of each entry of M a M^T, for a linear map M (\[S, S\], row-major)
     /// applied along each axis: sum_k s_k^2 (M phi_k1)(p)^2 (M phi_k2)(q)^2. The identity gives the
     /// pixels themselves.
-    pub fn variance_under(&self, map: &[f64]) -> Vec<f64> {
+    pub(crate) fn variance_under(&self, map: &[f64]) -> Vec<f64> {
         let size = self.basis.points();
         let squares: Vec<f64> = self.deviations.iter().map(|s| s * s).collect();
         let image = |p: usize, k: usize| -> f64 {

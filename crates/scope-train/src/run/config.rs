@@ -139,7 +139,7 @@ impl RunConfig {
     }
 
     /// The batches of the run from its first one on.
-    pub fn sampler(&self, conditions: Conditions) -> SamplerConfig {
+    pub(crate) fn sampler(&self, conditions: Conditions) -> SamplerConfig {
         SamplerConfig {
             conditions,
             sensors: self.recipe.sensors,

@@ -118,7 +118,7 @@ impl<'a> DataLoader<'a> {
     }
 
     /// Makes a selection of the table name a batch.
-    pub fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
+    pub(crate) fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
         let weights: Vec<f32> = batch.records.iter().flat_map(|record| self.weights.known[*record]).collect();
         let rows = batch.noise.as_ref().map(row_noise);
         let noise = batch.noise.as_ref().zip(rows.as_ref());
@@ -143,7 +143,7 @@ impl<'a> DataLoader<'a> {
     }
 
     /// Puts a batch in the place of examples.
-    pub fn overwrite(&self, batch: &Batch, examples: &mut Examples) -> Result<(), TrainError> {
+    pub(crate) fn overwrite(&self, batch: &Batch, examples: &mut Examples) -> Result<(), TrainError> {
         let Numbers { fields, contexts, weights } = self.numbers(batch)?;
         examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
     }

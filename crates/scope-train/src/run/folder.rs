@@ -124,7 +124,7 @@ impl RunFolder {
     }
 
     /// The model of a milestone, after so many draws of this run.
-    pub fn milestone(&self, draws: u64) -> PathBuf {
+    pub(crate) fn milestone(&self, draws: u64) -> PathBuf {
         self.milestones().join(format!("{}{MODEL_SUFFIX}", numbered(draws)))
     }
 

@@ -11,7 +11,7 @@ use crate::{
 
 impl Trainer {
     /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
-    pub fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
+    pub(crate) fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
         self.forget_recorded();
         self.objective = self.trainable.objective(*objective);
         self.teacher = teacher_of(&self.params, &self.objective)?;
