@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use crate::{
     device::Device,

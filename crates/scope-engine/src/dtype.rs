@@ -52,7 +52,7 @@ impl Element for f32 {
     const DTYPE: Dtype = Dtype::F32;
 }
 
-impl Element for half::bf16 {
+impl Element for crate::bfloat16::bf16 {
     const DTYPE: Dtype = Dtype::Bf16;
 }
 

@@ -7,6 +7,7 @@
 //! No operation assumes where memory is: it calls the kernel of its device (`device::kernel!`), and kernels live under
 //! the device's name (`cpu/`, `cuda/`).
 
+mod bfloat16;
 mod constant;
 mod cpu;
 mod cuda;
@@ -22,6 +23,7 @@ mod table;
 mod tape;
 mod tensor;
 
+pub use bfloat16::bf16;
 pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
 pub use cuda::{Cuda, Graph};

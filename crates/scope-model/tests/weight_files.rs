@@ -5,9 +5,9 @@ use std::{
     path::Path,
 };
 
-use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 use scope_data::Constants;
+use scope_engine::bf16;
 use scope_engine::{Device, Tape};
 use scope_model::{About, FieldModel, LayerHessians, Model, ModelConfig, ModelError, Preset, Quantisation};
 use scope_pde::Pde;

@@ -1,7 +1,7 @@
 //! Attention, one head of one sample a task: its keys, values and a strip of scores stay in the second-level
 //! cache.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu, Shared,
@@ -120,6 +120,7 @@ impl<U: Unit> Kernel<U::Real> for Forward<'_, U>
 where
     U::Element: Element,
 {
+    const HAS_BF16: bool = U::ELEMENTS > 1;
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = U::Real>>(self) {

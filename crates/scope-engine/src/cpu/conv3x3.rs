@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu, Shared,
@@ -227,6 +227,7 @@ struct ImageRow<'a, U: Unit> {
 }
 
 impl<U: Unit> Kernel<U::Real> for ImageRow<'_, U> {
+    const HAS_BF16: bool = U::ELEMENTS > 1;
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = U::Real>>(self) {

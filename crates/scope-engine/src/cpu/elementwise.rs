@@ -1,6 +1,6 @@
 //! Sums and conversions, element by element.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu,
@@ -76,6 +76,7 @@ struct Narrow<'a> {
 }
 
 impl Kernel<f32> for Narrow<'_> {
+    const HAS_BF16: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = f32>>(self) {

@@ -1,6 +1,6 @@
 //! Layer normalisation, a row at a time.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu, Shared,
@@ -76,6 +76,7 @@ struct Normalise<'a, R> {
 }
 
 impl<R: Real> Kernel<R> for Normalise<'_, R> {
+    const HAS_BF16: bool = true;
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(mut self) {

@@ -1,6 +1,6 @@
 //! Linear layers as products of packed panels.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu, Shared,

@@ -1,6 +1,6 @@
 //! Running a product into fresh tensors.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cpu,

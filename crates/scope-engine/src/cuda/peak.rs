@@ -1,6 +1,6 @@
 //! How fast the GPU multiplies at best: what other work is measured against.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{
     Cuda,

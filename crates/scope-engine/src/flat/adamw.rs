@@ -1,4 +1,4 @@
-//! AdamW with clipping, over all parameters at once.
+//! AdamW with gradient clipping (`max_norm`), over all parameters at once.
 
 use super::Optimizer;
 use crate::{
@@ -100,7 +100,7 @@ impl StepScalars {
 pub struct Update<'a> {
     /// The step's learning rate and corrections.
     pub scalars: &'a StepScalars,
-    /// The largest norm of all gradients: longer ones are shortened to it.
+    /// Gradient clipping: the largest norm of all gradients; longer ones are scaled down to it.
     pub max_norm: f64,
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
     pub paths: &'a [&'a str],

@@ -1,4 +1,4 @@
-//! A step of all parameters: Muon for hidden matrices, AdamW for the rest.
+//! A step of all parameters: gradient clipping, then Muon for hidden matrices and AdamW for the rest.
 
 use super::{AdamW, Moments, Muon, Update};
 use crate::{

@@ -11,7 +11,7 @@ mod table;
 
 use std::sync::Arc;
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use crate::{
     device::Device,

@@ -1,6 +1,6 @@
 //! What happens to a tile of a product before it is written: bias, GELU, residual, rounding.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use crate::cpu::{
     activation::gelu,

@@ -92,6 +92,7 @@ struct Rows<'a, U: Unit> {
 }
 
 impl<U: Unit> Kernel<U::Real> for Rows<'_, U> {
+    const HAS_BF16: bool = U::ELEMENTS > 1;
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = U::Real>>(self) {

@@ -1,7 +1,7 @@
 //! What a product steps over: one number, or a pair of bf16 that one instruction multiplies and adds.
 
+use crate::bfloat16::bf16;
 use bytemuck::{Pod, Zeroable};
-use half::bf16;
 
 use crate::cpu::lanes::{Lanes, Real};
 

@@ -1,6 +1,6 @@
 //! Vectors as plain arrays: for targets without known vector units, and for double precision.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{Lanes, Real, polynomial};
 

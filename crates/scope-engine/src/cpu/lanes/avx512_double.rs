@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::{Kernel, Lanes, array::Array};
 

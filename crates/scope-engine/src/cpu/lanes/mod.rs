@@ -13,7 +13,7 @@ mod avx512;
 mod avx512_double;
 mod polynomial;
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use crate::dtype::Element;
 
@@ -55,7 +55,7 @@ impl Isa {
     }
 
     /// The best instruction set of this CPU.
-    pub fn detect() -> Self {
+    pub(crate) fn detect() -> Self {
         Self::available().pop().unwrap_or(Isa::Portable)
     }
 }
@@ -90,6 +90,9 @@ pub(crate) trait Real:
 pub(crate) trait Kernel<R: Real> {
     /// What the work gives back.
     type Output;
+    /// Whether it rounds to bf16 or multiplies bf16: only then is it compiled once more for processors that have instructions
+    /// for that, and all other kernels run there as they do with AVX-512 alone.
+    const HAS_BF16: bool = false;
     /// Does the work.
     fn run<V: Lanes<Real = R>>(self) -> Self::Output;
 }
@@ -123,10 +126,10 @@ impl Real for f32 {
             Isa::Avx2 => unsafe { avx2::run(kernel) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => unsafe { avx512::run(kernel) },
+            Isa::Avx512Bf16 if K::HAS_BF16 => unsafe { avx512::run_bf16(kernel) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512Bf16 => unsafe { avx512::run_bf16(kernel) },
+            Isa::Avx512 | Isa::Avx512Bf16 => unsafe { avx512::run(kernel) },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every instruction set of this machine against plain double precision.
 
-use half::bf16;
+use crate::bfloat16::bf16;
 
 use super::*;
 
@@ -67,6 +67,7 @@ fn error_functions_keep_their_promise() {
 struct Halves<'a>(&'a [f32]);
 
 impl Kernel<f32> for Halves<'_> {
+    const HAS_BF16: bool = true;
     type Output = (Vec<bf16>, Vec<f32>);
     fn run<V: Lanes<Real = f32>>(self) -> Self::Output {
         let mut halves = vec![bf16::ZERO; self.0.len()];

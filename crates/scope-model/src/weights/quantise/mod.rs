@@ -4,8 +4,8 @@ mod compensated;
 mod hessian;
 mod rows;
 
-use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use scope_engine::bf16;
 use scope_pde::linear::cholesky::Cholesky;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ fn bytes_of(values: &[f32]) -> Vec<u8> {
 }
 
 fn halves_of(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|x| bf16::from_f32(*x).to_le_bytes()).collect()
+    values.iter().flat_map(|x| bf16::from_f32(*x).to_bits().to_le_bytes()).collect()
 }
 
 /// A tensor's numbers, if they are of F32 or BF16.

@@ -4,7 +4,7 @@
 //! of int8 rows have the bits of a bf16: that moves max |x| / scale from 127 to at most 127.5, which is still rounded to 127.
 //! Where the Hessian of a layer is known, its weights are rounded with error compensation instead.
 
-use half::bf16;
+use scope_engine::bf16;
 use scope_pde::linear::cholesky::Cholesky;
 
 use super::compensated::round_compensated;
