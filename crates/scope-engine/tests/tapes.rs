@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use scope_engine::{
-    AdamW, Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, ParamId,
-    Params, StepScalars, Tape, Tensor, Update, Var,
+    Cpu, Device, Dtype, EngineError, Epilogue, Gradients, Isa, Layout, Linear, Moments, Norm, Optimizer,
+    ParamId, Params, StepScalars, Tape, Tensor, Update, Var,
 };
 
 /// A network of every kind of layer, on 4 x 4 tokens.
@@ -90,11 +90,11 @@ fn everything(device: &Device) -> Vec<u32> {
     let capped = first.add_capped(&[&second], &["", "qkv"]).unwrap();
     let mut moments = Moments::zeros(&set.params).unwrap();
     let mut teacher = set.params.prefix("patch").unwrap();
-    let settings = AdamW::default();
+    let optimizer = Optimizer::default();
     let paths = &[""][..];
-    let scalars = StepScalars::new(device, &settings, 1, 1e-3, 0.9).unwrap();
+    let scalars = StepScalars::new(device, &optimizer.adamw, 1, 1e-3, 0.9).unwrap();
     let update = Update { scalars: &scalars, max_norm: 0.1, paths };
-    let norm = settings.step(&mut set.params, &first, &mut moments, update).unwrap();
+    let norm = optimizer.step(&mut set.params, &first, &mut moments, update).unwrap();
     teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
         all.extend(tensor.to_vec::<f32>().unwrap());
@@ -243,10 +243,10 @@ fn a_step_with_an_infinite_gradient_changes_nothing() {
     };
     let mut moments = Moments::zeros(&set.params).unwrap();
     let before = [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())];
-    let settings = AdamW::default();
-    let scalars = StepScalars::new(&device, &settings, 1, 1e-3, 0.9).unwrap();
+    let optimizer = Optimizer::default();
+    let scalars = StepScalars::new(&device, &optimizer.adamw, 1, 1e-3, 0.9).unwrap();
     let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""] };
-    let norm = settings.step(&mut set.params, &gradients, &mut moments, update).unwrap();
+    let norm = optimizer.step(&mut set.params, &gradients, &mut moments, update).unwrap();
     teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     assert!(!norm.to_vec::<f32>().unwrap()[0].is_finite());
     assert!(before == [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())]);

@@ -1,13 +1,6 @@
 //! AdamW with gradient clipping (`max_norm`), over all parameters at once.
 
-use super::Optimizer;
-use crate::{
-    device::Device,
-    dtype::Dtype,
-    error::EngineError,
-    params::{Gradients, Params},
-    tensor::Tensor,
-};
+use crate::{device::Device, dtype::Dtype, error::EngineError, params::Params, tensor::Tensor};
 
 /// The settings of AdamW (Loshchilov and Hutter, 2019).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,17 +97,4 @@ pub struct Update<'a> {
     pub max_norm: f64,
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
     pub paths: &'a [&'a str],
-}
-
-impl AdamW {
-    /// One step of all parameters, as [`Optimizer::step`] takes it without Muon.
-    pub fn step(
-        &self,
-        params: &mut Params,
-        gradients: &Gradients,
-        moments: &mut Moments,
-        update: Update<'_>,
-    ) -> Result<Tensor, EngineError> {
-        Optimizer::from(*self).step(params, gradients, moments, update)
-    }
 }

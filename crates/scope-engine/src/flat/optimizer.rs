@@ -17,12 +17,6 @@ pub struct Optimizer {
     pub muon: Option<Muon>,
 }
 
-impl From<AdamW> for Optimizer {
-    fn from(adamw: AdamW) -> Self {
-        Self { adamw, muon: None }
-    }
-}
-
 impl Optimizer {
     /// One step, with t its number and c = min(1, max_norm / (|g| + 1e-6)): g *= c, then hidden matrices go as [`Muon`]
     /// says, if there is one, and everything else by

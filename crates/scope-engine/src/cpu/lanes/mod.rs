@@ -97,27 +97,34 @@ pub(crate) trait Kernel<R: Real> {
     fn run<V: Lanes<Real = R>>(self) -> Self::Output;
 }
 
+/// The arithmetic that both precisions have by the same names.
+macro_rules! arithmetic {
+    () => {
+        #[inline(always)]
+        fn of(x: f64) -> Self {
+            x as Self
+        }
+        #[inline(always)]
+        fn wide(self) -> f64 {
+            self as f64
+        }
+        #[inline(always)]
+        fn sqrt(self) -> Self {
+            self.sqrt()
+        }
+        #[inline(always)]
+        fn ln(self) -> Self {
+            self.ln()
+        }
+        #[inline(always)]
+        fn mul_add(self, factor: Self, term: Self) -> Self {
+            self.mul_add(factor, term)
+        }
+    };
+}
+
 impl Real for f32 {
-    #[inline(always)]
-    fn of(x: f64) -> Self {
-        x as f32
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        self.sqrt()
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        self.ln()
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        self.mul_add(factor, term)
-    }
+    arithmetic!();
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
         match isa {
             Isa::Portable => kernel.run::<Array<f32, 8, false>>(),
@@ -135,26 +142,7 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
-    #[inline(always)]
-    fn of(x: f64) -> Self {
-        x
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        self.sqrt()
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        self.ln()
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        self.mul_add(factor, term)
-    }
+    arithmetic!();
     fn dispatch<K: Kernel<Self>>(_: Isa, kernel: K) -> K::Output {
         kernel.run::<Array<f64, 4, false>>()
     }
