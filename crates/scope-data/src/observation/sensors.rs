@@ -418,7 +418,11 @@ mod tests {
         let kept = context(Pde::Poisson, &rows).unwrap().sensors;
         assert_eq!(kept[0].spot.at, [0.2 * 127.0, 0.3 * 127.0]);
         let turned = [rows[1], rows[2], rows[0]];
-        assert_eq!(context(Pde::Poisson, &turned).unwrap().sensors, kept);
+        let again = context(Pde::Poisson, &turned).unwrap().sensors;
+        // Each still knows which row it was.
+        assert_eq!(again.iter().map(|placed| placed.number).collect::<Vec<_>>(), [1, 2, 0]);
+        let renumbered = again.iter().map(|placed| Placed { number: (placed.number + 1) % 3, ..*placed });
+        assert_eq!(renumbered.collect::<Vec<_>>(), kept);
     }
 
     #[test]
