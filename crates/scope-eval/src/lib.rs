@@ -25,7 +25,6 @@ pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::{ExactMethod, single_precision};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::Recovered;
-pub use noise::TestNoise;
 pub use paired::{Paired, compare, matching};
 pub use protocol::{Protocol, UnknownProtocol};
 pub use regions::Regions;

@@ -3,50 +3,36 @@
 //! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest to the recovered
 //! one in that interval is never further from the truth, so no pixel's error grows.
 
-use scope_data::{Channel, Fields, PerChannel, observation::UserContext};
-use scope_pde::{
-    Pde,
-    darcy::{HIGH, LOW},
-};
+use scope_data::{Channel, Fields, observation::UserContext};
+use scope_pde::{Pde, descriptor::FieldKind};
 
-/// Imposes what is known of both fields \[S, S\], in physical units:
-///
-/// - Poisson's u and both fields of Helmholtz are zero on the edge of the square;
-/// - Darcy's a lies between its two values;
-/// - speeds round a cylinder are not negative, and zero inside a disk that is given, except where sensors measure it.
+/// Imposes what a problem's descriptor knows of both fields \[S, S\], in physical units: values that a boundary condition fixes
+/// on the edge, the range of a two-valued field, the least value that a field can have, and zeros inside a disk that is given,
+/// except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
-    let edges = zero_edges(pde);
     let size = context.masks.size();
     for channel in Channel::BOTH {
         let field = &mut fields[channel];
-        if edges[channel] {
+        let facts = pde.descriptor().fields[channel];
+        if let Some(edge) = facts.edge {
             for k in 0..size {
                 for point in [k, (size - 1) * size + k, k * size, k * size + size - 1] {
-                    field[point] = 0.0;
+                    field[point] = edge as f32;
                 }
             }
         }
-        match (pde, channel) {
-            (Pde::Darcy, Channel::A) => {
-                field.iter_mut().for_each(|value| *value = value.clamp(LOW as f32, HIGH as f32));
-            }
-            (Pde::Cylinder, _) => {
-                // A value that is no number stays so.
-                field.iter_mut().filter(|value| **value < 0.0).for_each(|value| *value = 0.0);
-                let at_rest = context.masks.given.without(&context.measured[channel]);
-                at_rest.points().for_each(|point| field[point] = 0.0);
-            }
-            _ => {}
+        if let FieldKind::TwoValued { low, high } = facts.kind {
+            field.iter_mut().for_each(|value| *value = value.clamp(low as f32, high as f32));
         }
-    }
-}
-
-/// Which fields are zero on the edge, on a grid whose outermost points lie there.
-fn zero_edges(pde: Pde) -> PerChannel<bool> {
-    match pde {
-        Pde::Poisson => PerChannel { a: false, u: true },
-        Pde::Helmholtz => PerChannel::both(true),
-        Pde::Darcy | Pde::NavierStokes | Pde::Cylinder => PerChannel::both(false),
+        if let Some(minimum) = facts.minimum {
+            // A value that is no number stays so.
+            let minimum = minimum as f32;
+            field.iter_mut().filter(|value| **value < minimum).for_each(|value| *value = minimum);
+        }
+        if pde.has_disk() {
+            let at_rest = context.masks.given.without(&context.measured[channel]);
+            at_rest.points().for_each(|point| field[point] = 0.0);
+        }
     }
 }
 

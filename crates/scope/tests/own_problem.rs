@@ -20,7 +20,10 @@ use scope::{
         },
         random::Stream,
     },
-    train::{Ask, Conduct, Ending, Length, Line, Observer, Recipe, RunConfig, RunFolder, build_trainer},
+    train::{
+        Callback, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
+        build_trainer,
+    },
 };
 
 const SIZE: usize = 32;
@@ -134,12 +137,12 @@ fn make(root: &Path, pde: Pde, split: Split, count: usize) -> Dataset {
 
 struct Quiet;
 
-impl Observer for Quiet {
-    fn step(&mut self, _: &Line, _: u64, _: u64) {}
-    fn alarm(&mut self, text: &str) {
-        panic!("an alarm: {text}");
+impl Callback for Quiet {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
+    fn on_warning(&mut self, text: &str) {
+        panic!("a warning: {text}");
     }
-    fn stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         false
     }
 }
@@ -150,15 +153,15 @@ fn train(root: &Path, data: &Dataset, draws: u64) -> Network {
     let recipe = Recipe::resolve("fo", &settings).unwrap();
     let model = Preset::Tiny.config(SIZE).into();
     let length = Some(Length::Draws(draws));
-    let ask = Ask { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
+    let request = RunRequest { recipe, model, length, seed: 3, log_every: 1, from: None, adapt: None };
     let device = Device::cpu(1);
     let build = |config: &RunConfig| build_trainer(config, &device, None);
-    let config = scope::train::plan(ask, data, &build, 1).unwrap();
+    let config = scope::train::plan(request, data, &build, 1).unwrap();
     let folder = RunFolder::open(&root.join("run"), false).unwrap();
-    let conduct = Conduct { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+    let options = RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
     let mut trainer = build(&config).unwrap();
-    let ending = scope::train::run(&folder, &config, data, &mut trainer, conduct, &mut Quiet).unwrap();
-    assert!(matches!(ending, Ending::Finished));
+    let outcome = scope::train::run(&folder, &config, data, &mut trainer, options, &mut Quiet).unwrap();
+    assert!(matches!(outcome, RunOutcome::Finished));
     Network::open(folder.model(), &device).unwrap()
 }
 

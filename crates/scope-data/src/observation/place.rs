@@ -49,12 +49,9 @@ impl Spot {
 
     /// Its point of the unit square: what [`Self::of_point`] makes it of.
     pub fn point(&self, pde: Pde, size: usize) -> [f64; 2] {
-        let s = size as f64;
-        self.at.map(|at| match pde {
-            Pde::Poisson | Pde::Helmholtz => at / (s - 1.0),
-            Pde::Darcy | Pde::Cylinder => (at + 0.5) / s,
-            Pde::NavierStokes => at / s,
-        })
+        let [first, second] = pde.descriptor().grid;
+        let [i, j] = self.at;
+        [first.coordinate(i, size), second.coordinate(j, size)]
     }
 
     /// The nearest pixel, i S + j.

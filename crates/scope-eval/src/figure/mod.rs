@@ -12,6 +12,6 @@ pub use axes::Scale;
 pub(crate) use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
 pub use curves::{AxisLabel, Curve, Level, curve_chart};
-pub use drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER, SERIES};
+pub use drawing::{Anchor, Drawing, Letters};
 pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure, field_panels};
 pub use masks::{mask_gallery, mask_panels};

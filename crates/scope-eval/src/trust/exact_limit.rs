@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn every_figure_has_a_condition_and_the_nearest_number_is_taken() {
         for (pde, condition, ..) in MEASURED {
-            assert!(matches!(pde, Pde::Poisson | Pde::Helmholtz), "{pde}");
+            assert!([Pde::Poisson, Pde::Helmholtz].contains(&pde), "{pde}");
             condition.parse::<Condition>().unwrap();
         }
         let nearest = |task: &str, sensors: f64| ExactLimit::nearest(Pde::Poisson, task, sensors).unwrap();

@@ -14,7 +14,10 @@ use crate::{
 pub static CYLINDER: Descriptor = Descriptor {
     name: "cylinder",
     title: "Cylinder",
-    fields: PerChannel { a: Field::continuous("speed, earlier"), u: Field::continuous("speed, later") },
+    fields: PerChannel {
+        a: Field { minimum: Some(0.0), ..Field::continuous("speed, earlier") },
+        u: Field { minimum: Some(0.0), ..Field::continuous("speed, later") },
+    },
     grid: [GridPoints::CellCentres; 2],
     known_region: KnownRegion::Disk,
     solver: |size| Box::new(Cylinder::new(size)),

@@ -9,6 +9,8 @@ pub struct Field {
     pub kind: FieldKind,
     /// The value on the outermost grid points, in physical units, where a boundary condition fixes it there.
     pub edge: Option<f64>,
+    /// The least value that it can have, in physical units, where it cannot have any.
+    pub minimum: Option<f64>,
     /// The values of all but a few records, where the others are worth a note of `data check`.
     pub ordinary: Option<[f64; 2]>,
 }
@@ -31,7 +33,7 @@ pub enum FieldKind {
 impl Field {
     /// A continuous field of which nothing else is known.
     pub const fn continuous(name: &'static str) -> Self {
-        Self { name, kind: FieldKind::Continuous, edge: None, ordinary: None }
+        Self { name, kind: FieldKind::Continuous, edge: None, minimum: None, ordinary: None }
     }
 
     /// The value that parts the two of a two-valued field.

@@ -22,6 +22,16 @@ impl GridPoints {
         }
     }
 
+    /// The coordinate from 0 to 1 of a place that is counted in points: what [`Self::index`] makes it of.
+    pub fn coordinate(self, index: f64, size: usize) -> f64 {
+        let s = size as f64;
+        match self {
+            GridPoints::Nodes => index / (s - 1.0),
+            GridPoints::CellCentres => (index + 0.5) / s,
+            GridPoints::Periodic => index / s,
+        }
+    }
+
     /// Whether the ends of the axis meet.
     pub fn is_periodic(self) -> bool {
         self == GridPoints::Periodic

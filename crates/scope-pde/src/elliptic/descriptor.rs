@@ -75,7 +75,7 @@ pub static POISSON: Descriptor = Descriptor {
 pub static HELMHOLTZ: Descriptor = Descriptor {
     name: "helmholtz",
     title: "Helmholtz",
-    fields: FIELDS,
+    fields: PerChannel { a: Field { edge: Some(0.0), ..FIELDS.a }, ..FIELDS },
     grid: [GridPoints::Nodes; 2],
     known_region: KnownRegion::Nowhere,
     solver: |size| Box::new(Elliptic::helmholtz(size)),

@@ -3,15 +3,14 @@
 //! A network trained on squared errors gives the mean of what a pixel may be. Of a field that is either low or high that mean is
 //! low + p (high - low), so p is the probability of the high value. A band about the mean would hold neither value near an interface.
 
-use scope_pde::{
-    Pde,
-    darcy::{HIGH, LOW},
-};
+use scope_pde::{Pde, descriptor::FieldKind};
 use serde::Serialize;
 
 /// Which of two values a has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoValued {
+    /// The two values.
+    pub values: [f64; 2],
     /// The more probable value of every pixel, \[S, S\].
     pub map: Vec<f32>,
     /// The probability of the high value, \[S, S\].
@@ -30,20 +29,18 @@ pub struct TwoValuedSummary {
 impl TwoValued {
     /// Of a recovered a; none for problems whose a has more values.
     pub(super) fn of(pde: Pde, a: &[f32]) -> Option<Self> {
-        if pde != Pde::Darcy {
-            return None;
-        }
+        let FieldKind::TwoValued { low, high } = pde.descriptor().fields.a.kind else { return None };
         let probability: Vec<f32> =
-            a.iter().map(|mean| ((f64::from(*mean) - LOW) / (HIGH - LOW)).clamp(0.0, 1.0) as f32).collect();
-        let map = probability.iter().map(|p| if *p > 0.5 { HIGH as f32 } else { LOW as f32 }).collect();
-        Some(Self { map, probability })
+            a.iter().map(|mean| ((f64::from(*mean) - low) / (high - low)).clamp(0.0, 1.0) as f32).collect();
+        let map = probability.iter().map(|p| if *p > 0.5 { high as f32 } else { low as f32 }).collect();
+        Some(Self { values: [low, high], map, probability })
     }
 
     /// What is said of it.
     pub(super) fn summary(&self) -> TwoValuedSummary {
         let wrong: f64 = self.probability.iter().map(|p| f64::from(p.min(1.0 - p))).sum();
         let expected_wrong_percent = 100.0 * wrong / self.probability.len().max(1) as f64;
-        TwoValuedSummary { values: [LOW, HIGH], expected_wrong_percent }
+        TwoValuedSummary { values: self.values, expected_wrong_percent }
     }
 }
 

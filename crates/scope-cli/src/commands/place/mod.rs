@@ -12,7 +12,7 @@ use scope::{
 };
 use scope_data::{Channel, Constants, PerChannel};
 use scope_exact::{ExactError, Stage, Step};
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::GaussianPrior};
 
 use super::{
     Misuse, Outcome,
@@ -120,7 +120,7 @@ impl PlaceCommand {
     }
 
     fn options(&self) -> PlacementOptions {
-        let linear = self.pde != Pde::NavierStokes;
+        let linear = matches!(self.pde.descriptor().prior, GaussianPrior::Linear(_));
         let wanted = self.target.as_deref().unwrap_or(if linear { "both" } else { "a" });
         let target = PerChannel { a: wanted != "u", u: wanted != "a" };
         let constants = Constants::generated(self.pde);
