@@ -247,8 +247,11 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     assert!(table.contains("small-town") && table.contains("tiny, int8"), "{table}");
 
     let mut sensors = String::from("x,y,u\n");
+    // Scattered as uniform sensors are: a lattice has other gaps, and its errors would not be those of the card.
+    let scattered = |k: u32| f64::from(k.wrapping_mul(2_654_435_761) >> 8) / f64::from(1_u32 << 24);
     (0..31).for_each(|k| {
-        writeln!(sensors, "{},{},{}", (k * 7 % 31) as f64 / 31.0, k as f64 / 31.0, value(1, k)).unwrap()
+        let [x, y] = [scattered(2 * k as u32 + 1), scattered(977 * k as u32 + 5)];
+        writeln!(sensors, "{x},{y},{}", value(1, k)).unwrap()
     });
     fs::write(here.join("s.csv"), sensors).unwrap();
     let recover = ["recover", "--sensors", "s.csv", "--json", "--device", "cpu"];

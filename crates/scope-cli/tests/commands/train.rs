@@ -370,7 +370,7 @@ fn bad_requests_are_refused_with_the_remedy() {
     let place = Place::new(60);
     let plain = ["--recipe", "fo", "--draws", "16"];
     place.succeed(&train("run", &plain));
-    place.refuse(&train("run", &plain), 1, "continue it with --resume");
+    place.refuse(&train("run", &plain), 1, "resume it, or name another folder (--resume or --out)");
     fs::create_dir(place.path("theirs")).unwrap();
     fs::write(place.path("theirs/metrics.jsonl"), "precious").unwrap();
     for more in [&[][..], &["--resume"]] {

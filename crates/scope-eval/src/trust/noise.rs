@@ -8,6 +8,8 @@ use super::misfit::Fitted;
 const FEWEST: usize = 20;
 /// So many sensors are compared with their neighbours at most.
 const MOST: usize = 1000;
+/// Neighbours are looked for among so many sensors at most, taken evenly from all.
+const MOST_OTHERS: usize = 20_000;
 /// The standard deviation of a normal distribution over its median absolute value.
 const SIGMAS_PER_MEDIAN: f64 = 1.4826;
 
@@ -31,6 +33,8 @@ pub fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
     if sensors.len() < FEWEST {
         return None;
     }
+    let every = sensors.len().div_ceil(MOST_OTHERS);
+    let sensors: Vec<&Fitted> = sensors.iter().step_by(every).collect();
     let step = sensors.len().div_ceil(MOST);
     let apart = |one: usize| -> f64 {
         let distance = |other: usize| {

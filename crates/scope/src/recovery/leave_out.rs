@@ -5,15 +5,12 @@
 //! of the second, which judges every reading by the others that do not.
 
 use scope_data::{
-    Channel, PerChannel,
+    PerChannel,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
 use scope_eval::trust::Residual;
 use scope_model::Fields;
-use scope_pde::{
-    Pde,
-    darcy::{HIGH, LOW},
-};
+use scope_pde::{Pde, descriptor::FieldKind};
 
 use super::{
     error::RecoveryError,
@@ -26,6 +23,8 @@ use super::{
 const GROUPS: usize = 8;
 /// Fewer sensors than this cannot spare an eighth.
 const FEWEST: usize = 40;
+/// More sensors than this are not judged one by one: each is compared with its nearest among all of them.
+const MOST: usize = 20_000;
 /// Sensors whose residuals a sensor's own is compared with.
 const NEIGHBOURS: usize = 12;
 /// A reading so many robust standard deviations from what the others say is left out of the second round.
@@ -39,14 +38,15 @@ const SIGMAS_PER_MEDIAN: f64 = 1.4826;
 /// A reading beside what the others say of it, with its number in the order given.
 pub(super) type Numbered = (usize, Residual);
 
-/// All readings of a problem beside what the others say of them, in the order given; none for few sensors.
+/// All readings of a problem beside what the others say of them, in the order given; none for few sensors, and none for
+/// more than can be judged one by one.
 pub(super) fn leave_out(
     network: &Network,
     method: &MethodSummary,
     problem: &Problem,
 ) -> Result<Option<Vec<Numbered>>, RecoveryError> {
     let sensors = &problem.context.sensors;
-    if sensors.len() < FEWEST {
+    if !(FEWEST..=MOST).contains(&sensors.len()) {
         return Ok(None);
     }
     let nobody = vec![false; sensors.len()];
@@ -82,7 +82,9 @@ fn stand_out(scores: &[f64]) -> Vec<bool> {
     let mut by_score: Vec<usize> = (0..scores.len()).filter(|k| scores[*k].abs() > STANDS_OUT).collect();
     by_score.sort_by(|one, other| scores[*other].abs().total_cmp(&scores[*one].abs()));
     by_score.truncate(scores.len() / 10);
-    (0..scores.len()).map(|k| by_score.contains(&k)).collect()
+    let mut stands_out = vec![false; scores.len()];
+    by_score.into_iter().for_each(|k| stands_out[k] = true);
+    stands_out
 }
 
 /// What the network makes of each sensor's place from the sensors of the seven other groups that do not stand apart.
@@ -125,8 +127,10 @@ fn scores(pde: Pde, sensors: &[Placed], expected: &[f64], apart: &[bool]) -> Vec
     let score = |k: usize| {
         let channel = sensors[k].channel;
         // At an interface a field of two values is off by all of their difference.
-        let two_valued = (pde, channel) == (Pde::Darcy, Channel::A);
-        let least = if two_valued { HIGH - LOW } else { f64::MIN_POSITIVE };
+        let least = match pde.descriptor().fields[channel].kind {
+            FieldKind::TwoValued { low, high } => high - low,
+            FieldKind::Continuous => f64::MIN_POSITIVE,
+        };
         let around = deviation(&nearest(sensors, &counting[channel], k));
         residuals[k] / everywhere[channel].max(around).max(least)
     };
@@ -161,7 +165,7 @@ fn robust_deviation(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use scope_data::observation::Spot;
+    use scope_data::{Channel, observation::Spot};
 
     use super::*;
 
