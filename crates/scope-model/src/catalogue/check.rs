@@ -84,39 +84,45 @@ mod tests {
         std::fs::read_to_string(path).unwrap()
     }
 
-    /// What is said of a shipped card with one line replaced.
-    fn refusal(line: &str, replaced: &str) -> String {
+    /// What is said of a shipped card with another value for a key of a section ("" before the first).
+    fn refusal(section: &str, key: &str, value: &str) -> String {
         let text = shipped();
-        assert!(text.contains(line), "{line}");
-        match Card::parse(Path::new("x.toml"), &text.replacen(line, replaced, 1)) {
+        let (before, rest) = match section {
+            "" => ("", text.as_str()),
+            _ => text.split_at(text.find(&format!("[{section}]\n")).unwrap()),
+        };
+        let line = rest.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap();
+        let changed = format!("{before}{}", rest.replacen(line, &format!("{key} = {value}"), 1));
+        match Card::parse(Path::new("x.toml"), &changed) {
             Err(ModelError::Card { problem, .. }) => problem,
-            other => panic!("{replaced}: {other:?}"),
+            other => panic!("{key} = {value}: {other:?}"),
         }
     }
 
     #[test]
     fn cards_with_impossible_numbers_are_refused() {
         Card::parse(Path::new("x.toml"), &shipped()).unwrap();
-        for (line, replaced, problem) in [
-            ("resolution = 128", "resolution = 9000000000000000000", "its resolution: a grid of 9000"),
-            ("resolution = 128", "resolution = 0", "its resolution: a grid of 0"),
-            ("parameters = 6786178", "parameters = 0", "its parameters must be 1 to"),
-            ("a = 51.326285345846316", "a = nan", "a of forward/block/4915 must be a finite percentage"),
-            ("a = 51.326285345846316", "a = inf", "a of forward/block/4915 must be a finite percentage"),
-            ("u = 33.055795907780514", "u = -1.0", "u of forward/block/4915 must be a finite percentage"),
-            ("records = 50000", "records = 0", "its data: they must have some records"),
-            ("records = 1000\n", "records = 0\n", "its held-out errors: they must be of some records"),
-            ("planned = 8541184", "planned = 9223372036854775807", "its training: 9223372036854775807 draws"),
-            ("minutes = 11.5", "minutes = nan", "its training: NaN minutes"),
-            ("sensors = [500, 16384]", "sensors = [0, 16384]", "its training: sensors must be positive"),
-            ("sensors = [500, 16384]", "sensors = [500, 1]", "its training: sensors must be positive"),
-            ("a = [-2.1640593078774453, ", "a = [nan, ", "its range of a must be finite"),
-            ("a = [-2.1640593078774453, ", "a = [3.0, ", "its range of a must be finite and rise"),
-            ("bytes = 7208240", "bytes = 0", "its weights: a weight file has some bytes"),
-            ("blake3 = \"12a149", "blake3 = \"../../", "its weights: a BLAKE3 hash"),
+        let block = "held_out.conditions.\"forward/block/4915\"";
+        for (section, key, value, problem) in [
+            ("", "resolution", "9000000000000000000", "its resolution: a grid of 9000"),
+            ("", "resolution", "0", "its resolution: a grid of 0"),
+            ("", "parameters", "0", "its parameters must be 1 to"),
+            (block, "a", "nan", "a of forward/block/4915 must be a finite percentage"),
+            (block, "a", "inf", "a of forward/block/4915 must be a finite percentage"),
+            (block, "u", "-1.0", "u of forward/block/4915 must be a finite percentage"),
+            ("data", "records", "0", "its data: they must have some records"),
+            ("held_out", "records", "0", "its held-out errors: they must be of some records"),
+            ("training", "planned", "9223372036854775807", "its training: 9223372036854775807 draws"),
+            ("training", "minutes", "nan", "its training: NaN minutes"),
+            ("training", "sensors", "[0, 16384]", "its training: sensors must be positive"),
+            ("training", "sensors", "[500, 1]", "its training: sensors must be positive"),
+            ("range", "a", "[nan, 3.0]", "its range of a must be finite"),
+            ("range", "a", "[3.0, 2.0]", "its range of a must be finite and rise"),
+            ("weights", "bytes", "0", "its weights: a weight file has some bytes"),
+            ("weights", "blake3", "\"../../49\"", "its weights: a BLAKE3 hash"),
         ] {
-            let said = refusal(line, replaced);
-            assert!(said.contains(problem), "{replaced}: {said}");
+            let said = refusal(section, key, value);
+            assert!(said.contains(problem), "{key} = {value}: {said}");
         }
     }
 
