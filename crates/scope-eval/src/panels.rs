@@ -40,7 +40,8 @@ impl Evaluation<'_> {
             let (channel, name, stored, field, mask) = channels[k];
             let scaling = meta.channel(channel).scaling();
             let error = Recovered { field, stored, scaling }.relative_error(|_| true);
-            let error = error.map_or("error".to_owned(), |error| format!("error, {error:.2}%"));
+            let error = error
+                .map_or("recovered - truth".to_owned(), |error| format!("recovered - truth: {error:.2}%"));
             let panel = |title: &str, values, shown, measure| FieldPanel {
                 title: title.to_owned(),
                 values,
@@ -64,6 +65,9 @@ impl Evaluation<'_> {
             }
         });
         let noise = self.noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
-        Ok(field_panels(&format!("{}, {condition}, record {record}{noise}", meta.pde.name()), &rows))
+        Ok(field_panels(
+            &format!("{}, {condition}, record {record}{noise}, {size} x {size} points", meta.pde.name()),
+            &rows,
+        ))
     }
 }

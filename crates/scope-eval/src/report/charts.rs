@@ -26,8 +26,10 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
         .collect();
     let groups: Vec<String> = problems.into_iter().map(|pde| pde.title().to_owned()).collect();
     let (name, axis) = match endpoint {
-        Endpoint::Forward => ("Forward: u from 500 points of a", "relative L2 error, %"),
-        Endpoint::Inverse => ("Inverse: a from 500 points of u", "relative L2 error (Darcy: bit errors), %"),
+        Endpoint::Forward => ("Forward: u from 500 of 128 x 128 points of a", "relative L2 error, %"),
+        Endpoint::Inverse => {
+            ("Inverse: a from 500 of 128 x 128 points of u", "relative L2 error (Darcy: bit errors), %")
+        }
     };
     bar_chart(name, axis, &groups, &bars)
 }

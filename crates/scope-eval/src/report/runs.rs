@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scope_data::observation::{Condition, Task, TestNoise};
+use scope_data::observation::{Condition, Family, NAMED_POINTS, Task, TestNoise};
 use scope_model::{Budget, Measure, MethodKind, Provenance};
 use scope_pde::Pde;
 
@@ -71,7 +71,14 @@ impl Run {
     fn told_apart(&self, runs: &[Self]) -> String {
         let others = || runs.iter().filter(|run| run.tests_as(self.identity()));
         let (seed, computed, noise) = self.how();
-        let mut apart = noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
+        let size = self.identity().data.resolution;
+        let mut apart = String::new();
+        if size * size != NAMED_POINTS {
+            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points.
+            let points = Family::Uniform.points(500, size);
+            apart.push_str(&format!(", {size} x {size} grid, {points} points for 500"));
+        }
+        apart.push_str(&noise.map_or_else(String::new, |noise| format!(", {}", noise.label())));
         if others().any(|run| run.how().0 != seed) {
             apart.push_str(&format!(", mask seed {seed}"));
         }

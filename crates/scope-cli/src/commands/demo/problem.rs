@@ -8,7 +8,7 @@ use scope::{
 };
 use scope_data::{
     Channel, PerChannel,
-    observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, TEST_MASK_SEED, Task},
+    observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
 };
 use scope_eval::figure::{Drawing, field_panels};
 use scope_model::Fields;
@@ -163,10 +163,12 @@ impl Problem {
 
     /// The sensors as a user would write them.
     pub(super) fn sensors_csv(&self, solved: &Solved) -> String {
-        let mut text = format!("i,j,{}\n", solved.direction.channel().name());
+        let mut text = format!("x,y,{}\n", solved.direction.channel().name());
         for sensor in &solved.sensors {
             if let Place::Index(i, j) = sensor.place {
-                let _ = writeln!(text, "{i},{j},{}", sensor.value);
+                let [x, y] = Spot::pixel(i, j).point(self.pde, self.size);
+                // Nine digits tell a pixel of a grid of 128 x 128 exactly.
+                let _ = writeln!(text, "{x:.9},{y:.9},{}", sensor.value);
             }
         }
         text
@@ -182,7 +184,11 @@ impl Problem {
             rows
         });
         let sensors = solved.first().map_or(0, Solved::sensors);
-        let heading = format!("{}: a fresh record, {sensors} sensors, one pass of a network", self.pde);
+        let size = self.size;
+        let heading = format!(
+            "{}: a fresh record, {sensors} sensors of {size} x {size} points, one pass of a network",
+            self.pde
+        );
         field_panels(&heading, &rows.collect::<Vec<_>>())
     }
 }

@@ -12,7 +12,7 @@ use clap::{
 use scope::Network;
 use scope_data::{
     Dataset, PerChannel,
-    observation::{Condition, TEST_MASK_SEED},
+    observation::{Condition, Family, TEST_MASK_SEED},
 };
 use scope_engine::Device;
 use scope_eval::{
@@ -118,7 +118,7 @@ impl EvaluateCommand {
     }
 
     fn evaluate_network(&self, run: &Path, data: &Dataset) -> anyhow::Result<Outcome> {
-        let found = models::catalogue().find(run)?;
+        let found = models::find(run)?;
         let device = self.device.open()?;
         let Network { model, card, blake3, .. } = Network::load(&found, &device, self.precision)?;
         self.evaluation(data).require_fit(&model)?;
@@ -268,6 +268,14 @@ fn table(results: &Results) -> Table {
 /// Where the figures come from, in a few lines.
 fn origin(identity: &Provenance) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
+    let size = identity.data.resolution;
+    let points = Family::Uniform.points(500, size);
+    let budgets = if points == 500 {
+        String::new()
+    } else {
+        format!("; budgets are those of 128 x 128 points, and 500 stands for {points}")
+    };
+    lines.push(format!("grid: {size} x {size} points{budgets}"));
     if let Some(TestNoise { levels: PerChannel { a, u }, untold }) = identity.masks.noise {
         let told = if untold { ", of which the network was not told" } else { "" };
         lines.push(format!(

@@ -1,16 +1,18 @@
-//! `scope model info`: the accounting of the paper's table, for any model.
+//! `scope model info`: the card of a model, or the accounting of the paper's table for any network.
 
 use anyhow::Context;
 use clap::Args;
 use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, parts};
 use serde_json::json;
 
+use super::shown_card;
 use crate::commands::{Misuse, NetworkChoice, Outcome, head_names, models};
 use crate::terminal::{Table, grouped, print_json, say};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
+  scope model info poisson
   scope model info --model base --head 10m
   scope model info --model fno
   scope model info --model runs/poisson/model.safetensors --json";
@@ -18,10 +20,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelInfo {
-    /// A size (base, small or tiny), an operator (fno, deeponet, cno or transolver), a model's name, a run folder or a
+    /// A model whose card is shown: what it was trained on, and its errors on held-out records
+    #[arg(value_name = "NAME", required_unless_present = "model", conflicts_with_all = ["model", "head", "resolution"])]
+    name: Option<String>,
+    /// Count the parameters of a size (base, small or tiny), an operator (fno, deeponet, cno or transolver), a model's name, a run folder or a
     /// weight file
     #[arg(long, value_name = "NAME|RUN|FILE")]
-    model: String,
+    model: Option<String>,
     /// Count a replacement decoder too
     #[arg(long, value_parser = head_names())]
     head: Option<Head>,
@@ -35,7 +40,16 @@ pub(crate) struct ModelInfo {
 
 impl ModelInfo {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let (config, about) = self.config()?;
+        match (&self.name, &self.model) {
+            (Some(name), _) => shown_card::show(name, self.json),
+            (None, Some(model)) => self.account(model),
+            (None, None) => anyhow::bail!("name a model, as in `scope model info poisson`"),
+        }
+    }
+
+    /// Counts the parameters of a network.
+    fn account(&self, model: &str) -> anyhow::Result<Outcome> {
+        let (config, about) = self.config(model)?;
         let lines = self.components(&config)?;
         if self.json {
             let components: serde_json::Map<String, serde_json::Value> =
@@ -45,7 +59,7 @@ impl ModelInfo {
             return Ok(Outcome::Success);
         }
         if let Some(about) = about {
-            say(&format!("{}: a model for {}", self.model, about.pde.name()));
+            say(&format!("{model}: a model for {}", about.pde.name()));
         }
         say(&match &config {
             Architecture::Scope(config) => describe(config),
@@ -73,14 +87,14 @@ impl ModelInfo {
     }
 
     /// The sizes asked for, and what a weight file says about itself.
-    fn config(&self) -> anyhow::Result<(Architecture, Option<About>)> {
-        if let Some(choice) = NetworkChoice::find(&self.model) {
+    fn config(&self, model: &str) -> anyhow::Result<(Architecture, Option<About>)> {
+        if let Some(choice) = NetworkChoice::find(model) {
             return Ok((choice.architecture(self.resolution.unwrap_or(128)), None));
         }
         let names = NetworkChoice::names().join(", ");
         let found = models::catalogue()
-            .find(&self.model)
-            .with_context(|| format!("\"{}\" is not a network ({names})", self.model))?;
+            .find(model)
+            .with_context(|| format!("\"{model}\" is not a network ({names})"))?;
         anyhow::ensure!(
             self.resolution.is_none(),
             "a weight file has its own resolution: leave --resolution out"

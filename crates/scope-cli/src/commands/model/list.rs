@@ -3,6 +3,7 @@
 use clap::Args;
 use scope_data::observation::Task;
 use scope_model::{Card, Found, Listing};
+use scope_pde::Pde;
 use serde_json::json;
 
 use crate::commands::{Outcome, models};
@@ -48,6 +49,7 @@ impl ModelList {
             "name",
             "pde",
             "size",
+            "grid",
             "parameters",
             "draws",
             "forward u %",
@@ -58,21 +60,33 @@ impl ModelList {
         for (found, card) in cards() {
             let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
             let error = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+            // Of a field of two values the share of wrong pixels says more than a distance.
+            let of_a = inverse.ber.map_or(error(inverse.a), |wrong| format!("{wrong:.2} of pixels"));
             table.row([
                 card.name.clone(),
                 card.pde.name().to_owned(),
                 format!("{}, {}", card.size, card.weights.kind.name()),
+                format!("{0} x {0}", card.resolution),
                 grouped(card.parameters),
                 number(card.training.draws as f64, 3),
                 error(forward.u),
-                error(inverse.a),
+                of_a,
                 card.weights.blake3.chars().take(HASH_LETTERS).collect(),
                 found.shown(),
             ]);
         }
         say(&format!(
-            "{table}\nErrors are means over held-out records with 500 uniform sensors; --json has the rest of each card."
+            "{table}\nErrors are means over held-out records with 500 uniform sensors of 128 x 128 points (other grids: the same share); \
+             `scope model info NAME` shows a card."
         ));
+        let missing: Vec<&str> = Pde::ALL
+            .into_iter()
+            .map(Pde::name)
+            .filter(|name| !cards().any(|(_, card)| card.name == *name))
+            .collect();
+        if !missing.is_empty() {
+            say(&format!("Not here: {}. {}", missing.join(", "), models::WHERE_TO_GET));
+        }
         Ok(Outcome::Success)
     }
 }

@@ -5,6 +5,7 @@ mod card;
 mod info;
 mod list;
 mod pack;
+mod shown_card;
 
 use clap::Subcommand;
 
@@ -14,7 +15,7 @@ use super::Outcome;
 pub(crate) enum ModelCommand {
     /// List the models that can be named
     List(list::ModelList),
-    /// Count a model's parameters, part by part
+    /// Show a model's card, or count a network's parameters, part by part
     Info(info::ModelInfo),
     /// Write a run's weights in fewer bits
     Pack(pack::ModelPack),
