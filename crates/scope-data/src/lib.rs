@@ -3,7 +3,8 @@
 //! A [`Dataset`] is a plain numpy folder, verified when it is opened. [`generate()`] fills one from the solvers,
 //! [`import()`] from other people's files, [`merge`] from shards, and [`check()`] compares one with what is
 //! known of its distribution. [`observation`] says which points of a record are seen, [`schedule`] which
-//! records are drawn when. [`sensors`] reads measurements of one's own.
+//! records are drawn when. [`sensors`] reads measurements of one's own, and [`frame`] says in
+//! which coordinates and units they come.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("dataset files are little endian and read as they are");
@@ -15,6 +16,7 @@ mod check;
 mod dataset;
 pub mod draw;
 mod error;
+pub mod frame;
 mod generate;
 mod geometry;
 mod import;

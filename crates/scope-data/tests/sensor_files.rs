@@ -8,7 +8,7 @@ use scope_data::{
     Channel,
     npy::{Dtype, Header},
     observation::{Place, Sensor},
-    sensors::{SensorFile, SensorSet},
+    sensors::{ColumnNames, MissingMarks, PointFile, SensorFile, SensorSet, TableOptions},
 };
 
 fn read(text: &str) -> SensorFile {
@@ -174,7 +174,79 @@ fn no_column_is_passed_over_without_a_word() {
     );
     assert!(notes("problem,x,y,a,u\np,0.1,0.2,1,2\n").is_empty());
     let told = refusal(b"x,y,channel,u\n0.1,0.2,a,0.001\n");
-    assert_eq!(told, "sensors, line 1: the header has both \"channel\" and \"u\": keep one of them");
+    assert_eq!(
+        told,
+        "sensors, line 1: the header has both \"channel\" and \"u\": keep one of them, or state which one is meant"
+    );
+}
+
+fn options(columns: &str, missing: &str) -> TableOptions {
+    let columns = if columns.is_empty() { ColumnNames::default() } else { columns.parse().unwrap() };
+    let missing = if missing.is_empty() { MissingMarks::default() } else { missing.parse().unwrap() };
+    TableOptions { columns, missing }
+}
+
+fn read_with(text: &str, options: &TableOptions) -> Result<SensorFile, String> {
+    SensorFile::parse_with("sensors".into(), text.as_bytes().to_vec(), options)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn names_that_people_type_are_understood() {
+    let expected = [at(0.1, 0.2, Channel::U, 3.0)];
+    for header in ["x [m],y [m],u (K)", "X,Y,Head", "lon,lat,pressure", "Easting,Northing,potential [V]"] {
+        assert_eq!(sensors(&read(&format!("{header}\n0.1,0.2,3\n")), 0), expected, "{header}");
+    }
+    assert_eq!(sensors(&read("x,y,source\n0.1,0.2,3\n"), 0), [at(0.1, 0.2, Channel::A, 3.0)]);
+    let told = refusal(b"x,y,Head,u (K)\n0.1,0.2,3,4\n");
+    assert!(told.contains("both \"Head\" and \"u (K)\""), "{told}");
+    assert!(read("lon,lat,u\n0.1,0.2,3\n").notes()[0].contains("project them first"));
+}
+
+#[test]
+fn columns_are_what_they_are_stated_to_be() {
+    let stated = options("x=East,y=north,u=level", "");
+    let text = "id,x,east,North [m],level (m)\n7,9,0.1,0.2,3\n";
+    let file = read_with(text, &stated).unwrap();
+    assert_eq!(sensors(&file, 0), [at(0.1, 0.2, Channel::U, 3.0)]);
+    assert_eq!(file.notes(), ["columns that are not used: id, x"]);
+    let told = read_with("x,y,u\n0.1,0.2,3\n", &stated).map(|_| ()).unwrap_err();
+    assert_eq!(told, "sensors, line 1: no column is called \"East\": the header has x, y, u");
+    let told = read_with("0.1,0.2,u,3\n", &stated).map(|_| ()).unwrap_err();
+    assert!(told.contains("the table has no header"), "{told}");
+    let told = read_with("[{\"x\": 0.1}]", &stated).map(|_| ()).unwrap_err();
+    assert!(told.contains("this is none"), "{told}");
+}
+
+#[test]
+fn readings_that_are_marked_as_missing_are_none() {
+    let text = "x,y,a,u\n0.1,0.2,na,3\n0.3,0.4,5,-9999.0\n0.5,0.6,NA,-9999\n";
+    let file = read_with(text, &options("", "NA,-9999")).unwrap();
+    assert_eq!(sensors(&file, 0), [at(0.1, 0.2, Channel::U, 3.0), at(0.3, 0.4, Channel::A, 5.0)]);
+    assert_eq!(file.notes(), ["4 readings are marked as missing"]);
+    let long = "x,y,channel,value\n0.1,0.2,u,NA\n0.3,0.4,u,1\n";
+    assert_eq!(sensors(&read_with(long, &options("", "NA")).unwrap(), 0).len(), 1);
+    assert!(refusal(text.as_bytes()).contains("a is \"na\", expected a number"));
+}
+
+#[test]
+fn points_are_read_as_sensors_are() {
+    let parse = |text: &str, columns: &str| {
+        PointFile::parse("points".into(), text.as_bytes(), &options(columns, ""))
+            .map_err(|error| error.to_string())
+    };
+    let file = parse("name;X [m];Y [m]\nwell;0,5;0,25\n\nspring;1;0\n", "").unwrap();
+    assert_eq!(file.points, [Place::Point(0.5, 0.25), Place::Point(1.0, 0.0)]);
+    assert_eq!(file.lines, [2, 4]);
+    assert_eq!(parse("0.5,0.25\n", "").unwrap().points, [Place::Point(0.5, 0.25)]);
+    assert_eq!(parse("i,j\n3,4\n", "").unwrap().points, [Place::Index(3, 4)]);
+    // The same names serve sensors and points, though points have no values.
+    assert_eq!(parse("e,n\n1,2\n", "x=e,y=n,u=level").unwrap().points, [Place::Point(1.0, 2.0)]);
+    assert_eq!(
+        parse("x,y\n", "").unwrap_err(),
+        "points has no points: expected a row for each after the header"
+    );
+    assert!(parse("x,y\n1,inf\n", "").unwrap_err().contains("line 2: y is inf"));
 }
 
 #[test]
@@ -250,6 +322,26 @@ proptest! {
                 let _: Result<std::borrow::Cow<SensorSet>, _> = file.set(index);
             }
         }
+    }
+
+    /// Whatever columns are called, naming them finds them, in any order.
+    #[test]
+    fn named_columns_are_found(names in prop::collection::hash_set("[a-z]{3,8}", 3), order in 0..3_usize) {
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.rotate_left(order);
+        let stated = format!("x={},y={}, u = {}", names[2].to_uppercase(), names[0], names[1]);
+        let text = format!("{}\n0.5,3,0.25\n", names.join(","));
+        let file = read_with(&text, &options(&stated, "")).unwrap();
+        prop_assert_eq!(sensors(&file, 0), [at(0.25, 0.5, Channel::U, 3.0)]);
+    }
+
+    #[test]
+    fn no_option_panics(text in "([xyau=, -9.]|NA|lon|channel){0,30}", table in "([xyu,;0-9.\n-]|NA|lon){0,60}") {
+        let columns = text.parse().unwrap_or_default();
+        let missing = text.parse().unwrap_or_default();
+        let options = TableOptions { columns, missing };
+        let _ = read_with(&table, &options);
+        let _ = PointFile::parse("noise".into(), table.as_bytes(), &options);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod device;
 mod diagnose;
 mod doctor;
 mod evaluation;
+mod frame;
 mod mask;
 mod misuse;
 mod model;

@@ -20,5 +20,7 @@ mod place;
 mod program;
 mod recover;
 mod sensor_files;
+mod spreadsheet;
 mod train;
+mod units;
 mod verification;

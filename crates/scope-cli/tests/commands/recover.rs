@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::program::{refused, scope, succeed};
 
-const SIZE: usize = 32;
+pub(crate) const SIZE: usize = 32;
 
 fn recover(folder: &Path, sensors: &str, out: &str, more: &[&str]) -> Value {
     let plain =
@@ -24,7 +24,7 @@ fn recover(folder: &Path, sensors: &str, out: &str, more: &[&str]) -> Value {
 }
 
 /// A folder with an untrained model.
-fn with_model(pde: Pde) -> tempfile::TempDir {
+pub(crate) fn with_model(pde: Pde) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let config = Preset::Tiny.config(SIZE);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
@@ -33,7 +33,7 @@ fn with_model(pde: Pde) -> tempfile::TempDir {
     root
 }
 
-fn field(path: &Path) -> Vec<f32> {
+pub(crate) fn field(path: &Path) -> Vec<f32> {
     MappedArray::open(path).unwrap().as_f32().unwrap().to_vec()
 }
 

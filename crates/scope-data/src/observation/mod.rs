@@ -24,5 +24,6 @@ pub use noise::{ReadingNoise, trust};
 pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
 pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use seen::Seen;
+pub(crate) use sensors::locate;
 pub use sensors::{Placed, Sensor, SensorError, UserContext};
 pub use test_noise::TestNoise;

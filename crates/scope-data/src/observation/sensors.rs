@@ -12,6 +12,9 @@ use super::{
 };
 use crate::{Channel, Constants, Fields, PerChannel, Scaling, geometry::check_disk};
 
+/// Beyond so many standard deviations a value is no field's: it is in other units.
+const FAR_SIGMAS: f64 = 10.0;
+
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensor {
@@ -43,6 +46,17 @@ pub enum SensorError {
         /// Where it may be.
         range: String,
     },
+    /// Two measurements of one pixel that contradict each other and are far from all values of the field: in other units.
+    Units {
+        /// The later sensor.
+        sensor: usize,
+        /// What it measured.
+        value: f64,
+        /// "a" or "u".
+        channel: &'static str,
+        /// Where values of the channel are.
+        scaling: Scaling,
+    },
     /// Two measurements of one pixel that contradict each other.
     Contradiction {
         /// The earlier sensor and the later one.
@@ -70,6 +84,11 @@ impl SensorError {
             SensorError::Outside { sensor, place, range } => {
                 format!("{}: {place} lies outside {range}", name(*sensor))
             }
+            SensorError::Units { sensor, value, channel, scaling: Scaling { mean, sigma } } => format!(
+                "{}: {channel} is {value}, and values of this field lie about {mean:.4} with a standard deviation of {sigma:.4}: \
+                 its units are others, state what they are multiples of",
+                name(*sensor)
+            ),
             SensorError::Contradiction { sensors, values, channel, pixel: [i, j], sigma } => format!(
                 "{} and {}: both measure {channel} at pixel ({i}, {j}), but {} and {} are further apart than the \
                  field's standard deviation of {sigma}: remove one, or give the rows of different problems a column \
@@ -135,15 +154,18 @@ impl UserContext {
         if disk.is_some() && !pde.has_disk() {
             return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
         }
-        let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], size));
         let mut placed = Vec::with_capacity(sensors.len());
         for (number, sensor) in sensors.iter().enumerate() {
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
             let spot = locate(pde, size, number, sensor.place)?;
-            pixels[sensor.channel].add(number, spot.nearest(size), sensor.value)?;
             placed.push(Placed { number, channel: sensor.channel, spot, value: sensor.value });
+        }
+        // Only now: sensors in other coordinates or units share pixels and contradict each other by that alone.
+        let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], size));
+        for sensor in &placed {
+            pixels[sensor.channel].add(sensor.number, sensor.spot.nearest(size), sensor.value)?;
         }
         placed.sort_by(|x, y| {
             let along = |axis: usize| x.spot.at[axis].total_cmp(&y.spot.at[axis]);
@@ -244,6 +266,11 @@ impl Pixels {
         } else {
             let ((holder, before), sigma) = (self.first[point], self.scaling.sigma);
             if (value - before).abs() > sigma {
+                let far = |value: &f64| (value - self.scaling.mean).abs() > FAR_SIGMAS * sigma;
+                if [before, value].iter().all(far) {
+                    let channel = self.channel.name();
+                    return Err(SensorError::Units { sensor, value, channel, scaling: self.scaling });
+                }
                 return Err(SensorError::Contradiction {
                     sensors: [holder, sensor],
                     values: [before, value],
@@ -276,8 +303,8 @@ impl Pixels {
     }
 }
 
-/// A place on the grid.
-fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<Spot, SensorError> {
+/// A place on the grid; `sensor` is whose place it is, for the error.
+pub(crate) fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<Spot, SensorError> {
     match place {
         Place::Index(i, j) if i < size && j < size => Ok(Spot::pixel(i, j)),
         Place::Index(i, j) => Err(SensorError::Outside {
@@ -364,6 +391,16 @@ mod tests {
             "line 2 and line 3: both measure u at pixel (0, 0), but 0.01 and 0.02 are further apart than the field's \
              standard deviation of 0.00417478: remove one, or give the rows of different problems a column \"problem\""
         );
+    }
+
+    #[test]
+    fn ranges_and_units_are_judged_before_duplicates() {
+        let at = |x: f64, value: f64| sensor(Place::Point(x, 0.0), value);
+        // In metres: two heads on one pixel contradict each other only because their unit is another.
+        let heads = context(Pde::Poisson, &[at(0.0, 101.5), at(0.001, 103.0)]).unwrap_err();
+        assert!(matches!(heads, SensorError::Units { sensor: 1, value: 103.0, channel: "u", .. }), "{heads}");
+        let outside = context(Pde::Poisson, &[at(0.0, 0.01), at(0.001, 0.02), at(7.5, 0.0)]).unwrap_err();
+        assert!(matches!(outside, SensorError::Outside { sensor: 2, .. }), "{outside}");
     }
 
     #[test]

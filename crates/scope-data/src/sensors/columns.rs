@@ -1,6 +1,9 @@
 //! Which column of a table means what.
 
-use super::error::Fault;
+use super::{
+    error::Fault,
+    meaning::{ColumnNames, Meaning},
+};
 use crate::PerChannel;
 
 /// What coordinates are.
@@ -45,44 +48,13 @@ pub(super) struct Columns {
     pub(super) unused: Vec<String>,
 }
 
-/// The meanings that names have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
-    X,
-    Y,
-    I,
-    J,
-    Channel,
-    Value,
-    Problem,
-    A,
-    U,
-}
-
-impl Meaning {
-    fn of(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "x" => Meaning::X,
-            "y" => Meaning::Y,
-            "i" | "row" => Meaning::I,
-            "j" | "column" | "col" => Meaning::J,
-            "channel" | "field" => Meaning::Channel,
-            "value" => Meaning::Value,
-            "problem" | "record" | "sample" => Meaning::Problem,
-            "a" => Meaning::A,
-            "u" => Meaning::U,
-            _ => return None,
-        })
-    }
-}
-
 const PLACE: &str = "x and y (points of the unit square), or i and j (row and column of the grid)";
 
 impl Columns {
-    /// Reads a header.
-    pub(super) fn of_header(cells: &[&str]) -> Result<Self, Fault> {
+    /// Reads a header; `stated` says what some of its columns mean.
+    pub(super) fn of_header(cells: &[&str], stated: &ColumnNames) -> Result<Self, Fault> {
         let names: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
-        let meanings: Vec<Option<Meaning>> = cells.iter().map(|cell| Meaning::of(cell)).collect();
+        let meanings = stated.meanings(cells)?;
         let find = |meaning: Meaning| meanings.iter().position(|found| *found == Some(meaning));
         let both = |first: usize, second: usize| Fault::TwoColumns {
             first: names[first].clone(),
@@ -91,14 +63,7 @@ impl Columns {
         if let Some((first, second)) = twice(&meanings) {
             return Err(both(first, second));
         }
-        let points = find(Meaning::X).zip(find(Meaning::Y));
-        let pixels = find(Meaning::I).zip(find(Meaning::J));
-        let (coordinates, place) = match (points, pixels) {
-            (Some((x, _)), Some((i, _))) => return Err(both(x, i)),
-            (Some((x, y)), None) => (Coordinates::Points, [x, y]),
-            (None, Some((i, j))) => (Coordinates::Pixels, [i, j]),
-            (None, None) => return Err(Fault::MissingColumn { missing: "the place", expected: PLACE }),
-        };
+        let (coordinates, place) = place_of(&names, &meanings)?;
         let wide = PerChannel { a: find(Meaning::A), u: find(Meaning::U) };
         let values = match (find(Meaning::Channel), find(Meaning::Value), wide.a.or(wide.u)) {
             (Some(other), _, Some(column)) | (_, Some(other), Some(column)) => {
@@ -137,8 +102,26 @@ impl Columns {
     }
 }
 
+/// The columns of the place.
+pub(super) fn place_of(
+    names: &[String],
+    meanings: &[Option<Meaning>],
+) -> Result<(Coordinates, [usize; 2]), Fault> {
+    let find = |meaning: Meaning| meanings.iter().position(|found| *found == Some(meaning));
+    let points = find(Meaning::X).zip(find(Meaning::Y));
+    let pixels = find(Meaning::I).zip(find(Meaning::J));
+    match (points, pixels) {
+        (Some((x, _)), Some((i, _))) => {
+            Err(Fault::TwoColumns { first: names[x].clone(), second: names[i].clone() })
+        }
+        (Some((x, y)), None) => Ok((Coordinates::Points, [x, y])),
+        (None, Some((i, j))) => Ok((Coordinates::Pixels, [i, j])),
+        (None, None) => Err(Fault::MissingColumn { missing: "the place", expected: PLACE }),
+    }
+}
+
 /// Two columns of one meaning.
-fn twice(meanings: &[Option<Meaning>]) -> Option<(usize, usize)> {
+pub(super) fn twice(meanings: &[Option<Meaning>]) -> Option<(usize, usize)> {
     let mut known = meanings.iter().enumerate().filter(|(_, meaning)| meaning.is_some());
     known.find_map(|(k, meaning)| {
         let again = (k + 1..meanings.len()).find(|again| meanings[*again] == *meaning)?;

@@ -100,8 +100,29 @@ pub enum Fault {
         /// How it would be called.
         expected: &'static str,
     },
+    /// A column that was stated and is not there.
+    #[error(": no column is called \"{name}\": the header has {header}")]
+    NoSuchColumn {
+        /// What was stated.
+        name: String,
+        /// What there is.
+        header: String,
+    },
+    /// Column names for a table that has none.
+    #[error(": columns were named, but the table has no header: add a first line that names them")]
+    NamesWithoutHeader,
+    /// Options of tables for a file that is none.
+    #[error(
+        ": names of columns and marks of missing readings are for tables, and this is none: leave them out"
+    )]
+    NoTable,
+    /// A table of points with a header and nothing else.
+    #[error(" has no points: expected a row for each after the header")]
+    NoPoints,
     /// A header that says something twice.
-    #[error(": the header has both \"{first}\" and \"{second}\": keep one of them")]
+    #[error(
+        ": the header has both \"{first}\" and \"{second}\": keep one of them, or state which one is meant"
+    )]
     TwoColumns {
         /// One name.
         first: String,

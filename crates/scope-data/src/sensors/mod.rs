@@ -7,6 +7,10 @@ mod arrays;
 mod columns;
 mod error;
 mod json;
+mod meaning;
+mod options;
+mod points;
+mod rows;
 mod separator;
 mod set;
 mod table;
@@ -19,6 +23,9 @@ use std::{
 };
 
 pub use error::{Fault, SensorFileError};
+pub use meaning::ColumnNames;
+pub use options::{MissingMarks, TableOptions};
+pub use points::PointFile;
 pub use set::SensorSet;
 
 use arrays::Stack;
@@ -45,40 +52,52 @@ enum Content {
 impl SensorFile {
     /// Reads a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SensorFileError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        if path.is_dir() {
-            return Err(SensorFileError::Folder(name));
-        }
-        let file = File::open(path);
-        let bytes = file.and_then(read_some).map_err(|source| unreadable(&name, source))?;
-        Self::parse(name, bytes)
+        Self::open_with(path, &TableOptions::default())
+    }
+
+    /// Reads a file, if it is a table with these options.
+    pub fn open_with(path: impl AsRef<Path>, options: &TableOptions) -> Result<Self, SensorFileError> {
+        let (name, bytes) = read(path.as_ref())?;
+        Self::parse_with(name, bytes, options)
     }
 
     /// Reads standard input to its end.
-    pub fn standard_input() -> Result<Self, SensorFileError> {
+    pub fn standard_input(options: &TableOptions) -> Result<Self, SensorFileError> {
         let name = STANDARD_INPUT.to_owned();
         let bytes = read_some(io::stdin().lock()).map_err(|source| unreadable(&name, source))?;
-        Self::parse(name, bytes)
+        Self::parse_with(name, bytes, options)
     }
 
     /// Reads the bytes of a file; messages call it `name`.
     pub fn parse(name: String, bytes: Vec<u8>) -> Result<Self, SensorFileError> {
+        Self::parse_with(name, bytes, &TableOptions::default())
+    }
+
+    /// Reads the bytes of a file, if it is a table with these options; messages call it `name`.
+    pub fn parse_with(name: String, bytes: Vec<u8>, options: &TableOptions) -> Result<Self, SensorFileError> {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(SensorFileError::TooLarge { file: name, limit: MAX_BYTES });
         }
         if let Some((what, remedy)) = foreign(&bytes) {
             return Err(SensorFileError::Foreign { file: name, what, remedy });
         }
-        let (content, notes) = if bytes.starts_with(b"\x93NUMPY") || bytes.starts_with(arrays::ARCHIVE) {
+        let is_array = bytes.starts_with(b"\x93NUMPY") || bytes.starts_with(arrays::ARCHIVE);
+        if is_array && !options.is_default() {
+            return Err(Fault::NoTable.of(&name));
+        }
+        let (content, notes) = if is_array {
             let stack = Stack::parse(bytes).map_err(|fault| fault.of(&name))?;
             (Content::Stack(stack), Vec::new())
         } else {
             let text = text_of(&bytes).map_err(|fault| fault.of(&name))?;
-            let (sets, notes) = match text.trim_start().starts_with(['{', '[']) {
-                true => (json::parse(text).map_err(|fault| fault.of(&name))?, Vec::new()),
-                false => table::parse(text).map_err(|fault| fault.of(&name))?,
+            let read = if !text.trim_start().starts_with(['{', '[']) {
+                table::parse(text, options)
+            } else if options.is_default() {
+                json::parse(text).map(|sets| (sets, Vec::new()))
+            } else {
+                Err(Fault::NoTable)
             };
+            let (sets, notes) = read.map_err(|fault| fault.of(&name))?;
             (Content::Sets(sets), notes)
         };
         Ok(Self { name, content, notes })
@@ -118,6 +137,17 @@ impl SensorFile {
             Content::Stack(stack) => stack.set(index).map(Cow::Owned).map_err(|fault| fault.of(&self.name)),
         }
     }
+}
+
+/// The name and the bytes of a file.
+fn read(path: &Path) -> Result<(String, Vec<u8>), SensorFileError> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        return Err(SensorFileError::Folder(name));
+    }
+    let file = File::open(path);
+    let bytes = file.and_then(read_some).map_err(|source| unreadable(&name, source))?;
+    Ok((name, bytes))
 }
 
 fn read_some(source: impl Read) -> io::Result<Vec<u8>> {

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use super::{
     columns::{Columns, Coordinates, Values},
     error::Fault,
-    separator::Separator,
+    meaning::is_angle,
+    options::{MissingMarks, TableOptions},
+    rows::{Table, finite_number, is_index, read_number, shortened},
     set::{Labels, SensorSet},
 };
 use crate::{
@@ -20,80 +22,35 @@ const REMOVE_ROW: &str = "remove the row of a sensor that gave no value";
 /// The same where the row may hold a value of the other field.
 const LEAVE_EMPTY: &str = "leave the cell empty where nothing was measured";
 
+/// What is said of longitudes and latitudes.
+const ANGLES: &str = "longitudes and latitudes are read as coordinates of a plane, though a degree of longitude is shorter than one of \
+                      latitude: project them first";
+
 /// The memory of a sensor and of a problem while a table is read, room to grow included.
 const SENSOR_MEMORY: u64 = 112;
 const PROBLEM_MEMORY: u64 = 700;
 
 /// Reads a table: its problems in the order of their first rows, and notes.
-pub(super) fn parse(text: &str) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
-    let newline = if text.contains('\n') { '\n' } else { '\r' };
-    let mut lines = text.split(newline).enumerate().map(|(k, line)| (k + 1, line)).peekable();
-    let stated = lines.peek().and_then(|(_, line)| Separator::stated(line));
-    if stated.is_some() {
-        lines.next();
-    }
-    let mut comment = None;
-    while let Some((_, line)) = lines.next_if(|(_, line)| holds_nothing(line)) {
-        comment = line.trim_start().strip_prefix('#').or(comment);
-    }
-    let Some(&(number, first)) = lines.peek() else { return Err(Fault::NoRows) };
-    let separator = stated.unwrap_or_else(|| Separator::of(first));
-    let mut cells = Vec::new();
-    separator.split(first, &mut cells);
-    if cells.last().is_some_and(|cell| cell.is_empty()) {
-        cells.pop();
-    }
-    if cells.len() < 2 {
-        return Err(Fault::OneColumn(shortened(first.trim())).on_line(number));
-    }
-    let bare = read_number(cells[0]).is_some();
-    if !bare {
-        lines.next();
-    }
-    let columns = if bare {
-        // numpy.savetxt puts its header into a comment.
-        comment
-            .and_then(|comment| header_in(comment, cells.len()))
-            .map_or_else(|| Columns::of_bare_rows(&cells), Ok)
-    } else {
-        Columns::of_header(&cells)
-    };
-    let columns = columns.map_err(|fault| fault.on_line(number))?;
-    let mut reader = Reader::new(columns, separator, Budget::of_file(text.len() as u64));
-    for (number, line) in lines.filter(|(_, line)| !holds_nothing(line)) {
-        separator.split(line, &mut cells);
-        reader.row(number, &cells).map_err(|fault| fault.on_line(number))?;
-    }
+pub(super) fn parse(text: &str, options: &TableOptions) -> Result<(Vec<SensorSet>, Vec<String>), Fault> {
+    let table = Table::open(text)?;
+    let columns = columns_of(&table, options).map_err(|fault| fault.on_line(table.number))?;
+    let budget = Budget::of_file(text.len() as u64);
+    let mut reader = Reader::new(columns, &options.missing, budget);
+    table.each_row(|line, cells| reader.row(line, cells))?;
     reader.finish()
 }
 
-/// Whether a line is blank or a comment.
-fn holds_nothing(line: &str) -> bool {
-    let line = line.trim_start();
-    line.is_empty() || line.starts_with('#')
-}
-
-/// A comment that is a header for as many columns.
-fn header_in(comment: &str, columns: usize) -> Option<Columns> {
-    let mut cells = Vec::new();
-    Separator::of(comment).split(comment, &mut cells);
-    (cells.len() == columns).then(|| Columns::of_header(&cells).ok()).flatten()
-}
-
-/// A cell as it is shown in a message.
-fn shortened(cell: &str) -> String {
-    let mut text: String = cell.chars().take(40).collect();
-    if text.len() < cell.len() {
-        text.push_str("...");
-    }
-    text
-}
-
-/// A number, finite or not. A comma inside a cell is a decimal sign; two signs make no number.
-fn read_number(cell: &str) -> Option<f64> {
-    match cell.split_once(',') {
-        Some((whole, decimals)) => format!("{whole}.{decimals}").parse().ok(),
-        None => cell.parse().ok(),
+fn columns_of(table: &Table, options: &TableOptions) -> Result<Columns, Fault> {
+    let stated = &options.columns;
+    match table.header() {
+        Some(header) if !table.bare => Columns::of_header(&header, stated),
+        // What a comment says before bare rows may be anything.
+        Some(comment) if stated.is_empty() => {
+            Columns::of_header(&comment, stated).or_else(|_| Columns::of_bare_rows(&table.first))
+        }
+        Some(comment) => Columns::of_header(&comment, stated),
+        None if stated.is_empty() => Columns::of_bare_rows(&table.first),
+        None => Err(Fault::NamesWithoutHeader),
     }
 }
 
@@ -104,9 +61,11 @@ fn is_measured(cell: &str) -> bool {
 }
 
 /// Rows on their way to problems.
-struct Reader {
+struct Reader<'a> {
     columns: Columns,
-    separator: Separator,
+    /// What stands for absent readings, and how many of them there were.
+    marks: &'a MissingMarks,
+    marked: usize,
     sets: Vec<Rows>,
     by_name: HashMap<String, usize>,
     /// The problem of the row before: rows of one problem mostly follow each other.
@@ -123,39 +82,34 @@ struct Rows {
     lines: Vec<u32>,
 }
 
-impl Reader {
-    fn new(columns: Columns, separator: Separator, budget: Budget) -> Self {
-        Self { columns, separator, sets: Vec::new(), by_name: HashMap::new(), last: 0, budget }
+impl<'a> Reader<'a> {
+    fn new(columns: Columns, marks: &'a MissingMarks, budget: Budget) -> Self {
+        Self { columns, marks, marked: 0, sets: Vec::new(), by_name: HashMap::new(), last: 0, budget }
     }
 
     fn row(&mut self, line: usize, cells: &[&str]) -> Result<(), Fault> {
-        let expected = self.columns.names.len();
-        // A separator at the end of a line makes one more cell, with nothing in it.
-        let cells = cells.strip_suffix(&[""]).filter(|cells| cells.len() == expected).unwrap_or(cells);
-        if cells.len() != expected {
-            let commas = self.separator == Separator::Character(',') && cells.len() > expected;
-            let hint =
-                if commas { "; if commas are decimal signs, separate columns by semicolons" } else { "" };
-            return Err(Fault::Cells { got: cells.len(), expected, hint });
-        }
         let [first, second] = self.columns.place;
         let place = [self.number(cells, first, REMOVE_ROW)?, self.number(cells, second, REMOVE_ROW)?];
         match self.columns.values {
+            Values::Long { value, .. } if self.marks.contain(cells[value]) => self.marked += 1,
             Values::Long { channel, value } => {
                 let channel = channel_of(cells[channel])?;
                 let value = self.measurement(cells, value, REMOVE_ROW)?;
-                self.push(line, cells, place, channel, value)
+                self.push(line, cells, place, channel, value)?;
             }
             Values::Wide(columns) => {
                 for (channel, column) in columns.with_channels() {
-                    if let Some(column) = column.filter(|column| is_measured(cells[*column])) {
+                    let Some(column) = column else { continue };
+                    if self.marks.contain(cells[column]) {
+                        self.marked += 1;
+                    } else if is_measured(cells[column]) {
                         let value = self.measurement(cells, column, LEAVE_EMPTY)?;
                         self.push(line, cells, place, channel, value)?;
                     }
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// The measurement in a column.
@@ -166,18 +120,7 @@ impl Reader {
 
     /// The finite number in a column; `remedy` is for one that is not finite.
     fn number(&self, cells: &[&str], column: usize, remedy: &'static str) -> Result<f64, Fault> {
-        let cell = cells[column];
-        let name = || self.columns.names[column].clone();
-        match read_number(cell) {
-            Some(value) if value.is_finite() => Ok(value),
-            Some(value) => Err(Fault::NotFinite { column: name(), value, remedy }),
-            None if cell.is_empty() => Err(Fault::Missing { column: name() }),
-            None => {
-                let units = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-                let hint = if units { "; leave units and thousands separators out" } else { "" };
-                Err(Fault::NotANumber { column: name(), text: shortened(cell), hint })
-            }
-        }
+        finite_number(cells[column], &self.columns.names[column], remedy)
     }
 
     fn push(
@@ -238,16 +181,18 @@ impl Reader {
             }
             Coordinates::Undecided => return Err(Fault::PixelsOrPoints),
         };
+        if self.marked > 0 {
+            notes.push(format!("{} readings are marked as missing", self.marked));
+        }
+        let angles = self.columns.place.iter().any(|column| is_angle(&self.columns.names[*column]));
+        if angles && !pixels {
+            notes.push(ANGLES.to_owned());
+        }
         if !self.columns.unused.is_empty() {
             notes.push(format!("columns that are not used: {}", self.columns.unused.join(", ")));
         }
         Ok((self.sets.into_iter().map(|rows| rows.into_set(pixels)).collect(), notes))
     }
-}
-
-/// Whether a number can be a row or a column of a grid.
-fn is_index(value: f64) -> bool {
-    value >= 0.0 && value.fract() == 0.0 && value <= f64::from(u32::MAX)
 }
 
 fn channel_of(cell: &str) -> Result<Channel, Fault> {

@@ -19,7 +19,7 @@ pub use choice::{Choice, TableName, UnknownTable};
 pub use endpoint::Endpoint;
 pub use learning::draws_charts;
 pub use published::Published;
-pub use render::{Format, UnknownFormat};
+pub use render::{Format, UnknownFormat, csv_cell};
 pub use runs::{Run, Runs, grouped};
 pub use table::Table;
 

@@ -187,7 +187,7 @@ fn csv(table: &Table) -> String {
                     }
                 };
                 let fields =
-                    [table.name.name(), &section.title, &name, column, &value, &sd, place].map(quoted);
+                    [table.name.name(), &section.title, &name, column, &value, &sd, place].map(csv_cell);
                 let _ = writeln!(out, "{}", fields.join(","));
             }
         }
@@ -195,8 +195,9 @@ fn csv(table: &Table) -> String {
     out
 }
 
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n']) {
+/// A cell of a table in CSV, in quotes where it needs them.
+pub fn csv_cell(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_owned()

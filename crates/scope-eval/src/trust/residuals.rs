@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::report::csv_cell;
+
 /// Suspects that a sentence names.
 const NAMED: usize = 5;
 
@@ -70,18 +72,9 @@ impl Residuals {
         let line = |reading: &Residual| {
             let Residual { channel, x, y, value, expected, score, suspect, .. } = reading;
             let numbers = format!("{x},{y},{value},{expected},{},{score}", reading.residual());
-            format!("{},{},{channel},{numbers},{suspect}\n", quoted(problem), quoted(&reading.label))
+            format!("{},{},{channel},{numbers},{suspect}\n", csv_cell(problem), csv_cell(&reading.label))
         };
         self.readings.iter().map(line).collect()
-    }
-}
-
-/// A cell of a table, in quotes where it needs them.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 

@@ -39,7 +39,7 @@ type Heard<'a> = &'a dyn Fn(usize) -> bool;
 impl BandedNetwork {
     pub(super) fn new(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
         let bands = BandSource::new(&network, options)?;
-        let summary = Arc::new(network.summary());
+        let summary = Arc::new(MethodSummary { frame: options.frame, ..network.summary() });
         Ok(Self { network, bands, options, summary })
     }
 

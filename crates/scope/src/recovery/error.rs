@@ -2,7 +2,7 @@
 
 use std::io;
 
-use scope_data::{DataError, observation::SensorError};
+use scope_data::{DataError, frame::FrameError, observation::SensorError};
 use scope_eval::{EvalError, figure::FigureError};
 use scope_exact::ExactError;
 use scope_model::ModelError;
@@ -37,6 +37,9 @@ pub enum RecoveryError {
     /// A disk for a problem without one.
     #[error("{0} has no geometry")]
     NoGeometry(Pde),
+    /// Coordinates or units that cannot be.
+    #[error(transparent)]
+    Frame(FrameError),
     /// No sensors at all.
     #[error("there are no measurements: give at least one")]
     NothingMeasured,

@@ -2,6 +2,7 @@
 
 use scope_data::{
     Constants, PerChannel,
+    frame::Frame,
     observation::{Placed, UserContext},
 };
 use scope_eval::{
@@ -27,7 +28,7 @@ const MOST_LEFT_OUT: f64 = 0.1;
 pub struct ExactOptions {
     /// The side S of the grid.
     pub resolution: usize,
-    /// How far the measurements may be off; without, by being rounded to single precision.
+    /// How far the measurements may be off, in the frame's units; without, by being rounded to single precision.
     pub noise: Option<PerChannel<f64>>,
     /// Whether readings that do not fit the others are left out.
     pub drop_suspects: bool,
@@ -37,6 +38,8 @@ pub struct ExactOptions {
     pub samples: usize,
     /// The seed of the draws.
     pub seed: u64,
+    /// The coordinates and units of sensors, noise and fields.
+    pub frame: Frame,
 }
 
 impl Default for ExactOptions {
@@ -49,6 +52,7 @@ impl Default for ExactOptions {
             deviations: true,
             samples: 0,
             seed: 20_261_013,
+            frame: Frame::default(),
         }
     }
 }
@@ -85,7 +89,8 @@ impl Exact {
     pub(super) fn new(pde: Pde, options: ExactOptions) -> Result<Self, ExactError> {
         let constants = Constants::generated(pde);
         let prior = Prior::new(pde, options.resolution)?;
-        let noise = with_rounding(options.noise.unwrap_or_default(), &constants);
+        let stated = options.noise.unwrap_or_default();
+        let noise = with_rounding(options.frame.widths_to_ours(stated), &constants);
         Ok(Self { prior, constants, noise, options })
     }
 
@@ -94,15 +99,20 @@ impl Exact {
             pde: self.prior.pde(),
             constants: self.constants,
             resolution: self.prior.resolution(),
+            frame: self.options.frame,
             name: "exact".to_owned(),
-            file: format!(
-                "the exact posterior, noise {:.2e} of a and {:.2e} of u",
-                self.noise.a, self.noise.u
-            ),
+            file: self.shown(),
             blake3: None,
             held_out_records: None,
             held_out_origin: None,
         }
+    }
+
+    /// What it is, with its noise in the frame's units.
+    fn shown(&self) -> String {
+        let PerChannel { a, u } =
+            PerChannel::from_fn(|channel| self.options.frame.width_of_ours(channel, self.noise[channel]));
+        format!("the exact posterior, noise {a:.2e} of a and {u:.2e} of u")
     }
 
     /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.

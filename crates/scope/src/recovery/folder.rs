@@ -17,10 +17,15 @@ use super::{
     error::RecoveryError,
     recovered::Recovered,
     summary::{MethodSummary, ProblemSummary, Summary},
+    table::Points,
 };
 
 /// The file that readings stand in beside what the other sensors say of them.
 const RESIDUALS: &str = "residuals.csv";
+
+/// The file that values at the user's points stand in, and that of every pixel.
+const AT: &str = "at.csv";
+const FIELDS: &str = "fields.csv";
 
 /// Recoveries on their way to disk: fields are written as they come.
 pub struct ResultFolder {
@@ -31,6 +36,15 @@ pub struct ResultFolder {
     drawn: usize,
     /// A line for each reading, of methods that know what the other sensors say of it.
     residuals: Option<BufWriter<File>>,
+    /// A line for each point where values are wanted, and for each pixel.
+    tables: Vec<TableFile>,
+}
+
+/// A table of values at points.
+struct TableFile {
+    name: &'static str,
+    points: Points,
+    file: BufWriter<File>,
 }
 
 /// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count, N, S, S\].
@@ -73,7 +87,37 @@ impl ResultFolder {
     /// Begins a folder for `count` problems. It must be new or empty.
     pub fn create(path: &Path, count: usize) -> Result<Self, RecoveryError> {
         let staged = StagedFolder::create(path)?;
-        Ok(Self { staged, arrays: Vec::new(), count, problems: Vec::new(), drawn: 0, residuals: None })
+        Ok(Self {
+            staged,
+            arrays: Vec::new(),
+            count,
+            problems: Vec::new(),
+            drawn: 0,
+            residuals: None,
+            tables: Vec::new(),
+        })
+    }
+
+    /// Begins `at.csv`: both fields, and how far they may be off, at points.
+    pub fn add_points(&mut self, method: &MethodSummary, points: Points) -> Result<(), RecoveryError> {
+        self.begin_table(method, AT, points)
+    }
+
+    /// Begins `fields.csv`: the same at every pixel.
+    pub fn add_pixels(&mut self, method: &MethodSummary) -> Result<(), RecoveryError> {
+        self.begin_table(method, FIELDS, Points::pixels(method))
+    }
+
+    fn begin_table(
+        &mut self,
+        method: &MethodSummary,
+        name: &'static str,
+        points: Points,
+    ) -> Result<(), RecoveryError> {
+        let mut file = BufWriter::new(self.staged.create_file(name)?);
+        file.write_all(points.header(method, self.count > 1).as_bytes()).map_err(unwritten(name))?;
+        self.tables.push(TableFile { name, points, file });
+        Ok(())
     }
 
     /// Adds the fields of the next problem. An array that only some problems have is NaN for the others.
@@ -93,6 +137,10 @@ impl ResultFolder {
         }
         if let Some(residuals) = &recovered.residuals {
             self.add_residuals(&residuals.csv(&recovered.problem.name))?;
+        }
+        for TableFile { name, points, file } in &mut self.tables {
+            let written = points.write(recovered, self.count > 1, file);
+            written.map_err(unwritten(name))?;
         }
         self.problems.push(recovered.into());
         Ok(())
@@ -124,7 +172,8 @@ impl ResultFolder {
     pub fn draw(&mut self, recovered: &Recovered) -> Result<(), RecoveryError> {
         self.drawn += 1;
         let mut file = "fields.png".to_owned();
-        let mut heading = format!("{}, recovered from sensors", recovered.method.pde);
+        let MethodSummary { pde, resolution: size, .. } = &*recovered.method;
+        let mut heading = format!("{pde}, recovered from sensors, {size} x {size} points");
         if self.count > 1 {
             file = format!("fields-{}.png", self.drawn);
             heading.push_str(&format!(": problem {}", recovered.problem.name));
@@ -145,9 +194,10 @@ impl ResultFolder {
             let name = array.name.clone();
             array.finish().map_err(unwritten(&name))?;
         }
-        if let Some(file) = self.residuals {
+        let tables = self.tables.into_iter().map(|table| (table.name, table.file));
+        for (name, file) in self.residuals.map(|file| (RESIDUALS, file)).into_iter().chain(tables) {
             let written = file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all());
-            written.map_err(unwritten(RESIDUALS))?;
+            written.map_err(unwritten(name))?;
         }
         let summary = Summary::new(method, sensors, notes, self.problems);
         let json = serde_json::to_vec_pretty(&summary).map_err(io::Error::from);

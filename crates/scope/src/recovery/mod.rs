@@ -4,11 +4,13 @@
 //! that has one. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
 //! file, starts no thread of its own and reads no clock. What it returns, a [`Recovered`], can be written as a folder.
 
+mod amplitude;
 mod banded_network;
 mod bands;
 mod error;
 mod exact;
 mod folder;
+mod frame;
 mod leave_out;
 mod network;
 mod picture;
@@ -16,18 +18,24 @@ mod problem;
 mod recovered;
 mod remark;
 mod summary;
+mod table;
 mod two_valued;
 mod without_bands;
 
 use std::{path::Path, sync::Arc};
 
-use scope_data::{Constants, DataError, observation::UserContext, sensors::SensorSet};
+use scope_data::{
+    Constants, DataError,
+    observation::{Place, SensorError, Spot, UserContext},
+    sensors::SensorSet,
+};
 use scope_engine::Device;
 use scope_eval::trust::{Known, Trust, Warning};
 use scope_exact::Step;
 use scope_model::Fields;
 use scope_pde::Pde;
 
+pub use amplitude::estimate_amplitude;
 pub use bands::{BandSummary, ErrorBands};
 pub use error::RecoveryError;
 pub use exact::ExactOptions;
@@ -38,6 +46,7 @@ pub use problem::Problem;
 pub use recovered::{Recovered, Uncertainty};
 pub use remark::Remark;
 pub use summary::{MethodSummary, ProblemSummary, Summary};
+pub use table::Points;
 pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
@@ -90,7 +99,8 @@ impl Recovery {
 
     /// A trained network at hand.
     pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
-        let network = BandedNetwork::new(network, options)?;
+        let noise = options.noise.map(|noise| options.frame.widths_to_ours(noise));
+        let network = BandedNetwork::new(network, NetworkOptions { noise, ..options })?;
         let summary = network.summary();
         Ok(Self { method: Method::Network(Box::new(network)), summary })
     }
@@ -107,7 +117,7 @@ impl Recovery {
         self.summary.pde
     }
 
-    /// How values are scaled.
+    /// How values are scaled, in our units.
     pub fn constants(&self) -> Constants {
         self.summary.constants
     }
@@ -128,9 +138,19 @@ impl Recovery {
         Ok(self.recover_all(vec![problem], &|_| true)?.remove(0))
     }
 
-    /// Puts sensors on the grid, and refuses those that cannot be used.
+    /// Puts sensors, in coordinates and units of the frame, on the grid, and refuses those that cannot be used.
     pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
-        Problem::place(&self.summary, sensors)
+        let frame = &self.summary.frame;
+        let sensors = frame.sensors_to_ours(self.resolution(), sensors)?;
+        Problem::place(&self.summary, &sensors).map_err(|error| error.express_in(frame))
+    }
+
+    /// Where points of the frame are on the grid; they are numbered from 0 in errors.
+    pub fn spots(&self, points: &[Place]) -> Result<Vec<Spot>, SensorError> {
+        let frame = &self.summary.frame;
+        let spot =
+            |(number, place): (usize, &Place)| frame.spot(self.pde(), self.resolution(), number, *place);
+        points.iter().enumerate().map(spot).collect()
     }
 
     /// Recovers several problems, which is faster than one after the other; none depends on the others. `progress` hears how
@@ -140,10 +160,12 @@ impl Recovery {
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        match &self.method {
+        let mut recovered = match &self.method {
             Method::Network(network) => network.recover_all(problems, progress),
             Method::Exact(exact) => self.recover_exactly(exact, problems, progress),
-        }
+        }?;
+        recovered.iter_mut().for_each(Recovered::express_in_frame);
+        Ok(recovered)
     }
 
     /// One problem after the other.

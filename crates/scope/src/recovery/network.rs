@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{Constants, PerChannel, observation::UserContext};
+use scope_data::{Constants, PerChannel, frame::Frame, observation::UserContext};
 use scope_engine::Device;
 use scope_eval::{MethodError, RecoveryMethod, trust::Known};
 use scope_model::{
@@ -16,7 +16,7 @@ use super::summary::MethodSummary;
 /// What fields are recovered with besides the network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkOptions {
-    /// The standard deviations of the readings' errors, in physical units, if they are known. A network that was trained with noise
+    /// The standard deviations of the readings' errors, in the frame's units, if they are known. A network that was trained with noise
     /// weighs the readings by it; measured error bands know of it whatever the network is.
     pub noise: Option<PerChannel<f64>>,
     /// Errors and error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
@@ -26,6 +26,8 @@ pub struct NetworkOptions {
     pub drop_suspects: bool,
     /// Fields are also given as the network gave them, before known facts were imposed.
     pub unprojected: bool,
+    /// The coordinates and units of sensors, noise and fields.
+    pub frame: Frame,
 }
 
 /// A trained network with what is known of it.
@@ -99,6 +101,7 @@ impl Network {
             pde: about.pde,
             constants: about.constants,
             resolution: about.config.resolution(),
+            frame: Frame::default(),
             name: self.card.as_ref().map_or("unnamed", |card| &card.name).to_owned(),
             file: self.place.clone(),
             blake3: Some(self.blake3.clone()),

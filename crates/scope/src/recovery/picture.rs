@@ -12,16 +12,16 @@ pub struct Truth {
     pub fields: Fields,
     /// Recovered minus true values.
     pub difference: Fields,
-    /// The relative L2 errors of a and u.
+    /// The relative L2 errors of a and u, in percent.
     pub percent: PerChannel<f64>,
 }
 
 impl Recovered {
-    /// What was measured of a and u in physical units, \[S, S\] each; anything elsewhere.
+    /// What was measured of a and u in the frame's units, \[S, S\] each; anything elsewhere.
     pub fn measured(&self) -> Fields {
         let UserContext { values, .. } = &self.problem.context;
         let physical = |channel: Channel| {
-            let scaling = self.method.constants[channel];
+            let scaling = self.method.frame.constants(&self.method.constants)[channel];
             values[channel].iter().map(|value| scaling.physical(*value) as f32).collect()
         };
         Fields { a: physical(Channel::A), u: physical(Channel::U) }
@@ -53,18 +53,20 @@ pub fn picture_rows<'a>(
         panels.extend(truth.map(|truth| panel("truth".into(), &truth.fields, Measure::Field)));
         panels.push(panel("recovered".into(), &recovered.fields, Measure::Field));
         panels.extend(truth.map(|truth| {
-            let title = format!("error: {:.1}% in L2", truth.percent[channel]);
+            let title = format!("recovered - truth: {:.1}%", truth.percent[channel]);
             panel(title, &truth.difference, Measure::Difference)
         }));
         let spread = recovered.uncertainty.panel();
+        // Beside an error a band has the error's colours: a pixel as bright in both is as far off as the band says.
+        let measure = if truth.is_some() { Measure::Difference } else { Measure::Deviation };
         panels.extend(spread.map(|(title, fields)| match &recovered.two_valued {
             Some(two_valued) if channel == Channel::A => FieldPanel {
-                title: "probability of 12".to_owned(),
+                title: format!("probability of {}", two_valued.values[1]),
                 values: &two_valued.probability,
                 shown: None,
                 measure: Measure::Deviation,
             },
-            _ => panel(title, fields, Measure::Deviation),
+            _ => panel(title, fields, measure),
         }));
         let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel]);
         FieldRow { name, size, panels }

@@ -13,7 +13,7 @@ use super::{error::RecoveryError, summary::MethodSummary};
 pub struct Problem {
     /// What it is called.
     pub name: String,
-    /// The sensors as they were given.
+    /// The sensors as they were given, in our coordinates and units.
     pub sensors: SensorSet,
     /// What a method reads of them.
     pub context: UserContext,

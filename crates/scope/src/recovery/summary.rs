@@ -1,6 +1,9 @@
 //! What is said of a recovery in `summary.json`. Its keys are a file format: they do not change.
 
-use scope_data::{Constants, PerChannel, as_array};
+use scope_data::{
+    Channel, Constants, PerChannel, as_array,
+    frame::{Frame, FrameSummary},
+};
 use scope_eval::trust::{Residual, Residuals, Trust};
 use scope_pde::Pde;
 use serde::Serialize;
@@ -23,6 +26,9 @@ pub struct Summary {
     pub channels: PerChannel<&'static str>,
     /// The units of all values.
     pub units: &'static str,
+    /// The coordinates and units that were stated, with the equation that the fields obey in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FrameSummary>,
     /// The side S of the grid.
     pub resolution: usize,
     /// What recovered the fields.
@@ -41,12 +47,15 @@ pub struct MethodSummary {
     /// The problem it is for.
     #[serde(skip)]
     pub pde: Pde,
-    /// How its values are scaled.
+    /// How its values are scaled, in our units.
     #[serde(skip)]
     pub constants: Constants,
     /// The side S of its grid.
     #[serde(skip)]
     pub resolution: usize,
+    /// The coordinates and units that it reads sensors in and gives fields in.
+    #[serde(skip)]
+    pub frame: Frame,
     /// Its name.
     pub name: String,
     /// Where it is, or what it is.
@@ -60,6 +69,13 @@ pub struct MethodSummary {
     /// Where these come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out_origin: Option<String>,
+}
+
+impl MethodSummary {
+    /// Whether it is a network: nothing else has a weight file.
+    pub(super) fn is_network(&self) -> bool {
+        self.blake3.is_some()
+    }
 }
 
 /// One problem.
@@ -118,6 +134,7 @@ impl Summary {
             pde: method.pde.name(),
             channels: method.pde.channels(),
             units: "those of the sensors: values are in physical units throughout",
+            frame: method.frame.summary(method.pde),
             resolution: method.resolution,
             method: method.clone(),
             sensors: sensors.to_owned(),
@@ -139,7 +156,9 @@ impl From<&Recovered> for ProblemSummary {
         let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
         let expected_percent = match uncertainty {
             Uncertainty::Deviation(deviation) if !trust.is_contradicted() => {
-                Some([expected_error(&fields.a, &deviation.a), expected_error(&fields.u, &deviation.u)])
+                let frame = &recovered.method.frame;
+                let of = |channel| expected_error(frame, channel, &fields[channel], &deviation[channel]);
+                Some(Channel::BOTH.map(of))
             }
             _ => None,
         };
@@ -175,10 +194,12 @@ fn range(field: &[f32]) -> [f32; 2] {
     field.iter().fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| [low.min(*x), high.max(*x)])
 }
 
-/// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations.
-fn expected_error(mean: &[f32], deviation: &[f32]) -> f64 {
-    let squares = |field: &[f32]| field.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
-    let known = squares(mean);
-    let unknown = squares(deviation);
+/// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations. A value on the edge is no part of |x|: with the
+/// height of the sea level it would be any figure.
+fn expected_error(frame: &Frame, channel: Channel, mean: &[f32], deviation: &[f32]) -> f64 {
+    let squares =
+        |field: &[f32], base: f64| field.iter().map(|x| (f64::from(*x) - base).powi(2)).sum::<f64>();
+    let known = squares(mean, frame.value_of_ours(channel, 0.0));
+    let unknown = squares(deviation, 0.0);
     if unknown > 0.0 { 100.0 * (unknown / (known + unknown)).sqrt() } else { 0.0 }
 }

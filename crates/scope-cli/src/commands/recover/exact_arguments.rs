@@ -2,7 +2,7 @@
 
 use clap::Args;
 use scope::{ExactOptions, Recovery};
-use scope_data::Constants;
+use scope_data::{Constants, frame::Frame};
 use scope_pde::Pde;
 
 use crate::commands::{
@@ -23,7 +23,7 @@ pub(super) struct ExactArguments {
     /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
     /// for both channels or one each for a and u [default: rounding to float32]; a model that was trained with noise weighs
     /// readings by it, and --calibrate measures what it costs
-    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    #[arg(long, value_name = "S[,S]", value_parser = stated_noise, allow_hyphen_values = true)]
     noise: Option<StatedNoise>,
     /// Leave out readings that do not fit the others, a tenth of them at most, and say which; with a model this takes up to
     /// sixteen more passes
@@ -78,8 +78,8 @@ impl ExactArguments {
     }
 
     /// The exact posterior of a problem.
-    pub(super) fn recovery(&self, pde: Pde) -> Result<Recovery, Misuse> {
-        let constants = Constants::generated(pde);
+    pub(super) fn recovery(&self, pde: Pde, frame: Frame) -> Result<Recovery, Misuse> {
+        let constants = frame.constants(&Constants::generated(pde));
         let options = ExactOptions {
             resolution: self.resolution,
             noise: self.noise.map(|noise| noise.physical(&constants)),
@@ -87,6 +87,7 @@ impl ExactArguments {
             deviations: !self.no_deviations,
             samples: self.samples.into(),
             seed: self.seed,
+            frame,
         };
         Recovery::exact(pde, options).map_err(Misuse::of)
     }

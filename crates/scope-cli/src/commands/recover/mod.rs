@@ -15,13 +15,13 @@ use std::{
 use clap::{Args, builder::TypedValueParser};
 use scope::{
     Network, NetworkOptions, Recovery, RecoveryError, SensorFile, SensorSet,
-    recovery::{Problem, Progress, ResultFolder, Summary},
+    recovery::{Points, Problem, Progress, ResultFolder, Summary},
 };
-use scope_data::observation::SensorError;
+use scope_data::{Constants, PerChannel, frame::Frame, observation::SensorError, sensors::PointFile};
 use scope_model::Precision;
-use scope_pde::cylinder::Disk;
+use scope_pde::{Pde, cylinder::Disk};
 
-use super::{Outcome, device::DeviceArguments, models};
+use super::{Outcome, device::DeviceArguments, frame::FrameArguments, models};
 use crate::terminal::{grouped, notice, print_json};
 use exact_arguments::ExactArguments;
 use watch::Watch;
@@ -36,14 +36,20 @@ Examples:
   scope recover --model poisson --sensors sensors.csv --noise 0.01,1e-4 --calibrate 200 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --noise 0.01,1e-4 --samples 20 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --drop-suspects --no-deviations --out recovered
+  scope recover --model poisson --sensors wells.csv --domain 0,500,0,500 --scale u=400 --edge-value 102.5 --out recovered
+  scope recover --model poisson --sensors wells.csv --columns x=east,y=north,u=level --missing NA,-9999 --out recovered
+  scope recover --model poisson --sensors sensors.csv --at points.csv --format csv --out recovered
 
 A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, or the values under a and u; a column
-\"problem\" tells many problems apart. Values are in physical units, in and out. docs/sensors.md has every format.
+\"problem\" tells many problems apart. Values are in physical units, in and out; docs/units.md says how to state yours.
+docs/sensors.md has every format.
 
 Exit code 3: all was done and written, but the readings contradict the model of --method exact.";
 
 /// How a disk is given.
 const DISK: &str = "give row and column of its centre, and its radius, in pixels";
+/// How it is given where a domain is stated.
+const DISK_IN_DOMAIN: &str = "give x and y of its centre, and its radius, in the coordinates of --domain";
 
 /// From so many sensors on it is said how long the exact posterior takes.
 const MANY_SENSORS: usize = 1000;
@@ -66,9 +72,17 @@ pub(crate) struct RecoverCommand {
     /// a_band68.npy and its like, where its error bands are known
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The cylinder's disk in pixels, for problems whose file gives none
-    #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk)]
+    #[command(flatten)]
+    frame: FrameArguments,
+    /// The cylinder's disk in pixels, or with --domain in its coordinates, for problems whose file gives none
+    #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk, allow_hyphen_values = true)]
     geometry: Option<Disk>,
+    /// Also write at.csv: both fields, and how far they may be off, at the points of a table with columns x and y
+    #[arg(long, value_name = "POINTS")]
+    at: Option<PathBuf>,
+    /// csv: also write fields.csv, a line for each pixel with x, y, both fields and how far they may be off
+    #[arg(long, default_value = "npy", value_parser = ["npy", "csv"])]
+    format: String,
     /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the problem's own
     /// solver, instead of taking those of its card
     #[arg(long, value_name = "N", conflicts_with = "method", value_parser = clap::value_parser!(u16).range(19..=2000).map(usize::from))]
@@ -92,53 +106,70 @@ fn disk(text: &str) -> Result<Disk, String> {
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
     match numbers.as_deref() {
         Ok([cx, cy, r]) => Ok(Disk { cx: *cx, cy: *cy, r: *r }),
-        _ => Err("expected three numbers of pixels, as in 40,64,10".to_owned()),
+        _ => Err("expected three numbers, as in 40,64,10".to_owned()),
     }
 }
 
 impl RecoverCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let options = self.frame.table_options();
         let file = if self.sensors.as_os_str() == "-" {
-            SensorFile::standard_input()?
+            SensorFile::standard_input(&options)?
         } else {
-            SensorFile::open(&self.sensors)?
+            SensorFile::open_with(&self.sensors, &options)?
         };
         file.notes().iter().for_each(|line| notice(line));
         let (summary, spent) = match (&self.model, self.exact.pde()) {
             (_, Some(pde)) => {
                 self.device.require_processor("the exact posterior")?;
                 self.device.pool().install(|| {
-                    let recovery = self.exact.recovery(pde)?;
+                    let frame = self.frame(pde, &Constants::generated(pde), &file)?;
+                    let recovery = self.exact.recovery(pde, frame)?;
                     self.tell_time(&file, &recovery)?;
                     self.recover(&file, &recovery)
                 })?
             }
-            (Some(model), None) => self.recover(&file, &self.network(model)?)?,
+            (Some(model), None) => self.recover(&file, &self.network(model, &file)?)?,
             (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
         };
         statement::warn_of(&summary);
         if self.json {
             print_json(&summary)?;
         } else {
-            statement::say_recovered(&summary, &self.out, spent, self.pictures);
+            let at = self.at.as_ref().map(|_| "at.csv");
+            let tables: Vec<&str> =
+                at.into_iter().chain((self.format == "csv").then_some("fields.csv")).collect();
+            statement::say_recovered(&summary, &self.out, spent, self.pictures, &tables);
         }
         let contradicted = summary.problems.iter().any(|problem| problem.trust.is_contradicted());
         Ok(if contradicted { Outcome::Contradicted } else { Outcome::Success })
     }
 
     /// A trained network, by name, folder or file.
-    fn network(&self, name: &str) -> anyhow::Result<Recovery> {
-        let found = models::catalogue().find(name)?;
+    fn network(&self, name: &str, file: &SensorFile) -> anyhow::Result<Recovery> {
+        let found = models::find(name)?;
         let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
+        let about = network.model.about();
+        let frame = self.frame(about.pde, &about.constants, file)?;
         let stated = self.exact.stated_noise();
-        let noise = stated.map(|noise| noise.physical(&network.model.about().constants));
+        let noise = stated.map(|noise| noise.physical(&frame.constants(&about.constants)));
         let options = NetworkOptions {
             noise,
             calibration: self.calibrate,
             drop_suspects: self.exact.drops_suspects(),
             unprojected: self.unprojected,
+            frame,
         };
         Ok(Recovery::with_network(network, options)?)
+    }
+
+    /// The coordinates and units of the sensors.
+    fn frame(&self, pde: Pde, constants: &Constants, file: &SensorFile) -> anyhow::Result<Frame> {
+        let noise = |frame: &Frame| {
+            let stated = self.exact.stated_noise();
+            stated.map_or(PerChannel::both(0.0), |noise| noise.physical(&frame.constants(constants)))
+        };
+        self.frame.frame(pde, file, &noise)
     }
 
     /// Says how long the exact posterior takes, where one has to wait for it.
@@ -182,7 +213,14 @@ impl RecoverCommand {
         self.require_fit(file, recovery)?;
         // Before the folder: who stops the program from here on finds none.
         let watch = Watch::begin(file.len(), self.calibrate)?;
+        let points = self.points(recovery)?;
         let mut folder = ResultFolder::create(&self.out, file.len())?;
+        if let Some(points) = points {
+            folder.add_points(recovery.summary(), points)?;
+        }
+        if self.format == "csv" {
+            folder.add_pixels(recovery.summary())?;
+        }
         let mut spent = Duration::ZERO;
         let mut done = 0;
         for first in (0..file.len()).step_by(TOGETHER) {
@@ -214,6 +252,26 @@ impl RecoverCommand {
         Ok((folder.finish(recovery.summary(), file.name(), file.notes())?, spent))
     }
 
+    /// The points where values are wanted, if any are.
+    fn points(&self, recovery: &Recovery) -> anyhow::Result<Option<Points>> {
+        let Some(path) = &self.at else { return Ok(None) };
+        let file = PointFile::open(path, &self.frame.table_options())?;
+        let spots = recovery.spots(&file.points).map_err(|error| {
+            let why = error.describe(|point| format!("line {}", file.lines[point]));
+            anyhow::anyhow!("{}, {why}{}", file.name, self.way_out(&error))
+        })?;
+        Ok(Some(Points::new(&file.points, spots)))
+    }
+
+    /// The option that helps where something is outside, or in other units.
+    fn way_out(&self, error: &SensorError) -> &'static str {
+        match error {
+            SensorError::Outside { .. } if !self.frame.has_domain() => " (--domain X0,X1,Y0,Y1)",
+            SensorError::Units { .. } => " (--scale, see docs/units.md)",
+            _ => "",
+        }
+    }
+
     /// Puts a problem's sensors on the grid. What is wrong with them is said in the words of their file.
     fn place(&self, file: &SensorFile, index: usize, recovery: &Recovery) -> anyhow::Result<Problem> {
         let mut set = file.set(index)?;
@@ -236,11 +294,14 @@ impl RecoverCommand {
                 "{}: problem {name} has no measurements: remove it, or give it at least one",
                 file.name()
             ),
-            RecoveryError::Sensors(SensorError::Disk(problem)) if own_disk.is_none() => {
-                anyhow::anyhow!("--geometry: {problem}; {DISK}")
-            }
             RecoveryError::Sensors(SensorError::Disk(problem)) => {
-                anyhow::anyhow!("{place}: {problem}; {DISK}")
+                let place = if own_disk.is_none() { "--geometry" } else { &place };
+                let how = if self.frame.has_domain() { DISK_IN_DOMAIN } else { DISK };
+                anyhow::anyhow!("{place}: {problem}; {how}")
+            }
+            RecoveryError::Sensors(error) => {
+                let why = error.describe(|sensor| set.label(sensor));
+                anyhow::anyhow!("{place}, {why}{}", self.way_out(&error))
             }
             error => anyhow::anyhow!("{place}, {}", error.describe(|sensor| set.label(sensor))),
         })

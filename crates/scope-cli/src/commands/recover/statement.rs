@@ -17,8 +17,17 @@ const MOST_ROWS: usize = 20;
 /// The most warnings that are shown.
 const MOST_WARNINGS: usize = 20;
 
-/// Says what was recovered and written; pictures were asked for of that many problems.
-pub(super) fn say_recovered(summary: &Summary, out: &Path, spent: Duration, pictures: usize) {
+/// The most problems that a line names.
+const MOST_NAMED: usize = 5;
+
+/// Says what was recovered and written; pictures were asked for of that many problems, and these tables.
+pub(super) fn say_recovered(
+    summary: &Summary,
+    out: &Path,
+    spent: Duration,
+    pictures: usize,
+    tables: &[&str],
+) {
     let problems = &summary.problems;
     match &problems[..] {
         [one] => say_one(summary, one),
@@ -34,7 +43,11 @@ pub(super) fn say_recovered(summary: &Summary, out: &Path, spent: Duration, pict
         1 => "a picture, ".to_owned(),
         several => format!("{} pictures, ", grouped(several)),
     };
-    say(&format!("wrote {}: a.npy, u.npy{}, {drawn}summary.json", out.display(), arrays(problems)));
+    let tables: String = tables.iter().map(|table| format!("{table}, ")).collect();
+    say(&format!("wrote {}: a.npy, u.npy{}, {tables}{drawn}summary.json", out.display(), arrays(problems)));
+    if let Some(equation) = summary.frame.as_ref().and_then(|frame| frame.equation.as_ref()) {
+        say(&format!("in your units the fields obey {equation}: compare it with your problem"));
+    }
 }
 
 /// What was written beside the fields.
@@ -225,17 +238,64 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.1}%"))
 }
 
-/// Warns of what speaks against each problem's recovery; of many problems, of some of it.
+/// Warns of what speaks against each problem's recovery. What is said of several problems alike is one line; of many different
+/// things, some are shown.
 pub(super) fn warn_of(Summary { pde, problems, .. }: &Summary) {
-    let all = problems.iter().flat_map(|problem| {
-        let which = if problems.len() > 1 { format!("problem {}: ", problem.name) } else { String::new() };
-        let warnings = problem.trust.warnings.iter().map(|warning| remedy::of_warning(pde, warning));
-        let remarks = problem.remarks.iter().map(remedy::of_remark);
-        warnings.chain(remarks).map(move |warning| format!("{which}{warning}"))
-    });
-    let all: Vec<String> = all.collect();
-    all.iter().take(MOST_WARNINGS).for_each(|line| warn(line));
+    let mut all: Vec<Warned> = Vec::new();
+    for problem in problems {
+        let warnings = problem.trust.warnings.iter();
+        let warnings = warnings.map(|warning| (warning.short(), remedy::of_warning(pde, warning)));
+        let remarks = problem.remarks.iter().map(|remark| ("", remedy::of_remark(remark)));
+        for (kind, text) in warnings.chain(remarks) {
+            let alike = |known: &&mut Warned| {
+                known.text == text || problems.len() > 1 && !kind.is_empty() && known.kind == kind
+            };
+            match all.iter_mut().find(alike) {
+                Some(known) => known.add(&problem.name, &text),
+                None => all.push(Warned { kind, text, problems: vec![&problem.name], equal: true }),
+            }
+        }
+    }
+    all.iter().take(MOST_WARNINGS).for_each(|warned| warn(&warned.line(problems.len())));
     if all.len() > MOST_WARNINGS {
         warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
+    }
+}
+
+/// What was said of one problem or more.
+struct Warned<'a> {
+    /// The warning in a word or two.
+    kind: &'static str,
+    /// The warning of the first of them.
+    text: String,
+    problems: Vec<&'a str>,
+    /// Whether that of the others is the same, word for word.
+    equal: bool,
+}
+
+impl<'a> Warned<'a> {
+    fn add(&mut self, problem: &'a str, text: &str) {
+        self.equal &= self.text == text;
+        if self.problems.last() != Some(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// One line, of so many problems in all.
+    fn line(&self, of: usize) -> String {
+        let named = self.problems.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = match self.problems.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more)),
+        };
+        match &self.problems[..] {
+            _ if of == 1 => self.text.clone(),
+            [one] => format!("problem {one}: {}", self.text),
+            _ if self.equal => format!("problems {named}{more}: {}", self.text),
+            [first, ..] => {
+                format!("problem {first}: {}; the same kind of warning for problems {named}{more}", self.text)
+            }
+            [] => self.text.clone(),
+        }
     }
 }

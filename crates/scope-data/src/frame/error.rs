@@ -1,0 +1,99 @@
+//! Why coordinates or units cannot be those of a problem.
+
+use scope_pde::Pde;
+use thiserror::Error;
+
+/// Why a frame cannot be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// A domain that cannot be read.
+    #[error(
+        "\"{0}\" is no domain: expected four numbers, where it begins and ends along x and along y, as in 0,500,0,500"
+    )]
+    Domain(String),
+    /// An interval that is empty or endless.
+    #[error(
+        "the domain goes from {low} to {high} along {axis}: expected two finite numbers, the smaller one first"
+    )]
+    Interval {
+        /// "x" or "y".
+        axis: &'static str,
+        /// Its beginning.
+        low: f64,
+        /// Its end.
+        high: f64,
+    },
+    /// A rectangle.
+    #[error(
+        "the domain is {} by {}: the problem is posed on a square, and stretching a rectangle to one would make it another equation, with \
+         other coefficients along x and y", sides[0], sides[1]
+    )]
+    NotSquare {
+        /// Along x and y.
+        sides: [f64; 2],
+    },
+    /// A scale that cannot be read.
+    #[error(
+        "\"{0}\" is no scale: expected some of length, a, u and coefficient, each once, with numbers other than zero and a length above \
+         it, as in length=500,u=10; or u=auto, without a, to estimate it"
+    )]
+    Scale(String),
+    /// Amplitudes that contradict the equation.
+    #[error(
+        "a = {a} and u = {u} do not go together: the equation makes a a multiple of {expected} then; leave one of them out, or state \
+         the coefficient of your equation, coefficient * Lap u = a"
+    )]
+    Tied {
+        /// A.
+        a: f64,
+        /// U.
+        u: f64,
+        /// C U / L^2.
+        expected: f64,
+    },
+    /// Two scales for one kind of value.
+    #[error("a = {a} and u = {u} differ, though both fields of {pde} are in one unit: give one of them")]
+    OneUnit {
+        /// The problem.
+        pde: Pde,
+        /// A.
+        a: f64,
+        /// U.
+        u: f64,
+    },
+    /// An estimate of an amplitude that is fixed.
+    #[error(
+        "the amplitude of {0} is not free, so there is none to estimate: only poisson and helmholtz are linear in it"
+    )]
+    NoFreeAmplitude(Pde),
+    /// An amplitude that is still to be estimated.
+    #[error("the amplitude is to be estimated from the readings first")]
+    NotEstimated,
+    /// A problem of one's own, whose equation is not known here.
+    #[error("the equation of {0} is not known, so its values cannot be scaled: scale them in your data")]
+    UnknownEquation(Pde),
+    /// Darcy's scales by halves.
+    #[error(
+        "darcy needs both a and u: the two values of a are 3 and 12 times the one, and the right-hand side is a u / length^2"
+    )]
+    BothNeeded,
+    /// A coefficient for an equation that has none.
+    #[error("the equation of {0} has no coefficient that could be stated: leave it out")]
+    Coefficient(Pde),
+    /// A sign that a nonlinear problem does not allow for.
+    #[error("scales of {0} are positive: a change of sign is another problem")]
+    Negative(Pde),
+    /// Scales whose products overflow.
+    #[error("the scales are too large or too small for each other")]
+    Extreme,
+    /// A value on the edge of a problem whose u is zero there, or which has no edge.
+    #[error(
+        "{0} has no value on the edge that could be chosen: only for poisson and darcy the equation is the same when a constant is added \
+         to u"
+    )]
+    Edge(Pde),
+    /// A value on the edge that is no number.
+    #[error("the value on the edge is not finite")]
+    EdgeNotFinite,
+}

@@ -1,0 +1,149 @@
+//! What the name of a column means.
+
+use std::str::FromStr;
+
+use super::error::Fault;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    X,
+    Y,
+    I,
+    J,
+    Channel,
+    Value,
+    Problem,
+    A,
+    U,
+}
+
+impl Meaning {
+    /// What a name means that a person would type; none of a name that may mean anything. A unit behind it, as in `x [m]` or
+    /// `u (K)`, says nothing of it.
+    fn of(name: &str) -> Option<Self> {
+        Some(match without_unit(name).to_lowercase().as_str() {
+            "x" | "lon" | "long" | "longitude" | "easting" => Meaning::X,
+            "y" | "lat" | "latitude" | "northing" => Meaning::Y,
+            "i" | "row" => Meaning::I,
+            "j" | "column" | "col" => Meaning::J,
+            "channel" | "field" => Meaning::Channel,
+            "value" => Meaning::Value,
+            "problem" | "record" | "sample" => Meaning::Problem,
+            "a" | "source" | "forcing" | "permeability" | "conductivity" | "transmissivity" => Meaning::A,
+            "u" | "head" | "pressure" | "potential" | "solution" | "response" => Meaning::U,
+            _ => return None,
+        })
+    }
+
+    /// The name that it goes by in [`ColumnNames`].
+    fn of_key(key: &str) -> Option<Self> {
+        Some(match key {
+            "x" => Meaning::X,
+            "y" => Meaning::Y,
+            "i" => Meaning::I,
+            "j" => Meaning::J,
+            "channel" => Meaning::Channel,
+            "value" => Meaning::Value,
+            "problem" => Meaning::Problem,
+            "a" => Meaning::A,
+            "u" => Meaning::U,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a name is one of an angle on the globe.
+pub(super) fn is_angle(name: &str) -> bool {
+    ["lon", "long", "longitude", "lat", "latitude"].contains(&without_unit(name).to_lowercase().as_str())
+}
+
+/// A name without the unit in brackets behind it.
+fn without_unit(name: &str) -> &str {
+    let name = name.trim();
+    for [open, close] in [['[', ']'], ['(', ')']] {
+        if let Some((before, _)) = name.strip_suffix(close).and_then(|name| name.rsplit_once(open)) {
+            return before.trim();
+        }
+    }
+    name
+}
+
+/// Which columns of a table hold what, stated by the user, as in `x=lon,y=lat,u=head`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnNames(Vec<(Meaning, String)>);
+
+impl ColumnNames {
+    /// Whether nothing is stated.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What each column of a header means. A stated meaning is its column's alone: no other one is taken for it by its name.
+    pub(super) fn meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
+        let mut meanings: Vec<Option<Meaning>> = header.iter().map(|cell| Meaning::of(cell)).collect();
+        for (stated, _) in &self.0 {
+            meanings
+                .iter_mut()
+                .filter(|meaning| **meaning == Some(*stated))
+                .for_each(|meaning| *meaning = None);
+        }
+        for (stated, name) in &self.0 {
+            meanings[column_called(name, header)?] = Some(*stated);
+        }
+        Ok(meanings)
+    }
+}
+
+impl ColumnNames {
+    /// What each column of a header says of places, and nothing else: a table of points may lack the columns of values that are
+    /// stated for another one.
+    pub(super) fn place_meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
+        let is_place =
+            |meaning: &Meaning| matches!(meaning, Meaning::X | Meaning::Y | Meaning::I | Meaning::J);
+        let stated = self.0.iter().filter(|(meaning, _)| is_place(meaning)).cloned().collect();
+        let meanings = Self(stated).meanings(header)?.into_iter();
+        Ok(meanings.map(|meaning| meaning.filter(is_place)).collect())
+    }
+}
+
+/// The column of a name: spelled so, or else spelled so but for capitals and a unit.
+fn column_called(name: &str, header: &[&str]) -> Result<usize, Fault> {
+    let equal: [fn(&str, &str) -> bool; 3] = [
+        |cell, name| cell == name,
+        |cell, name| cell.to_lowercase() == name.to_lowercase(),
+        |cell, name| without_unit(cell).to_lowercase() == name.to_lowercase(),
+    ];
+    for equal in equal {
+        let found: Vec<usize> = (0..header.len()).filter(|k| equal(header[*k].trim(), name)).collect();
+        match found[..] {
+            [] => {}
+            [one] => return Ok(one),
+            [first, second, ..] => {
+                return Err(Fault::TwoColumns { first: header[first].into(), second: header[second].into() });
+            }
+        }
+    }
+    Err(Fault::NoSuchColumn { name: name.to_owned(), header: header.join(", ") })
+}
+
+impl FromStr for ColumnNames {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str = "expected what columns hold and their names, as in x=lon,y=lat,u=head; what they hold is one of x, y, i, \
+                                j, a, u, channel, value and problem, each once";
+        let malformed = || EXPECTED.to_owned();
+        let mut all: Vec<(Meaning, String)> = Vec::new();
+        for part in text.split(',') {
+            let (key, name) = part.split_once('=').ok_or_else(malformed)?;
+            let meaning = Meaning::of_key(key.trim()).ok_or_else(malformed)?;
+            let name = name.trim().to_owned();
+            if name.is_empty() || all.iter().any(|(known, called)| *known == meaning || *called == name) {
+                return Err(malformed());
+            }
+            all.push((meaning, name));
+        }
+        Ok(Self(all))
+    }
+}
