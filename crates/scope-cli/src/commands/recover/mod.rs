@@ -266,7 +266,10 @@ impl RecoverCommand {
     /// The option that helps where something is outside, or in other units.
     fn way_out(&self, error: &SensorError) -> &'static str {
         match error {
-            SensorError::Outside { .. } if !self.frame.has_domain() => " (--domain X0,X1,Y0,Y1)",
+            // A pixel outside the grid is no matter of coordinates.
+            SensorError::Outside { range, .. } if range.starts_with("the unit square") => {
+                " (--domain X0,X1,Y0,Y1)"
+            }
             SensorError::Units { .. } => " (--scale, see docs/units.md)",
             _ => "",
         }
