@@ -29,7 +29,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         split: Split::Test,
         origin: "generated".to_owned(),
         generated: true,
-        resolution: 32,
+        resolution: 128,
         trained_on: false,
     };
     let mut record = Record::new(Provenance {
@@ -96,6 +96,10 @@ fn mask_seeds_and_precisions_have_rows_of_their_own() {
     assert!(runs.len() == 2 && runs[0].contains("| Full, mask seed 1 |"), "{runs:?}");
     let channels = lines("channels", vec![one(), two], "ours: Full, mask seed 2");
     assert!(channels[0].contains("| 3.125"), "{channels:?}");
+    let mut coarse = one();
+    coarse.results.identity.data.resolution = 32;
+    let runs = lines("runs", vec![coarse], "Full");
+    assert!(runs[0].contains("| Full, 32 x 32 grid, 31 points for 500 |"), "{runs:?}");
     let mut card = one();
     card.results.identity.computed = "cuda bf16".to_owned();
     let runs = lines("runs", vec![one(), card], "Full");

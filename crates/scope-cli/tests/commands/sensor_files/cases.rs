@@ -71,7 +71,7 @@ pub(crate) fn all() -> Vec<Case> {
         text("three columns without a header", "0.5,0.25,0.001\n"),
         text("no channel", "x,y,value\n0.5,0.25,0.001\n"),
         text("no place", "u,a\n0.5,0.25\n"),
-        text("no values", "x,y,pressure\n0.5,0.25,1\n"),
+        text("no values", "x,y,station\n0.5,0.25,1\n"),
         text("a channel beside values", "x,y,channel,u\n0.5,0.25,a,0.001\n"),
         text("two columns of one name", "x,y,u,U\n0.5,0.25,1,2\n"),
         text("text among numbers", "x,y,u\n0.5,0.25,high\n"),
