@@ -21,7 +21,7 @@ fn main() {
 ])]
 fn mask(bencher: Bencher, condition: &str) {
     let condition: Condition = condition.parse().unwrap();
-    let sampler = MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 128);
+    let sampler = MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 128);
     let mut record = 0;
     bencher.bench_local(|| {
         record += 1;
@@ -30,7 +30,7 @@ fn mask(bencher: Bencher, condition: &str) {
 }
 
 /// 40 batches of 32 from the real mixture, handed out in order by a producer with so many threads.
-#[divan::bench(args = [(Pde::Poisson, 1), (Pde::Poisson, 2), (Pde::Cylinder, 2)], sample_count = 20)]
+#[divan::bench(args = [(Pde::POISSON, 1), (Pde::POISSON, 2), (Pde::CYLINDER, 2)], sample_count = 20)]
 fn contexts(bencher: Bencher, (pde, threads): (Pde, usize)) {
     const BATCHES: usize = 40;
     let records = 1000;
@@ -38,7 +38,7 @@ fn contexts(bencher: Bencher, (pde, threads): (Pde, usize)) {
         let [cx, cy, r] = [30 + n % 30, 30 + n % 60, 5 + n % 15].map(|x| x as f64);
         Disk { cx, cy, r }
     };
-    let disks = if pde == Pde::Cylinder { (0..records).map(disk).collect() } else { Vec::new() };
+    let disks = if pde == Pde::CYLINDER { (0..records).map(disk).collect() } else { Vec::new() };
     let maker = BatchMaker {
         schedule: Schedule::new(1, records, 32),
         sampler: MaskSampler::new(pde, TRAIN_MASK_SEED, 128),

@@ -130,7 +130,7 @@ fn maker(pde: Pde) -> BatchMaker {
 
 #[test]
 fn the_producer_s_batches_do_not_depend_on_its_threads() {
-    for pde in [Pde::Poisson, Pde::Cylinder] {
+    for pde in [Pde::POISSON, Pde::CYLINDER] {
         let direct = maker(pde);
         let expected: Vec<Batch> = (20..90).map(|number| direct.batch(number)).collect();
         for (threads, ahead) in [(1, 1), (2, 3), (8, 16)] {
@@ -142,7 +142,7 @@ fn the_producer_s_batches_do_not_depend_on_its_threads() {
 
 #[test]
 fn a_batch_has_one_condition_and_the_right_bits() {
-    let maker = maker(Pde::Poisson);
+    let maker = maker(Pde::POISSON);
     let mut seen = HashMap::new();
     for number in 0..200 {
         let batch = maker.batch(number);

@@ -21,11 +21,11 @@ fn fresh(pde: Pde, resolution: usize, count: usize) -> CheckReport {
 #[test]
 fn fresh_sets_agree_with_the_released_constants() {
     for (pde, count) in [
-        (Pde::Poisson, 300),
-        (Pde::Helmholtz, 300),
-        (Pde::Darcy, 120),
-        (Pde::NavierStokes, 80),
-        (Pde::Cylinder, 10),
+        (Pde::POISSON, 300),
+        (Pde::HELMHOLTZ, 300),
+        (Pde::DARCY, 120),
+        (Pde::NAVIER_STOKES, 80),
+        (Pde::CYLINDER, 10),
     ] {
         let report = fresh(pde, 128, count);
         assert!(report.faults.is_empty(), "{pde}: {:?}", report.faults);
@@ -45,7 +45,7 @@ fn other_resolutions_agree_with_closed_forms() {
 #[test]
 fn few_records_have_no_statistics() {
     for count in [1, 2, 9] {
-        let report = fresh(Pde::Poisson, 32, count);
+        let report = fresh(Pde::POISSON, 32, count);
         assert!(report.faults.is_empty(), "{count}: {:?}", report.faults);
         assert_eq!(report.z_limit, None);
         let figures = report.channels.iter().flat_map(|c| [&c.mean, &c.deviation]);
@@ -60,7 +60,7 @@ fn few_records_have_no_statistics() {
 fn small_sets_are_not_called_faulty_by_accident() {
     let root = tempfile::tempdir().unwrap();
     for seed in 0..30 {
-        let identity = Identity { pde: Pde::Poisson, seed, split: Split::Train, resolution: 32 };
+        let identity = Identity { pde: Pde::POISSON, seed, split: Split::Train, resolution: 32 };
         let out = root.path().join(seed.to_string());
         generate(&Request { identity, count: 10, shard: None }, &out, |_| true).unwrap();
         let report = check(&Dataset::open(&out).unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn small_sets_are_not_called_faulty_by_accident() {
 
 /// A set of altered records.
 fn altered(pde: Pde, out: &Path, alter: impl Fn(&mut Record)) -> Vec<String> {
-    let count = if pde == Pde::Cylinder { 4 } else { 40 };
+    let count = if pde == Pde::CYLINDER { 4 } else { 40 };
     let constants = Constants::generated(pde);
     let origin = Origin::Generated { seed: 0, generator_version: 0 };
     let plan = Plan { pde, split: Split::Train, resolution: 128, count, constants, origin, shard: None };
@@ -100,14 +100,14 @@ fn a_spacing_of_one_128th_is_caught() {
     // Poisson's solution is proportional to the square of the spacing.
     let shrink =
         |record: &mut Record| record.fields.u.iter_mut().for_each(|u| *u *= (127.0f64 / 128.0).powi(2));
-    assert_caught(Pde::Poisson, "discrete residual", shrink);
-    assert_caught(Pde::Helmholtz, "discrete residual", shrink);
+    assert_caught(Pde::POISSON, "discrete residual", shrink);
+    assert_caught(Pde::HELMHOLTZ, "discrete residual", shrink);
 }
 
 #[test]
 fn the_other_sign_of_k_squared_is_caught() {
     let solver = SeparableSolver::dirichlet(126, 1.0 / 127.0, -1.0);
-    assert_caught(Pde::Helmholtz, "discrete residual", |record| {
+    assert_caught(Pde::HELMHOLTZ, "discrete residual", |record| {
         let inside = |k: usize| (k / 126 + 1) * 128 + k % 126 + 1;
         let mut u: Vec<f64> = (0..126 * 126).map(|k| record.fields.a[inside(k)]).collect();
         solver.solve(&mut u, &mut vec![0.0; 126 * 126]);
@@ -118,29 +118,29 @@ fn the_other_sign_of_k_squared_is_caught() {
 #[test]
 fn the_other_edge_convention_is_caught() {
     let on_edge = |k: usize| [0, 127].contains(&(k / 128)) || [0, 127].contains(&(k % 128));
-    assert_caught(Pde::Poisson, "zeroed on the edge", |record| {
+    assert_caught(Pde::POISSON, "zeroed on the edge", |record| {
         (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.fields.a[k] = 0.0);
     });
-    assert_caught(Pde::Helmholtz, "|a| on the edge", |record| {
+    assert_caught(Pde::HELMHOLTZ, "|a| on the edge", |record| {
         (0..128 * 128).filter(|k| on_edge(*k)).for_each(|k| record.fields.a[k] = 0.1);
     });
 }
 
 #[test]
 fn wrong_fields_are_caught() {
-    assert_caught(Pde::Darcy, "a other than 3 or 12", |record| record.fields.a[77] = 7.5);
-    assert_caught(Pde::Darcy, "fresh solve", |record| record.fields.u.reverse());
-    assert_caught(Pde::NavierStokes, "fresh solve", |record| record.fields.u = record.fields.a.clone());
-    assert_caught(Pde::NavierStokes, "mean vorticity", |record| {
+    assert_caught(Pde::DARCY, "a other than 3 or 12", |record| record.fields.a[77] = 7.5);
+    assert_caught(Pde::DARCY, "fresh solve", |record| record.fields.u.reverse());
+    assert_caught(Pde::NAVIER_STOKES, "fresh solve", |record| record.fields.u = record.fields.a.clone());
+    assert_caught(Pde::NAVIER_STOKES, "mean vorticity", |record| {
         record.fields.u.iter_mut().for_each(|u| *u += 0.01)
     });
-    assert_caught(Pde::Poisson, "rms deviation of a", |record| {
+    assert_caught(Pde::POISSON, "rms deviation of a", |record| {
         record.fields.a.iter_mut().for_each(|a| *a *= 3.0)
     });
     let stir = |record: &mut Record| {
         let disk = record.disk.unwrap();
         record.fields.u[disk.cx as usize * 128 + disk.cy as usize] = 1.0;
     };
-    assert_caught(Pde::Cylinder, "inside the disk", stir);
-    assert_caught(Pde::Cylinder, "negative", |record| record.fields.a[5] = -0.5);
+    assert_caught(Pde::CYLINDER, "inside the disk", stir);
+    assert_caught(Pde::CYLINDER, "negative", |record| record.fields.a[5] = -0.5);
 }

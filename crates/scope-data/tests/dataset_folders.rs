@@ -37,7 +37,7 @@ fn the_number_of_threads_does_not_show() {
             make(&request, &out, threads);
             bytes(&out)
         });
-        assert_eq!(folders[0].len(), if pde == Pde::Cylinder { 3 } else { 2 });
+        assert_eq!(folders[0].len(), if pde == Pde::CYLINDER { 3 } else { 2 });
         assert!(folders.windows(2).all(|pair| pair[0] == pair[1]), "{pde}");
     }
 }
@@ -45,7 +45,7 @@ fn the_number_of_threads_does_not_show() {
 #[test]
 fn four_merged_shards_equal_one_run() {
     let root = tempfile::tempdir().unwrap();
-    for pde in [Pde::Poisson, Pde::Cylinder] {
+    for pde in [Pde::POISSON, Pde::CYLINDER] {
         let whole = root.path().join(format!("{pde}-whole"));
         make(&request(pde, 10), &whole, 2);
         // Named in a jumbled order, as a file manager or a shell may list them.
@@ -66,7 +66,7 @@ fn shards_that_do_not_fit_are_refused() {
     let shard = |name: &str, part, seed| {
         let out = root.path().join(name);
         let mut request =
-            Request { shard: Some(Shard { part, of: 2, total: 4 }), ..request(Pde::Poisson, 4) };
+            Request { shard: Some(Shard { part, of: 2, total: 4 }), ..request(Pde::POISSON, 4) };
         request.identity.seed = seed;
         make(&request, &out, 1);
         out
@@ -75,7 +75,7 @@ fn shards_that_do_not_fit_are_refused() {
     let second = shard("2", 2, 5);
     let other = shard("other", 2, 6);
     let whole = root.path().join("whole");
-    make(&request(Pde::Poisson, 4), &whole, 1);
+    make(&request(Pde::POISSON, 4), &whole, 1);
     let refusal = |shards: &[&PathBuf]| {
         let shards: Vec<PathBuf> = shards.iter().map(|path| path.to_path_buf()).collect();
         merge(&shards, &root.path().join("out"), |_| true).unwrap_err().to_string()
@@ -92,7 +92,7 @@ fn shards_that_do_not_fit_are_refused() {
 fn records_read_back_are_the_generator_s() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    let request = request(Pde::Cylinder, 3);
+    let request = request(Pde::CYLINDER, 3);
     make(&request, &out, 2);
     let set = Dataset::open(&out).unwrap();
     let generator = Generator::new(request.identity).unwrap();
@@ -109,7 +109,7 @@ fn records_read_back_are_the_generator_s() {
 fn stopping_leaves_nothing_behind() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    let error = generate(&request(Pde::Poisson, 1000), &out, |done| done < 200).unwrap_err();
+    let error = generate(&request(Pde::POISSON, 1000), &out, |done| done < 200).unwrap_err();
     assert!(matches!(error, DataError::Interrupted));
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 }
@@ -118,9 +118,9 @@ fn stopping_leaves_nothing_behind() {
 fn zero_targets_are_flagged_when_written() {
     use scope_data::{Constants, DatasetWriter, Origin, Plan};
     let root = tempfile::tempdir().unwrap();
-    let constants = Constants::released(Pde::Cylinder);
+    let constants = Constants::released(Pde::CYLINDER);
     let plan = Plan {
-        pde: Pde::Cylinder,
+        pde: Pde::CYLINDER,
         split: Split::Test,
         resolution: 32,
         count: 2,
@@ -159,7 +159,7 @@ fn change_meta(folder: &Path, change: impl Fn(&mut serde_json::Value)) {
 fn records_are_read_wherever_they_begin() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 2), &out, 1);
+    make(&request(Pde::POISSON, 2), &out, 1);
     let before = Dataset::open(&out).unwrap().pair(1).unwrap();
     let mut bytes = fs::read(out.join("fields.npy")).unwrap();
     // Byte 126 is padding; bytes 8 and 9 are the length of the header.
@@ -176,7 +176,7 @@ fn records_are_read_wherever_they_begin() {
 fn damage_is_found() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Cylinder, 2), &out, 1);
+    make(&request(Pde::CYLINDER, 2), &out, 1);
     for name in ["fields.npy", "geometry.npy", "meta.json"] {
         let path = out.join(name);
         let whole = fs::read(&path).unwrap();
@@ -203,7 +203,7 @@ fn damage_is_found() {
 fn a_value_that_is_not_finite_is_named_though_its_hash_is_right() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 3), &out, 1);
+    make(&request(Pde::POISSON, 3), &out, 1);
     for (value, shown) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {
         let mut bytes = fs::read(out.join("fields.npy")).unwrap();
         let at = bytes.len() - 4 * (1024 - 32 - 5);
@@ -219,11 +219,11 @@ fn a_value_that_is_not_finite_is_named_though_its_hash_is_right() {
 fn a_set_without_records_is_a_part_of_a_set_and_nothing_to_learn_from() {
     let root = tempfile::tempdir().unwrap();
     let whole = root.path().join("whole");
-    make(&request(Pde::Cylinder, 2), &whole, 1);
+    make(&request(Pde::CYLINDER, 2), &whole, 1);
     let shards = [1, 2, 3].map(|part| {
         let out = root.path().join(format!("{part}"));
         let shard = Some(Shard { part, of: 3, total: 2 });
-        make(&Request { shard, ..request(Pde::Cylinder, 2) }, &out, 1);
+        make(&Request { shard, ..request(Pde::CYLINDER, 2) }, &out, 1);
         out
     });
     let empty = Dataset::inspect(&shards[0]).unwrap();
@@ -239,7 +239,7 @@ fn a_set_without_records_is_a_part_of_a_set_and_nothing_to_learn_from() {
 fn hashes_are_of_the_arrays_and_of_nothing_else() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 1), &out, 1);
+    make(&request(Pde::POISSON, 1), &out, 1);
     let right = fs::read(out.join("meta.json")).unwrap();
     let refusal = |table: serde_json::Value| {
         fs::write(out.join("meta.json"), &right).unwrap();
@@ -261,7 +261,7 @@ fn hashes_are_of_the_arrays_and_of_nothing_else() {
 #[test]
 fn a_grid_that_no_solver_supports_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    for pde in [Pde::Poisson, Pde::Darcy, Pde::NavierStokes] {
+    for pde in [Pde::POISSON, Pde::DARCY, Pde::NAVIER_STOKES] {
         let out = root.path().join(pde.name());
         make(&request(pde, 1), &out, 1);
         for size in [0, 1, 2, 3, 7, 30, 31, 33, 4098] {
@@ -282,7 +282,7 @@ fn a_grid_that_no_solver_supports_is_refused() {
 fn what_is_cut_short_or_written_to_while_it_is_open_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 3), &out, 1);
+    make(&request(Pde::POISSON, 3), &out, 1);
     let file = fs::File::options().write(true).open(out.join("fields.npy")).unwrap();
     let refusal = |set: &Dataset, record: usize| set.pair(record).unwrap_err().to_string();
     let set = Dataset::open(&out).unwrap();
@@ -306,7 +306,7 @@ fn what_is_cut_short_or_written_to_while_it_is_open_is_an_error() {
 fn a_pipe_is_no_part_of_a_set() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Cylinder, 1), &out, 1);
+    make(&request(Pde::CYLINDER, 1), &out, 1);
     for name in ["fields.npy", "geometry.npy", "meta.json"] {
         let path = out.join(name);
         let backup = root.path().join("backup");
@@ -324,7 +324,7 @@ fn a_pipe_is_no_part_of_a_set() {
 fn a_meta_json_that_does_not_end_is_not_read() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("set");
-    make(&request(Pde::Poisson, 1), &out, 1);
+    make(&request(Pde::POISSON, 1), &out, 1);
     // Sparse: eight gigabytes, and nothing on the disk.
     fs::File::options().write(true).open(out.join("meta.json")).unwrap().set_len(1 << 33).unwrap();
     assert!(matches!(Dataset::inspect(&out), Err(DataError::TooLong { .. })));

@@ -49,44 +49,44 @@ fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
 
 #[test]
 fn hugging_face_folders() {
-    assert_pattern(&request(Pde::Poisson, "poisson_hf"), 5, Units::Stored);
-    assert_pattern(&request(Pde::Poisson, "float32_hf"), 3, Units::Stored);
+    assert_pattern(&request(Pde::POISSON, "poisson_hf"), 5, Units::Stored);
+    assert_pattern(&request(Pde::POISSON, "float32_hf"), 3, Units::Stored);
 }
 
 #[test]
 fn matlab_5_and_7() {
-    assert_pattern(&request(Pde::Poisson, "poisson_v5.mat"), 3, Units::Physical);
-    assert_pattern(&request(Pde::Poisson, "poisson_v7.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::POISSON, "poisson_v5.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::POISSON, "poisson_v7.mat"), 3, Units::Physical);
 }
 
 #[test]
 fn matlab_s_last_time_is_the_response() {
-    assert_pattern(&request(Pde::NavierStokes, "ns_v7.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::NAVIER_STOKES, "ns_v7.mat"), 3, Units::Physical);
 }
 
 #[test]
 fn matlab_73() {
-    assert_pattern(&request(Pde::Darcy, "darcy_v73.mat"), 3, Units::Physical);
-    assert_pattern(&request(Pde::Darcy, "darcy_v73_plain.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::DARCY, "darcy_v73.mat"), 3, Units::Physical);
+    assert_pattern(&request(Pde::DARCY, "darcy_v73_plain.mat"), 3, Units::Physical);
 }
 
 #[test]
 fn an_hdf5_feature_that_is_not_read_is_named() {
-    let error = run(&request(Pde::Darcy, "darcy_latest.mat")).unwrap_err().to_string();
+    let error = run(&request(Pde::DARCY, "darcy_latest.mat")).unwrap_err().to_string();
     assert!(error.contains("darcy_latest.mat") && error.contains("layout"), "{error}");
 }
 
 #[test]
 fn plain_arrays_in_both_orders_and_types() {
-    assert_pattern(&request(Pde::Helmholtz, "plain"), 3, Units::Physical);
-    assert_pattern(&request(Pde::Helmholtz, "pairs.npy"), 3, Units::Physical);
-    let stored = ImportRequest { units: Some(Units::Stored), ..request(Pde::Helmholtz, "pairs.npy") };
+    assert_pattern(&request(Pde::HELMHOLTZ, "plain"), 3, Units::Physical);
+    assert_pattern(&request(Pde::HELMHOLTZ, "pairs.npy"), 3, Units::Physical);
+    let stored = ImportRequest { units: Some(Units::Stored), ..request(Pde::HELMHOLTZ, "pairs.npy") };
     assert_pattern(&stored, 3, Units::Stored);
 }
 
 #[test]
 fn files_are_read_one_after_another() {
-    let mut both = request(Pde::Poisson, "poisson_v5.mat");
+    let mut both = request(Pde::POISSON, "poisson_v5.mat");
     both.from.push(fixture("poisson_v7.mat"));
     let (_folder, set, _) = run(&both).unwrap();
     assert_eq!(set.len(), 6);
@@ -95,7 +95,7 @@ fn files_are_read_one_after_another() {
 
 #[test]
 fn cylinder_snapshots_with_their_disks() {
-    let beside = request(Pde::Cylinder, "cylinder");
+    let beside = request(Pde::CYLINDER, "cylinder");
     assert_pattern(&beside, 2, Units::Physical);
     let named =
         ImportRequest { geometry: Some(GeometryFiles::Together(fixture("geometry.npy"))), ..beside.clone() };
@@ -117,21 +117,21 @@ fn refusal(request: &ImportRequest) -> String {
 
 #[test]
 fn wrong_requests_say_what_to_do() {
-    let error = refusal(&request(Pde::Cylinder, "pairs.npy"));
+    let error = refusal(&request(Pde::CYLINDER, "pairs.npy"));
     assert!(error.contains("needs a disk for each record"), "{error}");
     for series in ["cylinder", "cylinder/v.npy"] {
-        let error = refusal(&request(Pde::NavierStokes, series));
+        let error = refusal(&request(Pde::NAVIER_STOKES, series));
         assert!(error.contains("pairs of a and u, [N, 2, S, S]"), "{error}");
     }
-    let error = refusal(&request(Pde::Helmholtz, "poisson_v5.mat"));
+    let error = refusal(&request(Pde::HELMHOLTZ, "poisson_v5.mat"));
     assert!(error.contains("'psi_data'") && error.contains("phi_data"), "{error}");
-    let error = refusal(&request(Pde::Poisson, "make.py"));
+    let error = refusal(&request(Pde::POISSON, "make.py"));
     assert!(error.contains("neither"), "{error}");
-    let error = refusal(&request(Pde::Poisson, "poisson_hf/data-00000-of-00002.arrow"));
+    let error = refusal(&request(Pde::POISSON, "poisson_hf/data-00000-of-00002.arrow"));
     assert!(error.contains("state.json"), "{error}");
-    let error = refusal(&request(Pde::Poisson, "nowhere"));
+    let error = refusal(&request(Pde::POISSON, "nowhere"));
     assert!(error.contains("cannot read") && error.contains("nowhere"), "{error}");
-    let error = refusal(&request(Pde::Poisson, "."));
+    let error = refusal(&request(Pde::POISSON, "."));
     assert!(error.contains("a.npy"), "{error}");
 }
 
@@ -144,7 +144,7 @@ fn a_value_that_is_not_finite_is_found() {
     let at = 128 + 4 * (((2 * 2 + 1) * 32 + 3) * 32 + 5);
     bytes[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     std::fs::write(&path, bytes).unwrap();
-    let error = refusal(&ImportRequest { from: vec![path], ..request(Pde::Poisson, "") });
+    let error = refusal(&ImportRequest { from: vec![path], ..request(Pde::POISSON, "") });
     assert!(error.contains("record 2, channel u, row 3, column 5"), "{error}");
 }
 
@@ -156,7 +156,7 @@ fn a_pipe_is_no_source() {
     let pipe = root.path().join("pairs.npy");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let from = vec![pipe];
-    let said = run(&ImportRequest { from, ..request(Pde::Poisson, "") }).unwrap_err().to_string();
+    let said = run(&ImportRequest { from, ..request(Pde::POISSON, "") }).unwrap_err().to_string();
     assert!(said.contains("pairs.npy is a pipe"), "{said}");
 }
 
@@ -169,7 +169,7 @@ fn a_shard_that_is_named_twice_is_refused() {
     let import = |state: &str| {
         std::fs::write(folder.path().join("state.json"), state).unwrap();
         let from = vec![folder.path().to_owned()];
-        run(&ImportRequest { from, ..request(Pde::Poisson, "") }).map(|(_, set, _)| set.len())
+        run(&ImportRequest { from, ..request(Pde::POISSON, "") }).map(|(_, set, _)| set.len())
     };
     let once = format!("{{\"filename\": \"{shard}\"}}");
     assert_eq!(import(&format!("{{\"_data_files\": [{once}]}}")).unwrap(), 3);

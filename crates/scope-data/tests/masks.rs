@@ -18,7 +18,7 @@ fn seeds() -> u64 {
 /// The mask of a under `forward/family/budget`, for a record.
 fn mask(size: usize, family: Family, budget: usize, record: u64) -> Mask {
     let condition = Condition::new(Task::Forward, family, budget).unwrap();
-    MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, size)
+    MaskSampler::new(Pde::POISSON, TEST_MASK_SEED, size)
         .masks(Namespace::Test, record, condition, None)
         .seen
         .a
@@ -54,7 +54,7 @@ fn every_family_and_budget_has_its_exact_count() {
 
 #[test]
 fn families_take_any_number_of_points() {
-    for family in [Family::Uniform, Family::Cluster, Family::Lines, Family::Block] {
+    for family in [Family::UNIFORM, Family::CLUSTER, Family::LINES, Family::BLOCK] {
         for budget in [1, 2, 63, 64, 127, 128, 129, 8193, NAMED_POINTS - 1, NAMED_POINTS] {
             assert_eq!(mask(128, family, budget, 1).count(), budget, "{family:?} {budget}");
         }
@@ -70,7 +70,7 @@ fn uniform_masks_are_uniform() {
     for budget in [500, 8192, 12288] {
         let mut seen = vec![0f64; NAMED_POINTS];
         for record in 0..masks {
-            mask(128, Family::Uniform, budget, record).points().for_each(|point| seen[point] += 1.0);
+            mask(128, Family::UNIFORM, budget, record).points().for_each(|point| seen[point] += 1.0);
         }
         // Counts are binomial with a fixed total, so the statistic has N - 1 degrees of freedom.
         let share = budget as f64 / NAMED_POINTS as f64;
@@ -86,10 +86,10 @@ fn uniform_masks_are_uniform() {
 #[test]
 fn grids_are_cartesian_with_the_stated_shapes() {
     let shapes = [[20, 25], [32, 32], [32, 64], [64, 64], [64, 128], [96, 128], [128, 128]];
-    for (budget, shape) in Family::Grid.budgets().iter().zip(shapes) {
+    for (budget, shape) in Family::GRID.budgets().iter().zip(shapes) {
         let mut swapped = HashSet::new();
         for record in 0..64 {
-            let mask = mask(128, Family::Grid, *budget, record);
+            let mask = mask(128, Family::GRID, *budget, record);
             let (rows, columns) = rows_and_columns(&mask);
             let lines = |counts: &[usize]| counts.iter().filter(|count| **count > 0).count();
             let found = [lines(&rows), lines(&columns)];
@@ -112,7 +112,7 @@ fn lines_are_whole_but_for_one() {
     let mut orientations = HashSet::new();
     for record in 0..200 {
         for budget in [4915, 9830] {
-            let (rows, columns) = rows_and_columns(&mask(128, Family::Lines, budget, record));
+            let (rows, columns) = rows_and_columns(&mask(128, Family::LINES, budget, record));
             let whole = |counts: &[usize]| counts.iter().filter(|count| **count == 128).count();
             let (lines, is_row) = if whole(&rows) == budget / 128 { (rows, true) } else { (columns, false) };
             orientations.insert(is_row);
@@ -130,7 +130,7 @@ fn lines_are_whole_but_for_one() {
 fn blocks_are_rectangles_of_the_stated_aspect() {
     let mut uncut = 0;
     for record in 0..400 {
-        let mask = mask(128, Family::Block, 4915, record);
+        let mask = mask(128, Family::BLOCK, 4915, record);
         let points: Vec<(usize, usize)> = mask.points().map(|point| (point / 128, point % 128)).collect();
         let top = points[0].0;
         let bottom = points[points.len() - 1].0;
@@ -171,13 +171,13 @@ fn clusters_crowd() {
             .sum();
         total as f64
     };
-    let ratio = crowding(Family::Cluster) / crowding(Family::Uniform);
+    let ratio = crowding(Family::CLUSTER) / crowding(Family::UNIFORM);
     assert!(ratio > 1.8, "{ratio}");
 }
 
 #[test]
 fn masks_depend_on_their_coordinates_and_nothing_else() {
-    let sampler = MaskSampler::new(Pde::Darcy, TRAIN_MASK_SEED, 128);
+    let sampler = MaskSampler::new(Pde::DARCY, TRAIN_MASK_SEED, 128);
     let condition: Condition = "joint/uniform/500".parse().unwrap();
     let train = |draw| Namespace::Train { draw };
     let base = sampler.masks(train(0), 9, condition, None);
@@ -187,8 +187,8 @@ fn masks_depend_on_their_coordinates_and_nothing_else() {
         sampler.masks(train(1), 9, condition, None),
         sampler.masks(Namespace::Test, 9, condition, None),
         sampler.masks(train(0), 10, condition, None),
-        MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 128).masks(train(0), 9, condition, None),
-        MaskSampler::new(Pde::Darcy, 1, 128).masks(train(0), 9, condition, None),
+        MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 128).masks(train(0), 9, condition, None),
+        MaskSampler::new(Pde::DARCY, 1, 128).masks(train(0), 9, condition, None),
     ];
     assert!(others.iter().all(|other| other.seen.a != base.seen.a && other.seen.u != base.seen.u));
     let forward = sampler.masks(train(0), 9, "forward/uniform/500".parse().unwrap(), None);
@@ -203,7 +203,7 @@ fn masks_depend_on_their_coordinates_and_nothing_else() {
 
 #[test]
 fn tasks_observe_their_channels_and_the_disk() {
-    let sampler = MaskSampler::new(Pde::Cylinder, TEST_MASK_SEED, 128);
+    let sampler = MaskSampler::new(Pde::CYLINDER, TEST_MASK_SEED, 128);
     let disk = Disk { cx: 41.0, cy: 63.0, r: 10.0 };
     let inside = Mask::from_fn(128, |i, j| disk.contains(i, j));
     for (text, a, u) in
@@ -223,7 +223,7 @@ fn tasks_observe_their_channels_and_the_disk() {
 
 #[test]
 fn the_benchmark_sees_one_fluid_pixel_in_a_hundred() {
-    let sampler = MaskSampler::new(Pde::Cylinder, TEST_MASK_SEED, 128);
+    let sampler = MaskSampler::new(Pde::CYLINDER, TEST_MASK_SEED, 128);
     let condition: Condition = "inverse/benchmark_uniform/100".parse().unwrap();
     assert_eq!(condition.layout(), Layout::BenchmarkUniform);
     let masks = 400u64;
@@ -251,7 +251,7 @@ fn masks_are_frozen() {
     ];
     let mut found = Vec::new();
     for (text, expected) in golden {
-        let sampler = MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 128);
+        let sampler = MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 128);
         let masks = sampler.masks(Namespace::Train { draw: 3 }, 17, text.parse().unwrap(), None);
         let words = masks.seen.a.words().iter().chain(masks.seen.u.words());
         let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();

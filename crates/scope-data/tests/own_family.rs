@@ -45,13 +45,13 @@ fn a_family_of_ones_own_has_conditions_masks_and_a_place_in_a_schedule() {
 
     // 512 points of 128 x 128 are four diagonals; on 32 x 32 points they are one.
     let masks =
-        MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 32).masks(Namespace::Test, 0, condition, None);
+        MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 32).masks(Namespace::Test, 0, condition, None);
     let columns: Vec<usize> =
         masks.seen.a.points().map(|point| (32 + point % 32 - point / 32) % 32).collect();
     assert_eq!(columns.len(), 32);
     assert!(columns.iter().all(|column| *column == columns[0]));
 
-    let protocol = Condition::all(Pde::Poisson);
+    let protocol = Condition::all(Pde::POISSON);
     assert!(protocol.iter().all(|condition| condition.layout_name() != "diagonal"), "the protocol stays");
     takes_its_turn(diagonal);
 }
@@ -73,7 +73,7 @@ fn takes_its_turn(diagonal: Family) {
     let sparse = batches.iter().filter(|met| **met == (diagonal, 512)).count();
     assert_eq!(sparse, 20, "512 stands twice among three training budgets");
 
-    let sampler = MaskSampler::new(Pde::Poisson, TRAIN_MASK_SEED, 32);
+    let sampler = MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 32);
     let maker = BatchMaker { schedule: schedule(), sampler, disks: Vec::new(), size: 32 };
     let number = batches.iter().position(|(family, _)| *family == diagonal).unwrap();
     assert_eq!(maker.batch(number as u64).condition.layout_name(), "diagonal");

@@ -253,8 +253,8 @@ fn points_are_read_as_sensors_are() {
 fn errors_of_placing_are_told_by_line() {
     let set = read("x,y,u\n\n0.1,0.1,1\n7.5,0.1,1\n").set(0).unwrap().into_owned();
     let error = scope_data::observation::UserContext::new(
-        scope_pde::Pde::Poisson,
-        &scope_data::Constants::released(scope_pde::Pde::Poisson),
+        scope_pde::Pde::POISSON,
+        &scope_data::Constants::released(scope_pde::Pde::POISSON),
         32,
         &set.sensors,
         None,

@@ -18,16 +18,16 @@ fn maker(pde: Pde, mix: Option<SensorMix>) -> BatchMaker {
 #[test]
 fn without_shares_batches_are_those_of_the_protocol() {
     let nothing = SensorMix { noise_share: 0.0, few_share: 0.0, ..MIX };
-    let plain = maker(Pde::Poisson, None);
-    let mixed = maker(Pde::Poisson, Some(nothing));
+    let plain = maker(Pde::POISSON, None);
+    let mixed = maker(Pde::POISSON, Some(nothing));
     assert!((0..50).all(|number| plain.batch(number) == mixed.batch(number)));
     assert!((0..50).all(|number| plain.batch(number).noise.is_none()));
 }
 
 #[test]
 fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
-    let plain = maker(Pde::Poisson, None).schedule;
-    let mixed = maker(Pde::Poisson, Some(MIX)).schedule;
+    let plain = maker(Pde::POISSON, None).schedule;
+    let mixed = maker(Pde::POISSON, Some(MIX)).schedule;
     let mut few = Vec::new();
     let mut scattered = 0;
     for number in 0..20_000 {
@@ -35,9 +35,9 @@ fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
         let now = mixed.plan(number);
         assert_eq!(before.draws, now.draws);
         let Layout::Family(family, budget) = now.condition.layout() else { panic!("a family") };
-        scattered += usize::from([Family::Uniform, Family::Cluster].contains(&family));
+        scattered += usize::from([Family::UNIFORM, Family::CLUSTER].contains(&family));
         if now.condition != before.condition {
-            assert!([Family::Uniform, Family::Cluster].contains(&family), "{}", now.condition);
+            assert!([Family::UNIFORM, Family::CLUSTER].contains(&family), "{}", now.condition);
             let kept = |condition: Condition| (condition.task(), condition.layout_name());
             assert_eq!(kept(now.condition), kept(before.condition));
             few.push(budget);
@@ -54,7 +54,7 @@ fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
 
 #[test]
 fn levels_are_uniform_in_their_logarithm_and_keys_differ() {
-    let maker = maker(Pde::Poisson, Some(MIX));
+    let maker = maker(Pde::POISSON, Some(MIX));
     let mut levels = Vec::new();
     let mut keys = Vec::new();
     let mut draws = 0;
@@ -84,7 +84,7 @@ fn levels_are_uniform_in_their_logarithm_and_keys_differ() {
 
 #[test]
 fn mixed_batches_do_not_depend_on_threads_and_disks_are_exact() {
-    for pde in [Pde::Poisson, Pde::Cylinder] {
+    for pde in [Pde::POISSON, Pde::CYLINDER] {
         let direct = maker(pde, Some(MIX));
         let expected: Vec<Batch> = (20..60).map(|number| direct.batch(number)).collect();
         let made: Vec<Batch> = Producer::start(maker(pde, Some(MIX)), 20, 3, 5).take(40).collect();

@@ -268,10 +268,10 @@ mod tests {
 
     impl RecoveryMethod for Constant {
         fn pde(&self) -> Pde {
-            Pde::Poisson
+            Pde::POISSON
         }
         fn constants(&self) -> Constants {
-            Constants::generated(Pde::Poisson)
+            Constants::generated(Pde::POISSON)
         }
         fn resolution(&self) -> usize {
             32
@@ -287,11 +287,11 @@ mod tests {
     fn what_is_not_finite_is_an_error_and_no_figure() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("set");
-        let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Test, resolution: 32 };
+        let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Test, resolution: 32 };
         generate(&Request { identity, count: 3, shard: None }, &out, |_| true).unwrap();
         let data = Dataset::open(&out).unwrap();
         let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 3, batch: 2 };
-        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        let condition = Condition::new(Task::Forward, Family::UNIFORM, 500).unwrap();
         let scores = |value| evaluation.condition(&Constant(value), condition, &mut |_| {});
         assert!(scores(0.5).unwrap().measures[&Measure::U].iter().all(Option::is_some));
         for (value, shown) in [(f32::NAN, "NaN"), (f32::NEG_INFINITY, "-inf")] {

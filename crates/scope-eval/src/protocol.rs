@@ -48,7 +48,7 @@ impl Protocol {
                 && condition.task() != Task::Joint
         };
         let benchmark = |condition: &Condition| matches!(condition.layout(), Layout::BenchmarkUniform);
-        let few = |task| FEW.into_iter().filter_map(move |k| Condition::new(task, Family::Uniform, k).ok());
+        let few = |task| FEW.into_iter().filter_map(move |k| Condition::new(task, Family::UNIFORM, k).ok());
         match self {
             Protocol::Uniform500 => Condition::all(pde).into_iter().filter(primary).collect(),
             Protocol::Benchmark => Condition::all(pde).into_iter().filter(benchmark).collect(),
@@ -88,19 +88,19 @@ mod tests {
         let names = |protocol: Protocol, pde| -> Vec<String> {
             protocol.conditions(pde).iter().map(ToString::to_string).collect()
         };
-        assert_eq!(names(Protocol::Uniform500, Pde::Darcy), ["forward/uniform/500", "inverse/uniform/500"]);
-        assert_eq!(names(Protocol::All, Pde::Darcy).len(), 75);
-        assert_eq!(names(Protocol::All, Pde::Cylinder).len(), 77);
+        assert_eq!(names(Protocol::Uniform500, Pde::DARCY), ["forward/uniform/500", "inverse/uniform/500"]);
+        assert_eq!(names(Protocol::All, Pde::DARCY).len(), 75);
+        assert_eq!(names(Protocol::All, Pde::CYLINDER).len(), 77);
         assert_eq!(
-            names(Protocol::Benchmark, Pde::Cylinder),
+            names(Protocol::Benchmark, Pde::CYLINDER),
             ["forward/benchmark_uniform/100", "inverse/benchmark_uniform/100"]
         );
-        let few = names(Protocol::Few, Pde::Darcy);
+        let few = names(Protocol::Few, Pde::DARCY);
         assert_eq!(
             (few.len(), few[0].as_str(), few[14].as_str()),
             (15, "forward/uniform/5", "joint/uniform/100")
         );
-        assert!(names(Protocol::Benchmark, Pde::Poisson).is_empty());
-        assert_eq!(names(Protocol::FullObservation, Pde::Poisson), ["joint/full/16384"]);
+        assert!(names(Protocol::Benchmark, Pde::POISSON).is_empty());
+        assert_eq!(names(Protocol::FullObservation, Pde::POISSON), ["joint/full/16384"]);
     }
 }

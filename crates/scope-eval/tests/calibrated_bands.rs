@@ -19,11 +19,11 @@ use scope_pde::{Identity, Pde, Split};
 const SIZE: usize = 32;
 
 fn method() -> ExactMethod {
-    ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap()
+    ExactMethod::new(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap()
 }
 
 fn records(folder: &Path, seed: u64, count: usize) -> Dataset {
-    let identity = Identity { pde: Pde::Poisson, seed, split: Split::Test, resolution: SIZE };
+    let identity = Identity { pde: Pde::POISSON, seed, split: Split::Test, resolution: SIZE };
     let out = folder.join(seed.to_string());
     generate(&Request { identity, count, shard: None }, &out, |_| true).unwrap();
     Dataset::open(&out).unwrap()
@@ -98,11 +98,11 @@ fn the_exact_posterior_covers_as_it_states() {
 fn seen_at(spots: &[Spot], field: &[f64]) -> UserContext {
     let sensor = |spot: &Spot| {
         let [x, y] = spot.at.map(|at| at / (SIZE - 1) as f64);
-        let value = Stencil::new(Pde::Poisson, Channel::U, SIZE, *spot, STENCIL_POINTS).value(field);
+        let value = Stencil::new(Pde::POISSON, Channel::U, SIZE, *spot, STENCIL_POINTS).value(field);
         Sensor { channel: Channel::U, place: Place::Point(x, y), value }
     };
     let sensors: Vec<Sensor> = spots.iter().map(sensor).collect();
-    UserContext::new(Pde::Poisson, &Constants::generated(Pde::Poisson), SIZE, &sensors, None).unwrap()
+    UserContext::new(Pde::POISSON, &Constants::generated(Pde::POISSON), SIZE, &sensors, None).unwrap()
 }
 
 /// The shares of all pixels of a that lie within half-widths, over records seen by sensors of u.
@@ -112,7 +112,7 @@ fn shares_within(
     spots: &[Spot],
     widths: &[Fields; 2],
 ) -> [f64; 2] {
-    let constants = Constants::generated(Pde::Poisson);
+    let constants = Constants::generated(Pde::POISSON);
     let mut within = [0.0; 2];
     for record in 0..data.len() {
         let pair = data.pair(record).unwrap();
@@ -136,8 +136,8 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
     let data = records(folder.path(), 4, 300);
     let method = method();
     let condition: Condition = "inverse/cluster/500".parse().unwrap();
-    let masks = MaskSampler::new(Pde::Poisson, 9, SIZE).masks(Namespace::Test, 5, condition, None);
-    let spot = |noise| OnTheSpot::new(Pde::Poisson, SIZE, 199, noise).unwrap();
+    let masks = MaskSampler::new(Pde::POISSON, 9, SIZE).masks(Namespace::Test, 5, condition, None);
+    let spot = |noise| OnTheSpot::new(Pde::POISSON, SIZE, 199, noise).unwrap();
     let sum = |field: &[f32]| field.iter().sum::<f32>();
     let pixels: Vec<Spot> =
         masks.seen.u.points().map(|point| Spot::pixel(point / SIZE, point % SIZE)).collect();
@@ -172,6 +172,6 @@ fn bands_measured_on_the_spot_hold_for_these_sensors() {
 fn what_cannot_be_measured_on_the_spot_is_refused() {
     let refused =
         |pde, records| OnTheSpot::new(pde, SIZE, records, PerChannel::both(0.0)).err().unwrap().to_string();
-    assert!(refused(Pde::Cylinder, 100).contains("other disks than yours"));
-    assert!(refused(Pde::Poisson, 18).contains("take at least 19"));
+    assert!(refused(Pde::CYLINDER, 100).contains("other disks than yours"));
+    assert!(refused(Pde::POISSON, 18).contains("take at least 19"));
 }

@@ -40,7 +40,7 @@ fn context(data: &Dataset, noise: Option<TestNoise>, record: usize, condition: C
 #[test]
 fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
     let root = tempfile::tempdir().unwrap();
-    let data = records(root.path(), Pde::Cylinder, 6);
+    let data = records(root.path(), Pde::CYLINDER, 6);
     let (condition, levels) = ("joint/uniform/8192".parse().unwrap(), PerChannel { a: 0.1, u: 0.02 });
     let mut squares = PerChannel::both((0.0, 0.0));
     for record in 0..6 {
@@ -74,8 +74,8 @@ fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
 
 /// The mean error of a, and the share of its pixels within the bands of 68%.
 fn exact_scores(data: &Dataset, known: PerChannel<f64>, noise: Option<TestNoise>) -> (f64, f64) {
-    let constants = Constants::generated(Pde::Poisson);
-    let method = ExactMethod::new(Pde::Poisson, constants, SIZE).unwrap().with_bands().with_noise(known);
+    let constants = Constants::generated(Pde::POISSON);
+    let method = ExactMethod::new(Pde::POISSON, constants, SIZE).unwrap().with_bands().with_noise(known);
     let condition = "inverse/uniform/4096".parse().unwrap();
     let scores = evaluation(data, noise).condition(&method, condition, &mut |_| ()).unwrap();
     let mean = |measure: Measure| {
@@ -88,9 +88,9 @@ fn exact_scores(data: &Dataset, known: PerChannel<f64>, noise: Option<TestNoise>
 #[test]
 fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
     let root = tempfile::tempdir().unwrap();
-    let data = records(root.path(), Pde::Poisson, 100);
+    let data = records(root.path(), Pde::POISSON, 100);
     let noise = noisy(PerChannel::both(0.05));
-    let told = noise.unwrap().physical(&Constants::generated(Pde::Poisson));
+    let told = noise.unwrap().physical(&Constants::generated(Pde::POISSON));
     let (exact, _) = exact_scores(&data, PerChannel::both(0.0), None);
     let (with, within) = exact_scores(&data, told, noise);
     let (without, _) = exact_scores(&data, PerChannel::both(0.0), noise);
@@ -99,9 +99,9 @@ fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
 }
 
 fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
-    let method = ExactMethod::new(Pde::Poisson, Constants::generated(Pde::Poisson), SIZE).unwrap().identity();
+    let method = ExactMethod::new(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap().identity();
     let mut record = Record::new(Provenance {
-        pde: Pde::Poisson,
+        pde: Pde::POISSON,
         protocol: "uniform500".to_owned(),
         records: 3,
         method,
@@ -118,7 +118,7 @@ fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
 #[test]
 fn evaluations_with_different_noise_are_not_compared() {
     let root = tempfile::tempdir().unwrap();
-    let data = records(root.path(), Pde::Poisson, 3);
+    let data = records(root.path(), Pde::POISSON, 3);
     let of = |noise| record(&data, noise);
     let compared = |a, b| {
         compare(&of(a), &of(b), "forward/uniform/500".parse().unwrap(), Measure::U)

@@ -33,7 +33,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         trained_on: false,
     };
     let mut record = Record::new(Provenance {
-        pde: Pde::Poisson,
+        pde: Pde::POISSON,
         protocol: protocol.to_owned(),
         records,
         method,

@@ -89,7 +89,7 @@ fn they_are_ahead_of_the_papers_operators() {
     let mut published = Published::read().unwrap().compared;
     published.retain(|row| row.source == "the paper, 100 epochs");
     assert_eq!(published.len(), 4);
-    for pde in [Pde::Poisson, Pde::Helmholtz, Pde::Darcy, Pde::NavierStokes] {
+    for pde in [Pde::POISSON, Pde::HELMHOLTZ, Pde::DARCY, Pde::NAVIER_STOKES] {
         let card = card(pde);
         let own = [curve(&card, "forward", "u")[0], curve(&card, "inverse", "a")[0]];
         for row in &published {
@@ -114,20 +114,20 @@ fn the_results_page_tells_what_the_cards_tell() {
     let two_digits = |errors: &[f64]| errors.iter().map(|error| format!("{error:.2}")).collect::<Vec<_>>();
     // In the order of the main table's columns.
     let parts = [
-        (Pde::Poisson, "Poisson"),
-        (Pde::Helmholtz, "Helmholtz"),
-        (Pde::Darcy, "Darcy"),
-        (Pde::NavierStokes, "Navier-Stokes"),
-        (Pde::Cylinder, "Flow past a cylinder"),
+        (Pde::POISSON, "Poisson"),
+        (Pde::HELMHOLTZ, "Helmholtz"),
+        (Pde::DARCY, "Darcy"),
+        (Pde::NAVIER_STOKES, "Navier-Stokes"),
+        (Pde::CYLINDER, "Flow past a cylinder"),
     ];
     let mut shipped = Vec::new();
     for (pde, heading) in parts {
         let card = card(pde);
         for (task, field) in CURVES {
-            let name = if field == "a" && pde == Pde::Darcy { "wrong pixels of a" } else { field };
+            let name = if field == "a" && pde == Pde::DARCY { "wrong pixels of a" } else { field };
             let errors = two_digits(&curve(&card, task, field));
             assert_eq!(row(&page, heading, &format!("{task}: {name}")), errors, "{heading}");
-            if task != "joint" && pde != Pde::Cylinder {
+            if task != "joint" && pde != Pde::CYLINDER {
                 shipped.push(format!("**{}**", errors[0]));
             }
         }

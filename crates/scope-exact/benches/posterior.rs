@@ -18,11 +18,11 @@ fn main() {
 
 /// The readings of one record.
 fn readings(condition: &str) -> Vec<Reading> {
-    let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Test, resolution: SIZE };
+    let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Test, resolution: SIZE };
     let record = Generator::new(identity).unwrap().record(0).unwrap();
     let condition: Condition = condition.parse().unwrap();
     let masks =
-        MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, SIZE).masks(Namespace::Test, 0, condition, None);
+        MaskSampler::new(Pde::POISSON, TEST_MASK_SEED, SIZE).masks(Namespace::Test, 0, condition, None);
     let of = |channel, point, field: &[f64]| Reading::of_pixel(channel, point, SIZE, field[point]);
     let a = masks.seen.a.points().map(|point| of(Channel::A, point, &record.fields.a));
     let u = masks.seen.u.points().map(|point| of(Channel::U, point, &record.fields.u));
@@ -35,16 +35,16 @@ fn one_thread() -> rayon::ThreadPool {
 
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500", "joint/uniform/500"], max_time = 2)]
 fn mean(bencher: Bencher, condition: &str) {
-    let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let (noise, pool) = (rounding_noise(&Constants::generated(Pde::Poisson)), one_thread());
+    let (prior, readings) = (Prior::new(Pde::POISSON, SIZE).unwrap(), readings(condition));
+    let (noise, pool) = (rounding_noise(&Constants::generated(Pde::POISSON)), one_thread());
     let mean = || prior.given(&readings, noise).unwrap().mean().unwrap();
     bencher.bench_local(|| pool.install(mean));
 }
 
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500"], max_time = 4)]
 fn deviations(bencher: Bencher, condition: &str) {
-    let (prior, readings) = (Prior::new(Pde::Poisson, SIZE).unwrap(), readings(condition));
-    let posterior = prior.given(&readings, rounding_noise(&Constants::generated(Pde::Poisson))).unwrap();
+    let (prior, readings) = (Prior::new(Pde::POISSON, SIZE).unwrap(), readings(condition));
+    let posterior = prior.given(&readings, rounding_noise(&Constants::generated(Pde::POISSON))).unwrap();
     let pool = one_thread();
     bencher.bench_local(|| pool.install(|| posterior.deviations(0).unwrap()));
 }

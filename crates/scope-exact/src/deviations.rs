@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn draws_estimate_what_closed_forms_give() {
         let size = 32;
-        let prior = Prior::new(Pde::Poisson, size).unwrap();
+        let prior = Prior::new(Pde::POISSON, size).unwrap();
         let noise = PerChannel { a: 0.02, u: 1e-4 };
         for channel in Channel::BOTH {
             let reading = |k: usize| Reading::of_pixel(channel, 33 + 5 * k, size, 0.0);
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn deviations_of_an_answer_that_was_stopped_early_are_its_own() {
         let size = 64;
-        let prior = Prior::new(Pde::Poisson, size).unwrap();
+        let prior = Prior::new(Pde::POISSON, size).unwrap();
         let points: Vec<usize> = (0..size * size).filter(|point| point % 5 != 0).collect();
-        let noise = rounding_noise(&Constants::generated(Pde::Poisson));
+        let noise = rounding_noise(&Constants::generated(Pde::POISSON));
         let zeros: Vec<Reading> =
             points.iter().map(|point| Reading::of_pixel(Channel::U, *point, size, 0.0)).collect();
         let mut sensors = Sensors::new(&prior, &zeros, noise, UNHEARD).unwrap();

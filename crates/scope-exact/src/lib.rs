@@ -19,9 +19,9 @@
 //! use scope_exact::{Prior, Reading, rounding_noise};
 //! use scope_pde::Pde;
 //!
-//! let prior = Prior::new(Pde::Poisson, 32)?;
+//! let prior = Prior::new(Pde::POISSON, 32)?;
 //! let reading = Reading::of_pixel(Channel::U, 16 * 32 + 16, 32, 0.01);
-//! let posterior = prior.given(&[reading], rounding_noise(&Constants::generated(Pde::Poisson)))?;
+//! let posterior = prior.given(&[reading], rounding_noise(&Constants::generated(Pde::POISSON)))?;
 //! assert!((posterior.mean()?.u[16 * 32 + 16] - 0.01).abs() < 1e-8);
 //! # Ok::<(), scope_exact::ExactError>(())
 //! ```

@@ -307,10 +307,10 @@ mod tests {
     #[test]
     fn conjugate_gradients_find_what_the_factor_finds() {
         let cases = [
-            (Pde::Poisson, "forward/uniform/12288", rounding_noise(&Constants::generated(Pde::Poisson))),
-            (Pde::NavierStokes, "forward/lines/4915", NO_NOISE),
-            (Pde::Helmholtz, "inverse/block/9830", PerChannel { a: 0.0, u: 4e-5 }),
-            (Pde::Helmholtz, "joint/uniform/2048", PerChannel { a: 3e-3, u: 4e-5 }),
+            (Pde::POISSON, "forward/uniform/12288", rounding_noise(&Constants::generated(Pde::POISSON))),
+            (Pde::NAVIER_STOKES, "forward/lines/4915", NO_NOISE),
+            (Pde::HELMHOLTZ, "inverse/block/9830", PerChannel { a: 0.0, u: 4e-5 }),
+            (Pde::HELMHOLTZ, "joint/uniform/2048", PerChannel { a: 3e-3, u: 4e-5 }),
         ];
         for (pde, condition, noise) in cases {
             let prior = Prior::new(pde, 32).unwrap();
@@ -330,9 +330,9 @@ mod tests {
     /// Very clear sensors of a smooth field: conjugate gradients get stuck, and two sensors in three say more.
     #[test]
     fn where_conjugate_gradients_get_stuck_sensors_are_left_out() {
-        let prior = Prior::new(Pde::Poisson, 64).unwrap();
+        let prior = Prior::new(Pde::POISSON, 64).unwrap();
         let all =
-            sensors(&prior, "inverse/uniform/12288", rounding_noise(&Constants::generated(Pde::Poisson)));
+            sensors(&prior, "inverse/uniform/12288", rounding_noise(&Constants::generated(Pde::POISSON)));
         let best = Posterior::with_limit(&prior, all.clone(), 3000, UNHEARD).unwrap();
         let thinned = Posterior::with_limit(&prior, all.clone(), 2000, UNHEARD).unwrap();
         assert_eq!(thinned.method(), Method::Factor { noise_floor: None, left_out: all.len() - 2000 });

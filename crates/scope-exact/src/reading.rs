@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn readings_are_the_seen_values_in_physical_units() {
-        let constants = Constants::released(Pde::Poisson);
+        let constants = Constants::released(Pde::POISSON);
         let mut context = vec![0.0; 4 * 1024];
         for (channel, point, value) in [(0, 40, 0.5), (1, 7, -0.25), (1, 900, 0.0)] {
             context[2 * channel * 1024 + point] = value;

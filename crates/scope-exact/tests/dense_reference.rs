@@ -12,7 +12,7 @@ use scope_pde::{
 };
 
 const SIZE: usize = 16;
-const LINEAR: [Pde; 2] = [Pde::Poisson, Pde::Helmholtz];
+const LINEAR: [Pde; 2] = [Pde::POISSON, Pde::HELMHOLTZ];
 /// Which channels are measured.
 const KINDS: [[bool; 2]; 3] = [[true, false], [false, true], [true, true]];
 const NOISE: PerChannel<f64> = PerChannel { a: 1e-3, u: 2e-5 };
@@ -48,7 +48,7 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
             let mut stream = Coordinates::new("dense").number(number as u64).stream();
             let mut readings = readings(kind.into(), 60, &mut stream);
             // Every third between pixels; not near Helmholtz's edge, where a jumps to zero and its source, which is interpolated, does not.
-            let edge = if pde == Pde::Helmholtz { 3.0 } else { 0.0 };
+            let edge = if pde == Pde::HELMHOLTZ { 3.0 } else { 0.0 };
             for reading in readings.iter_mut().step_by(3) {
                 let width = (SIZE - 1) as f64 - 2.0 * edge;
                 reading.spot.at = [0, 1].map(|_| edge + stream.random::<f64>() * width);
@@ -113,7 +113,7 @@ fn navier_stokes_follows_from_the_spectrum() {
     let (p, q, noise) = (20, 3 * SIZE + 14, 0.01);
     let readings =
         [(p, 0.4), (q, -0.1)].map(|(point, value)| Reading::of_pixel(Channel::A, point, SIZE, value));
-    let prior = Prior::new(Pde::NavierStokes, SIZE).unwrap();
+    let prior = Prior::new(Pde::NAVIER_STOKES, SIZE).unwrap();
     let posterior = prior.given(&readings, PerChannel { a: noise, u: 0.0 }).unwrap();
     let (mean, deviations) = (posterior.mean().unwrap(), posterior.deviations(1).unwrap());
     assert_eq!((deviations.a, deviations.u), (How::Exact, How::Samples(scope_exact::SPREAD_SAMPLES)));

@@ -15,7 +15,7 @@ fn readings(pde: Pde, record: u64, count: usize) -> Vec<Reading> {
     let fields = Generator::new(identity).unwrap().record(record).unwrap().fields;
     let mut stream = Coordinates::new("readings").number(record).stream();
     let reading = |k: usize| {
-        let channel = if k.is_multiple_of(2) || pde == Pde::NavierStokes { Channel::A } else { Channel::U };
+        let channel = if k.is_multiple_of(2) || pde == Pde::NAVIER_STOKES { Channel::A } else { Channel::U };
         let inside = 1 + stream.random_range(0..SIZE - 2);
         let point = (1 + k * 7 % (SIZE - 2)) * SIZE + inside;
         let error: f64 = stream.sample(StandardNormal);
@@ -39,7 +39,7 @@ fn forecast(posterior: &Posterior, reading: &Reading) -> (f64, f64) {
 
 #[test]
 fn the_closed_form_is_what_leaving_one_out_gives() {
-    for pde in [Pde::Poisson, Pde::Helmholtz] {
+    for pde in [Pde::POISSON, Pde::HELMHOLTZ] {
         let prior = Prior::new(pde, SIZE).unwrap();
         let readings = readings(pde, 0, 40);
         let all = posterior(&prior, &readings).leave_one_out().unwrap();
@@ -58,11 +58,11 @@ fn the_closed_form_is_what_leaving_one_out_gives() {
 
 #[test]
 fn the_probabilities_of_draws_from_the_prior_are_uniform() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
     let count = 200;
     let mut probabilities: Vec<f64> = (0..count)
         .map(|record| {
-            let readings = readings(Pde::Poisson, record, 30);
+            let readings = readings(Pde::POISSON, record, 30);
             posterior(&prior, &readings).model_check().unwrap().probability()
         })
         .collect();
@@ -77,9 +77,9 @@ fn the_probabilities_of_draws_from_the_prior_are_uniform() {
 
 #[test]
 fn a_field_of_another_law_contradicts_the_model_and_no_sensor_is_blamed() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
     let value = |reading: Reading| Reading { value: 0.01 * reading.spot.at[0] / 31.0, ..reading };
-    let ramp: Vec<Reading> = readings(Pde::Poisson, 0, 300)
+    let ramp: Vec<Reading> = readings(Pde::POISSON, 0, 300)
         .into_iter()
         .filter(|reading| reading.channel == Channel::U)
         .map(value)
@@ -93,8 +93,8 @@ fn a_field_of_another_law_contradicts_the_model_and_no_sensor_is_blamed() {
 /// Of a value that is zero by definition, a reading that is not contradicts the model by itself.
 #[test]
 fn a_wrong_value_on_the_edge_contradicts_the_model() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
-    let mut readings = readings(Pde::Poisson, 0, 40);
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let mut readings = readings(Pde::POISSON, 0, 40);
     readings.push(Reading::of_pixel(Channel::U, 5, SIZE, 0.0));
     let zero = posterior(&prior, &readings).model_check().unwrap();
     assert!(!zero.contradicts());
@@ -110,8 +110,8 @@ fn a_wrong_value_on_the_edge_contradicts_the_model() {
 /// Faulty sensors are found even where they hide each other, and are predicted by the sound ones alone.
 #[test]
 fn faulty_sensors_are_named_and_predicted_by_the_others() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
-    let sound = readings(Pde::Poisson, 4, 120);
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let sound = readings(Pde::POISSON, 4, 120);
     let faulty = [17, 18, 63];
     let mut readings = sound.clone();
     for k in faulty {
@@ -138,8 +138,8 @@ fn faulty_sensors_are_named_and_predicted_by_the_others() {
 
 #[test]
 fn the_noise_that_would_agree_is_the_noise_there_is() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
-    let readings = readings(Pde::Poisson, 1, 300);
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let readings = readings(Pde::POISSON, 1, 300);
     let posterior = prior.given(&readings, PerChannel { a: 1e-7, u: 1e-9 }).unwrap();
     assert!(posterior.model_check().unwrap().contradicts());
     let share = posterior.consistent_noise(NOISE).unwrap();
@@ -149,8 +149,8 @@ fn the_noise_that_would_agree_is_the_noise_there_is() {
 /// Who hears of any step can stop the work there: in the covariance, its factor, residuals, standard deviations and draws.
 #[test]
 fn who_hears_of_progress_can_stop_the_work() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
-    let readings = readings(Pde::Poisson, 0, 60);
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let readings = readings(Pde::POISSON, 0, 60);
     let until = |stage: Stage| move |step: Step| step.stage != stage;
     for stage in [Stage::Covariance, Stage::Factor] {
         let stopped = prior.given_watched(&readings, NOISE, &until(stage)).err();

@@ -32,9 +32,9 @@ fn remaining(prior: &Prior, readings: &[Reading], target: PerChannel<bool>) -> f
 fn greedy_choices_are_those_of_brute_force() {
     let targets = [(true, false), (false, true), (true, true)].map(|(a, u)| PerChannel { a, u });
     for (pde, channel, target) in [
-        (Pde::Poisson, Channel::U, targets[0]),
-        (Pde::Helmholtz, Channel::U, targets[2]),
-        (Pde::Poisson, Channel::A, targets[1]),
+        (Pde::POISSON, Channel::U, targets[0]),
+        (Pde::HELMHOLTZ, Channel::U, targets[2]),
+        (Pde::POISSON, Channel::A, targets[1]),
     ] {
         let prior = Prior::new(pde, SIZE).unwrap();
         // A lopsided set: no two candidates are each other's mirror images.
@@ -68,7 +68,7 @@ fn greedy_choices_are_those_of_brute_force() {
 #[test]
 fn placed_sensors_beat_the_best_tenth_of_random_layouts() {
     let size = 32;
-    let prior = Prior::new(Pde::Poisson, size).unwrap();
+    let prior = Prior::new(Pde::POISSON, size).unwrap();
     let candidates = spots(0..size * size, size);
     let target = Target(PerChannel { a: true, u: true });
     let none = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
@@ -88,7 +88,7 @@ fn placed_sensors_beat_the_best_tenth_of_random_layouts() {
 /// What is expected of candidates of one's own choice is what taking them gives.
 #[test]
 fn expectations_of_a_layout_are_those_of_placing_it() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
     let candidates = spots(0..SIZE * SIZE, SIZE);
     let target = Target(PerChannel { a: true, u: false });
     let none = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
@@ -102,16 +102,16 @@ fn expectations_of_a_layout_are_those_of_placing_it() {
 
 #[test]
 fn candidates_run_out_and_nonlinear_targets_are_refused() {
-    let prior = Prior::new(Pde::Poisson, SIZE).unwrap();
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
     let target = Target(PerChannel { a: true, u: true });
     // One inside twice, one on the edge, where u is zero by definition.
     let candidates = [Spot::pixel(5, 5), Spot::pixel(0, 7), Spot::pixel(5, 5)];
     let mut placement = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| true).unwrap();
     assert_eq!(placement.place_next().map(|chosen| chosen.candidate), Some(0));
     assert_eq!(placement.place_next(), None);
-    let flow = Prior::new(Pde::NavierStokes, SIZE).unwrap();
+    let flow = Prior::new(Pde::NAVIER_STOKES, SIZE).unwrap();
     let refused = Placement::new(&flow, Channel::A, &candidates, NOISE, target, &|_| true).err();
-    assert_eq!(refused, Some(ExactError::NonlinearTarget(Pde::NavierStokes)));
+    assert_eq!(refused, Some(ExactError::NonlinearTarget(Pde::NAVIER_STOKES)));
     let stopped = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| false).err();
     assert_eq!(stopped, Some(ExactError::Interrupted));
 }

@@ -11,7 +11,7 @@ use scope_pde::{
     Generator, Identity, Pde, Split, descriptor::GaussianPrior, random::Coordinates, random::PeriodicField,
 };
 
-const EXACT: [Pde; 3] = [Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes];
+const EXACT: [Pde; 3] = [Pde::POISSON, Pde::HELMHOLTZ, Pde::NAVIER_STOKES];
 
 fn on_edge(point: usize, size: usize) -> bool {
     [point / size, point % size].iter().any(|k| *k == 0 || *k == size - 1)
@@ -36,7 +36,7 @@ fn scattered(pde: Pde, size: usize, step: usize) -> Vec<(Channel, usize)> {
     let points = (0..size * size).step_by(step);
     let a = points.clone().map(|point| (Channel::A, point));
     let u = points.map(|point| (Channel::U, (point + 7) % (size * size)));
-    a.chain(u.filter(|_| pde != Pde::NavierStokes)).collect()
+    a.chain(u.filter(|_| pde != Pde::NAVIER_STOKES)).collect()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn without_noise_the_sensors_are_interpolated() {
 fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
     let size = 64;
     for (pde, channel) in
-        [(Pde::Poisson, Channel::U), (Pde::Helmholtz, Channel::U), (Pde::NavierStokes, Channel::A)]
+        [(Pde::POISSON, Channel::U), (Pde::HELMHOLTZ, Channel::U), (Pde::NAVIER_STOKES, Channel::A)]
     {
         let prior = Prior::new(pde, size).unwrap();
         let identity = Identity { pde, seed: 5, split: Split::Test, resolution: size };
@@ -97,7 +97,7 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
 
 #[test]
 fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
-    let prior = Prior::new(Pde::Poisson, 32).unwrap();
+    let prior = Prior::new(Pde::POISSON, 32).unwrap();
     let mean = |offset: f64| {
         let reading = Reading { channel: Channel::U, spot: Spot { at: [12.0 + offset, 20.0] }, value: 0.004 };
         prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
@@ -151,7 +151,7 @@ proptest! {
         kept in 1usize..29,
         noise in 1e-3f64..1e-1,
     ) {
-        let pde = if helmholtz { Pde::Helmholtz } else { Pde::Poisson };
+        let pde = if helmholtz { Pde::HELMHOLTZ } else { Pde::POISSON };
         let prior = Prior::new(pde, 16).unwrap();
         let channel = |of_u| if of_u { Channel::U } else { Channel::A };
         let readings: Vec<Reading> =
@@ -184,7 +184,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn a_sample_depends_on_its_index_alone() {
-    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let prior = Prior::new(Pde::POISSON, 16).unwrap();
     let reading = Reading::of_pixel(Channel::A, 100, 16, 0.2);
     let posterior = prior.given(&[reading], NO_NOISE).unwrap();
     let samples = posterior.samples(9, 3).unwrap();
@@ -197,18 +197,18 @@ fn a_sample_depends_on_its_index_alone() {
 /// u is zero on the edge whatever happens, and so is Helmholtz's a: measuring them says nothing.
 #[test]
 fn sensors_of_what_is_zero_by_definition_are_left_out() {
-    for pde in [Pde::Poisson, Pde::Helmholtz] {
+    for pde in [Pde::POISSON, Pde::HELMHOLTZ] {
         let prior = Prior::new(pde, 16).unwrap();
         let at = |channel, point| Reading::of_pixel(channel, point, 16, 0.0);
         let corner = [at(Channel::U, 0), at(Channel::U, 255), at(Channel::A, 15)];
         let counted = |posterior: Posterior| posterior.sensors();
-        let expected = if pde == Pde::Poisson { 1 } else { 0 };
+        let expected = if pde == Pde::POISSON { 1 } else { 0 };
         assert_eq!(counted(prior.given(&corner, NO_NOISE).unwrap()), expected);
         let posterior = prior.given(&corner, NO_NOISE).unwrap();
         let (mean, sd) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
         for point in (0..256).filter(|point| on_edge(*point, 16)) {
             assert_eq!((mean.u[point], sd.u[point]), (0.0, 0.0));
-            assert!(pde == Pde::Poisson || (mean.a[point], sd.a[point]) == (0.0, 0.0));
+            assert!(pde == Pde::POISSON || (mean.a[point], sd.a[point]) == (0.0, 0.0));
         }
     }
 }
@@ -233,7 +233,7 @@ fn wrong_noise_contradicts_the_model() {
 /// Two noisy readings of one place are one reading of their mean with less noise.
 #[test]
 fn repeated_measurements_are_averaged() {
-    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let prior = Prior::new(Pde::POISSON, 16).unwrap();
     let reading = |value| Reading::of_pixel(Channel::U, 100, 16, value);
     let noise = |sd| PerChannel { a: 0.0, u: sd };
     let twice = prior.given(&[reading(0.002), reading(0.004)], noise(1e-4)).unwrap();
@@ -251,9 +251,9 @@ fn repeated_measurements_are_averaged() {
 /// one.
 #[test]
 fn many_readings_of_few_places_are_few_sensors() {
-    let prior = Prior::new(Pde::Poisson, 128).unwrap();
+    let prior = Prior::new(Pde::POISSON, 128).unwrap();
     let points: Vec<(Channel, usize)> = (0..1000).map(|k| (Channel::A, (k * 7919) % (128 * 128))).collect();
-    let once = seen(Pde::Poisson, 128, &points);
+    let once = seen(Pde::POISSON, 128, &points);
     let nine: Vec<Reading> = once.iter().flat_map(|reading| [*reading; 9]).collect();
     assert!(nine.len() > DENSE_LIMIT);
     let few = prior.given(&once, PerChannel { a: 3e-3, u: 0.0 }).unwrap();
@@ -267,8 +267,8 @@ fn many_readings_of_few_places_are_few_sensors() {
 /// a follows from u: with both seen everywhere the covariance is singular, and a floor of noise, which is told, takes its part.
 #[test]
 fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
-    let prior = Prior::new(Pde::Helmholtz, 32).unwrap();
-    let readings = seen(Pde::Helmholtz, 32, &scattered(Pde::Helmholtz, 32, 1));
+    let prior = Prior::new(Pde::HELMHOLTZ, 32).unwrap();
+    let readings = seen(Pde::HELMHOLTZ, 32, &scattered(Pde::HELMHOLTZ, 32, 1));
     let posterior = prior.given(&readings, NO_NOISE).unwrap();
     let Method::Factor { noise_floor: Some(floor), .. } = posterior.method() else {
         panic!("no noise floor");
@@ -279,21 +279,21 @@ fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
 
 #[test]
 fn what_has_no_posterior_is_refused_with_advice() {
-    for pde in [Pde::Darcy, Pde::Cylinder] {
+    for pde in [Pde::DARCY, Pde::CYLINDER] {
         let refusal = Prior::new(pde, 32).err().unwrap().to_string();
         assert!(refusal.contains("use a trained network"), "{refusal}");
     }
-    let flow = Prior::new(Pde::NavierStokes, 32).unwrap();
+    let flow = Prior::new(Pde::NAVIER_STOKES, 32).unwrap();
     let of_u = Reading::of_pixel(Channel::U, 3, 32, 0.1);
-    assert_eq!(flow.given(&[of_u], NO_NOISE).err(), Some(ExactError::NonlinearSensors(Pde::NavierStokes)));
+    assert_eq!(flow.given(&[of_u], NO_NOISE).err(), Some(ExactError::NonlinearSensors(Pde::NAVIER_STOKES)));
     for size in [0, 6, 33, 4098] {
-        assert_eq!(Prior::new(Pde::Poisson, size).err(), Some(ExactError::Resolution(size)));
+        assert_eq!(Prior::new(Pde::POISSON, size).err(), Some(ExactError::Resolution(size)));
     }
 }
 
 #[test]
 fn bad_readings_and_noise_are_refused() {
-    let prior = Prior::new(Pde::Poisson, 16).unwrap();
+    let prior = Prior::new(Pde::POISSON, 16).unwrap();
     let reading = |point, value| Reading::of_pixel(Channel::A, point, 16, value);
     let refusal = |reading, noise| prior.given(&[reading], noise).err().unwrap();
     assert_eq!(

@@ -50,17 +50,17 @@ pub fn all() -> Vec<Bomb> {
         sensors("lying.npz", lying_npz(&zeros), "larger than its declared"),
         sensors("problems.csv", many_problems_csv(), "split it into several files"),
         sensors("problems.json", empty_problems_json(), "split it into several files"),
-        import("zeros_v7.mat", Pde::Poisson, zeros_v7(&[1, 4096, 4096], "f_data"), "-nocompression"),
-        import("times_v7.mat", Pde::NavierStokes, times_v7(), TOO_MUCH),
+        import("zeros_v7.mat", Pde::POISSON, zeros_v7(&[1, 4096, 4096], "f_data"), "-nocompression"),
+        import("times_v7.mat", Pde::NAVIER_STOKES, times_v7(), TOO_MUCH),
         import(
             "duplicate_v7.mat",
-            Pde::Poisson,
+            Pde::POISSON,
             zeros_v7(&[1, 32, 32], "phi_data"),
             "two variables 'phi_data'",
         ),
-        import("zeros_v73.mat", Pde::Darcy, zeros_v73(&[2048, 2048, 2], &[8, 2048, 2]), TOO_MUCH),
-        import("chunk_v73.mat", Pde::Darcy, zeros_v73(&[1448, 1448, 1], &[1448, 1448, 1]), TOO_MUCH),
-        import("circles_v73.mat", Pde::Darcy, circles_v73(), "its index runs in circles"),
+        import("zeros_v73.mat", Pde::DARCY, zeros_v73(&[2048, 2048, 2], &[8, 2048, 2]), TOO_MUCH),
+        import("chunk_v73.mat", Pde::DARCY, zeros_v73(&[1448, 1448, 1], &[1448, 1448, 1]), TOO_MUCH),
+        import("circles_v73.mat", Pde::DARCY, circles_v73(), "its index runs in circles"),
     ]
 }
 

@@ -166,7 +166,7 @@ fn small_model() -> Model {
 
 pub(crate) fn weights() -> Vec<Vec<u8>> {
     let model = small_model();
-    let pde = Pde::Poisson;
+    let pde = Pde::POISSON;
     let constants = Constants::released(pde);
     let about = About { pde, constants, config: model.config.clone().into(), training: None };
     let folder = scratch::folder();
@@ -188,7 +188,7 @@ pub(crate) fn data_set() -> TempDir {
 }
 
 pub(crate) fn meta_json() -> Vec<Vec<u8>> {
-    let pde = Pde::Poisson;
+    let pde = Pde::POISSON;
     let origin = Origin::Imported { source: "numpy file".to_owned(), files: vec!["pairs.npy".to_owned()] };
     let constants = Constants::released(pde);
     let plan = Plan { pde, split: Split::Test, resolution: SIZE, count: 1, constants, origin, shard: None };

@@ -79,7 +79,7 @@ fn npy(bytes: &[u8]) -> bool {
         let _ = NpyArray::parse(bytes).map(|array| array.as_f32().map(<[f32]>::len));
     }
     let accepted = sensors(bytes);
-    records(file(bytes).path(), Pde::Helmholtz).is_ok() || accepted
+    records(file(bytes).path(), Pde::HELMHOLTZ).is_ok() || accepted
 }
 
 fn npz(bytes: &[u8]) -> bool {
@@ -88,11 +88,11 @@ fn npz(bytes: &[u8]) -> bool {
 }
 
 fn mat5(bytes: &[u8]) -> bool {
-    records(file(bytes).path(), Pde::Poisson).is_ok()
+    records(file(bytes).path(), Pde::POISSON).is_ok()
 }
 
 fn mat73(bytes: &[u8]) -> bool {
-    records(file(bytes).path(), Pde::Darcy).is_ok()
+    records(file(bytes).path(), Pde::DARCY).is_ok()
 }
 
 /// The name of a shard in a folder of Hugging Face's.
@@ -107,12 +107,12 @@ fn folder_of_shard(state: &[u8], shard: &[u8]) -> TempDir {
 
 fn arrow(bytes: &[u8]) -> bool {
     let state = format!("{{\"_data_files\": [{{\"filename\": \"{SHARD}\"}}]}}");
-    records(folder_of_shard(state.as_bytes(), bytes).path(), Pde::Poisson).is_ok()
+    records(folder_of_shard(state.as_bytes(), bytes).path(), Pde::POISSON).is_ok()
 }
 
 fn state_json(bytes: &[u8]) -> bool {
     let shard = seeds::arrow().swap_remove(0);
-    records(folder_of_shard(bytes, &shard).path(), Pde::Poisson).is_ok()
+    records(folder_of_shard(bytes, &shard).path(), Pde::POISSON).is_ok()
 }
 
 /// Metadata of a message in a stream whose framing is right.

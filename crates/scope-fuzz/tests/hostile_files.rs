@@ -21,14 +21,14 @@ fn fixture(name: &str) -> PathBuf {
 
 /// Files that are damaged on their own, and the shard that is damaged in its folder.
 const FILES: [(&str, Pde); 8] = [
-    ("poisson_v5.mat", Pde::Poisson),
-    ("poisson_v7.mat", Pde::Poisson),
-    ("ns_v7.mat", Pde::NavierStokes),
-    ("darcy_v73.mat", Pde::Darcy),
-    ("darcy_v73_plain.mat", Pde::Darcy),
-    ("darcy_latest.mat", Pde::Darcy),
-    ("pairs.npy", Pde::Helmholtz),
-    ("float32_hf/data-00000-of-00001.arrow", Pde::Poisson),
+    ("poisson_v5.mat", Pde::POISSON),
+    ("poisson_v7.mat", Pde::POISSON),
+    ("ns_v7.mat", Pde::NAVIER_STOKES),
+    ("darcy_v73.mat", Pde::DARCY),
+    ("darcy_v73_plain.mat", Pde::DARCY),
+    ("darcy_latest.mat", Pde::DARCY),
+    ("pairs.npy", Pde::HELMHOLTZ),
+    ("float32_hf/data-00000-of-00001.arrow", Pde::POISSON),
 ];
 
 /// Imports bytes as if they were the given fixture.
@@ -120,10 +120,10 @@ proptest! {
     fn noise_is_refused(start in 0usize..4, noise in prop::collection::vec(any::<u8>(), 0..2000)) {
         // A true beginning leads the noise past the first check.
         let (beginning, pde): (&[u8], Pde) = [
-            (&b""[..], Pde::Poisson),
-            (&b"\x93NUMPY\x01\x00"[..], Pde::Poisson),
-            (&b"MATLAB 5.0 MAT-file"[..], Pde::Poisson),
-            (&b"\x89HDF\r\n\x1a\n"[..], Pde::Darcy),
+            (&b""[..], Pde::POISSON),
+            (&b"\x93NUMPY\x01\x00"[..], Pde::POISSON),
+            (&b"MATLAB 5.0 MAT-file"[..], Pde::POISSON),
+            (&b"\x89HDF\r\n\x1a\n"[..], Pde::DARCY),
         ][start];
         let bytes = [beginning, &noise].concat();
         prop_assert!(import_bytes("noise", pde, &bytes).is_err());
@@ -134,7 +134,7 @@ proptest! {
 #[test]
 fn no_records_of_absurd_size_are_refused() {
     let header = scope_data::npy::Header::new(scope_data::npy::Dtype::F32, &[0, 2, 1 << 20, 1 << 20]);
-    let error = import_bytes("noise", Pde::Poisson, &header.to_bytes()).unwrap_err().to_string();
+    let error = import_bytes("noise", Pde::POISSON, &header.to_bytes()).unwrap_err().to_string();
     assert!(error.contains("holds no records"), "{error}");
 }
 
@@ -147,7 +147,7 @@ fn absurd_matlab_dimensions_are_refused() {
     let places: Vec<usize> = (0..bytes.len() - 12).filter(|at| bytes[*at..at + 12] == true_ones).collect();
     assert_eq!(places.len(), 2);
     places.iter().for_each(|at| bytes[*at..at + 12].copy_from_slice(&absurd));
-    let error = import_bytes("noise", Pde::Poisson, &bytes).unwrap_err().to_string();
+    let error = import_bytes("noise", Pde::POISSON, &bytes).unwrap_err().to_string();
     assert!(error.contains("2147483646"), "{error}");
 }
 

@@ -77,7 +77,7 @@ mod tests {
                     nearer += usize::from((better - truth).abs() < (off - truth).abs());
                 }
             }
-            assert_eq!(nearer > 0, pde != Pde::NavierStokes, "{pde}");
+            assert_eq!(nearer > 0, pde != Pde::NAVIER_STOKES, "{pde}");
         }
     }
 
@@ -89,12 +89,12 @@ mod tests {
             fields
         };
         let zeros = |field: &[f32]| field.iter().filter(|x| **x == 0.0).count();
-        let poisson = imposed(Pde::Poisson, None);
+        let poisson = imposed(Pde::POISSON, None);
         assert_eq!((zeros(&poisson.a), zeros(&poisson.u)), (0, 4 * (SIZE - 1)));
-        assert_eq!(zeros(&imposed(Pde::Helmholtz, None).a), 4 * (SIZE - 1));
-        let darcy = imposed(Pde::Darcy, None);
+        assert_eq!(zeros(&imposed(Pde::HELMHOLTZ, None).a), 4 * (SIZE - 1));
+        let darcy = imposed(Pde::DARCY, None);
         assert!(darcy.a.iter().all(|x| *x == 3.0) && darcy.u.iter().all(|x| *x == -20.0));
         let disk = Disk { cx: 16.0, cy: 16.0, r: 4.0 };
-        assert_eq!(zeros(&imposed(Pde::Cylinder, Some(&disk)).u), SIZE * SIZE);
+        assert_eq!(zeros(&imposed(Pde::CYLINDER, Some(&disk)).u), SIZE * SIZE);
     }
 }

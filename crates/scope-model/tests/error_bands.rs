@@ -17,7 +17,7 @@ const SIZE: usize = 64;
 /// Masks of a condition; its sensors are a quarter of those named for 128 x 128.
 fn masks(condition: &str) -> ContextMasks {
     let condition: Condition = condition.parse().unwrap();
-    MaskSampler::new(Pde::Poisson, 3, SIZE).masks(Namespace::Test, 0, condition, None)
+    MaskSampler::new(Pde::POISSON, 3, SIZE).masks(Namespace::Test, 0, condition, None)
 }
 
 fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
@@ -129,8 +129,8 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
 #[test]
 fn shipped_bands_tell_the_layouts_of_the_protocol_apart() {
     let bands = shipped().bands.unwrap();
-    let sampler = MaskSampler::new(Pde::Poisson, 5, 128);
-    let partial = Condition::all(Pde::Poisson).into_iter().filter(|condition| condition.budget() < 128 * 128);
+    let sampler = MaskSampler::new(Pde::POISSON, 5, 128);
+    let partial = Condition::all(Pde::POISSON).into_iter().filter(|condition| condition.budget() < 128 * 128);
     for condition in partial {
         let own = format!("{}/{}", condition.task().name(), condition.layout_name());
         let like = |record| {

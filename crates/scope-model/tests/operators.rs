@@ -172,7 +172,7 @@ fn weight_files_hold_operators_too() {
     for case in ["fno", "deeponet", "cno", "transolver"] {
         let golden = Golden::read(case);
         let model = golden.model(&device);
-        let pde = Pde::Poisson;
+        let pde = Pde::POISSON;
         let config = golden.architecture.clone();
         let about = About { pde, constants: Constants::released(pde), config, training: None };
         model.save(&path, &about, Quantisation::F32).unwrap();

@@ -11,7 +11,7 @@ fn contexts(count: usize, size: usize) -> Vec<f32> {
 
 fn reconstructor(preset: Preset, size: usize, precision: Precision) -> Reconstructor {
     let model = Model::initial(preset.config(size), 3, &Device::cpu(2)).unwrap();
-    Reconstructor::new(model, Pde::Darcy, Constants::released(Pde::Darcy), precision)
+    Reconstructor::new(model, Pde::DARCY, Constants::released(Pde::DARCY), precision)
 }
 
 fn relative(exact: &[f32], other: &[f32], offset: f32) -> f64 {

@@ -9,7 +9,7 @@ use scope_model::{Fields, FitConfig, Model, Precision, Preset, Reconstructor, re
 use scope_pde::Pde;
 
 const SIZE: usize = 32;
-const PDE: Pde = Pde::NavierStokes;
+const PDE: Pde = Pde::NAVIER_STOKES;
 
 /// Random weights; the divisors are such that some coefficients are clamped.
 fn model(with_fits: bool, device: &Device) -> Model {

@@ -18,8 +18,8 @@ fn config() -> ModelConfig {
 
 fn about() -> About {
     About {
-        pde: Pde::Helmholtz,
-        constants: Constants::released(Pde::Helmholtz),
+        pde: Pde::HELMHOLTZ,
+        constants: Constants::released(Pde::HELMHOLTZ),
         config: config().into(),
         training: None,
     }

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn darcy_permeability_is_stored_as_plus_and_minus_a_half() {
-        let scaling = Constants::released(Pde::Darcy).a;
+        let scaling = Constants::released(Pde::DARCY).a;
         assert_eq!(scaling.store(12.0), 0.5);
         assert_eq!(scaling.store(3.0), -0.5);
         assert_eq!(scaling.physical(0.5), 12.0);
@@ -81,7 +81,7 @@ mod tests {
     /// The trap that the stored zero avoids: decoding it does not give zero.
     #[test]
     fn a_zero_target_is_told_by_its_stored_value() {
-        let scaling = Constants::released(Pde::Cylinder).u;
+        let scaling = Constants::released(Pde::CYLINDER).u;
         assert_ne!(scaling.physical(scaling.stored_zero()), 0.0);
         assert_eq!(scaling.store(0.0), scaling.stored_zero());
     }

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn odd_and_coarse_grids_are_refused() {
         for resolution in [0, 30, 33, 127, 4098, usize::MAX - 1] {
-            let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution };
+            let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Train, resolution };
             assert_eq!(Generator::new(identity).err(), Some(PdeError::Resolution(resolution)));
         }
     }
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn splits_seeds_and_indices_differ() {
         let a = |split, seed, index| {
-            let identity = Identity { pde: Pde::Poisson, seed, split, resolution: 32 };
+            let identity = Identity { pde: Pde::POISSON, seed, split, resolution: 32 };
             Generator::new(identity).unwrap().record(index).unwrap().fields.a
         };
         let base = a(Split::Train, 1, 0);
@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn records_are_frozen() {
         let expected = [
-            (Pde::Darcy, 3.0, 0.014078155716023347),
-            (Pde::Poisson, -0.4797693839989122, 0.010872432682259141),
-            (Pde::Helmholtz, -0.3870134612733538, 0.009871913101740284),
-            (Pde::NavierStokes, -0.14456613940900598, -0.1000561261789624),
-            (Pde::Cylinder, 2.5888645155902426, 3.550828896466262),
+            (Pde::DARCY, 3.0, 0.014078155716023347),
+            (Pde::POISSON, -0.4797693839989122, 0.010872432682259141),
+            (Pde::HELMHOLTZ, -0.3870134612733538, 0.009871913101740284),
+            (Pde::NAVIER_STOKES, -0.14456613940900598, -0.1000561261789624),
+            (Pde::CYLINDER, 2.5888645155902426, 3.550828896466262),
         ];
         for (pde, a, u) in expected {
             let record = generator(pde, Split::Test, 64).record(7).unwrap();

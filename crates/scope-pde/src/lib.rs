@@ -7,7 +7,7 @@
 //! ```
 //! use scope_pde::{Generator, Identity, Pde, Split};
 //!
-//! let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
+//! let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Train, resolution: 32 };
 //! let record = Generator::new(identity)?.record(0)?;
 //! assert_eq!(record.fields.a.len(), 32 * 32);
 //! # Ok::<(), scope_pde::PdeError>(())

@@ -28,23 +28,20 @@ static PROBLEMS: Registry<Descriptor> =
 #[derive(Clone, Copy)]
 pub struct Pde(&'static Descriptor);
 
-#[expect(non_upper_case_globals, reason = "values that are named as the variants of an enum are")]
 impl Pde {
     /// -div(a grad u) = 1 with a two-valued permeability a.
-    pub const Darcy: Pde = Pde(&DARCY);
+    pub const DARCY: Pde = Pde(&DARCY);
     /// Lap u = a.
-    pub const Poisson: Pde = Pde(&POISSON);
+    pub const POISSON: Pde = Pde(&POISSON);
     /// Lap u + u = a.
-    pub const Helmholtz: Pde = Pde(&HELMHOLTZ);
+    pub const HELMHOLTZ: Pde = Pde(&HELMHOLTZ);
     /// Periodic vorticity at times 0 (a) and 1 (u).
-    pub const NavierStokes: Pde = Pde(&NAVIER_STOKES);
+    pub const NAVIER_STOKES: Pde = Pde(&NAVIER_STOKES);
     /// Speed of a flow past a disk at an earlier (a) and a later (u) time.
-    pub const Cylinder: Pde = Pde(&CYLINDER);
-}
+    pub const CYLINDER: Pde = Pde(&CYLINDER);
 
-impl Pde {
     /// The built-in five, in the order of the paper's tables.
-    pub const ALL: [Pde; 5] = [Pde::Darcy, Pde::Poisson, Pde::Helmholtz, Pde::NavierStokes, Pde::Cylinder];
+    pub const ALL: [Pde; 5] = [Pde::DARCY, Pde::POISSON, Pde::HELMHOLTZ, Pde::NAVIER_STOKES, Pde::CYLINDER];
 
     /// Makes a problem of one's own known for as long as the program runs, so that files that name it can be read. Another
     /// problem of the same name is refused.

@@ -64,7 +64,7 @@ fn flat(params: &Params) -> Vec<f32> {
 fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
     let root = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let model = Model::initial(sizes(), 7, &device).unwrap();
     let weights = flat(&model.params);
     let encoder = flat(&model.params.prefix("encoder").unwrap());
@@ -83,7 +83,7 @@ fn the_first_step_has_the_weights_a_teacher_like_them_and_no_memory() {
 fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
     let root = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let sizes = ModelConfig { encoder: Transformer { width: 64, depth: 1, heads: 2 }, ..sizes() };
     let mut model = Model::initial(sizes.clone(), 7, &device).unwrap();
     let layout = model.params.layout().clone();
@@ -110,7 +110,7 @@ fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
 fn operators_go_on_too() {
     let root = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let fno = Operator::Fno.architecture(32);
     let model = FieldModel::initial(fno.clone(), 7, &device).unwrap();
     let weights = flat(&model.params);
@@ -122,7 +122,7 @@ fn operators_go_on_too() {
 #[test]
 fn draws_minutes_and_batches_follow_the_earlier_ones() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let mut config = config(&data, "fo", sizes().into(), earlier());
     config.length = Length::Minutes(2.0);
     // 1,000 draws are 62.5 batches of 16.
@@ -144,22 +144,22 @@ fn weights_of_another_problem_are_carried_over() {
     let recipe = Recipe::resolve("muon-fits", &[]).unwrap();
     let of = |pde: Pde| recipe.network(sizes().into(), pde, &Constants::generated(pde)).unwrap();
     let carried = |from: Pde, to: Pde| recipe.trained_network(of(from), to, &Constants::generated(to));
-    assert_eq!(carried(Pde::NavierStokes, Pde::Poisson), of(Pde::Poisson));
-    assert_eq!(carried(Pde::Poisson, Pde::NavierStokes), of(Pde::NavierStokes));
-    assert_ne!(of(Pde::Poisson), of(Pde::NavierStokes));
+    assert_eq!(carried(Pde::NAVIER_STOKES, Pde::POISSON), of(Pde::POISSON));
+    assert_eq!(carried(Pde::POISSON, Pde::NAVIER_STOKES), of(Pde::NAVIER_STOKES));
+    assert_ne!(of(Pde::POISSON), of(Pde::NAVIER_STOKES));
 
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Helmholtz, Split::Train, 20);
-    let from = earlier().map(|from| InitialWeights { problem: Some(Pde::Poisson), ..from });
+    let data = make(root.path(), "data", Pde::HELMHOLTZ, Split::Train, 20);
+    let from = earlier().map(|from| InitialWeights { problem: Some(Pde::POISSON), ..from });
     let training = config(&data, "fo", sizes().into(), from).training(16);
     assert_eq!(training.problem, None);
-    assert_eq!(training.from.unwrap().problem, Some(Pde::Poisson));
+    assert_eq!(training.from.unwrap().problem, Some(Pde::POISSON));
 }
 
 #[test]
 fn an_adapted_model_has_its_backbones_training_too() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let adapted = |base: Training| {
         let adapted = Some(Box::new(Adapted { view: View::Sparse, base: Some(base) }));
         Training { draws: 320, planned: 320, minutes: Some(1.0), adapted, ..trained() }
@@ -186,7 +186,7 @@ fn an_adapted_model_has_its_backbones_training_too() {
 fn weights_that_do_not_belong_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let device = Device::cpu(1);
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 20);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let refused = |config: &RunConfig, weights: Option<Params>| {
         scope_train::build_trainer(config, &device, weights).err().unwrap().to_string()
     };

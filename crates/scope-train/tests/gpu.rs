@@ -86,7 +86,7 @@ fn contexts(device: &Device, data: &Dataset) -> Vec<Vec<f32>> {
 fn noisy_readings_are_those_of_a_cpu() {
     let _alone = alone();
     let root = tempfile::tempdir().unwrap();
-    for pde in [Pde::Poisson, Pde::Cylinder] {
+    for pde in [Pde::POISSON, Pde::CYLINDER] {
         let data = make(root.path(), pde.name(), pde, Split::Train, 100);
         let [exact, ours] = [Device::cpu(1), gpu()].map(|device| contexts(&device, &data));
         let off = exact.iter().flatten().zip(ours.iter().flatten()).map(|(exact, ours)| (exact - ours).abs());
@@ -100,7 +100,7 @@ fn noisy_readings_are_those_of_a_cpu() {
 fn two_hundred_steps_in_half_precision_track_single_precision() {
     let _alone = alone();
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 2_000);
     let exact = losses(&Device::all_threads(), &data, Dtype::F32, 200);
     for precision in [Dtype::F32, Dtype::Bf16] {
         let ours = losses(&gpu(), &data, precision, 200);
@@ -165,7 +165,7 @@ impl Callback for StopAfter {
 /// Straight runs and one that is stopped and resumed, of so many steps.
 fn runs_agree(model: Architecture, recipe: &str, settings: &[&str], steps: u64) {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2_000);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 2_000);
     let settings: Vec<String> =
         ["peak_rate=1e-3", "batch=32"].iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
     let recipe = Recipe::resolve(recipe, &settings).unwrap();
@@ -218,9 +218,9 @@ fn a_recorded_pass_gives_the_bits_of_one_that_is_not() {
     let _alone = alone();
     let device = gpu();
     let model = Model::initial(Preset::Small.config(32), 1, &device).unwrap();
-    let constants = Constants::generated(Pde::Poisson);
+    let constants = Constants::generated(Pde::POISSON);
     let twin = Model::initial(Preset::Small.config(32), 1, &device).unwrap();
-    let reconstructor = Reconstructor::new(model, Pde::Poisson, constants, Precision::Bf16);
+    let reconstructor = Reconstructor::new(model, Pde::POISSON, constants, Precision::Bf16);
     let contexts: Vec<f32> = (0..3 * 4 * 32 * 32).map(|k| (k as f32 * 0.37).sin()).collect();
     let tape = Tape::inference(&twin.params, Dtype::Bf16);
     let input = tape.input(Tensor::from_slice(&device, &[3, 4, 32, 32], &contexts).unwrap());

@@ -79,7 +79,7 @@ fn newest_state(folder: &Path) -> Vec<u8> {
 #[test]
 fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let bad = root.path().join("bad");
     let config = configuration(&data, 40);
     let folder = RunFolder::open(&bad, false).unwrap();
@@ -121,7 +121,7 @@ impl Callback for Warnings {
 #[test]
 fn latents_that_are_all_the_same_raise_an_alarm_within_a_hundred_steps() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let config = configuration(&data, 400);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
     let mut collapsed = trainer(&config);
@@ -137,7 +137,7 @@ fn latents_that_are_all_the_same_raise_an_alarm_within_a_hundred_steps() {
 #[test]
 fn milestones_stay_and_older_checkpoints_go() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let config = configuration(&data, 80);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
     let options = RunOptions { save_every: Duration::ZERO, keep: 2, ..OPTIONS };
@@ -215,7 +215,7 @@ fn a_run_that_does_not_begin_leaves_nothing() {
 #[test]
 fn muon_is_refused_where_no_hidden_matrices_are_marked() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 4);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 4);
     let recipe = Recipe::resolve("operator", &["optimizer=muon".to_owned(), "batch=2".to_owned()]).unwrap();
     let model = Operator::DeepOnet.architecture(32);
     let length = Some(Length::Draws(4));
@@ -247,7 +247,7 @@ impl Callback for Damage<'_> {
 #[test]
 fn records_that_are_cut_short_end_the_run_with_its_checkpoint_and_it_can_be_resumed() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let config = configuration(&data, 40);
     let run = |name: &str, data: &Dataset, callback: &mut dyn Callback| {
         let folder = RunFolder::open(&root.path().join(name), true).unwrap();
@@ -273,7 +273,7 @@ fn records_that_are_cut_short_end_the_run_with_its_checkpoint_and_it_can_be_resu
 fn nothing_is_learnt_from_no_records() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("data");
-    let identity = Identity { pde: Pde::Poisson, seed: 5, split: Split::Train, resolution: 32 };
+    let identity = Identity { pde: Pde::POISSON, seed: 5, split: Split::Train, resolution: 32 };
     generate(&Request { identity, count: 0, shard: None }, &out, |_| true).unwrap();
     let data = Dataset::inspect(&out).unwrap();
     let error = DataLoader::new(&data, &Device::cpu(1), SAMPLER, 1).err().unwrap().to_string();

@@ -14,7 +14,7 @@ use small_set::{Quiet, make};
 
 /// The mean relative error of u, in percent, forward from uniform/4096: 256 of 1,024 points of a.
 fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
-    let condition = Condition::new(Task::Forward, Family::Uniform, 4096).unwrap();
+    let condition = Condition::new(Task::Forward, Family::UNIFORM, 4096).unwrap();
     let sampler = MaskSampler::new(data.meta().pde, 20_261_013, 32);
     let scaling = data.meta().constants().u;
     let errors = (0..data.len()).map(|record| {
@@ -35,8 +35,8 @@ fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
 #[test]
 fn a_tiny_model_recovers_held_out_fields() {
     let root = tempfile::tempdir().unwrap();
-    let train = make(root.path(), "train", Pde::Poisson, Split::Train, 4_000);
-    let test = make(root.path(), "test", Pde::Poisson, Split::Test, 100);
+    let train = make(root.path(), "train", Pde::POISSON, Split::Train, 4_000);
+    let test = make(root.path(), "test", Pde::POISSON, Split::Test, 100);
     let settings = ["peak_rate=2e-3".to_owned(), "batch=8".to_owned()];
     let recipe = Recipe::resolve("fo", &settings).unwrap();
     let request = RunRequest {

@@ -13,10 +13,10 @@ use small_set::make;
 #[test]
 fn the_normaliser_is_measured_and_kept_with_the_weights() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 40);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 40);
     let recipe = Recipe::resolve("muon-fits", &["batch=4".to_owned()]).unwrap();
     let model = recipe
-        .network(Preset::Tiny.config(32).into(), Pde::Poisson, &Constants::released(Pde::Poisson))
+        .network(Preset::Tiny.config(32).into(), Pde::POISSON, &Constants::released(Pde::POISSON))
         .unwrap();
     let length = Some(Length::Draws(8));
     let request = RunRequest { recipe, model, length, seed: 1, log_every: 1, from: None, adapt: None };

@@ -102,7 +102,7 @@ fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
 #[test]
 fn every_operator_resumes_in_every_bit() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 60);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 60);
     for model in reduced() {
         let request = request(model.clone(), "operator");
         let name = model.name();
@@ -124,7 +124,7 @@ fn every_operator_resumes_in_every_bit() {
 #[test]
 fn every_operator_learns() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 2);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 2);
     let device = Device::cpu(2);
     let mut fields = Vec::new();
     let mut contexts = Vec::new();
@@ -156,7 +156,7 @@ fn every_operator_learns() {
 #[test]
 fn what_an_operator_cannot_be_trained_with_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 8);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 8);
     let refused = |request: RunRequest| {
         let nothing = |_: &_| Err(scope_train::TrainError::Request("not timed".to_owned()));
         scope_train::plan(request, &data, &nothing, 1).unwrap_err().to_string()

@@ -59,7 +59,7 @@ fn request(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> RunRe
     all.extend(settings.iter().map(|setting| (*setting).to_owned()));
     let recipe = Recipe::resolve(recipe, &all).unwrap();
     let recipe = if adapt.is_some() { recipe.for_head() } else { recipe };
-    let model = recipe.network(sizes().into(), Pde::Poisson, &Constants::released(Pde::Poisson)).unwrap();
+    let model = recipe.network(sizes().into(), Pde::POISSON, &Constants::released(Pde::POISSON)).unwrap();
     let length = Some(Length::Draws(160));
     RunRequest { recipe, model, length, seed: 3, log_every: 1, from: None, adapt }
 }
@@ -104,7 +104,7 @@ fn left_behind(folder: &Path) -> Vec<Vec<u8>> {
 #[test]
 fn stopping_and_resuming_changes_no_bit() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let head = |view| {
         let head = DecoderConfig { mlp: vec![20; 3], conv: vec![6; 4] };
         Some(AdaptConfig { base: "initial".to_owned(), trained: None, view, head })
@@ -143,7 +143,7 @@ fn stopping_and_resuming_changes_no_bit() {
 #[test]
 fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     session(&folder, &data, &request("muon-fits", &SENSORS, None), 1, 2);
     let begun = RunConfig::read(&folder.join("config.toml")).unwrap();
@@ -163,7 +163,7 @@ fn few_and_noisy_sensors_are_part_of_what_a_run_was_begun_with() {
 #[test]
 fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     let request = request("fo", &[], None);
     assert_eq!(session(&folder, &data, &request, 2, 15), RunOutcome::Interrupted);
@@ -184,7 +184,7 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
 #[test]
 fn the_checkpoint_that_a_run_goes_on_from_becomes_the_milestone_that_it_is() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let ([straight, asked_later], request) =
         (["straight", "later"].map(|name| root.path().join(name)), request("fo", &[], None));
     session(&straight, &data, &request, 2, u64::MAX);
@@ -201,7 +201,7 @@ fn the_checkpoint_that_a_run_goes_on_from_becomes_the_milestone_that_it_is() {
 #[test]
 fn a_run_whose_last_save_was_cut_short_gets_its_model() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     let request = request("full", &["pretrain.epochs=1", "main.epochs=1"], None);
     assert_eq!(session(&folder, &data, &request, 2, 20), RunOutcome::Interrupted);
@@ -255,7 +255,7 @@ fn go_on(folder: &Path, data: &Dataset, callback: &mut dyn Callback) -> Result<R
 #[test]
 fn a_damaged_older_checkpoint_is_passed_over_and_named() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
     let request = request("fo", &[], None);
     session(&straight, &data, &request, 2, u64::MAX);
@@ -278,7 +278,7 @@ fn a_damaged_older_checkpoint_is_passed_over_and_named() {
 #[test]
 fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let [straight, folder] = ["straight", "run"].map(|name| root.path().join(name));
     let request = request("fo", &[], None);
     session(&straight, &data, &request, 2, u64::MAX);
@@ -314,7 +314,7 @@ fn what_others_keep_beside_checkpoints_stays_and_does_not_matter() {
 #[test]
 fn what_killed_processes_left_of_checkpoints_is_removed() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     let request = request("fo", &[], None);
     session(&folder, &data, &request, 2, 5);
@@ -342,7 +342,7 @@ fn what_killed_processes_left_of_checkpoints_is_removed() {
 #[test]
 fn a_checkpoint_under_another_s_name_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     session(&folder, &data, &request("fo", &[], None), 2, 5);
     let state = folder.join("state");
@@ -355,7 +355,7 @@ fn a_checkpoint_under_another_s_name_is_refused() {
 #[test]
 fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     session(&folder, &data, &request("fo", &[], None), 2, 5);
     let diary = root.path().join("diary.txt");
@@ -384,7 +384,7 @@ impl Callback for Told {
 #[test]
 fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let request = request("fo", &[], None);
     let straight = root.path().join("straight");
     session(&straight, &data, &request, 2, u64::MAX);
@@ -411,7 +411,7 @@ fn a_log_that_is_lost_or_cut_costs_its_lines_and_not_the_run() {
 #[test]
 fn damaged_checkpoints_are_refused() {
     let root = tempfile::tempdir().unwrap();
-    let data = make(root.path(), "data", Pde::Poisson, Split::Train, 50);
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let folder = root.path().join("run");
     let request = request("fo", &[], None);
     session(&folder, &data, &request, 2, 5);

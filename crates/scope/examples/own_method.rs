@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     let (root, device, resolution) = (tempfile::tempdir()?, Device::all_threads(), 32);
     let set = |split: Split, count: usize| -> anyhow::Result<Dataset> {
         let out = root.path().join(split.name());
-        let identity = Identity { pde: Pde::Poisson, seed: 1, split, resolution };
+        let identity = Identity { pde: Pde::POISSON, seed: 1, split, resolution };
         generate(&Request { identity, count, shard: None }, &out, |_| true)?;
         Ok(Dataset::open(&out)?)
     };
@@ -56,11 +56,11 @@ fn main() -> anyhow::Result<()> {
     // The weight file holds the parameters; the network is ours.
     let mut trained = build(0)?;
     WeightFile::read(&folder.model())?.fill(&mut trained.params)?;
-    let method = Reconstructor::new(trained, Pde::Poisson, test.meta().constants(), Precision::F32);
+    let method = Reconstructor::new(trained, Pde::POISSON, test.meta().constants(), Precision::F32);
     let evaluation =
         Evaluation { data: &test, mask_seed: TEST_MASK_SEED, noise: None, records: test.len(), batch: 25 };
     evaluation.require_fit(&method)?;
-    for condition in Protocol::Uniform500.conditions(Pde::Poisson) {
+    for condition in Protocol::Uniform500.conditions(Pde::POISSON) {
         let scores = evaluation.condition(&method, condition, &mut |_| {})?;
         for (measure, values) in
             scores.measures.iter().filter(|(measure, _)| matches!(measure, Measure::Relative(_)))

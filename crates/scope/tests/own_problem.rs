@@ -202,7 +202,7 @@ fn masks_are_those_of_the_protocol(pde: Pde) {
     let all = Condition::all(pde);
     assert_eq!(all.len(), 75);
     let sampler = MaskSampler::new(pde, TEST_MASK_SEED, SIZE);
-    let poisson = MaskSampler::new(Pde::Poisson, TEST_MASK_SEED, SIZE);
+    let poisson = MaskSampler::new(Pde::POISSON, TEST_MASK_SEED, SIZE);
     let differ = |condition: &&Condition| {
         let masks = |sampler: &MaskSampler| sampler.masks(Namespace::Test, 0, **condition, None);
         assert_eq!(masks(&sampler).seen.a.count(), masks(&poisson).seen.a.count(), "{condition}");

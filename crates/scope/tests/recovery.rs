@@ -67,12 +67,12 @@ fn trained(with_noise: bool) -> Training {
 fn a_network_that_was_trained_with_noise_is_told_of_it() {
     let root = tempfile::tempdir().unwrap();
     let recovered = |with_noise: bool, noise: Option<f64>| {
-        let path = weights(root.path(), Pde::Poisson, Some(trained(with_noise)));
+        let path = weights(root.path(), Pde::POISSON, Some(trained(with_noise)));
         let options = NetworkOptions { noise: noise.map(PerChannel::both), ..NetworkOptions::default() };
         let network = Network::open(path, &Device::cpu(1)).unwrap();
         Recovery::with_network(network, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap()
     };
-    let sigma = Constants::generated(Pde::Poisson).u.sigma;
+    let sigma = Constants::generated(Pde::POISSON).u.sigma;
     let exact = recovered(true, None);
     assert_ne!(recovered(true, Some(0.05 * sigma)).fields, exact.fields, "readings count less");
     assert_eq!(recovered(false, Some(0.05 * sigma)).fields, recovered(false, None).fields);
@@ -92,7 +92,7 @@ fn a_network_that_was_trained_with_noise_is_told_of_it() {
 fn what_is_known_is_imposed_and_the_network_s_own_fields_are_kept_on_request() {
     let root = tempfile::tempdir().unwrap();
     let options = NetworkOptions { unprojected: true, ..NetworkOptions::default() };
-    let network = Network::open(weights(root.path(), Pde::Poisson, None), &Device::cpu(1)).unwrap();
+    let network = Network::open(weights(root.path(), Pde::POISSON, None), &Device::cpu(1)).unwrap();
     let recovery = Recovery::with_network(network, options).unwrap();
     let recovered = recovery.recover(&sensors(&[0.001, 0.002])).unwrap();
     let own = recovered.unprojected.as_ref().unwrap();
@@ -115,7 +115,7 @@ fn what_is_known_is_imposed_and_the_network_s_own_fields_are_kept_on_request() {
 
 /// What an untrained network makes of Darcy.
 fn network_of_darcy(folder: &Path) -> Recovered {
-    network(folder, Pde::Darcy).recover(&sensors(&[0.001, 0.002])).unwrap()
+    network(folder, Pde::DARCY).recover(&sensors(&[0.001, 0.002])).unwrap()
 }
 
 fn files(folder: &Path) -> BTreeSet<String> {
@@ -126,7 +126,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 #[test]
 fn a_network_gives_fields_trust_and_a_folder() {
     let root = tempfile::tempdir().unwrap();
-    let recovered = network(root.path(), Pde::Poisson).recover(&sensors(&[0.001, 0.002])).unwrap();
+    let recovered = network(root.path(), Pde::POISSON).recover(&sensors(&[0.001, 0.002])).unwrap();
     assert_eq!((recovered.fields.a.len(), recovered.fields.u.len()), (SIZE * SIZE, SIZE * SIZE));
     assert_eq!(recovered.trust.task, "inverse");
     assert!(!recovered.trust.warnings.is_empty(), "it was never trained");
@@ -145,7 +145,7 @@ fn the_exact_posterior_gives_deviations_and_draws() {
     let root = tempfile::tempdir().unwrap();
     let options = ExactOptions { resolution: SIZE, samples: 2, ..ExactOptions::default() };
     let recovered =
-        Recovery::exact(Pde::Poisson, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap();
+        Recovery::exact(Pde::POISSON, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap();
     let Uncertainty::Deviation(deviation) = &recovered.uncertainty else { panic!("it knows its deviations") };
     let point = 2 * SIZE + 5;
     assert!((recovered.fields.u[point] - 0.001).abs() < 1e-6 && deviation.u[point] < 1e-6);
@@ -158,7 +158,7 @@ fn the_exact_posterior_gives_deviations_and_draws() {
 #[test]
 fn sensors_that_cannot_be_used_are_refused_by_number() {
     let recovery =
-        Recovery::exact(Pde::Poisson, ExactOptions { resolution: SIZE, ..Default::default() }).unwrap();
+        Recovery::exact(Pde::POISSON, ExactOptions { resolution: SIZE, ..Default::default() }).unwrap();
     let refusal = |set: &SensorSet| recovery.recover(set).unwrap_err();
     assert!(matches!(refusal(&sensors(&[])), RecoveryError::NothingMeasured));
     let huge = refusal(&sensors(&[0.001, 1e300]));
@@ -168,13 +168,13 @@ fn sensors_that_cannot_be_used_are_refused_by_number() {
     assert!(matches!(nan, RecoveryError::Sensors(SensorError::NotFinite { sensor: 0, .. })), "{nan}");
     let mut with_disk = sensors(&[0.001]);
     with_disk.disk = Some(Disk { cx: 10.0, cy: 10.0, r: 3.0 });
-    assert!(matches!(refusal(&with_disk), RecoveryError::NoGeometry(pde) if pde == Pde::Poisson));
+    assert!(matches!(refusal(&with_disk), RecoveryError::NoGeometry(pde) if pde == Pde::POISSON));
 }
 
 #[test]
 fn who_is_told_of_progress_can_stop_the_work() {
     let root = tempfile::tempdir().unwrap();
-    let recovery = network(root.path(), Pde::Poisson);
+    let recovery = network(root.path(), Pde::POISSON);
     let problem = recovery.place(&sensors(&[0.001])).unwrap();
     let stop = |progress: Progress| !matches!(progress, Progress::Fields { problems: 2 });
     let two = vec![problem.clone(), problem.clone()];

@@ -46,7 +46,7 @@ pub(crate) struct MaskCommand {
     #[arg(long, default_value = "forward", value_parser = tasks())]
     task: Task,
     /// The problem, one of the mask's coordinates
-    #[arg(long, default_value_t = Pde::Poisson, value_parser = pde_names())]
+    #[arg(long, default_value_t = Pde::POISSON, value_parser = pde_names())]
     pde: Pde,
     /// The record, another one
     #[arg(long, value_name = "R", default_value_t = 0)]

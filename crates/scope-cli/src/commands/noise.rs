@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn one_noise_is_for_both_channels() {
-        let constants = Constants::generated(Pde::Poisson);
+        let constants = Constants::generated(Pde::POISSON);
         let physical = |text: &str| stated_noise(text).map(|noise| noise.physical(&constants));
         assert_eq!(physical("0.01"), Ok(PerChannel { a: 0.01, u: 0.01 }));
         assert_eq!(physical("0.01, 1e-4"), Ok(PerChannel { a: 0.01, u: 1e-4 }));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn percents_are_of_the_field_s_standard_deviation() {
-        let constants = Constants::generated(Pde::Poisson);
+        let constants = Constants::generated(Pde::POISSON);
         let noise = stated_noise("5%, 0.00417478").unwrap();
         assert_eq!(noise.shares(&constants), PerChannel { a: 0.05, u: 1.0 });
         let expected = PerChannel { a: 0.05 * constants.a.sigma, u: constants.u.sigma };

@@ -15,14 +15,14 @@ use serde_json::Value;
 use crate::program::{refused, succeed};
 
 fn fresh(size: usize, index: u64) -> Record {
-    let identity = Identity { pde: Pde::Poisson, seed: 77, split: Split::Test, resolution: size };
+    let identity = Identity { pde: Pde::POISSON, seed: 77, split: Split::Test, resolution: size };
     Generator::new(identity).unwrap().record(index).unwrap()
 }
 
 /// Rows of measurements under a condition.
 fn measurements(problem: &str, record: &Record, size: usize, condition: &str) -> String {
     let condition: Condition = condition.parse().unwrap();
-    let masks = MaskSampler::new(Pde::Poisson, 5, size).masks(Namespace::Test, 0, condition, None);
+    let masks = MaskSampler::new(Pde::POISSON, 5, size).masks(Namespace::Test, 0, condition, None);
     let mut rows = String::new();
     for (name, field, mask) in
         [("a", &record.fields.a, &masks.seen.a), ("u", &record.fields.u, &masks.seen.u)]
@@ -126,7 +126,7 @@ fn a_faulty_sensor_is_named_and_left_out_on_request() {
 /// A folder with an untrained model and measurements of u.
 fn with_model(size: usize) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let (pde, config) = (Pde::Poisson, Preset::Tiny.config(size));
+    let (pde, config) = (Pde::POISSON, Preset::Tiny.config(size));
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
     model.save(&root.path().join("model.safetensors"), &about, Quantisation::F32).unwrap();

@@ -201,7 +201,7 @@ fn summary(root: &Path) -> serde_json::Value {
 /// Readings of a record with one that is three times what it should be.
 fn with_one_faulty(root: &Path) {
     let identity = scope_pde::Identity {
-        pde: scope_pde::Pde::Poisson,
+        pde: scope_pde::Pde::POISSON,
         seed: 1,
         split: scope_pde::Split::Test,
         resolution: 32,

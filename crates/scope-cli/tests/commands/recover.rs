@@ -49,7 +49,7 @@ fn value(problem: usize, k: usize) -> f64 {
 
 #[test]
 fn command_library_and_any_batch_give_the_same_bits() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let (count, each) = (40, 33);
     let mut table = String::from("problem,i,j,u\n");
     for problem in 0..count {
@@ -92,7 +92,7 @@ fn command_library_and_any_batch_give_the_same_bits() {
 
 #[test]
 fn arrays_and_json_give_what_tables_give() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let mut table = String::from("i,j,a\n");
     let (mut json, mut context) = (Vec::new(), vec![0.0_f64; 4 * SIZE * SIZE]);
     for k in 0..35 {
@@ -116,7 +116,7 @@ fn arrays_and_json_give_what_tables_give() {
 
 #[test]
 fn what_is_wrong_among_several_problems_names_its_problem() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let problem = |name: &str, x: f64| {
         format!(
             r#"{{"name": "{name}", "sensors": [{{"x": {x}, "y": 0.5, "channel": "u", "value": 0.001}}]}}"#
@@ -134,7 +134,7 @@ fn what_is_wrong_among_several_problems_names_its_problem() {
 
 #[test]
 fn how_a_file_was_read_is_told_and_kept() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     fs::write(root.path().join("bare.csv"), "3,4,u,0.001\n5,6,u,0.002\n").unwrap();
     let note = "coordinates are whole numbers, so they are read as pixels (i, j)";
     assert_eq!(recover(root.path(), "bare.csv", "kept", &[])["notes"], serde_json::json!([note]));
@@ -148,7 +148,7 @@ fn how_a_file_was_read_is_told_and_kept() {
 
 #[test]
 fn as_many_pictures_are_told_of_as_were_drawn() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     fs::write(root.path().join("s.csv"), "problem,x,y,u\np,0.5,0.5,0.001\nq,0.5,0.5,0.001\n").unwrap();
     let plain = ["recover", "--model", "model.safetensors", "--device", "cpu", "--sensors", "s.csv"];
     for (pictures, told) in
@@ -164,7 +164,7 @@ fn as_many_pictures_are_told_of_as_were_drawn() {
 
 #[test]
 fn what_is_there_is_never_overwritten() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     fs::write(root.path().join("s.csv"), "x,y,u\n0.5,0.5,0.001\n").unwrap();
     fs::create_dir(root.path().join("mine")).unwrap();
     fs::write(root.path().join("mine/a.npy"), "precious").unwrap();
@@ -175,7 +175,7 @@ fn what_is_there_is_never_overwritten() {
 
 #[test]
 fn a_cylinder_wants_its_disk_and_others_have_none() {
-    let root = with_model(Pde::Cylinder);
+    let root = with_model(Pde::CYLINDER);
     fs::write(root.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n0.1,0.9,1.5\n").unwrap();
     let warnings = |summary: &Value| summary["problems"][0]["warnings"].to_string();
     let missing = "the disk is not given";
@@ -196,7 +196,7 @@ fn a_cylinder_wants_its_disk_and_others_have_none() {
     let own = ["recover", "--model", "model.safetensors", "--sensors", "s.json", "--out", "x", "--geometry"];
     let told = refused(root.path(), &[&own[..], &["10,12,3"]].concat(), 1);
     assert!(told.contains(&format!("error: s.json: {outside}; give row and column")), "{told}");
-    let poisson = with_model(Pde::Poisson);
+    let poisson = with_model(Pde::POISSON);
     fs::write(poisson.path().join("s.csv"), "x,y,a\n0.5,0.5,2\n").unwrap();
     let told = refused(poisson.path(), &[&plain[..], &["10,12,3"]].concat(), 1);
     assert!(told.contains("poisson has no geometry: leave --geometry out"), "{told}");
@@ -319,7 +319,7 @@ fn calibrated(here: &Path, weights: &str) {
 /// The demo's own advice works as it is printed.
 #[test]
 fn the_demo_prints_commands_that_work() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let here = root.path();
     fs::create_dir(here.join("models")).unwrap();
     // A card is needed for a name; the errors it states are of no matter here.

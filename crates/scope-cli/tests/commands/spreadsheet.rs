@@ -48,7 +48,7 @@ fn every_command_of_the_page_runs_and_the_map_is_right() {
     let amplitude = stated["frame"]["scale"]["u"].as_f64().unwrap();
     assert!((amplitude / 400.0).ln().abs() < 0.3, "{amplitude}");
 
-    let identity = Identity { pde: Pde::Poisson, seed: 11, split: Split::Test, resolution: 128 };
+    let identity = Identity { pde: Pde::POISSON, seed: 11, split: Split::Test, resolution: 128 };
     let truth = Generator::new(identity).unwrap().record(1).unwrap().fields;
     for (name, truth, scale, offset) in
         [("u", &truth.u, 400.0, 102.5), ("a", &truth.a, -100.0 * 400.0 / 250_000.0, 0.0)]

@@ -50,7 +50,7 @@ fn a_recovery_in_metres_is_the_one_in_the_unit_square_scaled_by_hand() {
     let exact = ["--method", "exact", "--pde", "poisson", "--resolution", "32", "--samples", "2"];
     let model = ["--model", "model.safetensors", "--calibrate", "19"];
     for (method, kinds) in [(&exact[..], &["_sd", "_samples"][..]), (&model[..], &[][..])] {
-        let root = with_model(Pde::Poisson);
+        let root = with_model(Pde::POISSON);
         let folder = root.path();
         write_tables(folder);
         let noise = |noise| [method, &["--noise", noise]].concat();
@@ -81,7 +81,7 @@ fn a_recovery_in_metres_is_the_one_in_the_unit_square_scaled_by_hand() {
 
 #[test]
 fn values_at_a_grid_point_are_the_array_s() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let folder = root.path();
     write_tables(folder);
     let mut points = String::from("name,x,y\n");
@@ -126,7 +126,7 @@ fn values_at_a_grid_point_are_the_array_s() {
 
 #[test]
 fn a_disk_is_given_in_the_domain_s_coordinates() {
-    let root = with_model(Pde::Cylinder);
+    let root = with_model(Pde::CYLINDER);
     let folder = root.path();
     fs::write(folder.join("probes.csv"), "i,j,u\n3,4,1.5\n20,9,2\n").unwrap();
     let model = ["--model", "model.safetensors"];
@@ -138,7 +138,7 @@ fn a_disk_is_given_in_the_domain_s_coordinates() {
 
 #[test]
 fn frames_that_cannot_be_are_refused_with_the_reason() {
-    let root = with_model(Pde::Poisson);
+    let root = with_model(Pde::POISSON);
     let folder = root.path();
     write_tables(folder);
     let plain = ["recover", "--model", "model.safetensors", "--device", "cpu", "--out", "x", "--sensors"];

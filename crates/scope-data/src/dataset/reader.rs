@@ -177,7 +177,7 @@ mod tests {
     fn what_was_verified_is_not_read_again_when_it_is_opened() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("set");
-        let identity = Identity { pde: Pde::Poisson, seed: 1, split: Split::Train, resolution: 32 };
+        let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Train, resolution: 32 };
         generate(&Request { identity, count: 2, shard: None }, &out, |_| true).unwrap();
         let cache = VerificationCache::in_folder(root.path());
         let later = SystemTime::now() + Duration::from_secs(60);

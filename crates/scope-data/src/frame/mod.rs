@@ -91,7 +91,7 @@ impl StatedFrame {
         if !edge_value.is_finite() {
             return Err(FrameError::EdgeNotFinite);
         }
-        if edge_value != 0.0 && pde != Pde::Poisson && pde != Pde::Darcy {
+        if edge_value != 0.0 && pde != Pde::POISSON && pde != Pde::DARCY {
             return Err(FrameError::Edge(pde));
         }
         Ok(Frame { domain: *domain, scale, edge_value, estimated: *estimated })
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_domain_maps_coordinates_only() {
-        let frame = frame(Pde::Poisson, "100,600,-50,450", "", None).unwrap();
+        let frame = frame(Pde::POISSON, "100,600,-50,450", "", None).unwrap();
         let sensor = Sensor { channel: Channel::U, place: Place::Point(225.0, 450.0), value: 0.003 };
         let ours = frame.sensors_to_ours(128, &SensorSet::new("1", vec![sensor])).unwrap();
         assert_eq!(ours.sensors[0], Sensor { place: Place::Point(0.25, 1.0), ..sensor });
@@ -254,13 +254,13 @@ mod tests {
 
     #[test]
     fn rectangles_are_refused_with_the_reason() {
-        let refused = frame(Pde::Darcy, "0,2,0,3", "", None).unwrap_err().to_string();
+        let refused = frame(Pde::DARCY, "0,2,0,3", "", None).unwrap_err().to_string();
         assert!(refused.contains("2 by 3") && refused.contains("posed on a square"), "{refused}");
     }
 
     #[test]
     fn amplitudes_of_linear_problems_are_tied_by_the_equation() {
-        for pde in [Pde::Poisson, Pde::Helmholtz] {
+        for pde in [Pde::POISSON, Pde::HELMHOLTZ] {
             let of_u = frame(pde, "0,500,0,500", "u=10", None).unwrap();
             let of_a = frame(pde, "", "length=500,a=4e-5", None).unwrap();
             for frame in [of_u, of_a] {
@@ -273,14 +273,14 @@ mod tests {
             let recharge = frame(pde, "", "length=500,u=10,coefficient=-100", None).unwrap();
             assert!((recharge.scale(Channel::A) + 4e-3).abs() < 1e-15);
         }
-        assert!(matches!(frame(Pde::Darcy, "", "u=1", None), Err(FrameError::BothNeeded)));
-        assert!(matches!(frame(Pde::NavierStokes, "", "a=1,u=2", None), Err(FrameError::OneUnit { .. })));
-        assert!(matches!(frame(Pde::Cylinder, "", "a=-1", None), Err(FrameError::Negative(_))));
+        assert!(matches!(frame(Pde::DARCY, "", "u=1", None), Err(FrameError::BothNeeded)));
+        assert!(matches!(frame(Pde::NAVIER_STOKES, "", "a=1,u=2", None), Err(FrameError::OneUnit { .. })));
+        assert!(matches!(frame(Pde::CYLINDER, "", "a=-1", None), Err(FrameError::Negative(_))));
         assert!(matches!(
-            frame(Pde::Darcy, "", "a=1,u=1,coefficient=2", None),
+            frame(Pde::DARCY, "", "a=1,u=1,coefficient=2", None),
             Err(FrameError::Coefficient(_))
         ));
-        assert!(matches!(frame(Pde::Helmholtz, "", "", Some(1.0)), Err(FrameError::Edge(_))));
+        assert!(matches!(frame(Pde::HELMHOLTZ, "", "", Some(1.0)), Err(FrameError::Edge(_))));
     }
 
     #[test]
@@ -289,30 +289,30 @@ mod tests {
             frame(pde, "", scale, edge).unwrap().summary(pde).unwrap().equation.unwrap()
         };
         assert_eq!(
-            equation(Pde::Poisson, "length=500,u=10", Some(102.5)),
+            equation(Pde::POISSON, "length=500,u=10", Some(102.5)),
             "Lap u = a, u = 102.5 on the edge"
         );
         assert_eq!(
-            equation(Pde::Helmholtz, "length=4", None),
+            equation(Pde::HELMHOLTZ, "length=4", None),
             "Lap u + k^2 u = a with k = 0.25, u = 0 on the edge"
         );
         assert_eq!(
-            equation(Pde::Darcy, "length=100,a=0.5,u=2000", None),
+            equation(Pde::DARCY, "length=100,a=0.5,u=2000", None),
             "-div(a grad u) = 0.1, a is 1.5 or 6, u = 0 on the edge"
         );
-        let flow = equation(Pde::NavierStokes, "length=2,u=0.5", None);
+        let flow = equation(Pde::NAVIER_STOKES, "length=2,u=0.5", None);
         assert!(
             flow.contains("= 0.002 Lap w + 0.025 (sin s + cos s)") && flow.ends_with("u = w(2)"),
             "{flow}"
         );
         assert!(
-            equation(Pde::Cylinder, "length=0.1,u=2", None).contains("viscosity 0.0002, inflow from 1 to 6")
+            equation(Pde::CYLINDER, "length=0.1,u=2", None).contains("viscosity 0.0002, inflow from 1 to 6")
         );
     }
 
     #[test]
     fn a_disk_in_the_domain_s_coordinates_is_one_in_pixels() {
-        let frame = frame(Pde::Cylinder, "0,64,0,64", "", None).unwrap();
+        let frame = frame(Pde::CYLINDER, "0,64,0,64", "", None).unwrap();
         let disk = frame.disk_to_ours(128, Disk { cx: 20.25, cy: 32.25, r: 5.0 });
         assert_eq!(disk, Disk { cx: 40.0, cy: 64.0, r: 10.0 });
         assert_eq!(Frame::default().disk_to_ours(128, disk), disk);
@@ -332,7 +332,7 @@ mod tests {
         /// Whatever is read, values come back.
         #[test]
         fn values_come_back(length in 1e-3..1e4_f64, u in 1e-3..1e4_f64, edge in -1e3..1e3_f64, value in -1e3..1e3_f64) {
-            let frame = frame(Pde::Poisson, "", &format!("length={length},u={u}"), Some(edge)).unwrap();
+            let frame = frame(Pde::POISSON, "", &format!("length={length},u={u}"), Some(edge)).unwrap();
             for channel in Channel::BOTH {
                 let back = frame.value_of_ours(channel, frame.value_to_ours(channel, value));
                 prop_assert!((back - value).abs() <= 1e-9 * (value.abs() + edge.abs()));

@@ -35,11 +35,11 @@ impl ScalingLaw {
     /// The law of a problem, if its equation is known.
     pub(super) fn of(pde: Pde) -> Result<Self, FrameError> {
         const LAWS: [(Pde, ScalingLaw); 5] = [
-            (Pde::Poisson, ScalingLaw::Poisson),
-            (Pde::Helmholtz, ScalingLaw::Helmholtz),
-            (Pde::Darcy, ScalingLaw::Darcy),
-            (Pde::NavierStokes, ScalingLaw::NavierStokes),
-            (Pde::Cylinder, ScalingLaw::Cylinder),
+            (Pde::POISSON, ScalingLaw::Poisson),
+            (Pde::HELMHOLTZ, ScalingLaw::Helmholtz),
+            (Pde::DARCY, ScalingLaw::Darcy),
+            (Pde::NAVIER_STOKES, ScalingLaw::NavierStokes),
+            (Pde::CYLINDER, ScalingLaw::Cylinder),
         ];
         let law = LAWS.into_iter().find(|(known, _)| *known == pde);
         law.map(|(_, law)| law).ok_or(FrameError::UnknownEquation(pde))

@@ -76,17 +76,17 @@ mod tests {
             place: Place::Point(x, y),
             value: field(31.0 * x, 31.0 * y),
         });
-        UserContext::new(Pde::Poisson, constants, SIZE, &sensors, None).unwrap()
+        UserContext::new(Pde::POISSON, constants, SIZE, &sensors, None).unwrap()
     }
 
     #[test]
     fn by_the_true_field_values_are_carried_to_the_pixels_own() {
-        let constants = Constants::generated(Pde::Poisson);
+        let constants = Constants::generated(Pde::POISSON);
         let context = context(&constants);
         let truth: Vec<f32> =
             (0..SIZE * SIZE).map(|at| field((at / SIZE) as f64, (at % SIZE) as f64) as f32).collect();
         let carried =
-            context.carried(Pde::Poisson, &constants, PerChannel { a: &[0.0; SIZE * SIZE], u: &truth });
+            context.carried(Pde::POISSON, &constants, PerChannel { a: &[0.0; SIZE * SIZE], u: &truth });
         assert_eq!((context.between_pixels(), carried.sensors), (4, context.sensors.clone()));
         for point in context.measured.u.points() {
             let [before, after, truth] =
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn sensors_say_what_they_are_told_to() {
-        let constants = Constants::generated(Pde::Poisson);
+        let constants = Constants::generated(Pde::POISSON);
         let context = context(&constants);
         let values: Vec<f64> = context.sensors.iter().map(|sensor| sensor.value).collect();
         assert_eq!(context.with_values(&constants, &values), context);

@@ -217,26 +217,26 @@ mod tests {
         for pde in Pde::ALL {
             let all = Condition::all(pde);
             let distinct: HashSet<_> = all.iter().collect();
-            assert_eq!(all.len(), if pde == Pde::Cylinder { 77 } else { 75 });
+            assert_eq!(all.len(), if pde == Pde::CYLINDER { 77 } else { 75 });
             assert_eq!(distinct.len(), all.len());
         }
     }
 
     #[test]
     fn names_are_read_back() {
-        let mut all = Condition::all(Pde::Cylinder);
+        let mut all = Condition::all(Pde::CYLINDER);
         all.push(Condition::full_observation());
         for condition in all {
             assert_eq!(condition.to_string().parse(), Ok(condition));
         }
-        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        let condition = Condition::new(Task::Forward, Family::UNIFORM, 500).unwrap();
         assert_eq!(condition.to_string(), "forward/uniform/500");
         assert_eq!(Condition::full_observation().to_string(), "joint/full/16384");
     }
 
     #[test]
     fn conditions_are_written_and_ordered_as_their_names() {
-        let all: BTreeMap<Condition, usize> = Condition::all(Pde::Cylinder).into_iter().zip(0..).collect();
+        let all: BTreeMap<Condition, usize> = Condition::all(Pde::CYLINDER).into_iter().zip(0..).collect();
         let names: BTreeMap<String, usize> = all.iter().map(|(known, k)| (known.to_string(), *k)).collect();
         let json = serde_json::to_string(&all).unwrap();
         assert_eq!(json, serde_json::to_string(&names).unwrap());

@@ -23,25 +23,22 @@ static FAMILIES: Registry<FamilyDescriptor> = Registry::new(&[&UNIFORM, &GRID, &
 #[derive(Clone, Copy)]
 pub struct Family(&'static FamilyDescriptor);
 
-#[expect(non_upper_case_globals, reason = "values that are named as the variants of an enum are")]
 impl Family {
     /// A uniform subset.
-    pub const Uniform: Family = Family(&UNIFORM);
+    pub const UNIFORM: Family = Family(&UNIFORM);
     /// A regular Cartesian grid.
-    pub const Grid: Family = Family(&GRID);
+    pub const GRID: Family = Family(&GRID);
     /// A few Gaussian clusters.
-    pub const Cluster: Family = Family(&CLUSTER);
+    pub const CLUSTER: Family = Family(&CLUSTER);
     /// Whole rows or columns.
-    pub const Lines: Family = Family(&LINES);
+    pub const LINES: Family = Family(&LINES);
     /// A rectangle.
-    pub const Block: Family = Family(&BLOCK);
-}
+    pub const BLOCK: Family = Family(&BLOCK);
 
-impl Family {
     /// The protocol's five. Training takes them in shuffled turns and tests have a condition for each of their budgets, so another
     /// one among them would be another protocol.
     pub const ALL: [Family; 5] =
-        [Family::Uniform, Family::Grid, Family::Cluster, Family::Lines, Family::Block];
+        [Family::UNIFORM, Family::GRID, Family::CLUSTER, Family::LINES, Family::BLOCK];
 
     /// Makes a family of one's own known for as long as the program runs, so that conditions can name it. Another family of the
     /// same name is refused.
@@ -162,8 +159,8 @@ mod tests {
     fn budgets_scale_with_the_area() {
         let at_32 =
             |family: Family| family.budgets().iter().map(|k| family.points(*k, 32)).collect::<Vec<_>>();
-        assert_eq!(at_32(Family::Uniform), [31, 64, 128, 256, 512, 768, 1024]);
-        assert_eq!(at_32(Family::Lines), [307, 614]);
-        assert_eq!(at_32(Family::Grid), [30, 64, 128, 256, 512, 768, 1024]);
+        assert_eq!(at_32(Family::UNIFORM), [31, 64, 128, 256, 512, 768, 1024]);
+        assert_eq!(at_32(Family::LINES), [307, 614]);
+        assert_eq!(at_32(Family::GRID), [30, 64, 128, 256, 512, 768, 1024]);
     }
 }

@@ -28,7 +28,7 @@ impl ReadingNoise {
     }
 }
 
-/// How far a reading with noise of a level s can be trusted: c = s0^2 / (s0^2 + s^2) with s0 = [`HALF_TRUST`].
+/// How far a reading with noise of a level s can be trusted: c = s0^2 / (s0^2 + s^2) with s0 = `HALF_TRUST`.
 ///
 /// Exact readings have 1. A network sees (c reading, c) in the place of (reading, mask); sums of both over sensors are then the moments
 /// of a weighted least-squares fit, whose weights are the inverse variances up to a factor where s is well above s0.

@@ -133,21 +133,21 @@ mod tests {
 
     #[test]
     fn coordinates_fall_on_each_problem_s_own_pixels() {
-        for pde in [Pde::Poisson, Pde::Helmholtz] {
+        for pde in [Pde::POISSON, Pde::HELMHOLTZ] {
             assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
             assert_eq!(pixel(pde, 1.4 / 127.0, 1.6 / 127.0), (1, 2));
         }
-        for pde in [Pde::Darcy, Pde::Cylinder] {
+        for pde in [Pde::DARCY, Pde::CYLINDER] {
             assert_eq!(pixel(pde, 0.0, 1.0), (0, 127));
             assert_eq!(pixel(pde, 1.99 / 128.0, 2.0 / 128.0), (1, 2));
         }
-        assert_eq!(pixel(Pde::NavierStokes, 0.0, 1.0), (0, 0));
-        assert_eq!(pixel(Pde::NavierStokes, 127.6 / 128.0, 1.4 / 128.0), (0, 1));
+        assert_eq!(pixel(Pde::NAVIER_STOKES, 0.0, 1.0), (0, 0));
+        assert_eq!(pixel(Pde::NAVIER_STOKES, 127.6 / 128.0, 1.4 / 128.0), (0, 1));
     }
 
     #[test]
     fn a_coordinate_written_with_nine_digits_is_its_pixel_s() {
-        assert_eq!(Spot::of_point(Pde::Poisson, 128, 0.330708661, 0.5).at[0], 42.0);
+        assert_eq!(Spot::of_point(Pde::POISSON, 128, 0.330708661, 0.5).at[0], 42.0);
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn two_values_are_not_mixed() {
         let spot = Spot { at: [3.4, 5.6] };
-        assert_eq!(Stencil::new(Pde::Darcy, Channel::A, SIZE, spot, 6).single(), Some(3 * SIZE + 6));
-        assert_eq!(Stencil::new(Pde::Darcy, Channel::U, SIZE, spot, 6).weights.len(), 36);
+        assert_eq!(Stencil::new(Pde::DARCY, Channel::A, SIZE, spot, 6).single(), Some(3 * SIZE + 6));
+        assert_eq!(Stencil::new(Pde::DARCY, Channel::U, SIZE, spot, 6).weights.len(), 36);
     }
 
     proptest! {
@@ -173,7 +173,7 @@ mod tests {
         ) {
             let f = |x: f64, y: f64| (x / 15.0).powi(p) * (y / 15.0).powi(q);
             let field: Vec<f64> = (0..SIZE * SIZE).map(|at| f((at / SIZE) as f64, (at % SIZE) as f64)).collect();
-            let stencil = Stencil::new(Pde::Poisson, Channel::U, SIZE, Spot { at: [x, y] }, 6);
+            let stencil = Stencil::new(Pde::POISSON, Channel::U, SIZE, Spot { at: [x, y] }, 6);
             prop_assert!((stencil.value(&field) - f(x, y)).abs() < 1e-11);
         }
 
@@ -182,7 +182,7 @@ mod tests {
         fn waves_are_interpolated_across_the_seam(x in 0.0..16.0_f64, y in 0.0..16.0_f64) {
             let f = |x: f64, y: f64| (std::f64::consts::TAU * x / 16.0).sin() + (std::f64::consts::TAU * y / 16.0).cos();
             let field: Vec<f64> = (0..SIZE * SIZE).map(|at| f((at / SIZE) as f64, (at % SIZE) as f64)).collect();
-            let stencil = Stencil::new(Pde::NavierStokes, Channel::A, SIZE, Spot { at: [x, y] }, 6);
+            let stencil = Stencil::new(Pde::NAVIER_STOKES, Channel::A, SIZE, Spot { at: [x, y] }, 6);
             prop_assert!((stencil.value(&field) - f(x, y)).abs() < 1e-4);
         }
     }

@@ -50,17 +50,17 @@ mod tests {
 
     #[test]
     fn sensors_are_seen_where_they_are_and_the_disk_where_they_are_not() {
-        let constants = Constants::generated(Pde::Cylinder);
+        let constants = Constants::generated(Pde::CYLINDER);
         let disk = Disk { cx: 20.0, cy: 16.0, r: 5.0 };
         let sensor = |place: Place, value: f64| Sensor { channel: Channel::U, place, value };
         let between = sensor(Place::Point(0.3, 0.2), 0.25);
         let sensors = [sensor(Place::Index(20, 16), 0.5), between];
-        let context = UserContext::new(Pde::Cylinder, &constants, 32, &sensors, Some(&disk)).unwrap();
+        let context = UserContext::new(Pde::CYLINDER, &constants, 32, &sensors, Some(&disk)).unwrap();
         let disk_pixels = disk.points(32).count();
         let PerChannel { a, u } = PerChannel::from_fn(|channel| context.seen(&constants, channel));
         assert_eq!((a.len(), u.len()), (disk_pixels, disk_pixels + 1));
         assert_eq!(a[0].value, constants.a.store(0.0));
-        let spot = Spot::of_point(Pde::Cylinder, 32, 0.3, 0.2);
+        let spot = Spot::of_point(Pde::CYLINDER, 32, 0.3, 0.2);
         assert!(u.contains(&Seen { spot, value: constants.u.store(0.25), trust: 1.0 }));
         assert_eq!(u.iter().filter(|seen| seen.spot == Spot::pixel(20, 16)).count(), 1);
         let noisy = context.clone().with_noise(PerChannel::both(0.01)).seen(&constants, Channel::U);
@@ -71,17 +71,17 @@ mod tests {
             "the rest of the disk"
         );
         let fields = vec![0.5; 32 * 32];
-        let carried = context.carried(Pde::Cylinder, &constants, PerChannel::both(&fields));
+        let carried = context.carried(Pde::CYLINDER, &constants, PerChannel::both(&fields));
         assert_eq!(carried.seen(&constants, Channel::U), u);
     }
 
     #[test]
     fn pixels_say_all_of_sensors_that_have_one_each() {
-        let constants = Constants::generated(Pde::Poisson);
+        let constants = Constants::generated(Pde::POISSON);
         let is_off_grid = |places: &[Place]| {
             let sensor = |place: &Place| Sensor { channel: Channel::A, place: *place, value: 0.1 };
             let sensors: Vec<Sensor> = places.iter().map(sensor).collect();
-            UserContext::new(Pde::Poisson, &constants, 32, &sensors, None).unwrap().is_off_grid()
+            UserContext::new(Pde::POISSON, &constants, 32, &sensors, None).unwrap().is_off_grid()
         };
         assert!(!is_off_grid(&[Place::Index(3, 4), Place::Index(3, 5)]));
         assert!(is_off_grid(&[Place::Index(3, 4), Place::Index(3, 4)]));

@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn values_are_stored_where_they_were_measured() {
-        let constants = Constants::released(Pde::Darcy);
+        let constants = Constants::released(Pde::DARCY);
         let sensors = [
             Sensor { channel: Channel::A, place: Place::Index(3, 5), value: 12.0 },
             sensor(Place::Index(3, 5), 0.01),
         ];
-        let context = context(Pde::Darcy, &sensors).unwrap();
+        let context = context(Pde::DARCY, &sensors).unwrap();
         assert_eq!((context.masks.seen.a.count(), context.masks.seen.u.count()), (1, 1));
         assert_eq!(context.values.a[3 * 128 + 5], 0.5);
         assert_eq!(context.values.u[3 * 128 + 5], constants.u.store(0.01));
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn bad_sensors_are_refused_by_number() {
         let good = sensor(Place::Index(0, 0), 1.0);
-        let refusal = |bad| context(Pde::Poisson, &[good, bad]).unwrap_err();
+        let refusal = |bad| context(Pde::POISSON, &[good, bad]).unwrap_err();
         let nan = f64::NAN;
         assert_eq!(
             refusal(sensor(Place::Index(1, 1), nan)),
@@ -378,10 +378,10 @@ mod tests {
 
     #[test]
     fn sensors_of_one_pixel_are_averaged_unless_they_contradict_each_other() {
-        let scaling = Constants::released(Pde::Poisson).u;
+        let scaling = Constants::released(Pde::POISSON).u;
         let pair = |second: f64| {
             let both = [(0.0, 0.01), (0.001, second)];
-            context(Pde::Poisson, &both.map(|(x, value)| sensor(Place::Point(x, 0.0), value)))
+            context(Pde::POISSON, &both.map(|(x, value)| sensor(Place::Point(x, 0.0), value)))
         };
         let merged = pair(0.012).unwrap();
         assert_eq!((merged.masks.seen.u.count(), merged.shared), (1, 1));
@@ -397,15 +397,15 @@ mod tests {
     fn ranges_and_units_are_judged_before_duplicates() {
         let at = |x: f64, value: f64| sensor(Place::Point(x, 0.0), value);
         // In metres: two heads on one pixel contradict each other only because their unit is another.
-        let heads = context(Pde::Poisson, &[at(0.0, 101.5), at(0.001, 103.0)]).unwrap_err();
+        let heads = context(Pde::POISSON, &[at(0.0, 101.5), at(0.001, 103.0)]).unwrap_err();
         assert!(matches!(heads, SensorError::Units { sensor: 1, value: 103.0, channel: "u", .. }), "{heads}");
-        let outside = context(Pde::Poisson, &[at(0.0, 0.01), at(0.001, 0.02), at(7.5, 0.0)]).unwrap_err();
+        let outside = context(Pde::POISSON, &[at(0.0, 0.01), at(0.001, 0.02), at(7.5, 0.0)]).unwrap_err();
         assert!(matches!(outside, SensorError::Outside { sensor: 2, .. }), "{outside}");
     }
 
     #[test]
     fn a_context_holds_values_and_masks_in_turn() {
-        let placed = context(Pde::Poisson, &[sensor(Place::Index(2, 3), 0.01)]).unwrap();
+        let placed = context(Pde::POISSON, &[sensor(Place::Index(2, 3), 0.01)]).unwrap();
         let context = placed.context();
         let at = 2 * 128 + 3;
         assert_eq!(context.len(), 4 * 128 * 128);
@@ -415,11 +415,11 @@ mod tests {
 
     #[test]
     fn noisy_readings_count_by_their_noise_and_a_disk_in_full() {
-        let constants = Constants::generated(Pde::Cylinder);
+        let constants = Constants::generated(Pde::CYLINDER);
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let places = [Place::Index(3, 5), Place::Index(7, 9), Place::Index(7, 9)];
         let sensors = places.map(|place| sensor(place, 0.25));
-        let exact = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
+        let exact = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk)).unwrap();
         assert_eq!(exact.clone().with_noise(PerChannel::both(0.0)).context(), exact.context());
         let noisy = exact.clone().with_noise(PerChannel { a: 0.0, u: 0.01 });
         let context = noisy.context();
@@ -435,16 +435,16 @@ mod tests {
     #[test]
     fn a_disk_must_lie_on_the_grid() {
         let disk = Disk { cx: 5.0, cy: 60.0, r: 10.0 };
-        let constants = Constants::generated(Pde::Cylinder);
-        let error = UserContext::new(Pde::Cylinder, &constants, 128, &[], Some(&disk)).unwrap_err();
+        let constants = Constants::generated(Pde::CYLINDER);
+        let error = UserContext::new(Pde::CYLINDER, &constants, 128, &[], Some(&disk)).unwrap_err();
         assert!(error.to_string().contains("does not lie inside 128 x 128 pixels"), "{error}");
     }
 
     #[test]
     fn a_disk_where_there_is_none_is_refused() {
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
-        let constants = Constants::generated(Pde::Poisson);
-        let error = UserContext::new(Pde::Poisson, &constants, 128, &[], Some(&disk)).unwrap_err();
+        let constants = Constants::generated(Pde::POISSON);
+        let error = UserContext::new(Pde::POISSON, &constants, 128, &[], Some(&disk)).unwrap_err();
         assert_eq!(error.to_string(), "poisson has no disk: leave the geometry out");
     }
 
@@ -452,10 +452,10 @@ mod tests {
     fn sensors_are_kept_where_they_are_whatever_their_order() {
         let rows = [(0.2, 0.4, 0.01), (0.7, 0.1, 0.02), (0.2, 0.3, 0.03)];
         let rows = rows.map(|(x, y, value)| sensor(Place::Point(x, y), value));
-        let kept = context(Pde::Poisson, &rows).unwrap().sensors;
+        let kept = context(Pde::POISSON, &rows).unwrap().sensors;
         assert_eq!(kept[0].spot.at, [0.2 * 127.0, 0.3 * 127.0]);
         let turned = [rows[1], rows[2], rows[0]];
-        let again = context(Pde::Poisson, &turned).unwrap().sensors;
+        let again = context(Pde::POISSON, &turned).unwrap().sensors;
         // Each still knows which row it was.
         assert_eq!(again.iter().map(|placed| placed.number).collect::<Vec<_>>(), [1, 2, 0]);
         let renumbered = again.iter().map(|placed| Placed { number: (placed.number + 1) % 3, ..*placed });
@@ -464,10 +464,10 @@ mod tests {
 
     #[test]
     fn a_known_disk_is_at_rest_unless_measured() {
-        let constants = Constants::generated(Pde::Cylinder);
+        let constants = Constants::generated(Pde::CYLINDER);
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let sensors = [sensor(Place::Index(40, 60), 0.25)];
-        let context = UserContext::new(Pde::Cylinder, &constants, 128, &sensors, Some(&disk)).unwrap();
+        let context = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk)).unwrap();
         assert_eq!(context.masks.seen.a, context.masks.seen.u);
         assert_eq!((context.measured.a.count(), context.measured.u.count()), (0, 1));
         let centre = 40 * 128 + 60;

@@ -233,7 +233,7 @@ mod tests {
 
     /// A batch that holds its own number.
     fn numbered(number: u64) -> Batch {
-        let condition = Condition::new(Task::Forward, Family::Uniform, 500).unwrap();
+        let condition = Condition::new(Task::Forward, Family::UNIFORM, 500).unwrap();
         Batch { number, condition, records: Vec::new(), bits: vec![number], noise: None }
     }
 

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_gallery_has_room_for_all() {
-        let drawing = mask_gallery(Pde::Poisson, 1, 0);
+        let drawing = mask_gallery(Pde::POISSON, 1, 0);
         assert_eq!(drawing.size(), (8.0 + 7.0 * 136.0, 8.0 + 4.0 * 152.0));
     }
 }

@@ -185,14 +185,14 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
     };
     let lines = |methods: &[&str], rows: &[Channels]| -> Vec<Vec<Cell>> {
         let row =
-            |method: &&str| rows.iter().find(|row| row.pde == Some(Pde::Darcy) && row.method == *method);
+            |method: &&str| rows.iter().find(|row| row.pde == Some(Pde::DARCY) && row.method == *method);
         methods
             .iter()
             .filter_map(row)
             .map(|row| cells(&row.method, row.inverse_a, row.inverse_a_sd))
             .collect()
     };
-    let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::Darcy)))
+    let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::DARCY)))
         .filter_map(|run| Some((run, run.channels(Protocol::Uniform500).inverse_a?)))
         .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
         .collect();

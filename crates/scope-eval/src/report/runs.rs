@@ -75,7 +75,7 @@ impl Run {
         let mut apart = String::new();
         if size * size != NAMED_POINTS {
             // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points.
-            let points = Family::Uniform.points(500, size);
+            let points = Family::UNIFORM.points(500, size);
             apart.push_str(&format!(", {size} x {size} grid, {points} points for 500"));
         }
         apart.push_str(&noise.map_or_else(String::new, |noise| format!(", {}", noise.label())));

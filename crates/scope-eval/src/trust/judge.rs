@@ -193,7 +193,7 @@ impl Case<'_> {
         let most = match self.known.calibrated {
             Some(calibrated) => BEYOND_FRESH * calibrated.largest_noise[channel]?,
             None => {
-                let on_grid = trust.nearest.as_ref()?.condition.layout_name() == Family::Grid.name();
+                let on_grid = trust.nearest.as_ref()?.condition.layout_name() == Family::GRID.name();
                 let times = if on_grid { LOOKS_NOISY_ON_GRID } else { LOOKS_NOISY };
                 let scaling = self.constants[channel];
                 let size_of_field =

@@ -165,10 +165,10 @@ mod tests {
             value,
         };
         let sensors: Vec<Sensor> = (0..count).map(sensor).collect();
-        let constants = Constants::released(Pde::Poisson);
-        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let constants = Constants::released(Pde::POISSON);
+        let context = UserContext::new(Pde::POISSON, &constants, SIZE, &sensors, None).unwrap();
         let fields = Fields { a: vec![0.0; SIZE * SIZE], u: vec![recovered; SIZE * SIZE] };
-        Trust::of(Pde::Poisson, &constants, known, &context, &fields).unwrap()
+        Trust::of(Pde::POISSON, &constants, known, &context, &fields).unwrap()
     }
 
     fn training(draws: u64, adapted: Option<View>) -> Training {
@@ -225,7 +225,7 @@ mod tests {
 
     /// Sensors of u that are off by noise about a field that was recovered as it is.
     fn noisy(level: f64, known: Known<'_>) -> Trust {
-        let constants = Constants::released(Pde::Poisson);
+        let constants = Constants::released(Pde::POISSON);
         let mut stream = Coordinates::new("test-trust").stream();
         let sensors: Vec<Sensor> = (0..31)
             .map(|k| {
@@ -234,9 +234,9 @@ mod tests {
                 Sensor { channel: Channel::U, place, value: 0.004 + level * constants.u.sigma * error }
             })
             .collect();
-        let context = UserContext::new(Pde::Poisson, &constants, SIZE, &sensors, None).unwrap();
+        let context = UserContext::new(Pde::POISSON, &constants, SIZE, &sensors, None).unwrap();
         let fields = Fields { a: vec![0.0; SIZE * SIZE], u: vec![0.004; SIZE * SIZE] };
-        Trust::of(Pde::Poisson, &constants, known, &context, &fields).unwrap()
+        Trust::of(Pde::POISSON, &constants, known, &context, &fields).unwrap()
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         assert!((14.0..28.0).contains(percent), "{percent}");
         assert_eq!(unstated.held_out_percent, None, "errors of exact readings are not those of noisy ones");
         let state = |share: f64| {
-            let noise = PerChannel::both(share * Constants::released(Pde::Poisson).u.sigma);
+            let noise = PerChannel::both(share * Constants::released(Pde::POISSON).u.sigma);
             noisy(0.2, Known { noise: Some(noise), ..known }).warnings
         };
         let told = [Warning::TakenAsExact, Warning::NoReferenceForNoise { can_be_measured: true }];

@@ -170,12 +170,12 @@ mod tests {
     /// Masks of the protocol, of another record, are recognised by their coverage alone.
     #[test]
     fn a_condition_is_most_like_itself() {
-        let sampler = MaskSampler::new(Pde::Darcy, 5, 128);
+        let sampler = MaskSampler::new(Pde::DARCY, 5, 128);
         let mut right = 0;
-        let all = Condition::all(Pde::Darcy);
+        let all = Condition::all(Pde::DARCY);
         for condition in &all {
             let masks = sampler.masks(Namespace::Test, 3, *condition, None);
-            let nearest = Nearest::find(Pde::Darcy, &masks.seen, condition.task(), None).unwrap();
+            let nearest = Nearest::find(Pde::DARCY, &masks.seen, condition.task(), None).unwrap();
             let found = nearest.condition;
             assert_eq!(found.task(), condition.task());
             assert!((0.7..1.5).contains(&nearest.sensors_ratio), "{condition} {nearest:?}");
@@ -208,17 +208,17 @@ mod tests {
 
     #[test]
     fn only_what_was_evaluated_counts() {
-        let sampler = MaskSampler::new(Pde::Poisson, 5, 64);
+        let sampler = MaskSampler::new(Pde::POISSON, 5, 64);
         let dense: Condition = "forward/uniform/8192".parse().unwrap();
         let masks = sampler.masks(Namespace::Test, 0, dense, None);
         let mut held_out = HeldOut::default();
         for name in ["forward/uniform/500", "inverse/uniform/8192"] {
             held_out.conditions.insert(name.parse().unwrap(), Default::default());
         }
-        let nearest = Nearest::find(Pde::Poisson, &masks.seen, Task::Forward, Some(&held_out)).unwrap();
+        let nearest = Nearest::find(Pde::POISSON, &masks.seen, Task::Forward, Some(&held_out)).unwrap();
         assert_eq!(nearest.condition.to_string(), "forward/uniform/500");
         assert!((nearest.sensors_ratio - 8192.0 / 500.0).abs() < 0.1 && nearest.gap_ratio < 0.5);
-        let other = Nearest::find(Pde::Poisson, &masks.seen, Task::Joint, Some(&held_out));
+        let other = Nearest::find(Pde::POISSON, &masks.seen, Task::Joint, Some(&held_out));
         assert_eq!(other.unwrap().condition.task(), Task::Joint);
     }
 }

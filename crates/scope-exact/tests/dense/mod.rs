@@ -17,7 +17,7 @@ impl Dense {
     pub(crate) fn new(pde: Pde, size: usize) -> Self {
         let pixels = size * size;
         let source = source_factor(size);
-        let helmholtz = pde == Pde::Helmholtz;
+        let helmholtz = pde == Pde::HELMHOLTZ;
         let solution = solve(operator(size, f64::from(u8::from(helmholtz))), interior_rows(&source, size));
         let mut factor = source;
         if helmholtz {

@@ -66,7 +66,7 @@ struct Mean {
 impl HeldOut {
     /// The errors of a task at 500 uniform points; none where they were not evaluated.
     pub fn primary(&self, task: Task) -> ConditionErrors {
-        let condition = Condition::new(task, Family::Uniform, 500).ok();
+        let condition = Condition::new(task, Family::UNIFORM, 500).ok();
         condition.and_then(|condition| self.conditions.get(&condition).copied()).unwrap_or_default()
     }
 

@@ -158,7 +158,7 @@ mod tests {
     fn the_hash_is_of_the_bytes_that_were_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let pde = Pde::Poisson;
+        let pde = Pde::POISSON;
         let config = Preset::Tiny.config(32);
         let model = Model::initial(config.clone(), 1, &scope_engine::Device::cpu(1)).unwrap();
         let about =

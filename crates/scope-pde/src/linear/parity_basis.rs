@@ -110,7 +110,7 @@ impl ParityBasis {
         }
     }
 
-    /// [`Self::analyse`] along both axes of a square field.
+    /// `analyse` along both axes of a square field.
     pub fn analyse_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
         for _axis in 0..2 {
             self.analyse(field, scratch);
@@ -119,7 +119,7 @@ impl ParityBasis {
         }
     }
 
-    /// [`Self::synthesise`] along both axes of a square field.
+    /// `synthesise` along both axes of a square field.
     pub fn synthesise_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
         for _axis in 0..2 {
             self.synthesise(field, scratch);

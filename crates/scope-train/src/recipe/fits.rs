@@ -92,16 +92,16 @@ mod tests {
             periodic: [false; 2],
             edges: PerChannel::default(),
         };
-        assert_eq!(fits(Pde::Darcy), expected);
-        assert_eq!(fits(Pde::NavierStokes), FitConfig { periodic: [true; 2], ..expected.clone() });
-        let zero = f64::from(Constants::released(Pde::Poisson).u.stored_zero());
+        assert_eq!(fits(Pde::DARCY), expected);
+        assert_eq!(fits(Pde::NAVIER_STOKES), FitConfig { periodic: [true; 2], ..expected.clone() });
+        let zero = f64::from(Constants::released(Pde::POISSON).u.stored_zero());
         let edges = PerChannel { a: None, u: Some(zero) };
-        assert_eq!(fits(Pde::Poisson), FitConfig { edges, ..expected });
+        assert_eq!(fits(Pde::POISSON), FitConfig { edges, ..expected });
         let plain: Architecture = Preset::Tiny.config(32).into();
         assert_eq!(
             Recipe::resolve("muon", &[])
                 .unwrap()
-                .network(plain.clone(), Pde::Darcy, &Constants::released(Pde::Darcy))
+                .network(plain.clone(), Pde::DARCY, &Constants::released(Pde::DARCY))
                 .unwrap(),
             plain
         );
@@ -112,7 +112,7 @@ mod tests {
         let refused = |settings: &[&str], model: Architecture| {
             let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
             let recipe = Recipe::resolve("muon-fits", &settings).unwrap();
-            recipe.network(model, Pde::Poisson, &Constants::released(Pde::Poisson)).unwrap_err().to_string()
+            recipe.network(model, Pde::POISSON, &Constants::released(Pde::POISSON)).unwrap_err().to_string()
         };
         let tiny = || Architecture::from(Preset::Tiny.config(32));
         assert!(refused(&["fits.scales=[]"], tiny()).contains("scales are of 0.1 to 10000 pixels"));

@@ -270,7 +270,7 @@ mod tests {
     fn config(seed: u64, settings: &[&str]) -> RunConfig {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         RunConfig {
-            pde: Pde::Poisson,
+            pde: Pde::POISSON,
             seed,
             log_every: 1,
             length: Length::Draws(320),

@@ -87,7 +87,7 @@ impl<'a> DataLoader<'a> {
         let schedule = match conditions {
             Conditions::Mixed => schedule,
             Conditions::Alternating => {
-                let uniform = |task| Condition::new(task, Family::Uniform, 500);
+                let uniform = |task| Condition::new(task, Family::UNIFORM, 500);
                 let both =
                     [uniform(Task::Forward), uniform(Task::Inverse)].into_iter().collect::<Result<_, _>>();
                 schedule.taking_in_turn(both.map_err(|error| TrainError::Request(error.to_string()))?)
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn main_memory_and_tables_show_the_same() {
-        for (pde, sensors) in [(Pde::Poisson, None), (Pde::Poisson, Some(MIX)), (Pde::Cylinder, Some(MIX))] {
+        for (pde, sensors) in [(Pde::POISSON, None), (Pde::POISSON, Some(MIX)), (Pde::CYLINDER, Some(MIX))] {
             with_loader(pde, sensors, |mut loader| {
                 for _ in 0..12 {
                     let batch = loader.next_batch().unwrap();
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn noise_changes_noisy_draws_only_and_leaves_disks_alone() {
         let noise_alone = SensorMix { few_share: 0.0, ..MIX };
-        with_loader(Pde::Cylinder, Some(noise_alone), |mut loader| {
+        with_loader(Pde::CYLINDER, Some(noise_alone), |mut loader| {
             for _ in 0..12 {
                 let noisy = loader.next_batch().unwrap();
                 let plain = Batch { noise: None, ..noisy.clone() };

@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn a_mask_is_for_its_own_grid() {
         let candidates = Candidates::Pixels { size: 2, allowed: vec![false, true, false, true] };
-        let spots = candidates.spots(Pde::Poisson, 2).unwrap();
+        let spots = candidates.spots(Pde::POISSON, 2).unwrap();
         assert_eq!(spots, [Spot::pixel(0, 1), Spot::pixel(1, 1)]);
         assert!(matches!(
-            candidates.spots(Pde::Poisson, 4),
+            candidates.spots(Pde::POISSON, 4),
             Err(RecoveryError::CandidateGrid { got: 2, expected: 4 })
         ));
     }

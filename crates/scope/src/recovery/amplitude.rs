@@ -32,7 +32,7 @@ pub fn estimate_amplitude(
     sensors: &SensorSet,
     noise: &dyn Fn(&Frame) -> PerChannel<f64>,
 ) -> Result<Option<f64>, RecoveryError> {
-    if pde != Pde::Poisson && pde != Pde::Helmholtz {
+    if pde != Pde::POISSON && pde != Pde::HELMHOLTZ {
         return Err(RecoveryError::Frame(FrameError::NoFreeAmplitude(pde)));
     }
     let prior = Prior::new(pde, RESOLUTION)?;

@@ -178,7 +178,7 @@ mod tests {
             value: 1.0 + residual(number),
         };
         let sensors: Vec<Placed> = (0..400).map(sensor).collect();
-        scores(Pde::Poisson, &sensors, &[1.0; 400], apart)
+        scores(Pde::POISSON, &sensors, &[1.0; 400], apart)
     }
 
     fn noise(k: usize) -> f64 {

@@ -115,7 +115,7 @@ fn columns(method: &MethodSummary) -> Vec<Column> {
         [&["a_sd"], &["u_sd"]]
     };
     let mut all = vec![column(Channel::A, "a", STENCIL_POINTS)];
-    if method.is_network() && method.pde == Pde::Darcy {
+    if method.is_network() && method.pde == Pde::DARCY {
         all.extend([column(Channel::A, "a_map", 1), column(Channel::A, "a_probability", 1)]);
     } else {
         all.extend(widths[0].iter().map(|name| column(Channel::A, *name, LINEAR_POINTS)));

@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn means_are_probabilities_of_the_higher_value() {
-        let both = TwoValued::of(Pde::Darcy, &[3.0, 12.0, 5.25, 9.75, 2.0, 14.0]).unwrap();
+        let both = TwoValued::of(Pde::DARCY, &[3.0, 12.0, 5.25, 9.75, 2.0, 14.0]).unwrap();
         assert_eq!(both.probability, [0.0, 1.0, 0.25, 0.75, 0.0, 1.0]);
         assert_eq!(both.map, [3.0, 12.0, 3.0, 12.0, 3.0, 12.0]);
         assert!((both.summary().expected_wrong_percent - 100.0 * 0.5 / 6.0).abs() < 1e-9);
-        assert_eq!(TwoValued::of(Pde::Poisson, &[3.0]), None);
+        assert_eq!(TwoValued::of(Pde::POISSON, &[3.0]), None);
     }
 }

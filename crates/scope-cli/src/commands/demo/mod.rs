@@ -33,7 +33,7 @@ const MINUTES: f64 = 0.6;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Demo {
     /// The problem
-    #[arg(long, default_value_t = Pde::Poisson, value_parser = pde_names())]
+    #[arg(long, default_value_t = Pde::POISSON, value_parser = pde_names())]
     pde: Pde,
     /// Which fresh record
     #[arg(long, value_name = "R", default_value_t = 0)]

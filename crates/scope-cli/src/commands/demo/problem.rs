@@ -128,7 +128,7 @@ impl Problem {
     /// Measures one field at random points, and recovers both.
     pub(super) fn solve(&self, recovery: &Recovery, direction: Direction) -> anyhow::Result<Solved> {
         let channel = direction.channel();
-        let condition = Condition::new(direction.task(), Family::Uniform, SENSORS)?;
+        let condition = Condition::new(direction.task(), Family::UNIFORM, SENSORS)?;
         let sampler = MaskSampler::new(self.pde, TEST_MASK_SEED, self.size);
         let masks = sampler.masks(Namespace::Test, self.index, condition, None);
         let sensor = |point: usize| Sensor {

@@ -269,7 +269,7 @@ fn table(results: &Results) -> Table {
 fn origin(identity: &Provenance) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
     let size = identity.data.resolution;
-    let points = Family::Uniform.points(500, size);
+    let points = Family::UNIFORM.points(500, size);
     let budgets = if points == 500 {
         String::new()
     } else {

@@ -119,7 +119,7 @@ mod tests {
         let model = FieldModel::initial(config.clone(), seed, &Device::cpu(1)).unwrap();
         let plain = Scaling { mean: 0.0, sigma: 1.0 };
         let constants = Constants { a: plain, u: plain };
-        let about = About { pde: Pde::Poisson, constants, config, training: None };
+        let about = About { pde: Pde::POISSON, constants, config, training: None };
         model.save(path, &about, Quantisation::F32).unwrap();
         model.params.flat().to_vec().unwrap()
     }

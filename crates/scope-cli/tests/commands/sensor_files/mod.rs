@@ -16,11 +16,11 @@ use scope_pde::Pde;
 fn write_model(path: &Path) {
     let config = Preset::Tiny.config(32);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let constants = Constants::released(Pde::Poisson);
+    let constants = Constants::released(Pde::POISSON);
     model
         .save(
             path,
-            &About { pde: Pde::Poisson, constants, config: config.into(), training: None },
+            &About { pde: Pde::POISSON, constants, config: config.into(), training: None },
             Quantisation::F32,
         )
         .unwrap();
