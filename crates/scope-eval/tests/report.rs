@@ -6,7 +6,7 @@ use scope_data::Channel;
 use scope_eval::{
     Budget, DataIdentity, MaskIdentity, Measure, MethodIdentity, MethodKind, PerRecord, Provenance, Record,
     Scores,
-    report::{Choice, Format, Published, Runs, TableName, draws_charts, tables},
+    report::{Choice, Format, Published, Runs, TableName, learning_charts, tables},
 };
 use scope_pde::{Pde, Split, descriptor::Descriptor, elliptic::POISSON};
 
@@ -218,7 +218,7 @@ fn moment(pde: &str, draws: u64, change: impl Fn(&mut Budget)) -> Record {
 }
 
 fn figures(records: Vec<Record>) -> Vec<(String, String)> {
-    let charts = draws_charts(&Published::read().unwrap(), &Runs::gather(records));
+    let charts = learning_charts(&Published::read().unwrap(), &Runs::gather(records));
     charts.into_iter().map(|(name, chart)| (name, chart.to_svg().unwrap())).collect()
 }
 
@@ -297,6 +297,17 @@ fn other_evaluations_make_no_curve() {
     };
     let drawn = figures([1_000, 2_000, 4_000].map(whole).to_vec());
     assert!(drawn.len() == 2 && drawn[0].1.contains(">Full (small), finished runs<"), "finished runs do");
+    let timed = |draws| {
+        let mut record = whole(draws);
+        let budget = record.results.identity.method.training.as_mut().unwrap();
+        budget.minutes = Some(draws as f64 / 1_000.0);
+        record
+    };
+    let drawn = figures([1_000, 2_000, 4_000].map(timed).to_vec());
+    let names: Vec<&str> = drawn.iter().map(|(name, _)| name.as_str()).collect();
+    let both = ["draws-poisson-forward-u", "minutes-poisson-forward-u"];
+    assert_eq!(names[..2], both, "runs that were given times have curves against minutes too");
+    assert!(drawn[1].1.contains(">minutes of training<"));
 }
 
 #[test]

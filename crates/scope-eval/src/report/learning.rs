@@ -1,4 +1,4 @@
-//! Learning curves: held-out errors against the draws of training.
+//! Learning curves: held-out errors against the draws and the minutes of training.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,42 @@ use crate::{
 /// With fewer numbers of draws there is no curve.
 const LEAST_POINTS: usize = 3;
 
+/// What a curve's errors are drawn against.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    /// Examples seen.
+    Draws,
+    /// The time that a run was given, if its length was a time.
+    Minutes,
+}
+
+impl Cost {
+    const ALL: [Cost; 2] = [Cost::Draws, Cost::Minutes];
+
+    /// What files of charts begin with.
+    fn name(self) -> &'static str {
+        match self {
+            Cost::Draws => "draws",
+            Cost::Minutes => "minutes",
+        }
+    }
+
+    fn axis(self) -> AxisLabel<'static> {
+        let name = match self {
+            Cost::Draws => "draws of training",
+            Cost::Minutes => "minutes of training",
+        };
+        AxisLabel { name, scale: Scale::Log }
+    }
+
+    fn of(self, budget: &Budget) -> Option<f64> {
+        match self {
+            Cost::Draws => Some(budget.taken() as f64),
+            Cost::Minutes => budget.minutes,
+        }
+    }
+}
+
 /// A model that was measured after so many draws.
 #[derive(Clone, Copy)]
 struct Point<'a> {
@@ -38,30 +74,42 @@ struct Strand<'a> {
 }
 
 impl Strand<'_> {
-    /// Draws and errors.
-    fn means(&self) -> Vec<(f64, f64)> {
+    /// Whether its points can be drawn against a cost. The minutes of a run are those of its end and say nothing of its moments,
+    /// and runs of equal minutes have no order.
+    fn has(&self, cost: Cost) -> bool {
+        let costs: Option<Vec<f64>> = self.points.iter().map(|point| cost.of(point.budget)).collect();
+        cost == Cost::Draws
+            || self.finished && costs.is_some_and(|costs| costs.is_sorted_by(|one, next| one < next))
+    }
+
+    /// Costs and errors.
+    fn means(&self, cost: Cost) -> Vec<(f64, f64)> {
         let of = |point: &Point<'_>| {
-            Some((point.budget.taken() as f64, Summary::of(&point.errors[..self.records]).mean?))
+            Some((cost.of(point.budget)?, Summary::of(&point.errors[..self.records]).mean?))
         };
         self.points.iter().filter_map(of).collect()
     }
 }
 
-/// A chart for each problem and endpoint that has curves, with the name of its file. Errors are those at uniform/500. A curve
-/// goes through moments of one training, or through finished runs of one kind and seed.
-pub fn draws_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
+/// Charts for each problem and endpoint that has curves, with the names of their files: against draws and, for finished runs
+/// whose lengths were times, against minutes. Errors are those at uniform/500. A curve goes through moments of one training, or
+/// through finished runs of one kind and seed.
+pub fn learning_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
     let measured = problems(runs.latest.iter().chain(&runs.earlier));
     let all = measured.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
-    let chart = |(pde, endpoint)| {
+    let charts = |(pde, endpoint): (Pde, Endpoint)| {
         let points: Vec<Point<'_>> = (runs.latest.iter().chain(&runs.earlier))
             .filter(|run| run.is(pde))
             .filter_map(|run| point(run, pde, endpoint))
             .collect();
-        let strands = strands(&points);
-        let name = format!("draws-{pde}-{}-{}", endpoint.task().name(), endpoint.measure(pde));
-        (!strands.is_empty()).then(|| (name, draw(published, pde, endpoint, &strands)))
+        Cost::ALL.map(|cost| {
+            let strands: Vec<Strand<'_>> =
+                strands(&points).into_iter().filter(|strand| strand.has(cost)).collect();
+            let name = format!("{}-{pde}-{}-{}", cost.name(), endpoint.task().name(), endpoint.measure(pde));
+            (!strands.is_empty()).then(|| (name, draw(published, pde, endpoint, &strands, cost)))
+        })
     };
-    all.filter_map(chart).collect()
+    all.flat_map(charts).flatten().collect()
 }
 
 fn point(run: &Run, pde: Pde, endpoint: Endpoint) -> Option<Point<'_>> {
@@ -111,23 +159,22 @@ fn gather<'a: 'b, 'b>(
     strands
 }
 
-fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'_>]) -> Drawing {
+fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'_>], cost: Cost) -> Drawing {
     let curves: Vec<Curve> = (strands.iter().zip(names(strands)))
-        .map(|(strand, name)| Curve { name, points: strand.means() })
+        .map(|(strand, name)| Curve { name, points: strand.means(cost) })
         .collect();
     let task = endpoint.task().name();
     let measure = endpoint.measure(pde);
     let records = strands.iter().map(|strand| strand.records).collect::<BTreeSet<_>>();
     let records = records.into_iter().map(grouped).collect::<Vec<_>>().join(" or ");
     let heading = format!("{}, uniform/500: {task} {measure}, {records} records", pde.title());
-    let draws = AxisLabel { name: "draws of training", scale: Scale::Log };
     let error = if endpoint.is_classification(pde) {
         "bit errors on held-out records, %"
     } else {
         "mean error on held-out records, %"
     };
     let error = AxisLabel { name: error, scale: Scale::Log };
-    curve_chart(&heading, draws, error, &curves, &levels(published, pde, endpoint))
+    curve_chart(&heading, cost.axis(), error, &curves, &levels(published, pde, endpoint))
 }
 
 /// What the paper's recipes came to.

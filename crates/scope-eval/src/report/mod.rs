@@ -17,7 +17,7 @@ mod table;
 pub use charts::{budget_chart, comparison_chart};
 pub use choice::{Choice, TableName, UnknownTable};
 pub use endpoint::Endpoint;
-pub use learning::draws_charts;
+pub use learning::learning_charts;
 pub use published::Published;
 pub use render::{Format, UnknownFormat, csv_cell};
 pub use runs::{Run, Runs, grouped};

@@ -12,8 +12,8 @@ use scope_eval::{
     Measure, Record,
     figure::Drawing,
     report::{
-        Choice, Endpoint, Format, Published, Runs, TableName, budget_chart, comparison_chart, draws_charts,
-        tables,
+        Choice, Endpoint, Format, Published, Runs, TableName, budget_chart, comparison_chart,
+        learning_charts, tables,
     },
 };
 
@@ -153,7 +153,7 @@ fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> 
             }
         }
     }
-    for (name, chart) in draws_charts(published, all) {
+    for (name, chart) in learning_charts(published, all) {
         write(folder, &name, &chart)?;
     }
     say(&format!("drew figures in {}", folder.display()));
