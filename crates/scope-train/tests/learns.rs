@@ -1,4 +1,4 @@
-//! It learns: a tiny model, a minute of CPU, and held-out fields are recovered.
+//! It learns: a tiny model, half a minute of CPU, and held-out fields are recovered.
 
 use crate::small_set;
 
@@ -37,12 +37,11 @@ fn a_tiny_model_recovers_held_out_fields() {
     let root = tempfile::tempdir().unwrap();
     let train = make(root.path(), "train", Pde::POISSON, Split::Train, 4_000);
     let test = make(root.path(), "test", Pde::POISSON, Split::Test, 100);
-    let settings = ["peak_rate=2e-3".to_owned(), "batch=8".to_owned()];
-    let recipe = Recipe::resolve("fo", &settings).unwrap();
+    let recipe = Recipe::resolve("fo", &["peak_rate=2e-3".to_owned(), "batch=8".to_owned()]).unwrap();
     let request = RunRequest {
         recipe,
         model: Preset::Tiny.config(32).into(),
-        length: Some(Length::Draws(20_000)),
+        length: Some(Length::Draws(6_000)),
         seed: 1,
         log_every: 100,
         from: None,
@@ -59,6 +58,6 @@ fn a_tiny_model_recovers_held_out_fields() {
     assert_eq!(ending, RunOutcome::Finished);
     let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();
     let error = forward_error(&model, &test);
-    // Predicting the mean gives 100%.
-    assert!(error < 33.0, "held-out forward error {error:.1}%");
+    // Predicting the mean gives 100%; it was 46.6% when this was written, and 33% after 20,000 draws.
+    assert!(error < 55.0, "held-out forward error {error:.1}%");
 }
