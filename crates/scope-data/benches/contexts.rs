@@ -8,7 +8,7 @@ use scope_data::{
     observation::{Condition, MaskSampler, Namespace, TRAIN_MASK_SEED},
     schedule::{BatchMaker, Producer, Schedule},
 };
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk};
 
 fn main() {
     divan::main();
@@ -43,7 +43,7 @@ fn contexts(bencher: Bencher, (pde, threads): (Pde, usize)) {
         schedule: Schedule::new(1, records, 32),
         sampler: MaskSampler::new(pde, TRAIN_MASK_SEED, 128),
         disks,
-        size: 128,
+        shape: GridShape::square(128),
     };
     let mut producer = Producer::start(maker, 0, threads, 16);
     bencher

@@ -65,7 +65,8 @@ pub fn generate(
 fn plan(request: &Request, count: usize) -> Plan {
     let Identity { pde, seed, split, resolution } = request.identity;
     let origin = Origin::Generated { seed, generator_version: GENERATOR_VERSION };
-    Plan { pde, split, resolution, count, constants: Constants::generated(pde), origin, shard: request.shard }
+    let constants = Constants::generated(pde);
+    Plan { pde, split, resolution: resolution.into(), count, constants, origin, shard: request.shard }
 }
 
 /// A record in stored coordinates.

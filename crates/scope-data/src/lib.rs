@@ -37,5 +37,5 @@ pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{ForeignRecords, GeometryFiles, ImportRequest, Units, import};
 pub use pair::Pair;
-pub use scope_pde::{Channel, Constants, Fields, PerChannel, Scaling, as_array, known_values};
+pub use scope_pde::{Channel, Constants, Fields, GridShape, PerChannel, Scaling, as_array, known_values};
 pub use writable::{require_writable, require_writable_folder};

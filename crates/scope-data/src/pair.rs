@@ -1,24 +1,24 @@
 //! A record in memory.
 
-use scope_pde::{Channel, PerChannel};
+use scope_pde::{Channel, GridShape, PerChannel};
 
 use crate::error::DataError;
 
-/// A pair of fields in stored coordinates, \[2, S, S\]: its own values, or values borrowed from wherever they lie.
+/// A pair of fields in stored coordinates, \[2, rows, columns\]: its own values, or values borrowed from wherever they lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<V = Vec<f32>> {
     values: V,
-    size: usize,
+    shape: GridShape,
 }
 
 impl<V: AsRef<[f32]>> Pair<V> {
-    /// Views \[2, S, S\] values as a pair.
-    pub(crate) fn new(values: V, size: usize) -> Self {
-        assert_eq!(values.as_ref().len(), 2 * size * size, "a pair of square fields");
-        Self { values, size }
+    /// Views \[2, rows, columns\] values as a pair.
+    pub(crate) fn new(values: V, shape: GridShape) -> Self {
+        assert_eq!(values.as_ref().len(), 2 * shape.points(), "a pair of fields");
+        Self { values, shape }
     }
 
-    /// One of the fields, \[S, S\].
+    /// One of the fields, \[rows, columns\].
     pub fn field(&self, channel: Channel) -> &[f32] {
         match channel {
             Channel::A => self.a(),
@@ -26,22 +26,22 @@ impl<V: AsRef<[f32]>> Pair<V> {
         }
     }
 
-    /// Both fields, \[S, S\] each.
+    /// Both fields, \[rows, columns\] each.
     pub fn fields(&self) -> PerChannel<&[f32]> {
         PerChannel { a: self.a(), u: self.u() }
     }
 
-    /// The input field, \[S, S\].
+    /// The input field, \[rows, columns\].
     pub fn a(&self) -> &[f32] {
-        &self.values()[..self.size * self.size]
+        &self.values()[..self.shape.points()]
     }
 
-    /// The response field, \[S, S\].
+    /// The response field, \[rows, columns\].
     pub fn u(&self) -> &[f32] {
-        &self.values()[self.size * self.size..]
+        &self.values()[self.shape.points()..]
     }
 
-    /// Both fields, \[2, S, S\].
+    /// Both fields, \[2, rows, columns\].
     pub fn values(&self) -> &[f32] {
         self.values.as_ref()
     }
@@ -51,18 +51,17 @@ impl<V: AsRef<[f32]>> Pair<V> {
         let values = self.values();
         match values.iter().position(|x| !x.is_finite()) {
             None => Ok(()),
-            Some(at) => Err(DataError::NotFinite {
-                record,
-                channel: Channel::BOTH[at / (self.size * self.size)].name(),
-                row: at / self.size % self.size,
-                column: at % self.size,
-                value: values[at].into(),
-            }),
+            Some(at) => {
+                let points = self.shape.points();
+                let [row, column] = self.shape.place(at % points);
+                let channel = Channel::BOTH[at / points].name();
+                Err(DataError::NotFinite { record, channel, row, column, value: values[at].into() })
+            }
         }
     }
 
-    /// Grid points along each axis.
-    pub fn resolution(&self) -> usize {
-        self.size
+    /// The grid's points along each axis.
+    pub fn shape(&self) -> GridShape {
+        self.shape
     }
 }

@@ -75,7 +75,8 @@ fn altered(pde: Pde, out: &Path, alter: impl Fn(&mut Record)) -> Vec<String> {
     let count = if pde == Pde::CYLINDER { 4 } else { 40 };
     let constants = Constants::generated(pde);
     let origin = Origin::Generated { seed: 0, generator_version: 0 };
-    let plan = Plan { pde, split: Split::Train, resolution: 128, count, constants, origin, shard: None };
+    let plan =
+        Plan { pde, split: Split::Train, resolution: 128.into(), count, constants, origin, shard: None };
     let mut writer = DatasetWriter::create(out, plan).unwrap();
     let generator = Generator::new(identity(pde, 128)).unwrap();
     for index in 0..count {

@@ -122,7 +122,7 @@ fn zero_targets_are_flagged_when_written() {
     let plan = Plan {
         pde: Pde::CYLINDER,
         split: Split::Test,
-        resolution: 32,
+        resolution: 32.into(),
         count: 2,
         constants,
         origin: Origin::Imported { source: "test".into(), files: vec![] },

@@ -26,7 +26,7 @@ fn run(request: &ImportRequest) -> Result<(tempfile::TempDir, Dataset, Meta), Da
 fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
     let (_folder, set, meta) = run(request).unwrap();
     set.verify().unwrap();
-    assert_eq!((set.len(), meta.resolution), (count, 32));
+    assert_eq!((set.len(), meta.resolution), (count, 32.into()));
     let constants = Constants::released(request.pde);
     for n in 0..count {
         let pair = set.pair(n).unwrap();

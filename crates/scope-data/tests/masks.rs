@@ -9,27 +9,28 @@ use scope_data::observation::{
     Condition, Family, Layout, Mask, MaskSampler, NAMED_POINTS, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED,
     Task,
 };
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk};
 
 fn seeds() -> u64 {
     std::env::var("SCOPE_MASK_SEEDS").map_or(1_000, |n| n.parse().unwrap())
 }
 
 /// The mask of a under `forward/family/budget`, for a record.
-fn mask(size: usize, family: Family, budget: usize, record: u64) -> Mask {
+fn mask(shape: impl Into<GridShape>, family: Family, budget: usize, record: u64) -> Mask {
     let condition = Condition::new(Task::Forward, family, budget).unwrap();
-    MaskSampler::new(Pde::POISSON, TEST_MASK_SEED, size)
+    MaskSampler::new(Pde::POISSON, TEST_MASK_SEED, shape)
         .masks(Namespace::Test, record, condition, None)
         .seen
         .a
 }
 
 fn rows_and_columns(mask: &Mask) -> (Vec<usize>, Vec<usize>) {
-    let size = mask.size();
-    let mut counts = (vec![0; size], vec![0; size]);
+    let grid = mask.shape();
+    let mut counts = (vec![0; grid.rows], vec![0; grid.columns]);
     for point in mask.points() {
-        counts.0[point / size] += 1;
-        counts.1[point % size] += 1;
+        let [i, j] = grid.place(point);
+        counts.0[i] += 1;
+        counts.1[j] += 1;
     }
     counts
 }
@@ -45,9 +46,13 @@ fn every_family_and_budget_has_its_exact_count() {
         for record in 0..seeds() {
             assert_eq!(mask(128, family, budget, record).count(), budget, "{family:?} {budget} {record}");
         }
-        for size in [32, 34, 96, 160] {
-            let points = family.points(budget, size);
-            assert_eq!(mask(size, family, budget, 5).count(), points, "{family:?} {budget} at {size}");
+        let rectangles = [[96, 160], [160, 96], [32, 256], [40, 64]].map(GridShape::from);
+        for shape in [32, 34, 96, 160].map(GridShape::square).into_iter().chain(rectangles) {
+            let points = family.points(budget, shape);
+            for record in 0..8 {
+                let count = mask(shape, family, budget, record).count();
+                assert_eq!(count, points, "{family:?} {budget} on {shape}, record {record}");
+            }
         }
     });
 }

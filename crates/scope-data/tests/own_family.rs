@@ -26,12 +26,12 @@ static FULL: FamilyDescriptor = FamilyDescriptor { name: "full", ..DIAGONAL };
 
 /// Point k of the diagonals in random order, for k below the budget.
 fn sample(mask: &mut Mask, budget: Budget, stream: &mut Stream) {
-    let size = mask.size();
-    let mut diagonals: Vec<usize> = (0..size).collect();
+    let grid = mask.shape();
+    let mut diagonals: Vec<usize> = (0..grid.columns).collect();
     stream.shuffle(&mut diagonals);
     for k in 0..budget.points {
-        let row = k % size;
-        mask.insert(row * size + (row + diagonals[k / size]) % size);
+        let row = k % grid.rows;
+        mask.insert(grid.point(row, (row + diagonals[k / grid.rows]) % grid.columns));
     }
 }
 
@@ -74,7 +74,7 @@ fn takes_its_turn(diagonal: Family) {
     assert_eq!(sparse, 20, "512 stands twice among three training budgets");
 
     let sampler = MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 32);
-    let maker = BatchMaker { schedule: schedule(), sampler, disks: Vec::new(), size: 32 };
+    let maker = BatchMaker { schedule: schedule(), sampler, disks: Vec::new(), shape: 32.into() };
     let number = batches.iter().position(|(family, _)| *family == diagonal).unwrap();
     assert_eq!(maker.batch(number as u64).condition.layout_name(), "diagonal");
 }

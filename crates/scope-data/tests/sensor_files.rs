@@ -273,7 +273,7 @@ fn numpy_s_own_files_are_read() {
     };
     for name in ["nan.npy", "contexts.npy", "masked.npz", "packed.npz", "fortran.npz"] {
         let file = fixture(&format!("sensors/{name}"));
-        assert_eq!((file.len(), file.resolution()), (3, Some(4)), "{name}");
+        assert_eq!((file.len(), file.resolution()), (3, Some(4.into())), "{name}");
         for problem in 0..3 {
             assert_eq!(sensors(&file, problem), expected(problem), "{name}");
         }

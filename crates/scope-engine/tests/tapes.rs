@@ -40,7 +40,7 @@ impl Net {
         let x = tape.linear(&tokens, self.patch, Epilogue::AddRows(self.positions))?;
         let qkv = tape.linear(&tape.layer_norm(&x, self.norm)?, self.qkv, Epilogue::Plain)?;
         let x = tape.linear(&tape.attention(&qkv, 2)?, self.proj, Epilogue::Add(&x))?;
-        let field = tape.unpatchify(&tape.linear(&x, self.fc, Epilogue::Wide)?, 8)?;
+        let field = tape.unpatchify(&tape.linear(&x, self.fc, Epilogue::Wide)?, 8, [4, 4])?;
         let h = tape.conv3x3(&field, self.conv, Epilogue::Gelu)?;
         let y = tape.conv3x3(&h, self.last, Epilogue::Add(&field))?;
         Ok((x, tape.channels_first(&y)?))

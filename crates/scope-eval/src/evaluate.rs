@@ -12,7 +12,7 @@ use scope_data::{
     observation::{Condition, ContextMasks, MaskSampler, Namespace, TestNoise, write_context},
 };
 use scope_model::{Fields, Measure, Region};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use crate::{
     error::EvalError,
@@ -84,7 +84,12 @@ impl Evaluation<'_> {
     }
 
     /// Refuses a model of another problem, normalisation or grid.
-    pub fn require_same(&self, pde: Pde, constants: &Constants, resolution: usize) -> Result<(), EvalError> {
+    pub fn require_same(
+        &self,
+        pde: Pde,
+        constants: &Constants,
+        resolution: GridShape,
+    ) -> Result<(), EvalError> {
         let meta = self.data.meta();
         let refuse = |problem: String| Err(EvalError::Mismatch(problem));
         if pde != meta.pde || *constants != meta.constants() {
@@ -98,9 +103,7 @@ impl Evaluation<'_> {
         if resolution != meta.resolution {
             let reads = resolution;
             let has = meta.resolution;
-            return refuse(format!(
-                "the model reads {reads} x {reads} grids and the records are on {has} x {has}"
-            ));
+            return refuse(format!("the model reads {reads} grids and the records are on {has}"));
         }
         Ok(())
     }
@@ -150,7 +153,7 @@ impl Evaluation<'_> {
         records: Range<usize>,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
-        let each = 4 * self.data.meta().resolution.pow(2);
+        let each = 4 * self.data.meta().resolution.points();
         let all: Vec<usize> = records.collect();
         for records in all.chunks(self.batch.max(1)) {
             let mut contexts = vec![0.0; records.len() * each];
@@ -273,8 +276,8 @@ mod tests {
         fn constants(&self) -> Constants {
             Constants::generated(Pde::POISSON)
         }
-        fn resolution(&self) -> usize {
-            32
+        fn resolution(&self) -> GridShape {
+            32.into()
         }
         fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
             let field = |value: f32| vec![value; 1024];

@@ -9,7 +9,7 @@ use scope_data::{
 };
 use scope_exact::{ExactError, Prior, readings, rounding_noise, with_rounding};
 use scope_model::{MethodIdentity, MethodKind};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use crate::{
     bands::LEVELS,
@@ -112,8 +112,8 @@ impl RecoveryMethod for ExactMethod {
         self.constants
     }
 
-    fn resolution(&self) -> usize {
-        self.prior.resolution()
+    fn resolution(&self) -> GridShape {
+        self.prior.resolution().into()
     }
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {

@@ -6,7 +6,7 @@ use scope_data::{
     observation::{ContextMasks, Task, UserContext},
 };
 use scope_model::{Fields, ModelError, Reconstructor, bands::Bands, recover_sensors};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 /// Why a method gave no fields.
 pub type MethodError = Box<dyn std::error::Error + Send + Sync>;
@@ -19,10 +19,10 @@ pub trait RecoveryMethod {
     /// How the values of its contexts are stored.
     fn constants(&self) -> Constants;
 
-    /// The side of its grid.
-    fn resolution(&self) -> usize;
+    /// Its grid.
+    fn resolution(&self) -> GridShape;
 
-    /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
+    /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
     /// depend on the others.
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError>;
 
@@ -45,7 +45,7 @@ pub struct Shown<'a> {
     pub task: Task,
     /// Where.
     pub masks: &'a ContextMasks,
-    /// \[4, S, S\].
+    /// \[4, rows, columns\].
     pub context: &'a [f32],
 }
 
@@ -67,7 +67,7 @@ impl RecoveryMethod for Reconstructor {
         self.about().constants
     }
 
-    fn resolution(&self) -> usize {
+    fn resolution(&self) -> GridShape {
         self.about().config.resolution()
     }
 
@@ -97,7 +97,7 @@ impl<M: RecoveryMethod> RecoveryMethod for Banded<M> {
         self.method.constants()
     }
 
-    fn resolution(&self) -> usize {
+    fn resolution(&self) -> GridShape {
         self.method.resolution()
     }
 

@@ -19,8 +19,8 @@ impl Evaluation<'_> {
         record: usize,
     ) -> Result<Drawing, EvalError> {
         let meta = self.data.meta();
-        let size = meta.resolution;
-        let mut context = vec![0.0; 4 * size * size];
+        let grid = meta.resolution;
+        let mut context = vec![0.0; 4 * grid.points()];
         let (pair, masks) = self.observe(record, condition, &mut context)?;
         let fields = method.recover(&context).map_err(EvalError::Method)?.pop();
         let fields = fields.ok_or_else(|| EvalError::Method("it returned no fields".into()))?;
@@ -50,7 +50,7 @@ impl Evaluation<'_> {
             };
             FieldRow {
                 name: name.to_owned(),
-                size,
+                grid,
                 panels: vec![
                     panel(
                         &format!("{} sensors", mask.count()),
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
         });
         let noise = self.noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
         Ok(field_panels(
-            &format!("{}, {condition}, record {record}{noise}, {size} x {size} points", meta.pde.name()),
+            &format!("{}, {condition}, record {record}{noise}, {grid} points", meta.pde.name()),
             &rows,
         ))
     }

@@ -2,7 +2,7 @@
 
 use scope_data::observation::Mask;
 use scope_model::Region;
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 /// How far the band reaches from the disk: a dilation by a square of 5 x 5 pixels.
 const BAND: usize = 2;
@@ -15,15 +15,17 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Those of a disk on a grid of size x size.
-    pub fn of(disk: &Disk, size: usize) -> Self {
-        let (mut inside, mut dilated) = (Mask::empty(size), Mask::empty(size));
-        for point in disk.points(size) {
+    /// Those of a disk on a grid.
+    pub fn of(disk: &Disk, grid: impl Into<GridShape>) -> Self {
+        let grid = grid.into();
+        let mut inside = Mask::empty(grid);
+        let mut dilated = Mask::empty(grid);
+        for point in disk.points(grid) {
             inside.insert(point);
-            let (i, j) = (point / size, point % size);
-            for row in i.saturating_sub(BAND)..=(i + BAND).min(size - 1) {
-                for column in j.saturating_sub(BAND)..=(j + BAND).min(size - 1) {
-                    dilated.insert(row * size + column);
+            let [i, j] = grid.place(point);
+            for row in i.saturating_sub(BAND)..=(i + BAND).min(grid.rows - 1) {
+                for column in j.saturating_sub(BAND)..=(j + BAND).min(grid.columns - 1) {
+                    dilated.insert(grid.point(row, column));
                 }
             }
         }

@@ -35,7 +35,7 @@ fn evaluation(pde: &str, recipe: &str, decoder: &str, scale: f64) -> Record {
         split: Split::Test,
         origin: "generated: fresh draws from the released distribution".to_owned(),
         generated: true,
-        resolution: 128,
+        resolution: 128.into(),
         trained_on: false,
     };
     let masks = MaskIdentity { seed: 20_261_013, ..MaskIdentity::default() };

@@ -29,7 +29,7 @@ fn evaluation(model: &str, protocol: &str, records: usize, seed: u64, error: f64
         split: Split::Test,
         origin: "generated".to_owned(),
         generated: true,
-        resolution: 128,
+        resolution: 128.into(),
         trained_on: false,
     };
     let mut record = Record::new(Provenance {
@@ -97,7 +97,7 @@ fn mask_seeds_and_precisions_have_rows_of_their_own() {
     let channels = lines("channels", vec![one(), two], "ours: Full, mask seed 2");
     assert!(channels[0].contains("| 3.125"), "{channels:?}");
     let mut coarse = one();
-    coarse.results.identity.data.resolution = 32;
+    coarse.results.identity.data.resolution = 32.into();
     let runs = lines("runs", vec![coarse], "Full");
     assert!(runs[0].contains("| Full, 32 x 32 grid, 31 points for 500 |"), "{runs:?}");
     let mut card = one();

@@ -143,7 +143,7 @@ pub(crate) fn json() -> Vec<Vec<u8>> {
 /// The smallest model that there can be.
 fn small_model() -> Model {
     let config = ModelConfig {
-        resolution: 16,
+        resolution: 16.into(),
         patch: 8,
         context_channels: 4,
         fields: 2,
@@ -191,7 +191,8 @@ pub(crate) fn meta_json() -> Vec<Vec<u8>> {
     let pde = Pde::POISSON;
     let origin = Origin::Imported { source: "numpy file".to_owned(), files: vec!["pairs.npy".to_owned()] };
     let constants = Constants::released(pde);
-    let plan = Plan { pde, split: Split::Test, resolution: SIZE, count: 1, constants, origin, shard: None };
+    let plan =
+        Plan { pde, split: Split::Test, resolution: SIZE.into(), count: 1, constants, origin, shard: None };
     let folder = scratch::folder();
     let out = folder.path().join("set");
     let mut writer = DatasetWriter::create(&out, plan).unwrap();

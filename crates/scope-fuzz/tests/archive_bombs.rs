@@ -51,7 +51,7 @@ fn the_remedy_works() {
     let _turn = alone();
     let plain = bombs::zeros_npz(false);
     let read = within_memory(plain.len(), || SensorFile::parse("zeros.npz".to_owned(), plain).unwrap());
-    assert_eq!((read.len(), read.resolution()), (120 * 32, Some(128)));
+    assert_eq!((read.len(), read.resolution()), (120 * 32, Some(128.into())));
 }
 
 /// The archive of an evaluation is read by another function.

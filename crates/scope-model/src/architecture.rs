@@ -1,6 +1,7 @@
 //! Which network a model is, and how large.
 
 use scope_engine::Layout;
+use scope_pde::GridShape;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::{Map, Value};
 
@@ -43,8 +44,8 @@ pub enum Architecture {
 pub struct OwnConfig {
     /// Its name, in tables.
     pub name: String,
-    /// The side of the grid.
-    pub resolution: usize,
+    /// The grid.
+    pub resolution: GridShape,
 }
 
 /// An operator of the paper's main comparison.
@@ -85,7 +86,7 @@ impl Operator {
     }
 
     /// The paper's sizes on a grid.
-    pub fn architecture(self, resolution: usize) -> Architecture {
+    pub fn architecture(self, resolution: impl Into<GridShape>) -> Architecture {
         match self {
             Operator::Fno => Architecture::Fno(FnoConfig::paper(resolution)),
             Operator::DeepOnet => Architecture::DeepOnet(DeepOnetConfig::paper(resolution)),
@@ -116,8 +117,8 @@ impl Architecture {
         }
     }
 
-    /// The side of the grid.
-    pub fn resolution(&self) -> usize {
+    /// The grid.
+    pub fn resolution(&self) -> GridShape {
         match self {
             Architecture::Scope(config) => config.resolution,
             Architecture::Fno(config) => config.resolution,

@@ -53,7 +53,7 @@ pub fn decoder(config: &ModelConfig, widths: &DecoderConfig) -> f64 {
     };
     let tokenwise = sum(config.latent, &widths.mlp, config.tile());
     let taps = 9.0 * sum(config.fields, &widths.conv, config.fields);
-    2.0 * (config.tokens() as f64 * tokenwise + (config.resolution as f64).powi(2) * taps)
+    2.0 * (config.tokens() as f64 * tokenwise + config.resolution.points() as f64 * taps)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use scope_data::{PerChannel, known_values};
 use scope_engine::LocalFit;
+use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -93,8 +94,8 @@ impl FitConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The side of the grid: a multiple of the patch.
-    pub resolution: usize,
+    /// The grid: multiples of the patch.
+    pub resolution: GridShape,
     /// The side of a patch and of a tile.
     pub patch: usize,
     /// Channels of a context: values and mask of each field.
@@ -151,9 +152,9 @@ impl Preset {
     }
 
     /// Its sizes on a grid.
-    pub fn config(self, resolution: usize) -> ModelConfig {
+    pub fn config(self, resolution: impl Into<GridShape>) -> ModelConfig {
         let base = ModelConfig {
-            resolution,
+            resolution: resolution.into(),
             patch: PATCH,
             context_channels: 4,
             fields: 2,
@@ -243,7 +244,12 @@ const MOST: usize = 1 << 16;
 impl ModelConfig {
     /// Tokens per field.
     pub fn tokens(&self) -> usize {
-        (self.resolution / self.patch).pow(2)
+        self.token_grid().points()
+    }
+
+    /// How tokens lie: one a patch.
+    pub fn token_grid(&self) -> GridShape {
+        self.resolution.divided(self.patch)
     }
 
     /// Numbers that the encoder sees of a patch: the context's, and the coefficients of its fits.
@@ -325,7 +331,7 @@ mod tests {
                 ModelConfig { context_channels: 1 << 63, ..base() },
                 "a size of 9223372036854775808 is outside 1 to 65536",
             ),
-            (ModelConfig { resolution: 8192, ..base() }, "a grid of 8192 is outside 1 to 4096"),
+            (ModelConfig { resolution: 8192.into(), ..base() }, "a grid of 8192 is outside 1 to 4096"),
             (
                 ModelConfig { predictor: Transformer { width: 64, depth: 1025, heads: 8 }, ..base() },
                 "a predictor of 1025 layers: 1024 at most",

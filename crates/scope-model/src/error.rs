@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_data::DataError;
+use scope_data::{DataError, GridShape};
 use scope_engine::EngineError;
 use thiserror::Error;
 
@@ -92,14 +92,14 @@ pub enum ModelError {
         folders: Vec<PathBuf>,
     },
     /// A context that does not fit the model.
-    #[error("a context has {got} numbers, but this model reads {channels} x {size} x {size}")]
+    #[error("a context has {got} numbers, but this model reads {channels} x {grid}")]
     Context {
         /// Numbers given.
         got: usize,
         /// Channels expected.
         channels: usize,
-        /// Side of the grid expected.
-        size: usize,
+        /// The grid expected.
+        grid: GridShape,
     },
     /// A context with a value that is NaN or infinite.
     #[error(

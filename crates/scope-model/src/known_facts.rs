@@ -4,21 +4,22 @@
 //! one in that interval is never further from the truth, so no pixel's error grows.
 
 use scope_data::{Channel, Fields, observation::UserContext};
-use scope_pde::{Pde, descriptor::FieldKind};
+use scope_pde::{GridShape, Pde, descriptor::FieldKind};
 
-/// Imposes what a problem's descriptor knows of both fields \[S, S\], in physical units: values that a boundary condition fixes
+/// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a boundary condition fixes
 /// on the edge, the range of a two-valued field, the least value that a field can have, and zeros inside a disk that is given,
 /// except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
-    let size = context.masks.size();
+    let GridShape { rows, columns } = context.masks.shape();
     for channel in Channel::BOTH {
         let field = &mut fields[channel];
         let facts = pde.descriptor().fields[channel];
         if let Some(edge) = facts.edge {
-            for k in 0..size {
-                for point in [k, (size - 1) * size + k, k * size, k * size + size - 1] {
-                    field[point] = edge as f32;
-                }
+            field[..columns].fill(edge as f32);
+            field[(rows - 1) * columns..].fill(edge as f32);
+            for row in field.chunks_exact_mut(columns) {
+                row[0] = edge as f32;
+                row[columns - 1] = edge as f32;
             }
         }
         if let FieldKind::TwoValued { low, high } = facts.kind {

@@ -4,7 +4,7 @@
 //! make are bounded together.
 
 use scope_engine::Layout;
-use scope_pde::MAX_RESOLUTION;
+use scope_pde::{GridShape, MAX_RESOLUTION};
 
 use crate::error::ModelError;
 
@@ -14,11 +14,13 @@ pub(crate) const MOST_LAYERS: usize = 1 << 10;
 pub(crate) const MOST_PARAMETERS: u64 = 1 << 33;
 
 /// Refuses a grid that is empty, or finer than data are.
-pub(crate) fn require_grid(resolution: usize) -> Result<(), ModelError> {
-    if (1..=MAX_RESOLUTION).contains(&resolution) {
-        return Ok(());
+pub(crate) fn require_grid(resolution: GridShape) -> Result<(), ModelError> {
+    match resolution.lengths().into_iter().find(|length| !(1..=MAX_RESOLUTION).contains(length)) {
+        None => Ok(()),
+        Some(length) => {
+            Err(ModelError::Config(format!("a grid of {length} is outside 1 to {MAX_RESOLUTION}")))
+        }
     }
-    Err(ModelError::Config(format!("a grid of {resolution} is outside 1 to {MAX_RESOLUTION}")))
 }
 
 /// Refuses stacks that are too deep.

@@ -12,7 +12,7 @@ use scope_data::{
     observation::{Sensor, SensorError, UserContext},
 };
 use scope_engine::{Cpu, Cuda, Device, Dtype, EngineError, Graph, Tape, Tensor};
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk};
 
 use crate::{
     error::ModelError,
@@ -149,17 +149,16 @@ impl Reconstructor {
 
     /// The same with local fits \[n, fit channels, points, points\] given.
     fn recover_fitted(&self, contexts: &[f32], fits: Option<&[f32]>) -> Result<Vec<Fields>, ModelError> {
-        let size = self.about.config.resolution();
+        let grid = self.about.config.resolution();
         let channels = self.about.config.context_channels();
-        let each = channels * size * size;
+        let each = channels * grid.points();
         if !contexts.len().is_multiple_of(each) {
-            return Err(ModelError::Context { got: contexts.len(), channels, size });
+            return Err(ModelError::Context { got: contexts.len(), channels, grid });
         }
         if let Some(at) = contexts.iter().position(|x| !x.is_finite()) {
             let context = at / each;
-            let channel = at % each / (size * size);
-            let row = at % (size * size) / size;
-            let column = at % size;
+            let channel = at % each / grid.points();
+            let [row, column] = grid.place(at % grid.points());
             return Err(ModelError::NotFinite { context, channel, row, column });
         }
         let mut fields = Vec::with_capacity(contexts.len() / each);
@@ -169,7 +168,7 @@ impl Reconstructor {
             let count = contexts.len() / each;
             let fits = fits.map(|fits| &fits[first * fits_each..][..count * fits_each]);
             let stored = self.stored(Batch { count, contexts, fits })?;
-            fields.extend(stored.chunks(2 * size * size).map(|pair| self.physical(pair)));
+            fields.extend(stored.chunks(2 * grid.points()).map(|pair| self.physical(pair)));
         }
         Ok(fields)
     }
@@ -219,14 +218,14 @@ impl Reconstructor {
 
     fn inputs(&self, Batch { count, contexts, fits }: Batch<'_>) -> Result<Inputs, EngineError> {
         let device = self.model.params.device();
-        let size = self.about.config.resolution();
-        let image = |values: &[f32], side: usize| {
-            let channels = values.len() / (count * side * side).max(1);
-            Tensor::from_slice(device, &[count, channels, side, side], values)
+        let grid = self.about.config.resolution();
+        let image = |values: &[f32], grid: GridShape| {
+            let channels = values.len() / (count * grid.points()).max(1);
+            Tensor::from_slice(device, &[count, channels, grid.rows, grid.columns], values)
         };
         let stride = self.model.network.fits().map_or(1, |fits| fits.local_fit.stride);
-        let fits = fits.map(|fits| image(fits, size / stride)).transpose()?;
-        Ok(Inputs { contexts: image(contexts, size)?, fits })
+        let fits = fits.map(|fits| image(fits, grid.divided(stride))).transpose()?;
+        Ok(Inputs { contexts: image(contexts, grid)?, fits })
     }
 
     fn pass(&self, Inputs { contexts, fits }: &Inputs) -> Result<Tensor, EngineError> {

@@ -38,13 +38,13 @@ pub(crate) fn fit_sensors(
     let divisors = params.values_of(fits.normaliser)?;
     let mut fitted = Vec::new();
     for context in contexts {
-        let size = context.masks.size();
         let points = Channel::BOTH.map(|channel| {
             let seen = context.seen(constants, channel).into_iter();
             seen.map(|seen| FitPoint { at: seen.spot.at, value: seen.value.into(), weight: seen.trust })
                 .collect()
         });
-        let coefficients = fits.local_fit.of_points(cpu, [size; 2], &points, Some(&divisors))?;
+        let coefficients =
+            fits.local_fit.of_points(cpu, context.masks.shape().lengths(), &points, Some(&divisors))?;
         fitted.extend(coefficients.into_iter().map(|x| x as f32));
     }
     Ok(fitted)

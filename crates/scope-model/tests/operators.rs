@@ -27,8 +27,8 @@ fn the_papers_counts() {
 fn impossible_sizes_are_named() {
     for (operator, resolution, problem) in [
         (Operator::Fno, 16, "fno: 14 modes need a grid of 19 points at least, with 9 of padding"),
-        (Operator::DeepOnet, 40, "deeponet: a grid of 40 is not a multiple of 16"),
-        (Operator::Cno, 8, "cno: a grid of 8 cannot be halved 3 times to two points or more"),
+        (Operator::DeepOnet, 40, "deeponet: a grid of 40 x 40 is not a multiple of 16"),
+        (Operator::Cno, 8, "cno: a grid of 8 x 8 cannot be halved 3 times to two points or more"),
         (Operator::Transolver, 0, "transolver: a size of 0 is outside 1 to 4096"),
     ] {
         assert_eq!(operator.architecture(resolution).validate().unwrap_err().to_string(), problem);

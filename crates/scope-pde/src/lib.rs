@@ -21,6 +21,7 @@ pub mod descriptor;
 pub mod elliptic;
 mod error;
 mod generate;
+mod grid_shape;
 pub mod linear;
 pub mod navier_stokes;
 mod pde;
@@ -34,5 +35,6 @@ pub use generate::{
     GENERATOR_VERSION, Generator, Identity, MAX_RESOLUTION, MIN_RESOLUTION, Problem, Record,
     require_resolution,
 };
+pub use grid_shape::GridShape;
 pub use pde::{Pde, Split};
 pub use registry::{Named, Registry, RegistryError};

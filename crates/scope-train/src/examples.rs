@@ -1,6 +1,6 @@
 //! A batch as the losses want it.
 
-use scope_data::{Constants, PerChannel};
+use scope_data::{Constants, GridShape, PerChannel};
 use scope_engine::{Device, Gathered, Tensor};
 
 use crate::error::TrainError;
@@ -8,11 +8,11 @@ use crate::error::TrainError;
 /// Pairs of fields, what is seen of them, and how their errors are weighed.
 #[derive(Clone, Debug)]
 pub struct Examples {
-    /// \[batch, 2, size, size\], in stored coordinates.
+    /// \[batch, 2, rows, columns\], in stored coordinates.
     pub fields: Tensor,
-    /// \[batch, 4, size, size\]: (Ma a, Ma, Mu u, Mu).
+    /// \[batch, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu).
     pub contexts: Tensor,
-    /// \[batch, 4, size, size\]: (a, 1, u, 1).
+    /// \[batch, 4, rows, columns\]: (a, 1, u, 1).
     pub complete: Tensor,
     /// \[batch, 2\]: one over the norm of each channel's target, as in [`loss_weights`].
     pub weights: Tensor,
@@ -22,17 +22,18 @@ impl Examples {
     /// Copies a batch to a device.
     pub fn new(
         device: &Device,
-        size: usize,
+        grid: GridShape,
         fields: &[f32],
         contexts: &[f32],
         weights: &[f32],
     ) -> Result<Self, TrainError> {
         let batch = weights.len() / 2;
-        let complete = complete_view(size, fields);
+        let complete = complete_view(grid, fields);
+        let image = |channels: usize| [batch, channels, grid.rows, grid.columns];
         Ok(Self {
-            fields: Tensor::from_slice(device, &[batch, 2, size, size], fields)?,
-            contexts: Tensor::from_slice(device, &[batch, 4, size, size], contexts)?,
-            complete: Tensor::from_slice(device, &[batch, 4, size, size], &complete)?,
+            fields: Tensor::from_slice(device, &image(2), fields)?,
+            contexts: Tensor::from_slice(device, &image(4), contexts)?,
+            complete: Tensor::from_slice(device, &image(4), &complete)?,
             weights: Tensor::from_slice(device, &[batch, 2], weights)?,
         })
     }
@@ -40,22 +41,22 @@ impl Examples {
     /// Puts another batch of the same size in the place of this one, in the same memory if it is on a GPU.
     pub(crate) fn overwrite(
         &mut self,
-        size: usize,
+        grid: GridShape,
         fields: &[f32],
         contexts: &[f32],
         weights: &[f32],
     ) -> Result<(), TrainError> {
         self.fields.overwrite(fields)?;
         self.contexts.overwrite(contexts)?;
-        self.complete.overwrite(&complete_view(size, fields))?;
+        self.complete.overwrite(&complete_view(grid, fields))?;
         Ok(self.weights.overwrite(weights)?)
     }
 }
 
 /// Fields with their masks of ones.
-fn complete_view(size: usize, fields: &[f32]) -> Vec<f32> {
-    let ones = vec![1.0; size * size];
-    fields.chunks(size * size).flat_map(|field| [field, &ones].concat()).collect()
+fn complete_view(grid: GridShape, fields: &[f32]) -> Vec<f32> {
+    let ones = vec![1.0; grid.points()];
+    fields.chunks(grid.points()).flat_map(|field| [field, &ones].concat()).collect()
 }
 
 impl From<Gathered> for Examples {

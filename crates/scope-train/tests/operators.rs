@@ -4,10 +4,10 @@ use crate::small_set;
 
 use std::{fs, path::Path, time::Duration};
 
-use scope_data::{Dataset, PerChannel};
+use scope_data::{Dataset, GridShape, PerChannel};
 use scope_engine::Device;
 use scope_model::{
-    Architecture, FieldModel, Operator, Precision, Reconstructor,
+    Architecture, FieldModel, Operator, Precision, Preset, Reconstructor,
     operators::{CnoConfig, DeepOnetConfig, FnoConfig, TransolverConfig},
 };
 use scope_pde::{Pde, Split};
@@ -31,8 +31,8 @@ impl Callback for StopAfter {
 }
 
 /// Each operator with little of everything.
-fn reduced() -> [Architecture; 4] {
-    let resolution = 32;
+fn reduced(resolution: impl Into<GridShape>) -> [Architecture; 4] {
+    let resolution = resolution.into();
     [
         Architecture::Fno(FnoConfig {
             resolution,
@@ -103,7 +103,7 @@ fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
 fn every_operator_resumes_in_every_bit() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::POISSON, Split::Train, 60);
-    for model in reduced() {
+    for model in reduced(32) {
         let request = request(model.clone(), "operator");
         let name = model.name();
         let [straight, stopped] =
@@ -143,13 +143,42 @@ fn every_operator_learns() {
             PerChannel::both(1.0),
         ));
     }
-    let examples = Examples::new(&device, 32, &fields, &contexts, &weights).unwrap();
-    for model in reduced() {
-        let mut trainer = Trainer::field(FieldModel::initial(model.clone(), 1, &device).unwrap()).unwrap();
-        let rates = Rates { learning_rate: 3e-3, ema_momentum: 1.0 };
-        let mut step = || trainer.step(&examples, rates).unwrap().read().unwrap().losses[&Component::Field];
-        let losses: Vec<f64> = (0..120).map(|_| step()).collect();
-        assert!(losses[119] < 0.5 * losses[0], "{}: from {} to {}", model.name(), losses[0], losses[119]);
+    let examples = Examples::new(&device, 32.into(), &fields, &contexts, &weights).unwrap();
+    for model in reduced(32) {
+        halves_its_loss(model, &examples, 120);
+    }
+}
+
+fn halves_its_loss(model: Architecture, examples: &Examples, steps: usize) {
+    let name = model.name().to_owned();
+    let mut trainer =
+        Trainer::field(FieldModel::initial(model, 1, examples.fields.device()).unwrap()).unwrap();
+    let rates = Rates { learning_rate: 3e-3, ema_momentum: 1.0 };
+    let mut step = || trainer.step(examples, rates).unwrap().read().unwrap().losses[&Component::Field];
+    let losses: Vec<f64> = (0..steps).map(|_| step()).collect();
+    assert!(losses[steps - 1] < 0.5 * losses[0], "{name}: from {} to {}", losses[0], losses[steps - 1]);
+}
+
+/// Waves along both axes of a grid that is no square.
+#[test]
+fn every_network_learns_on_a_rectangle() {
+    let grid = GridShape { rows: 16, columns: 40 };
+    let wave = |record: usize, point: usize| {
+        let [i, j] = grid.place(point);
+        (0.5 * i as f32 + record as f32).sin() * (0.2 * j as f32).cos()
+    };
+    let mut fields = Vec::new();
+    let mut contexts = Vec::new();
+    for record in 0..4 {
+        let field: Vec<f32> = (0..grid.points()).map(|point| wave(record, point)).collect();
+        fields.extend_from_slice(&field);
+        contexts.extend(field);
+        contexts.extend(vec![1.0; grid.points()]);
+    }
+    let examples = Examples::new(&Device::cpu(2), grid, &fields, &contexts, &[0.1; 4]).unwrap();
+    let tiny = Architecture::from(Preset::Tiny.config(grid));
+    for model in reduced(grid).into_iter().chain([tiny]) {
+        halves_its_loss(model, &examples, 80);
     }
 }
 
@@ -164,5 +193,5 @@ fn what_an_operator_cannot_be_trained_with_is_refused() {
     let text = refused(request(Operator::Fno.architecture(32), "full"));
     assert!(text.contains("fno has no latents") && text.contains("the recipe \"operator\""), "{text}");
     let text = refused(request(Operator::Cno.architecture(64), "operator"));
-    assert!(text.contains("a grid of 32 and the model on one of 64"), "{text}");
+    assert!(text.contains("a grid of 32 x 32 and the model on one of 64 x 64"), "{text}");
 }

@@ -39,7 +39,8 @@ fn main() -> anyhow::Result<()> {
         Ok(Dataset::open(&out)?)
     };
     let (train, test) = (set(Split::Train, 500)?, set(Split::Test, 50)?);
-    let own = Architecture::Own(OwnConfig { name: "three-convolutions".to_owned(), resolution });
+    let own =
+        Architecture::Own(OwnConfig { name: "three-convolutions".to_owned(), resolution: resolution.into() });
     let build = |seed: u64| {
         let mut layout = Layout::new();
         let network = Box::new(ThreeConvolutions::declare(&mut layout));

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let set = sensors.set(index)?;
         let recovered = recovery.recover(&set).map_err(|error| error.describe(|sensor| set.label(sensor)))?;
         let fields = &recovered.fields;
-        let middle = (fields.u.len() + recovery.resolution()) / 2;
+        let middle = (fields.u.len() + recovery.resolution().columns) / 2;
         println!("problem {}: in the middle a = {}, u = {}", set.name, fields.a[middle], fields.u[middle]);
         recovered.trust.warnings.iter().for_each(|warning| println!("warning: {warning}"));
     }

@@ -26,7 +26,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use scope_model::{Architecture, Head, Operator, Precision, Preset};
-use scope_pde::{MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resolution};
+use scope_pde::{GridShape, MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resolution};
 
 /// How a command that ran to its end turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl NetworkChoice {
     }
 
     /// Its sizes on a grid.
-    fn architecture(self, resolution: usize) -> Architecture {
+    fn architecture(self, resolution: impl Into<GridShape>) -> Architecture {
         match self {
             NetworkChoice::Scope(preset) => preset.config(resolution).into(),
             NetworkChoice::Operator(operator) => operator.architecture(resolution),

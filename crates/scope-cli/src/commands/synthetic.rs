@@ -1,5 +1,6 @@
 //! Synthetic batches, for measuring and comparing training steps.
 
+use scope_data::GridShape;
 use scope_engine::Device;
 use scope_train::{Examples, TrainError};
 
@@ -7,8 +8,8 @@ use scope_train::{Examples, TrainError};
 const SEEN: usize = 30;
 
 /// Waves with few points seen: the time of a step does not depend on their values.
-pub(super) fn examples(device: &Device, size: usize, batch: usize) -> Result<Examples, TrainError> {
-    let pixels = size * size;
+pub(super) fn examples(device: &Device, grid: GridShape, batch: usize) -> Result<Examples, TrainError> {
+    let pixels = grid.points();
     let fields: Vec<f32> = (0..batch * 2 * pixels).map(|k| (k as f32 * 0.01).sin()).collect();
     let seen = |k: usize| f32::from(u8::from(k.is_multiple_of(SEEN)));
     let context = |field: &[f32]| {
@@ -16,5 +17,5 @@ pub(super) fn examples(device: &Device, size: usize, batch: usize) -> Result<Exa
         values.chain((0..pixels).map(seen)).collect::<Vec<f32>>()
     };
     let contexts: Vec<f32> = fields.chunks(pixels).flat_map(context).collect();
-    Examples::new(device, size, &fields, &contexts, &vec![0.01; 2 * batch])
+    Examples::new(device, grid, &fields, &contexts, &vec![0.01; 2 * batch])
 }

@@ -228,7 +228,11 @@ fn a_run_goes_on_from_weights_and_says_so() {
     let coarse = ["data", "generate", "poisson", "--resolution", "40", "--count", "4", "--out", "coarse"];
     place.succeed(&coarse);
     let elsewhere = ["train", "--pde", "poisson", "--data", "coarse", "--from", "first", "--out", "x"];
-    place.refuse(&elsewhere, 1, "coarse is on a grid of 40, and first/model.safetensors is of one of 32");
+    place.refuse(
+        &elsewhere,
+        1,
+        "coarse is on a grid of 40 x 40, and first/model.safetensors is of one of 32 x 32",
+    );
     let waves = ["data", "generate", "helmholtz", "--resolution", "32", "--count", "8", "--out", "waves"];
     place.succeed(&waves);
     let carry = [

@@ -33,13 +33,14 @@ impl LawReport {
 /// The laws of a set's problem.
 pub(super) fn test(set: &Dataset) -> Result<Vec<LawReport>, DataError> {
     let generated = matches!(set.meta().origin, Origin::Generated { .. });
+    // Laws are planned on the square grids of solvers.
+    let Some(size) = set.meta().resolution.side() else { return Ok(Vec::new()) };
     let laws = set.meta().pde.descriptor().laws.iter();
-    laws.filter(|law| generated || !law.generated_only).map(|law| worst(set, law)).collect()
+    laws.filter(|law| generated || !law.generated_only).map(|law| worst(set, law, size)).collect()
 }
 
 /// The worst of a law's figures over records.
-fn worst(set: &Dataset, law: &Law) -> Result<LawReport, DataError> {
-    let size = set.meta().resolution;
+fn worst(set: &Dataset, law: &Law, size: usize) -> Result<LawReport, DataError> {
     let constants = set.meta().constants();
     let figure = (law.figure)(size);
     let indices = sample(set.len(), law.sample);

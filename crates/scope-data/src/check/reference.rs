@@ -1,6 +1,9 @@
 //! What a set's statistics should be, and how well that is known.
 
-use scope_pde::descriptor::{Distribution, Moments};
+use scope_pde::{
+    GridShape,
+    descriptor::{Distribution, Moments},
+};
 use serde::Serialize;
 
 use crate::{
@@ -8,8 +11,8 @@ use crate::{
     dataset::{Meta, Origin},
 };
 
-/// The resolution of the released data.
-const RELEASED_RESOLUTION: usize = 128;
+/// The grid of the released data.
+const RELEASED_RESOLUTION: GridShape = GridShape::square(128);
 
 /// Where an expected value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +49,10 @@ pub(super) struct ChannelReference {
 /// What is expected of a set: constants of released or generated records on their own grid, and on other grids what theory says.
 pub(super) fn expected(meta: &Meta) -> PerChannel<ChannelReference> {
     let facts = meta.pde.descriptor();
-    let in_theory = || (facts.statistics.theory)(meta.resolution).map(exact);
+    let in_theory = || {
+        let moments = meta.resolution.side().map(facts.statistics.theory);
+        moments.unwrap_or_default().map(exact)
+    };
     if meta.resolution != RELEASED_RESOLUTION {
         return in_theory();
     }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use rayon::prelude::*;
+use scope_pde::GridShape;
 
 use super::stamp::Stamp;
 use crate::{
@@ -32,7 +33,7 @@ pub(super) struct FieldsFile {
     /// The bytes before the data.
     prefix: Vec<u8>,
     count: usize,
-    size: usize,
+    shape: GridShape,
 }
 
 /// What every byte of the file has told.
@@ -44,8 +45,8 @@ pub(super) struct Content {
 }
 
 impl FieldsFile {
-    /// Opens a file that must hold `count` pairs of `size` x `size` fields, and nothing else.
-    pub(super) fn open(path: &Path, count: usize, size: usize) -> Result<Self, DataError> {
+    /// Opens a file that must hold `count` pairs of fields on a grid, and nothing else.
+    pub(super) fn open(path: &Path, count: usize, shape: GridShape) -> Result<Self, DataError> {
         let (file, _) = open_regular(path)?;
         let stamp = Stamp::of(&file).map_err(DataError::io("inspect", path))?;
         let length = stamp.length();
@@ -54,9 +55,9 @@ impl FieldsFile {
         let malformed = |problem| DataError::malformed(path, ".npy file", problem);
         let (header, data) = Header::parse(&prefix).map_err(malformed)?;
         header.require_length(data, length).map_err(malformed)?;
-        header.require(path, Dtype::F32, &[count, 2, size, size])?;
+        header.require(path, Dtype::F32, &[count, 2, shape.rows, shape.columns])?;
         prefix.truncate(data);
-        Ok(Self { path: path.to_owned(), file, stamp, prefix, count, size })
+        Ok(Self { path: path.to_owned(), file, stamp, prefix, count, shape })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -69,7 +70,7 @@ impl FieldsFile {
 
     /// The numbers of one record.
     pub(super) fn record_length(&self) -> usize {
-        2 * self.size * self.size
+        2 * self.shape.points()
     }
 
     /// Reads whole records from number `first` on.
@@ -107,22 +108,22 @@ impl FieldsFile {
             next.resize(records * each, 0.0);
             let before = first.saturating_sub(together);
             let (read, found) =
-                rayon::join(|| self.read(first, &mut next), || take(&mut hasher, &here, before, self.size));
+                rayon::join(|| self.read(first, &mut next), || take(&mut hasher, &here, before, self.shape));
             read?;
             fault = fault.or(found);
             std::mem::swap(&mut here, &mut next);
         }
         let last = (self.count.max(1) - 1) / together * together;
-        fault = fault.or(take(&mut hasher, &here, last, self.size));
+        fault = fault.or(take(&mut hasher, &here, last, self.shape));
         Ok(Content { blake3: hasher.finalize().to_hex().to_string(), fault })
     }
 }
 
 /// Adds the records from number `first` on to the hash, and finds the first value among them that is not finite.
-fn take(hasher: &mut blake3::Hasher, values: &[f32], first: usize, size: usize) -> Option<DataError> {
+fn take(hasher: &mut blake3::Hasher, values: &[f32], first: usize, shape: GridShape) -> Option<DataError> {
     hasher.update_rayon(bytemuck::cast_slice(values));
-    let fault = |(k, values): (usize, &[f32])| Pair::new(values, size).require_finite(first + k).err();
-    values.par_chunks(2 * size * size).enumerate().find_map_first(fault)
+    let fault = |(k, values): (usize, &[f32])| Pair::new(values, shape).require_finite(first + k).err();
+    values.par_chunks(2 * shape.points()).enumerate().find_map_first(fault)
 }
 
 /// Fills a buffer from a place in a file, whatever other threads read meanwhile.

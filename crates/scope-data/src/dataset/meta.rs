@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use scope_pde::{Pde, Split, require_resolution};
+use scope_pde::{GridShape, Pde, Split, require_resolution};
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, GEOMETRY};
@@ -36,7 +36,7 @@ pub struct Meta {
     /// The number of records in the folder.
     pub count: usize,
     /// Grid points along each axis.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// The input channel.
     pub a: ChannelMeta,
     /// The response channel.
@@ -181,7 +181,9 @@ impl Meta {
     }
 
     fn validate(&self) -> Result<(), String> {
-        require_resolution(self.resolution).map_err(|error| error.to_string())?;
+        for length in self.resolution.lengths() {
+            require_resolution(length).map_err(|error| error.to_string())?;
+        }
         self.require_hashes()?;
         for (name, channel) in self.channels() {
             let usable = channel.mean.is_finite() && channel.sigma.is_finite() && channel.sigma > 0.0;

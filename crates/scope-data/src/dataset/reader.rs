@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 use super::{
     FIELDS, GEOMETRY, META,
@@ -94,7 +94,7 @@ impl Dataset {
         Ok(Pair::new(values, self.meta.resolution))
     }
 
-    /// Reads records into \[n, 2, S, S\] values, from number `first` on. Panics when there are not so many, as slices do. It is an
+    /// Reads records into \[n, 2, rows, columns\] values, from number `first` on. Panics when there are not so many, as slices do. It is an
     /// error if the file has changed since it was opened.
     pub fn read(&self, first: usize, values: &mut [f32]) -> Result<(), DataError> {
         let each = self.fields.record_length();
@@ -151,14 +151,14 @@ impl Dataset {
 }
 
 impl Geometry {
-    fn read(path: &Path, count: usize, size: usize) -> Result<Self, DataError> {
-        let shape = [count, 3];
+    fn read(path: &Path, count: usize, shape: GridShape) -> Result<Self, DataError> {
+        let expected = [count, 3];
         let bytes = read_bounded(path, (MAX_PREFIX + 3 * size_of::<f64>() * count) as u64)?;
         let blake3 = blake3::hash(&bytes).to_hex().to_string();
         let array = NpyArray::parse(bytes);
         let array = array.map_err(|problem| DataError::malformed(path, ".npy file", problem))?;
-        array.header().require(path, Dtype::F64, &shape)?;
-        let disks = read_disks(path, count, size, |n, k| array.value(3 * n + k))?;
+        array.header().require(path, Dtype::F64, &expected)?;
+        let disks = read_disks(path, count, shape, |n, k| array.value(3 * n + k))?;
         Ok(Self { path: path.to_owned(), disks, blake3 })
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use blake3::Hasher;
-use scope_pde::{Pde, Split, cylinder::Disk};
+use scope_pde::{GridShape, Pde, Split, cylinder::Disk};
 
 use super::{
     FIELDS, GEOMETRY, META,
@@ -29,7 +29,7 @@ pub struct Plan {
     /// The split.
     pub split: Split,
     /// Grid points along each axis.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// How many records will be pushed.
     pub count: usize,
     /// The constants of the stored coordinates.
@@ -54,8 +54,8 @@ impl DatasetWriter {
     /// Begins a folder at `out`.
     pub fn create(out: &Path, plan: Plan) -> Result<Self, DataError> {
         let mut staged = StagedFolder::create(out)?;
-        let size = plan.resolution;
-        let header = Header::new(Dtype::F32, &[plan.count, 2, size, size]);
+        let GridShape { rows, columns } = plan.resolution;
+        let header = Header::new(Dtype::F32, &[plan.count, 2, rows, columns]);
         let fields = HashedFile::create(&mut staged, FIELDS, &header)?;
         Ok(Self {
             fields,
@@ -67,7 +67,7 @@ impl DatasetWriter {
         })
     }
 
-    /// Appends a record in stored coordinates, \[2, S, S\], with its disk if it is a cylinder's.
+    /// Appends a record in stored coordinates, \[2, rows, columns\], with its disk if it is a cylinder's.
     pub fn push(&mut self, pair: &[f32], disk: Option<Disk>) -> Result<(), DataError> {
         assert!(self.pushed < self.plan.count, "no more records than planned");
         let pair = Pair::new(pair, self.plan.resolution);
@@ -98,7 +98,7 @@ impl DatasetWriter {
             geometry.write(bytemuck::cast_slice(&self.geometry))?;
             blake3.insert(GEOMETRY.to_owned(), geometry.finish()?);
         }
-        let values = plan.count * plan.resolution * plan.resolution;
+        let values = plan.count * plan.resolution.points();
         let PerChannel { a, u } = self.totals.map(|totals| totals.finish(values));
         let meta = Meta {
             format: Meta::format_name(),

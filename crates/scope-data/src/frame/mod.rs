@@ -7,7 +7,7 @@ mod domain;
 mod error;
 mod scale;
 
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk};
 use serde::Serialize;
 
 pub use domain::Domain;
@@ -180,28 +180,34 @@ impl Frame {
         }
     }
 
-    /// Where a place of the user's is on a problem's S x S grid. `number` is whose place it is, for the error.
-    pub fn spot(&self, pde: Pde, size: usize, number: usize, place: Place) -> Result<Spot, SensorError> {
-        locate(pde, size, number, self.place_to_ours(number, place)?)
+    /// Where a place of the user's is on a problem's grid. `number` is whose place it is, for the error.
+    pub fn spot(
+        &self,
+        pde: Pde,
+        shape: impl Into<GridShape>,
+        number: usize,
+        place: Place,
+    ) -> Result<Spot, SensorError> {
+        locate(pde, shape.into(), number, self.place_to_ours(number, place)?)
     }
 
-    /// A disk in pixels of an S x S grid of cells: as it is without a domain, otherwise from the user's coordinates.
-    pub fn disk_to_ours(&self, size: usize, disk: Disk) -> Disk {
+    /// A disk in pixels of a grid of cells: as it is without a domain, otherwise from the user's coordinates.
+    pub fn disk_to_ours(&self, shape: impl Into<GridShape>, disk: Disk) -> Disk {
         let Some(domain) = self.domain else { return disk };
-        let cells = size as f64;
-        // Cell k has its centre at (k + 1/2) / S.
-        let [cx, cy] = domain.to_unit([disk.cx, disk.cy]).map(|x| x * cells - 0.5);
-        Disk { cx, cy, r: disk.r / domain.sides()[0] * cells }
+        let cells = shape.into().lengths().map(|length| length as f64);
+        // Cell k of S has its centre at (k + 1/2) / S.
+        let [x, y] = domain.to_unit([disk.cx, disk.cy]);
+        Disk { cx: x * cells[0] - 0.5, cy: y * cells[1] - 0.5, r: disk.r / domain.sides()[0] * cells[0] }
     }
 
-    /// Sensors of the user's as a method on an S x S grid reads them.
-    pub fn sensors_to_ours(&self, size: usize, set: &SensorSet) -> Result<SensorSet, SensorError> {
+    /// Sensors of the user's as a method on a grid reads them.
+    pub fn sensors_to_ours(&self, shape: GridShape, set: &SensorSet) -> Result<SensorSet, SensorError> {
         let mut ours = set.clone();
         for (number, sensor) in ours.sensors.iter_mut().enumerate() {
             sensor.place = self.place_to_ours(number, sensor.place)?;
             sensor.value = self.value_to_ours(sensor.channel, sensor.value);
         }
-        ours.disk = set.disk.map(|disk| self.disk_to_ours(size, disk));
+        ours.disk = set.disk.map(|disk| self.disk_to_ours(shape, disk));
         Ok(ours)
     }
 
@@ -241,7 +247,7 @@ mod tests {
     fn a_domain_maps_coordinates_only() {
         let frame = frame(Pde::POISSON, "100,600,-50,450", "", None).unwrap();
         let sensor = Sensor { channel: Channel::U, place: Place::Point(225.0, 450.0), value: 0.003 };
-        let ours = frame.sensors_to_ours(128, &SensorSet::new("1", vec![sensor])).unwrap();
+        let ours = frame.sensors_to_ours(128.into(), &SensorSet::new("1", vec![sensor])).unwrap();
         assert_eq!(ours.sensors[0], Sensor { place: Place::Point(0.25, 1.0), ..sensor });
         assert_eq!(frame.point_of_unit([0.25, 1.0]), [225.0, 450.0]);
         assert!(frame.has_own_values());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 use crate::{error::DataError, geometry::read_disks, npy::MappedArray};
 
@@ -23,18 +23,19 @@ impl GeometryFiles {
     }
 
     /// Reads `count` disks and checks that each lies inside the grid.
-    pub(super) fn read(&self, count: usize, size: usize) -> Result<Vec<Disk>, DataError> {
+    pub(super) fn read(&self, count: usize, shape: impl Into<GridShape>) -> Result<Vec<Disk>, DataError> {
+        let shape = shape.into();
         match self {
             Self::Together(path) => {
                 let array = open(path, &[count, 3])?;
                 let step =
                     |n: usize, k: usize| if array.header().fortran_order { k * count + n } else { n * 3 + k };
-                read_disks(path, count, size, |n, k| array.value(step(n, k)))
+                read_disks(path, count, shape, |n, k| array.value(step(n, k)))
             }
             Self::Separate(paths) => {
                 let arrays =
                     [open(&paths[0], &[count])?, open(&paths[1], &[count])?, open(&paths[2], &[count])?];
-                read_disks(&paths[2], count, size, |n, k| arrays[k].value(n))
+                read_disks(&paths[2], count, shape, |n, k| arrays[k].value(n))
             }
         }
     }

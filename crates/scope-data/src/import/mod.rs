@@ -116,7 +116,7 @@ impl ForeignRecords {
         Plan {
             pde: request.pde,
             split: request.split,
-            resolution: self.resolution,
+            resolution: self.resolution.into(),
             count: self.count,
             constants: self.constants,
             origin: Origin::Imported { source: kinds.join(", "), files },

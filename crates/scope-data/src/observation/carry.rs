@@ -25,13 +25,13 @@ impl UserContext {
         other
     }
 
-    /// With pixels' values carried from the sensors' spots by fields \[S, S\] of a and of u, in physical units, that were recovered.
+    /// With pixels' values carried from the sensors' spots by fields \[rows, columns\] of a and of u, in physical units, that were recovered.
     pub fn carried(&self, pde: Pde, constants: &Constants, fields: PerChannel<&[f32]>) -> Self {
-        let size = self.masks.size();
+        let shape = self.masks.shape();
         let carried = |sensor: &Placed| {
             let field = |point: usize| f64::from(fields[sensor.channel][point]);
-            let stencil = Stencil::new(pde, sensor.channel, size, sensor.spot, STENCIL_POINTS);
-            sensor.value + field(sensor.spot.nearest(size)) - stencil.sum(field)
+            let stencil = Stencil::new(pde, sensor.channel, shape, sensor.spot, STENCIL_POINTS);
+            sensor.value + field(sensor.spot.nearest(shape)) - stencil.sum(field)
         };
         let values: Vec<f64> = self.sensors.iter().map(carried).collect();
         self.seen_as(constants, &values)
@@ -40,14 +40,14 @@ impl UserContext {
     /// With other values of the measured pixels, those of one pixel averaged.
     fn seen_as(&self, constants: &Constants, values: &[f64]) -> Self {
         let mut seen = self.clone();
-        let size = self.masks.size();
+        let shape = self.masks.shape();
         for channel in Channel::BOTH {
-            let mut sums = vec![0.0; size * size];
-            let mut counts = vec![0.0; size * size];
+            let mut sums = vec![0.0; shape.points()];
+            let mut counts = vec![0.0; shape.points()];
             let own = self.sensors.iter().zip(values).filter(|(sensor, _)| sensor.channel == channel);
             for (sensor, value) in own {
-                sums[sensor.spot.nearest(size)] += value;
-                counts[sensor.spot.nearest(size)] += 1.0;
+                sums[sensor.spot.nearest(shape)] += value;
+                counts[sensor.spot.nearest(shape)] += 1.0;
             }
             let scaling = constants[channel];
             for point in self.measured[channel].points() {

@@ -1,6 +1,6 @@
 //! What a network sees of a record.
 
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 use super::mask::{Mask, points_of};
 use crate::{Channel, PerChannel};
@@ -16,13 +16,14 @@ pub struct ContextMasks {
 
 impl ContextMasks {
     /// Nothing observed.
-    pub fn empty(size: usize) -> Self {
-        Self { seen: PerChannel::both(Mask::empty(size)), given: Mask::empty(size) }
+    pub fn empty(shape: impl Into<GridShape>) -> Self {
+        let empty = Mask::empty(shape);
+        Self { seen: PerChannel::both(empty.clone()), given: empty }
     }
 
-    /// Points along each axis.
-    pub fn size(&self) -> usize {
-        self.given.size()
+    /// The grid's points along each axis.
+    pub fn shape(&self) -> GridShape {
+        self.given.shape()
     }
 
     /// Where a field is seen because a sensor is there.
@@ -32,32 +33,32 @@ impl ContextMasks {
 
     /// Supplies the values of a known disk on both channels.
     pub fn add_disk(&mut self, disk: &Disk) {
-        for point in disk.points(self.size()) {
+        for point in disk.points(self.shape()) {
             for mask in [&mut self.seen.a, &mut self.seen.u, &mut self.given] {
                 mask.insert(point);
             }
         }
     }
 
-    /// The share of observed points in each patch: \[S/patch, S/patch, 2\], a before u.
+    /// The share of observed points in each patch: \[rows / patch, columns / patch, 2\], a before u.
     pub fn visibility(&self, patch: usize) -> Vec<f32> {
         let PerChannel { a, u } = self.seen.each_ref().map(|mask| mask.visibility(patch));
         a.into_iter().zip(u).flat_map(|(a, u)| [a, u]).collect()
     }
 }
 
-/// Writes the context \[4, S, S\] of fields \[S, S\] in stored coordinates: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
+/// Writes the context \[4, rows, columns\] of fields \[rows, columns\] in stored coordinates: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
 pub fn write_context(fields: PerChannel<&[f32]>, masks: &PerChannel<Mask>, context: &mut [f32]) {
-    let pixels = masks.a.size() * masks.a.size();
+    let pixels = masks.a.shape().points();
     assert_eq!(context.len(), 4 * pixels, "four channels");
     let channels = fields.zip(masks.each_ref());
     for ((field, mask), out) in channels.into_iter().zip(context.chunks_exact_mut(2 * pixels)) {
-        assert!(field.len() == pixels && mask.size() * mask.size() == pixels, "fields and masks of one grid");
+        assert!(field.len() == pixels && mask.shape().points() == pixels, "fields and masks of one grid");
         write_channel_context(field, mask.words(), |_, value| [value, 1.0], out);
     }
 }
 
-/// Writes one channel's part \[2, S, S\] of a context, (M x, M): whatever is shown to a network, of records, sensors or batches,
+/// Writes one channel's part \[2, rows, columns\] of a context, (M x, M): whatever is shown to a network, of records, sensors or batches,
 /// exact or noisy, is written here. `seen` are the words of a mask, and `reading` turns a seen point and its value into what is
 /// shown of it: the reading times its weight, and the weight.
 pub fn write_channel_context(
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn contexts_hold_observed_values_and_masks() {
         let values: Vec<f32> = (0..2 * 32 * 32).map(|k| k as f32 + 1.0).collect();
-        let pair = Pair::new(&values, 32);
+        let pair = Pair::new(&values, 32.into());
         let mut masks = ContextMasks::empty(32);
         masks.seen.a.insert(5);
         masks.seen.u.insert(40);

@@ -1,11 +1,12 @@
 //! How well sensors cover the square.
 
+use scope_pde::GridShape;
 use serde::Serialize;
 
 use super::mask::Mask;
 
-/// How sensors cover a field. Gaps are distances from a pixel to the nearest sensor, in units of the square's side;
-/// distances do not wrap around.
+/// How sensors cover a field. Gaps are distances from a pixel to the nearest sensor, in units of the square's side, or of the side of
+/// a square with as many pixels; distances do not wrap around.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// Pixels measured.
@@ -21,18 +22,18 @@ pub struct Coverage {
 impl Coverage {
     /// Of a mask; none if it is empty.
     pub fn of(mask: &Mask) -> Option<Self> {
-        let size = mask.size();
+        let shape = mask.shape();
         let sensors = mask.count();
         if sensors == 0 {
             return None;
         }
         let gaps = gaps(mask);
-        let points = (size * size) as f64;
+        let points = shape.points() as f64;
         Some(Self {
             sensors,
             share: sensors as f64 / points,
-            mean_gap: gaps.iter().copied().map(f64::from).sum::<f64>() / points / size as f64,
-            largest_gap: f64::from(gaps.iter().copied().fold(0.0, f32::max)) / size as f64,
+            mean_gap: gaps.iter().copied().map(f64::from).sum::<f64>() / points / shape.mean_side(),
+            largest_gap: f64::from(gaps.iter().copied().fold(0.0, f32::max)) / shape.mean_side(),
         })
     }
 }
@@ -42,28 +43,29 @@ impl Coverage {
 /// First down the columns, g(i, j) = min over i' of |i - i'|; then along the rows, d^2 = min over j' of
 /// g(i, j')^2 + (j - j')^2, from j outwards until |j - j'| alone is too far.
 pub fn gaps(mask: &Mask) -> Vec<f32> {
-    let size = mask.size();
+    let GridShape { rows, columns } = mask.shape();
+    let points = rows * columns;
     if mask.count() == 0 {
-        return vec![f32::INFINITY; size * size];
+        return vec![f32::INFINITY; points];
     }
-    let mut down = vec![2 * size as u32; size * size];
+    let mut down = vec![(rows + columns) as u32; points];
     mask.points().for_each(|point| down[point] = 0);
-    for point in size..size * size {
-        down[point] = down[point].min(down[point - size] + 1);
+    for point in columns..points {
+        down[point] = down[point].min(down[point - columns] + 1);
     }
-    for point in (0..size * (size - 1)).rev() {
-        down[point] = down[point].min(down[point + size] + 1);
+    for point in (0..points - columns).rev() {
+        down[point] = down[point].min(down[point + columns] + 1);
     }
-    let mut gaps = Vec::with_capacity(size * size);
-    for row in down.chunks_exact(size) {
+    let mut gaps = Vec::with_capacity(points);
+    for row in down.chunks_exact(columns) {
         for (j, own) in row.iter().enumerate() {
             let mut best = own * own;
-            for apart in 1..size {
+            for apart in 1..columns {
                 let square = (apart * apart) as u32;
                 if square >= best {
                     break;
                 }
-                let sides = [j.checked_sub(apart), Some(j + apart).filter(|k| *k < size)];
+                let sides = [j.checked_sub(apart), Some(j + apart).filter(|k| *k < columns)];
                 for g in sides.into_iter().flatten().map(|k| row[k]) {
                     best = best.min(g * g + square);
                 }
@@ -90,6 +92,10 @@ mod tests {
                 assert_eq!(gap, points.iter().map(to).fold(f32::INFINITY, f32::min), "{at}");
             }
         }
+        let tall = Mask::from_fn([7, 3], |i, j| [i, j] == [6, 0]);
+        assert_eq!(gaps(&tall)[..4], [6.0, 37_f32.sqrt(), 40_f32.sqrt(), 5.0]);
+        let wide = Mask::from_fn([3, 7], |i, j| [i, j] == [0, 6]);
+        assert_eq!(gaps(&wide)[..2], [6.0, 5.0]);
         assert!(gaps(&Mask::empty(16)).iter().all(|gap| *gap == f32::INFINITY));
     }
 

@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-use scope_pde::{Registry, RegistryError};
+use scope_pde::{GridShape, Registry, RegistryError};
 
 use super::{
     condition::NAMED_POINTS,
@@ -87,9 +87,9 @@ impl Family {
         Ok(())
     }
 
-    /// How many points of an S x S grid a budget observes, at least one. Budgets are named for 128 x 128.
-    pub fn points(self, budget: usize, size: usize) -> usize {
-        (self.0.points)(budget, size)
+    /// How many points of a grid a budget observes, at least one. Budgets are named for 128 x 128.
+    pub fn points(self, budget: usize, shape: impl Into<GridShape>) -> usize {
+        (self.0.points)(budget, shape.into())
     }
 
     /// What orders families: those of the protocol as in [`Family::ALL`], then others by name.

@@ -1,11 +1,13 @@
 //! A set of grid points, one bit each.
 
+use scope_pde::GridShape;
+
 use crate::npy::{Dtype, Header};
 
-/// Points of an S x S grid; bit i S + j (of little-endian 64-bit words) says whether (i, j) is observed.
+/// Points of a grid; bit i columns + j (of little-endian 64-bit words) says whether (i, j) is observed.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Mask {
-    size: usize,
+    shape: GridShape,
     words: Vec<u64>,
 }
 
@@ -23,32 +25,34 @@ pub(super) fn points_of(words: &[u64]) -> impl Iterator<Item = usize> {
 
 impl Mask {
     /// No point.
-    pub fn empty(size: usize) -> Self {
-        Self { size, words: vec![0; words_for(size)] }
+    pub fn empty(shape: impl Into<GridShape>) -> Self {
+        let shape = shape.into();
+        Self { shape, words: vec![0; words_for(shape)] }
     }
 
     /// Every point.
-    pub fn full(size: usize) -> Self {
-        let mut mask = Self::empty(size);
+    pub fn full(shape: impl Into<GridShape>) -> Self {
+        let mut mask = Self::empty(shape);
         mask.words.fill(u64::MAX);
         mask.clear_padding();
         mask
     }
 
     /// The points for which `observed(i, j)` holds.
-    pub fn from_fn(size: usize, observed: impl Fn(usize, usize) -> bool) -> Self {
-        let mut mask = Self::empty(size);
-        for point in 0..size * size {
-            if observed(point / size, point % size) {
+    pub fn from_fn(shape: impl Into<GridShape>, observed: impl Fn(usize, usize) -> bool) -> Self {
+        let mut mask = Self::empty(shape);
+        for point in 0..mask.shape.points() {
+            let [i, j] = mask.shape.place(point);
+            if observed(i, j) {
                 mask.insert(point);
             }
         }
         mask
     }
 
-    /// Grid points along each axis.
-    pub fn size(&self) -> usize {
-        self.size
+    /// The grid's points along each axis.
+    pub fn shape(&self) -> GridShape {
+        self.shape
     }
 
     /// The bits, padded with zeros.
@@ -61,14 +65,14 @@ impl Mask {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether the point i S + j is observed.
+    /// Whether the point i columns + j is observed.
     pub fn contains(&self, point: usize) -> bool {
         self.words[point / 64] >> (point % 64) & 1 == 1
     }
 
-    /// Observes the point i S + j; says whether it was not observed before.
+    /// Observes the point i columns + j; says whether it was not observed before.
     pub fn insert(&mut self, point: usize) -> bool {
-        assert!(point < self.size * self.size, "a point of the grid");
+        assert!(point < self.shape.points(), "a point of the grid");
         let word = &mut self.words[point / 64];
         let bit = 1 << (point % 64);
         let new = *word & bit == 0;
@@ -76,17 +80,17 @@ impl Mask {
         new
     }
 
-    /// Adds the points of another mask of the same size.
+    /// Adds the points of another mask of the same grid.
     pub fn unite(&mut self, other: &Mask) {
-        assert_eq!(self.size, other.size, "masks of one grid");
+        assert_eq!(self.shape, other.shape, "masks of one grid");
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// The points that another mask of the same size has not.
+    /// The points that another mask of the same grid has not.
     pub fn without(&self, other: &Mask) -> Self {
-        assert_eq!(self.size, other.size, "masks of one grid");
+        assert_eq!(self.shape, other.shape, "masks of one grid");
         let words = self.words.iter().zip(&other.words).map(|(word, other)| word & !other).collect();
-        Self { size: self.size, words }
+        Self { shape: self.shape, words }
     }
 
     /// Exchanges observed and unobserved points.
@@ -100,19 +104,20 @@ impl Mask {
         points_of(&self.words)
     }
 
-    /// The share of observed points in each patch of `patch` x `patch`, \[S/patch, S/patch\].
+    /// The share of observed points in each patch of `patch` x `patch`, \[rows / patch, columns / patch\].
     pub fn visibility(&self, patch: usize) -> Vec<f32> {
-        assert!(self.size.is_multiple_of(patch), "whole patches");
-        let side = self.size / patch;
-        let mut counts = vec![0u32; side * side];
+        assert!(self.shape.is_multiple_of(patch), "whole patches");
+        let patches = self.shape.divided(patch);
+        let mut counts = vec![0u32; patches.points()];
         for point in self.points() {
-            counts[point / self.size / patch * side + point % self.size / patch] += 1;
+            let [i, j] = self.shape.place(point);
+            counts[patches.point(i / patch, j / patch)] += 1;
         }
         counts.iter().map(|count| *count as f32 / (patch * patch) as f32).collect()
     }
 
     fn clear_padding(&mut self) {
-        let used = self.size * self.size % 64;
+        let used = self.shape.points() % 64;
         if let (true, Some(last)) = (used > 0, self.words.last_mut()) {
             *last &= (1 << used) - 1;
         }
@@ -121,23 +126,23 @@ impl Mask {
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "Mask({} of {} x {})", self.count(), self.size, self.size)
+        write!(f, "Mask({} of {})", self.count(), self.shape)
     }
 }
 
-/// A mask file: masks stacked as numpy booleans, \[masks, S, S\].
+/// A mask file: masks stacked as numpy booleans, \[masks, rows, columns\].
 pub fn masks_to_npy(masks: &[&Mask]) -> Vec<u8> {
-    let size = masks.first().map_or(0, |mask| mask.size());
-    let mut bytes = Header::new(Dtype::Bool, &[masks.len(), size, size]).to_bytes();
+    let shape = masks.first().map_or(GridShape::square(0), |mask| mask.shape());
+    let mut bytes = Header::new(Dtype::Bool, &[masks.len(), shape.rows, shape.columns]).to_bytes();
     for mask in masks {
-        bytes.extend((0..size * size).map(|point| u8::from(mask.contains(point))));
+        bytes.extend((0..shape.points()).map(|point| u8::from(mask.contains(point))));
     }
     bytes
 }
 
-/// How many words hold the bits of an S x S grid.
-pub fn words_for(size: usize) -> usize {
-    (size * size).div_ceil(64)
+/// How many words hold the bits of a grid.
+pub fn words_for(shape: impl Into<GridShape>) -> usize {
+    shape.into().points().div_ceil(64)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Where sensors are, and how a field between its pixels follows from them.
 
 use scope_pde::{
-    Pde,
+    GridShape, Pde,
     descriptor::{FieldKind, GridPoints},
 };
 
@@ -22,10 +22,10 @@ pub enum Place {
     Point(f64, f64),
 }
 
-/// A place on a problem's S x S grid, counted in pixels along each axis: (3, 4) is a pixel, (3.5, 4) midway to the next.
+/// A place on a problem's grid, counted in pixels along each axis: (3, 4) is a pixel, (3.5, 4) midway to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Along axis 0 and axis 1, from 0 to S - 1, or to less than S where the problem is periodic.
+    /// Along axis 0 and axis 1, from 0 to S - 1 on S points, or to less than S where the problem is periodic.
     pub at: [f64; 2],
 }
 
@@ -36,57 +36,63 @@ impl Spot {
     }
 
     /// A point of the unit square, as each problem's grid has it.
-    pub fn of_point(pde: Pde, size: usize, x: f64, y: f64) -> Self {
-        let along = |x: f64, points: GridPoints| {
+    pub fn of_point(pde: Pde, shape: impl Into<GridShape>, x: f64, y: f64) -> Self {
+        let GridShape { rows, columns } = shape.into();
+        let along = |x: f64, points: GridPoints, size: usize| {
             let at = points.index(x, size);
             let near = at.round();
             let at = if (at - near).abs() <= ON_PIXEL { near } else { at };
             if points.is_periodic() { at.rem_euclid(size as f64) } else { at }
         };
         let [first, second] = pde.descriptor().grid;
-        Self { at: [along(x, first), along(y, second)] }
+        Self { at: [along(x, first, rows), along(y, second, columns)] }
     }
 
     /// Its point of the unit square: what [`Self::of_point`] makes it of.
-    pub fn point(&self, pde: Pde, size: usize) -> [f64; 2] {
+    pub fn point(&self, pde: Pde, shape: impl Into<GridShape>) -> [f64; 2] {
+        let GridShape { rows, columns } = shape.into();
         let [first, second] = pde.descriptor().grid;
         let [i, j] = self.at;
-        [first.coordinate(i, size), second.coordinate(j, size)]
+        [first.coordinate(i, rows), second.coordinate(j, columns)]
     }
 
-    /// The nearest pixel, i S + j.
-    pub fn nearest(&self, size: usize) -> usize {
+    /// The nearest pixel, i columns + j.
+    pub fn nearest(&self, shape: impl Into<GridShape>) -> usize {
+        let shape = shape.into();
         // A periodic place beyond the last pixel may be nearest to the first.
-        let [i, j] = self.at.map(|at| (at + 0.5).floor() as usize % size);
-        i * size + j
+        let along = |axis: usize| (self.at[axis] + 0.5).floor() as usize % shape.lengths()[axis];
+        shape.point(along(0), along(1))
     }
 }
 
 /// How the value at a place follows from pixels: sum_p w_p f(p).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stencil {
-    /// Pixels i S + j and their weights.
+    /// Pixels i columns + j and their weights.
     pub weights: Vec<(usize, f64)>,
 }
 
 impl Stencil {
     /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field of two values is
     /// what it is on the nearest pixel.
-    pub fn new(pde: Pde, channel: Channel, size: usize, spot: Spot, points: usize) -> Self {
+    pub fn new(pde: Pde, channel: Channel, shape: impl Into<GridShape>, spot: Spot, points: usize) -> Self {
+        let shape = shape.into();
         match pde.descriptor().fields[channel].kind {
-            FieldKind::TwoValued { .. } => return Self { weights: vec![(spot.nearest(size), 1.0)] },
+            FieldKind::TwoValued { .. } => return Self { weights: vec![(spot.nearest(shape), 1.0)] },
             FieldKind::Continuous => {}
         }
         let ends_meet = pde.periodic();
-        let [rows, columns] =
-            [0, 1].map(|axis| along(spot.at[axis], size, points.min(size), ends_meet[axis]));
+        let [rows, columns] = [0, 1].map(|axis| {
+            let size = shape.lengths()[axis];
+            along(spot.at[axis], size, points.min(size), ends_meet[axis])
+        });
         let row = |&(i, wi): &(usize, f64)| {
-            columns.iter().map(move |&(j, wj)| (i * size + j, wi * wj)).collect::<Vec<_>>()
+            columns.iter().map(move |&(j, wj)| (shape.point(i, j), wi * wj)).collect::<Vec<_>>()
         };
         Self { weights: rows.iter().flat_map(row).collect() }
     }
 
-    /// What a field \[S, S\] is there.
+    /// What a field is there.
     pub fn value(&self, field: &[f64]) -> f64 {
         self.sum(|point| field[point])
     }

@@ -1,7 +1,7 @@
 //! Masks as pure functions of what they are for.
 
 use scope_pde::{
-    Pde,
+    GridShape, Pde,
     cylinder::Disk,
     random::{Coordinates, Stream},
 };
@@ -34,7 +34,7 @@ pub enum Namespace {
     Test,
 }
 
-/// Makes masks of one problem, seed and resolution.
+/// Makes masks of one problem, seed and grid.
 ///
 /// The stream of a mask has the coordinates `"mask"`, `"train"` or `"test"`, seed, problem, record, task,
 /// layout, budget, channel and, for training, the draw. Nothing depends on field values, batch size, order
@@ -43,13 +43,13 @@ pub enum Namespace {
 pub struct MaskSampler {
     pde: Pde,
     seed: u64,
-    size: usize,
+    shape: GridShape,
 }
 
 impl MaskSampler {
-    /// Masks on `size` x `size` grids.
-    pub fn new(pde: Pde, seed: u64, size: usize) -> Self {
-        Self { pde, seed, size }
+    /// Masks on grids of a shape.
+    pub fn new(pde: Pde, seed: u64, shape: impl Into<GridShape>) -> Self {
+        Self { pde, seed, shape: shape.into() }
     }
 
     /// The masks of a record under a condition. A disk is known on both channels.
@@ -60,7 +60,7 @@ impl MaskSampler {
         condition: Condition,
         disk: Option<&Disk>,
     ) -> ContextMasks {
-        let mut masks = ContextMasks::empty(self.size);
+        let mut masks = ContextMasks::empty(self.shape);
         let observed = condition.task().observes();
         for (channel, mask) in masks.seen.each_mut().with_channels() {
             if observed[channel] {
@@ -115,15 +115,15 @@ impl MaskSampler {
 
 /// Fills an empty mask.
 fn sample(layout: Layout, mask: &mut Mask, stream: &mut Stream) {
-    let size = mask.size();
+    let shape = mask.shape();
     let (family, budget) = match layout {
-        Layout::Full => return *mask = Mask::full(size),
+        Layout::Full => return *mask = Mask::full(shape),
         Layout::BenchmarkUniform => return bernoulli::sample(mask, ONE_PERCENT, stream),
         Layout::Family(family, budget) => (family, budget),
     };
-    let points = family.points(budget, size);
-    if points == size * size {
-        return *mask = Mask::full(size);
+    let points = family.points(budget, shape);
+    if points == shape.points() {
+        return *mask = Mask::full(shape);
     }
     (family.descriptor().sample)(mask, Budget { named: budget, points }, stream);
 }

@@ -24,15 +24,14 @@ impl UserContext {
     /// pixels of a known disk that no sensor measures.
     pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<Seen> {
         let scaling = constants[channel];
-        let size = self.masks.size();
+        let shape = self.masks.shape();
         let trust = trust(self.noise[channel]);
         let own = self.sensors.iter().filter(|sensor| sensor.channel == channel);
         let sensors = own.map(|sensor| Seen { spot: sensor.spot, value: scaling.store(sensor.value), trust });
         let known = self.masks.seen[channel].without(&self.measured[channel]);
-        let at_rest = known.points().map(|point| Seen {
-            spot: Spot::pixel(point / size, point % size),
-            value: self.values[channel][point],
-            trust: 1.0,
+        let at_rest = known.points().map(|point| {
+            let [i, j] = shape.place(point);
+            Seen { spot: Spot::pixel(i, j), value: self.values[channel][point], trust: 1.0 }
         });
         sensors.chain(at_rest).collect()
     }

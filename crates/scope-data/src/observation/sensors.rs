@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk};
 
 use super::{
     context::{ContextMasks, write_context},
@@ -131,7 +131,7 @@ pub struct UserContext {
     pub masks: ContextMasks,
     /// The points that sensors measured.
     pub measured: PerChannel<Mask>,
-    /// \[S, S\] for a and for u, zero where nothing is seen.
+    /// \[rows, columns\] for a and for u, zero where nothing is seen.
     pub values: Fields,
     /// Sensors that share their pixel with an earlier one.
     pub shared: usize,
@@ -142,15 +142,16 @@ pub struct UserContext {
 }
 
 impl UserContext {
-    /// Places sensors on an S x S grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged, unless they are
+    /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged, unless they are
     /// further apart than the channel's standard deviation. A cylinder's disk is at rest on both channels, except where sensors say otherwise.
     pub fn new(
         pde: Pde,
         constants: &Constants,
-        size: usize,
+        shape: impl Into<GridShape>,
         sensors: &[Sensor],
         disk: Option<&Disk>,
     ) -> Result<Self, SensorError> {
+        let shape = shape.into();
         if disk.is_some() && !pde.has_disk() {
             return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
         }
@@ -159,23 +160,23 @@ impl UserContext {
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
-            let spot = locate(pde, size, number, sensor.place)?;
+            let spot = locate(pde, shape, number, sensor.place)?;
             placed.push(Placed { number, channel: sensor.channel, spot, value: sensor.value });
         }
         // Only now: sensors in other coordinates or units share pixels and contradict each other by that alone.
-        let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], size));
+        let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], shape));
         for sensor in &placed {
-            pixels[sensor.channel].add(sensor.number, sensor.spot.nearest(size), sensor.value)?;
+            pixels[sensor.channel].add(sensor.number, sensor.spot.nearest(shape), sensor.value)?;
         }
         placed.sort_by(|x, y| {
             let along = |axis: usize| x.spot.at[axis].total_cmp(&y.spot.at[axis]);
             x.channel.cmp(&y.channel).then(along(0)).then(along(1)).then(x.value.total_cmp(&y.value))
         });
         let measured = pixels.each_ref().map(|pixels| pixels.mask.clone());
-        let mut given = Mask::empty(size);
+        let mut given = Mask::empty(shape);
         if let Some(disk) = disk {
-            check_disk(disk, size).and_then(|()| require_pixels(disk, size)).map_err(SensorError::Disk)?;
-            for point in disk.points(size) {
+            check_disk(disk, shape).and_then(|()| require_pixels(disk, shape)).map_err(SensorError::Disk)?;
+            for point in disk.points(shape) {
                 pixels.each_mut().map(|pixels| pixels.rest(point));
                 given.insert(point);
             }
@@ -192,7 +193,7 @@ impl UserContext {
         Self { noise, ..self }
     }
 
-    /// The context \[4, S, S\] that a network reads: (Ma a, Ma, Mu u, Mu). A noisy reading counts c in place of 1, see [`trust`]; the mean
+    /// The context \[4, rows, columns\] that a network reads: (Ma a, Ma, Mu u, Mu). A noisy reading counts c in place of 1, see [`trust`]; the mean
     /// of k readings of one pixel has a noise of sqrt(k) less. What comes with the problem needs no sensor and stays exact.
     pub fn context(&self) -> Vec<f32> {
         let pixels = self.values.a.len();
@@ -214,23 +215,21 @@ impl UserContext {
 
     /// The pixels that sensors of a channel count for, with how many of them.
     fn readings_of_pixels(&self, channel: Channel) -> BTreeMap<usize, u32> {
-        let size = self.masks.size();
+        let shape = self.masks.shape();
         let mut readings = BTreeMap::new();
         for sensor in self.sensors.iter().filter(|sensor| sensor.channel == channel) {
-            *readings.entry(sensor.spot.nearest(size)).or_default() += 1;
+            *readings.entry(sensor.spot.nearest(shape)).or_default() += 1;
         }
         readings
     }
 }
 
 /// Refuses a disk between pixels, as one in sides of the square is: a model would be told of none.
-fn require_pixels(disk: &Disk, size: usize) -> Result<(), String> {
+fn require_pixels(disk: &Disk, shape: GridShape) -> Result<(), String> {
     let Disk { cx, cy, r } = disk;
-    match disk.points(size).next() {
+    match disk.points(shape).next() {
         Some(_) => Ok(()),
-        None => Err(format!(
-            "the disk at ({cx}, {cy}) with radius {r} covers no pixel of the {size} x {size} grid"
-        )),
+        None => Err(format!("the disk at ({cx}, {cy}) with radius {r} covers no pixel of the {shape} grid")),
     }
 }
 
@@ -247,12 +246,12 @@ struct Pixels {
 }
 
 impl Pixels {
-    fn new(channel: Channel, scaling: Scaling, size: usize) -> Self {
-        let points = size * size;
+    fn new(channel: Channel, scaling: Scaling, shape: GridShape) -> Self {
+        let points = shape.points();
         Self {
             channel,
             scaling,
-            mask: Mask::empty(size),
+            mask: Mask::empty(shape),
             first: vec![(0, 0.0); points],
             sums: vec![0.0; points],
             counts: vec![0; points],
@@ -275,7 +274,7 @@ impl Pixels {
                     sensors: [holder, sensor],
                     values: [before, value],
                     channel: self.channel.name(),
-                    pixel: [point / self.mask.size(), point % self.mask.size()],
+                    pixel: self.mask.shape().place(point),
                     sigma,
                 });
             }
@@ -304,19 +303,24 @@ impl Pixels {
 }
 
 /// A place on the grid; `sensor` is whose place it is, for the error.
-pub(crate) fn locate(pde: Pde, size: usize, sensor: usize, place: Place) -> Result<Spot, SensorError> {
+pub(crate) fn locate(pde: Pde, shape: GridShape, sensor: usize, place: Place) -> Result<Spot, SensorError> {
     match place {
-        Place::Index(i, j) if i < size && j < size => Ok(Spot::pixel(i, j)),
+        Place::Index(i, j) if i < shape.rows && j < shape.columns => Ok(Spot::pixel(i, j)),
         Place::Index(i, j) => Err(SensorError::Outside {
             sensor,
             place: format!("pixel ({i}, {j})"),
-            range: format!("the grid, 0 to {} on both axes", size - 1),
+            range: match shape.side() {
+                Some(size) => format!("the grid, 0 to {} on both axes", size - 1),
+                None => {
+                    format!("the grid, rows 0 to {} and columns 0 to {}", shape.rows - 1, shape.columns - 1)
+                }
+            },
         }),
         Place::Point(x, y) if !x.is_finite() || !y.is_finite() => {
             Err(SensorError::NotFinite { sensor, what: "coordinate" })
         }
         Place::Point(x, y) if (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y) => {
-            Ok(Spot::of_point(pde, size, x, y))
+            Ok(Spot::of_point(pde, shape, x, y))
         }
         Place::Point(x, y) => Err(SensorError::Outside {
             sensor,

@@ -7,7 +7,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 use super::batches::Schedule;
 use crate::observation::{Condition, MaskSampler, Namespace, ReadingNoise, words_for};
@@ -47,14 +47,14 @@ pub struct BatchMaker {
     /// One a record for the cylinder, else empty.
     pub disks: Vec<Disk>,
     /// Grid points along each axis.
-    pub size: usize,
+    pub shape: GridShape,
 }
 
 impl BatchMaker {
     /// The batch of a number: a pure function.
     pub fn batch(&self, number: u64) -> Batch {
         let plan = self.schedule.plan(number);
-        let mut bits = Vec::with_capacity(plan.draws.len() * 2 * words_for(self.size));
+        let mut bits = Vec::with_capacity(plan.draws.len() * 2 * words_for(self.shape));
         let mix = self.schedule.mix().filter(|mix| mix.is_noisy());
         let mut noise = mix.map(|_| BatchNoise::default());
         for &(record, draw) in &plan.draws {

@@ -1,17 +1,17 @@
-//! Measurements as numpy arrays, one value a pixel.
+//! Measurements as numpy arrays, one value a pixel of a grid of H rows and W columns.
 //!
 //! | file | arrays | seen |
 //! |---|---|---|
-//! | .npy | \[2, S, S\] (a, u) | where the value is not NaN |
-//! | .npy | \[4, S, S\] (a, mask of a, u, mask of u) | where the mask is 1 |
-//! | .npz | `values` \[2, S, S\] | where the value is not NaN |
-//! | .npz | `values` and `mask`, both \[2, S, S\] | where the mask is 1 |
+//! | .npy | \[2, H, W\] (a, u) | where the value is not NaN |
+//! | .npy | \[4, H, W\] (a, mask of a, u, mask of u) | where the mask is 1 |
+//! | .npz | `values` \[2, H, W\] | where the value is not NaN |
+//! | .npz | `values` and `mask`, both \[2, H, W\] | where the mask is 1 |
 //!
 //! One more axis in front makes a stack of problems. An .npz may hold `geometry` \[3\] or \[N, 3\] (cx, cy, r).
 
 use std::io::Cursor;
 
-use scope_pde::cylinder::Disk;
+use scope_pde::{GridShape, cylinder::Disk};
 
 use super::{
     error::Fault,
@@ -25,7 +25,7 @@ use crate::{
     observation::{Place, Sensor},
 };
 
-const SHAPES: &str = "[2, S, S] (a and u, NaN where nothing was measured), [4, S, S] (a, mask of a, u, mask of u), or a stack of either";
+const SHAPES: &str = "[2, H, W] (a and u, NaN where nothing was measured), [4, H, W] (a, mask of a, u, mask of u), or a stack of either";
 
 /// How an .npz file begins.
 pub(super) const ARCHIVE: &[u8] = b"PK\x03\x04";
@@ -41,7 +41,7 @@ pub(super) struct Stack {
     /// 2, or 4 with masks among the values.
     channels: usize,
     count: usize,
-    size: usize,
+    shape: GridShape,
 }
 
 impl Stack {
@@ -81,8 +81,10 @@ impl Stack {
             [count, inner @ ..] if inner.len() == 3 => (true, *count, inner.to_vec()),
             inner => (false, 1, inner.to_vec()),
         };
-        let (channels, size) = match inner[..] {
-            [channels @ (2 | 4), rows, columns] if rows == columns && rows > 0 => (channels, rows),
+        let (channels, grid) = match inner[..] {
+            [channels @ (2 | 4), rows, columns] if rows > 0 && columns > 0 => {
+                (channels, GridShape { rows, columns })
+            }
             _ => return Err(Fault::Array(format!("its shape is {shape:?}, expected {SHAPES}"))),
         };
         if count == 0 {
@@ -91,7 +93,7 @@ impl Stack {
         if let Some(mask) = mask.as_ref().filter(|mask| channels == 4 || mask.header().shape != shape) {
             let got = &mask.header().shape;
             return Err(Fault::Array(format!(
-                "values are {shape:?} and mask is {got:?}, expected [2, S, S] or [N, 2, S, S], both the same"
+                "values are {shape:?} and mask is {got:?}, expected [2, H, W] or [N, 2, H, W], both the same"
             )));
         }
         let disks = [vec![3], vec![count, 3]];
@@ -99,24 +101,23 @@ impl Stack {
             let got = &geometry.header().shape;
             return Err(Fault::Array(format!("geometry is {got:?}, expected [3] or [{count}, 3]")));
         }
-        Ok(Self { values, mask, geometry, stacked, channels, count, size })
+        Ok(Self { values, mask, geometry, stacked, channels, count, shape: grid })
     }
 
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    pub(super) fn size(&self) -> usize {
-        self.size
+    pub(super) fn shape(&self) -> GridShape {
+        self.shape
     }
 
     /// The measurements of a problem, row after row.
     pub(super) fn set(&self, problem: usize) -> Result<SensorSet, Fault> {
         let mut sensors = Vec::new();
         for channel in Channel::BOTH {
-            for point in 0..self.size * self.size {
-                let i = point / self.size;
-                let j = point % self.size;
+            for point in 0..self.shape.points() {
+                let [i, j] = self.shape.place(point);
                 if let Some(value) = self.value(problem, channel, i, j)? {
                     sensors.push(Sensor { channel, place: Place::Index(i, j), value });
                 }

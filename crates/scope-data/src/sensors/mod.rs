@@ -29,6 +29,7 @@ pub use points::PointFile;
 pub use set::SensorSet;
 
 use arrays::Stack;
+use scope_pde::GridShape;
 
 /// The longest file that is read: it is held in memory.
 const MAX_BYTES: u64 = 1 << 30;
@@ -46,7 +47,7 @@ pub struct SensorFile {
 #[derive(Debug)]
 enum Content {
     Sets(Vec<SensorSet>),
-    Stack(Stack),
+    Stack(Box<Stack>),
 }
 
 impl SensorFile {
@@ -87,7 +88,7 @@ impl SensorFile {
         }
         let (content, notes) = if is_array {
             let stack = Stack::parse(bytes).map_err(|fault| fault.of(&name))?;
-            (Content::Stack(stack), Vec::new())
+            (Content::Stack(Box::new(stack)), Vec::new())
         } else {
             let text = text_of(&bytes).map_err(|fault| fault.of(&name))?;
             let read = if !text.trim_start().starts_with(['{', '[']) {
@@ -117,11 +118,11 @@ impl SensorFile {
         }
     }
 
-    /// The side of the grid, where the file is made of whole grids.
-    pub fn resolution(&self) -> Option<usize> {
+    /// The points of the grid along each axis, where the file is made of whole grids.
+    pub fn resolution(&self) -> Option<GridShape> {
         match &self.content {
             Content::Sets(_) => None,
-            Content::Stack(stack) => Some(stack.size()),
+            Content::Stack(stack) => Some(stack.shape()),
         }
     }
 

@@ -17,26 +17,23 @@ impl Tape<'_> {
     /// Token t holds its tile as (channel, row, column); the image has its channels last.
     ///
     /// # Shapes
-    /// x \[batch, tokens, channels patch patch\], y \[batch, side patch, side patch, channels\] with
-    /// side^2 = tokens.
-    pub fn unpatchify(&self, x: &Var, patch: usize) -> Result<Var, EngineError> {
+    /// x \[batch, rows columns, channels patch patch\], y \[batch, rows patch, columns patch, channels\].
+    pub fn unpatchify(&self, x: &Var, patch: usize, [rows, columns]: [usize; 2]) -> Result<Var, EngineError> {
         let malformed = || {
             EngineError::shape(
                 "unpatchify",
                 "the tokens",
-                format!("[batch, a square number, channels x {patch} x {patch}]"),
+                format!("[batch, {rows} x {columns}, channels x {patch} x {patch}]"),
                 x.shape(),
             )
         };
         let [batch, tokens, features] = *x.shape() else { return Err(malformed()) };
-        let side = tokens.isqrt();
         let area = patch * patch;
-        if side * side != tokens || area == 0 || !features.is_multiple_of(area) {
+        if rows.checked_mul(columns) != Some(tokens) || area == 0 || !features.is_multiple_of(area) {
             return Err(malformed());
         }
         let channels = features / area;
-        let size = side * patch;
-        let patches = Patches { batch, channels, height: size, width: size, patch };
+        let patches = Patches { batch, channels, height: rows * patch, width: columns * patch, patch };
         let value = kernel!(self.device(), layout::unpatchify(patches, x.value()))?;
         let record = UnpatchifyRecord { patches, x: x.clone() };
         Ok(self.push(value, x.node().is_some(), || Box::new(record)))

@@ -157,7 +157,10 @@ fn layouts() -> Vec<Case> {
     vec![
         plain("patchify", &[&[3, 4, 16, 24]], true, |tape, inputs| tape.patchify(&inputs[0], 8)),
         plain("narrow patchify", &[&[3, 15, 6, 8]], true, |tape, inputs| tape.patchify(&inputs[0], 2)),
-        plain("unpatchify", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.unpatchify(&inputs[0], 8)),
+        plain("unpatchify", &[&[3, 4, 2 * 64]], true, |tape, inputs| tape.unpatchify(&inputs[0], 8, [2, 2])),
+        plain("unpatchify to a rectangle", &[&[3, 6, 2 * 64]], true, |tape, inputs| {
+            tape.unpatchify(&inputs[0], 8, [2, 3])
+        }),
         plain("pool odd channels", &[&[3, 4, 16, 24]], false, |tape, inputs| {
             tape.pool_odd_channels(&inputs[0], 8)
         }),

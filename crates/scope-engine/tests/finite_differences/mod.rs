@@ -181,10 +181,10 @@ fn convolution_with_gelu_and_residual() {
 fn sums_and_layouts() {
     let run = |tape: &Tape<'_>, x: &[Var]| {
         let tokens = tape.patchify(&x[0], 2)?;
-        let image = tape.unpatchify(&tape.add(&tokens, &x[1])?, 2)?;
+        let image = tape.unpatchify(&tape.add(&tokens, &x[1])?, 2, [2, 3])?;
         tape.channels_first(&image)
     };
-    Case { layout: Layout::new(), inputs: vec![vec![2, 3, 4, 4], vec![2, 4, 12]], run: &run }.check();
+    Case { layout: Layout::new(), inputs: vec![vec![2, 3, 4, 6], vec![2, 6, 12]], run: &run }.check();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Fields, PerChannel,
+    Channel, Fields, GridShape, PerChannel,
     observation::{Condition, Coverage, Task},
 };
 use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, known_distances};
@@ -103,7 +103,7 @@ impl Calibration<'_> {
                 for seen in batch {
                     for channel in Channel::BOTH {
                         let errors = &seen.errors[channel];
-                        sums[channel].add(number, seen.size, &seen.distances, errors);
+                        sums[channel].add(number, seen.grid, &seen.distances, errors);
                     }
                 }
             })?;
@@ -146,7 +146,7 @@ impl Calibration<'_> {
                 .par_iter()
                 .map(|seen| {
                     PerChannel::from_fn(|channel| {
-                        let shape = channels[channel].shape(seen.size, &seen.distances);
+                        let shape = channels[channel].shape(seen.grid, &seen.distances);
                         let errors = seen.errors[channel].iter().zip(shape);
                         Counts::of_record(errors.map(|(error, shape)| f64::from(*error) / shape))
                     })
@@ -197,7 +197,7 @@ impl Calibration<'_> {
 
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
         Errors {
-            size: seen.masks.seen.a.size(),
+            grid: seen.masks.shape(),
             distances: known_distances(&seen.masks, task),
             measured: Measured::all(&seen.masks, task),
             errors: self.evaluation.errors(seen),
@@ -207,11 +207,11 @@ impl Calibration<'_> {
 
 /// One record's errors under one condition.
 struct Errors {
-    size: usize,
+    grid: GridShape,
     /// Cells of distance to what is known of the measured channels.
     distances: PerChannel<Option<Vec<usize>>>,
     /// How the measured channels' sensors lie.
     measured: Vec<Measured>,
-    /// Recovered minus true values of a and u, \[S, S\] each.
+    /// Recovered minus true values of a and u, \[rows, columns\] each.
     errors: Fields,
 }

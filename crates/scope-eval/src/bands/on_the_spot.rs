@@ -8,7 +8,7 @@ use scope_data::{
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
 use scope_model::Fields;
-use scope_pde::{Generator, Identity, Pde, PdeError, Record, Split, random::Coordinates};
+use scope_pde::{Generator, GridShape, Identity, Pde, PdeError, Record, Split, random::Coordinates};
 
 use super::LEVELS;
 use crate::{
@@ -47,9 +47,14 @@ struct OfRecord {
 }
 
 impl OnTheSpot {
-    /// So many records of a problem on S x S points, whose sensors are off by a noise with these standard deviations for a
+    /// So many records of a problem on a square grid, whose sensors are off by a noise with these standard deviations for a
     /// and u.
-    pub fn new(pde: Pde, size: usize, records: usize, noise: PerChannel<f64>) -> Result<Self, EvalError> {
+    pub fn new(
+        pde: Pde,
+        grid: impl Into<GridShape>,
+        records: usize,
+        noise: PerChannel<f64>,
+    ) -> Result<Self, EvalError> {
         if pde.has_disk() {
             return Err(EvalError::Mismatch(format!(
                 "fresh {pde} records have other disks than yours: bands cannot be measured on the spot"
@@ -60,7 +65,11 @@ impl OnTheSpot {
                 "{records} fresh records cannot tell bands of {LEVELS:?}: take at least 19"
             )));
         }
-        let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
+        let grid = grid.into();
+        let resolution = grid.side().ok_or_else(|| {
+            EvalError::Mismatch(format!("the solver of {pde} makes square fields, and the grid is {grid}"))
+        })?;
+        let identity = Identity { pde, seed: SEED, split: Split::Test, resolution };
         Ok(Self { generator: Generator::new(identity)?, identity, records, noise })
     }
 

@@ -1,6 +1,6 @@
 //! How errors vary over the grid: a product of factors, fitted to sums over cells.
 
-use scope_data::PerChannel;
+use scope_data::{GridShape, PerChannel};
 use scope_model::bands::{AXIS_CELLS, ChannelBands, DISTANCE_CELLS, axis_cells};
 
 use super::digits;
@@ -38,17 +38,18 @@ impl Sums {
         Self { extents, errors: vec![0.0; cells], pixels: vec![0.0; cells] }
     }
 
-    /// Adds one record's errors \[S, S\], seen with the `number`-th number of sensors at these cells of distance.
+    /// Adds one record's errors on a grid, seen with the `number`-th number of sensors at these cells of distance.
     pub(super) fn add(
         &mut self,
         number: usize,
-        size: usize,
+        grid: GridShape,
         distances: &PerChannel<Option<Vec<usize>>>,
         errors: &[f32],
     ) {
-        let axis = axis_cells(size);
+        let [rows, columns] = grid.lengths().map(axis_cells);
         for (at, error) in errors.iter().enumerate() {
-            let mut cell = (number * AXIS_CELLS + axis[at / size]) * AXIS_CELLS + axis[at % size];
+            let mut cell =
+                (number * AXIS_CELLS + rows[at / grid.columns]) * AXIS_CELLS + columns[at % grid.columns];
             for cells in distances.iter().flatten() {
                 cell = cell * DISTANCE_CELLS + cells[at];
             }
@@ -149,7 +150,7 @@ mod tests {
                 sign * (1.0 + number as f64) * x(axis[at / size]) * y(axis[at % size]) * d(cells[at])
             };
             let errors: Vec<f32> = (0..size * size).map(|at| error(at) as f32).collect();
-            sums.add(number, size, &distances, &errors);
+            sums.add(number, size.into(), &distances, &errors);
         }
         let bands = sums.shape(measured);
         assert_eq!(bands.from_a, None);

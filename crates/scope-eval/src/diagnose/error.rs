@@ -3,7 +3,7 @@
 use scope_data::DataError;
 use scope_engine::EngineError;
 use scope_model::ModelError;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use thiserror::Error;
 
 /// An error of a diagnosis.
@@ -21,12 +21,12 @@ pub enum DiagnoseError {
         model: Pde,
     },
     /// Records on another grid.
-    #[error("the model reads {model} x {model} grids and the records are on {data} x {data}")]
+    #[error("the model reads {model} grids and the records are on {data}")]
     OtherGrid {
-        /// Side of the records' grid.
-        data: usize,
-        /// Side of the model's.
-        model: usize,
+        /// The records' grid.
+        data: GridShape,
+        /// The model's.
+        model: GridShape,
     },
     /// Too few records.
     #[error("{0} record(s) have no spread: diagnose at least two")]

@@ -35,8 +35,9 @@ pub(super) fn inputs(
     seed: u64,
     records: Range<usize>,
 ) -> Result<Inputs, DiagnoseError> {
-    let (meta, size) = (data.meta(), data.meta().resolution);
-    let (sampler, pixels) = (MaskSampler::new(meta.pde, seed, size), size * size);
+    let meta = data.meta();
+    let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
+    let pixels = meta.resolution.points();
     let mut contexts = vec![0.0; records.len() * 4 * pixels];
     let mut complete = Vec::with_capacity(contexts.len());
     let ones = vec![1.0_f32; pixels];
@@ -58,11 +59,12 @@ impl Latents {
     /// Runs contexts and complete views through the networks.
     pub(super) fn of(subject: &Subject<'_>, views: &[Vec<f32>; 2]) -> Result<Self, EngineError> {
         let Model { config, network, params } = subject.model;
-        let (channels, size) = (config.context_channels, config.resolution);
+        let channels = config.context_channels;
+        let grid = config.resolution;
         let tape = Tape::inference(params, Dtype::F32);
         let on_device = |values: &Vec<f32>| {
-            let count = values.len() / (channels * size * size);
-            Tensor::from_slice(tape.device(), &[count, channels, size, size], values)
+            let count = values.len() / (channels * grid.points());
+            Tensor::from_slice(tape.device(), &[count, channels, grid.rows, grid.columns], values)
         };
         let [contexts, views] = [on_device(&views[0])?, on_device(&views[1])?];
         let predicted = network.predict(&tape, &tape.input(contexts))?.value().clone();

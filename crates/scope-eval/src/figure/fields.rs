@@ -2,11 +2,12 @@
 //!
 //! x runs to the right and y upwards, as sensors have them; the field's axis 0 is x.
 
-use scope_data::observation::Mask;
+use scope_data::{GridShape, observation::Mask};
 
 use super::{
     canvas::Colour,
     drawing::{Anchor, Drawing, INK, Letters, PALE, PAPER},
+    panel_axes::{PanelAxes, PanelPlace},
 };
 
 /// What a panel shows. Panels of a row that show the same thing share a scale and a colour bar.
@@ -20,7 +21,7 @@ pub enum Measure {
     Deviation,
 }
 
-/// One square picture of \[S, S\] values.
+/// One picture of the values on a grid.
 #[derive(Clone, Debug)]
 pub struct FieldPanel<'a> {
     /// What stands above it.
@@ -39,18 +40,16 @@ pub struct FieldRow<'a> {
     /// What the channel is called, with its unit.
     pub name: String,
     /// Grid points along each axis.
-    pub size: usize,
+    pub grid: GridShape,
     /// From left to right; those of one measure stand together.
     pub panels: Vec<FieldPanel<'a>>,
 }
 
-const SIDE: f64 = 170.0;
 /// Between panels, and between panels and their colour bar.
 const GAP: f64 = 12.0;
 const BAR: f64 = 9.0;
 /// Room for the numbers beside a colour bar.
 const NUMBERS: f64 = 58.0;
-const LEFT: f64 = 46.0;
 const TOP: f64 = 34.0;
 /// Above a row for its titles, and below it for the axis.
 const TITLES: f64 = 20.0;
@@ -83,6 +82,8 @@ pub struct FieldPicture<'a> {
     pub rings: &'a [[f64; 2]],
     /// Places marked by dots.
     pub dots: &'a [[f64; 2]],
+    /// Its axes; those of the unit square if they are not stated.
+    pub axes: Option<&'a PanelAxes>,
     /// What stands below: a picture is shown without what was printed beside it.
     pub warnings: &'a [String],
 }
@@ -90,35 +91,40 @@ pub struct FieldPicture<'a> {
 impl FieldPicture<'_> {
     /// Draws it.
     pub fn draw(self) -> Drawing {
-        let Self { heading, rows, rings, dots, warnings } = self;
+        let Self { heading, rows, rings, dots, axes, warnings } = self;
+        let axes = axes.cloned().unwrap_or_default();
+        let size = axes.panel_size();
+        let left_of_panels = axes.room();
+        let group_width = |group: &[FieldPanel<'_>]| group.len() as f64 * (size.0 + GAP) + BAR + NUMBERS;
         let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
-        let width = LEFT + width.fold(0.0, f64::max);
-        let each = TITLES + SIDE + BELOW;
+        let width = left_of_panels + width.fold(0.0, f64::max);
+        let each = TITLES + size.1 + BELOW;
         let below = TOP + each * rows.len() as f64;
         let lines: Vec<String> =
             warnings.iter().flat_map(|warning| wrapped(warning, width - 2.0 * GAP)).collect();
         let mut drawing = Drawing::new(width, below + WARNING_LINE * lines.len() as f64);
-        drawing.text((LEFT, 20.0), heading, Letters::Normal, Anchor::Start, INK);
+        drawing.text((left_of_panels, 20.0), heading, Letters::Normal, Anchor::Start, INK);
         for (k, line) in lines.iter().enumerate() {
             let place = (GAP, below + WARNING_LINE * (k as f64 + 0.6));
             drawing.text(place, line, Letters::Small, Anchor::Start, ALARM);
         }
         for (k, row) in rows.iter().enumerate() {
             let top = TOP + each * k as f64 + TITLES;
-            drawing.text_upwards((14.0, top + SIDE / 2.0), &row.name, Letters::Normal, INK);
-            let mut left = LEFT;
+            drawing.text_upwards((14.0, top + size.1 / 2.0), &row.name, Letters::Normal, INK);
+            let mut left = left_of_panels;
             for group in groups(row) {
                 let scale = ColourScale::of(group);
                 for (k, panel) in group.iter().enumerate() {
-                    let at = (left + k as f64 * (SIDE + GAP), top);
-                    draw_panel(&mut drawing, at, row.size, panel, &scale);
-                    draw_marks(&mut drawing, at, row.size, rings, dots);
-                    if left == LEFT && k == 0 {
-                        draw_axes(&mut drawing, at);
+                    let at = (left + k as f64 * (size.0 + GAP), top);
+                    let place = PanelPlace { at, size, grid: row.grid };
+                    draw_panel(&mut drawing, &place, panel, &scale);
+                    draw_marks(&mut drawing, &place, rings, dots);
+                    if left == left_of_panels && k == 0 {
+                        place.draw_axes(&mut drawing, &axes);
                     }
                 }
-                let right = left + group.len() as f64 * (SIDE + GAP) - GAP / 2.0;
-                draw_bar(&mut drawing, (right, top), &scale);
+                let right = left + group.len() as f64 * (size.0 + GAP) - GAP / 2.0;
+                draw_bar(&mut drawing, (right, top), size.1, &scale);
                 left += group_width(group);
             }
         }
@@ -144,10 +150,6 @@ fn wrapped(text: &str, width: f64) -> Vec<String> {
 /// Neighbours that show the same thing.
 fn groups<'a, 'b>(row: &'b FieldRow<'a>) -> Vec<&'b [FieldPanel<'a>]> {
     row.panels.chunk_by(|one, next| one.measure == next.measure).collect()
-}
-
-fn group_width(group: &[FieldPanel<'_>]) -> f64 {
-    group.len() as f64 * (SIDE + GAP) + BAR + NUMBERS
 }
 
 /// From values to colours.
@@ -215,66 +217,47 @@ fn shown<'a>(panel: &'a FieldPanel<'_>) -> impl Iterator<Item = (usize, f32)> + 
     (0..panel.values.len()).filter(seen).map(|point| (point, panel.values[point]))
 }
 
-fn draw_panel(
-    drawing: &mut Drawing,
-    at: (f64, f64),
-    size: usize,
-    panel: &FieldPanel<'_>,
-    scale: &ColourScale,
-) {
+fn draw_panel(drawing: &mut Drawing, place: &PanelPlace, panel: &FieldPanel<'_>, scale: &ColourScale) {
+    let PanelPlace { at, size, grid } = *place;
     drawing.text((at.0, at.1 - 6.0), &panel.title, Letters::Small, Anchor::Start, INK);
     let few = panel.shown.is_some_and(|mask| mask.count() <= MOST_DOTS);
     if few {
-        let width = (SIDE / size as f64 * 1.6).clamp(2.5, 6.0);
+        let width = (place.pixel() * 1.6).clamp(2.5, 6.0);
         for (point, value) in shown(panel) {
-            // Pixel (i, j) has its middle at (i + 1/2, j + 1/2) of the S x S pixels drawn.
-            let place = |index: usize| (index as f64 + 0.5) / size as f64 * SIDE;
-            let centre = (at.0 + place(point / size), at.1 + SIDE - place(point % size));
+            let centre = place.centre(grid.place(point).map(|index| index as f64));
             // Pale values must show on white paper too.
             drawing.dot(centre, width + 1.0, RIM);
             drawing.dot(centre, width, scale.colour(value.into()));
         }
     } else {
-        let mut pixels = vec![super::drawing::PAPER; size * size];
+        let mut pixels = vec![super::drawing::PAPER; grid.points()];
         for (point, value) in shown(panel) {
-            pixels[(size - 1 - point % size) * size + point / size] = scale.colour(value.into());
+            let [i, j] = grid.place(point);
+            pixels[(grid.columns - 1 - j) * grid.rows + i] = scale.colour(value.into());
         }
-        drawing.image(at, (SIDE, SIDE), size, pixels);
+        drawing.image(at, size, grid.rows, pixels);
     }
-    drawing.frame(at, (SIDE, SIDE), if few { PALE } else { INK });
+    drawing.frame(at, size, if few { PALE } else { INK });
 }
 
-fn draw_marks(drawing: &mut Drawing, at: (f64, f64), size: usize, rings: &[[f64; 2]], dots: &[[f64; 2]]) {
-    let centre = |[i, j]: &[f64; 2]| {
-        let place = |index: f64| (index + 0.5) / size as f64 * SIDE;
-        (at.0 + place(*i), at.1 + SIDE - place(*j))
-    };
+fn draw_marks(drawing: &mut Drawing, place: &PanelPlace, rings: &[[f64; 2]], dots: &[[f64; 2]]) {
     for ring in rings {
-        drawing.dot(centre(ring), 5.0, PAPER);
-        drawing.dot(centre(ring), 3.0, INK);
+        drawing.dot(place.centre(*ring), 5.0, PAPER);
+        drawing.dot(place.centre(*ring), 3.0, INK);
     }
     for dot in dots {
-        drawing.dot(centre(dot), 6.0, INK);
-        drawing.dot(centre(dot), 4.5, PAPER);
+        drawing.dot(place.centre(*dot), 6.0, INK);
+        drawing.dot(place.centre(*dot), 4.5, PAPER);
     }
 }
 
-fn draw_axes(drawing: &mut Drawing, (left, top): (f64, f64)) {
-    let below = top + SIDE + 12.0;
-    for (share, text) in [(0.0, "0"), (0.5, "x"), (1.0, "1")] {
-        drawing.text((left + share * SIDE, below), text, Letters::Small, Anchor::Middle, INK);
-        let place = (left - 5.0, top + SIDE * (1.0 - share) + 3.5);
-        drawing.text(place, if text == "x" { "y" } else { text }, Letters::Small, Anchor::End, INK);
-    }
-}
-
-fn draw_bar(drawing: &mut Drawing, (left, top): (f64, f64), scale: &ColourScale) {
+fn draw_bar(drawing: &mut Drawing, (left, top): (f64, f64), length: f64, scale: &ColourScale) {
     let shades = (0..SHADES).map(|k| scale.shade(1.0 - (k as f64 + 0.5) / SHADES as f64));
-    drawing.image((left, top), (BAR, SIDE), 1, shades.collect());
-    drawing.frame((left, top), (BAR, SIDE), INK);
+    drawing.image((left, top), (BAR, length), 1, shades.collect());
+    drawing.frame((left, top), (BAR, length), INK);
     for (share, text) in scale.ticks() {
-        let height = top + SIDE * (1.0 - share);
-        let line = height.clamp(top + 7.0, top + SIDE) + if share == 0.5 { 3.5 } else { 0.0 };
+        let height = top + length * (1.0 - share);
+        let line = height.clamp(top + 7.0, top + length) + if share == 0.5 { 3.5 } else { 0.0 };
         drawing.text((left + BAR + 4.0, line), &text, Letters::Small, Anchor::Start, INK);
     }
 }
@@ -292,9 +275,10 @@ mod tests {
     /// The colour in the middle of pixel (i, j) of the k-th panel.
     fn colour(row: &FieldRow<'_>, k: usize, i: usize, j: usize) -> Colour {
         let canvas = field_panels("heading", std::slice::from_ref(row)).canvas();
-        let place = |index: usize| (index as f64 + 0.5) / SIZE as f64 * SIDE;
-        let x = LEFT + k as f64 * (SIDE + GAP) + place(i);
-        let y = TOP + TITLES + SIDE - place(j);
+        let axes = PanelAxes::default();
+        let size = axes.panel_size();
+        let at = (axes.room() + k as f64 * (size.0 + GAP), TOP + TITLES);
+        let (x, y) = PanelPlace { at, size, grid: row.grid }.centre([i as f64, j as f64]);
         canvas.pixel((2.0 * x) as usize, (2.0 * y) as usize)
     }
 
@@ -304,7 +288,7 @@ mod tests {
         field[2 * SIZE + 5] = 3.0;
         let flat = vec![2.0; SIZE * SIZE];
         let panels = vec![panel(&field, None, Measure::Field), panel(&flat, None, Measure::Field)];
-        let row = FieldRow { name: "a".into(), size: SIZE, panels };
+        let row = FieldRow { name: "a".into(), grid: SIZE.into(), panels };
         let at = |share: f64| {
             let colour = colorous::VIRIDIS.eval_continuous(share);
             [colour.r, colour.g, colour.b]
@@ -321,7 +305,7 @@ mod tests {
         mask.insert(3 * SIZE + 3);
         let row = FieldRow {
             name: "a".into(),
-            size: SIZE,
+            grid: SIZE.into(),
             panels: vec![panel(&field, Some(&mask), Measure::Field)],
         };
         assert_eq!(colour(&row, 0, 8, 8), [255; 3]);
@@ -351,8 +335,11 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&lines.join(" ")), words(text));
         let field = vec![1.0; SIZE * SIZE];
-        let row =
-            FieldRow { name: "a".into(), size: SIZE, panels: vec![panel(&field, None, Measure::Field)] };
+        let row = FieldRow {
+            name: "a".into(),
+            grid: SIZE.into(),
+            panels: vec![panel(&field, None, Measure::Field)],
+        };
         let rows = std::slice::from_ref(&row);
         let (width, plain) = field_panels("heading", rows).size();
         let warnings = &[text.to_owned()];

@@ -1,7 +1,7 @@
 //! Pictures of observation masks.
 
 use scope_data::observation::{Condition, Family, Mask, MaskSampler, Namespace, Task};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use super::{
     canvas::Colour,
@@ -14,11 +14,18 @@ const UNSEEN: Colour = [226, 234, 236];
 const GAP: f64 = 8.0;
 const TITLE: f64 = 16.0;
 
-/// Masks side by side, each with its title, as squares of `side`.
+/// Masks side by side, each with its title, the longer side of each being `side`.
 pub fn mask_panels(panels: &[(String, &Mask)], side: f64) -> Drawing {
-    let mut drawing = Drawing::new(GAP + panels.len() as f64 * (side + GAP), side + 2.0 * GAP + TITLE);
-    for (k, (title, mask)) in panels.iter().enumerate() {
-        draw(&mut drawing, (GAP + k as f64 * (side + GAP), GAP), side, mask, title);
+    let scale = |shape: GridShape| side / shape.rows.max(shape.columns) as f64;
+    let size = |mask: &Mask| mask.shape().lengths().map(|length| length as f64 * scale(mask.shape()));
+    let width: f64 = panels.iter().map(|(_, mask)| size(mask)[1] + GAP).sum();
+    let height = panels.iter().map(|(_, mask)| size(mask)[0]).fold(0.0, f64::max);
+    let mut drawing = Drawing::new(GAP + width, height + 2.0 * GAP + TITLE);
+    let mut left = GAP;
+    for (title, mask) in panels {
+        let [height, width] = size(mask);
+        draw(&mut drawing, (left, GAP), (width, height), mask, title);
+        left += width + GAP;
     }
     drawing
 }
@@ -38,7 +45,7 @@ pub fn mask_gallery(pde: Pde, seed: u64, record: u64) -> Drawing {
             let Ok(condition) = Condition::new(Task::Forward, family, budget) else { continue };
             let mask = sampler.masks(Namespace::Test, record, condition, None).seen.a;
             let at = (GAP + column as f64 * right, GAP + row as f64 * down);
-            draw(&mut drawing, at, size as f64, &mask, &format!("{} {budget}", family.name()));
+            draw(&mut drawing, at, (size as f64, size as f64), &mask, &format!("{} {budget}", family.name()));
         }
     }
     drawing
@@ -59,11 +66,11 @@ fn gallery_rows() -> Vec<Vec<(Family, usize)>> {
 }
 
 /// A mask with its upper left corner at a place and its title below.
-fn draw(drawing: &mut Drawing, (x, y): (f64, f64), side: f64, mask: &Mask, title: &str) {
-    let mut pixels = vec![UNSEEN; mask.size() * mask.size()];
+fn draw(drawing: &mut Drawing, (x, y): (f64, f64), size: (f64, f64), mask: &Mask, title: &str) {
+    let mut pixels = vec![UNSEEN; mask.shape().points()];
     mask.points().for_each(|point| pixels[point] = SEEN);
-    drawing.image((x, y), (side, side), mask.size(), pixels);
-    drawing.text((x, y + side + 12.0), title, Letters::Small, Anchor::Start, INK);
+    drawing.image((x, y), size, mask.shape().columns, pixels);
+    drawing.text((x, y + size.1 + 12.0), title, Letters::Small, Anchor::Start, INK);
 }
 
 #[cfg(test)]

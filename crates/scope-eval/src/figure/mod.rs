@@ -7,6 +7,7 @@ mod curves;
 mod drawing;
 mod fields;
 mod masks;
+mod panel_axes;
 
 pub use axes::Scale;
 pub(crate) use bars::{Bars, bar_chart};
@@ -15,3 +16,4 @@ pub use curves::{AxisLabel, Curve, Level, curve_chart};
 pub use drawing::{Anchor, Drawing, Letters};
 pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure, field_panels};
 pub use masks::{mask_gallery, mask_panels};
+pub use panel_axes::PanelAxes;

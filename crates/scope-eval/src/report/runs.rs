@@ -71,12 +71,12 @@ impl Run {
     fn told_apart(&self, runs: &[Self]) -> String {
         let others = || runs.iter().filter(|run| run.tests_as(self.identity()));
         let (seed, computed, noise) = self.how();
-        let size = self.identity().data.resolution;
+        let grid = self.identity().data.resolution;
         let mut apart = String::new();
-        if size * size != NAMED_POINTS {
+        if grid.points() != NAMED_POINTS {
             // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points.
-            let points = Family::UNIFORM.points(500, size);
-            apart.push_str(&format!(", {size} x {size} grid, {points} points for 500"));
+            let points = Family::UNIFORM.points(500, grid);
+            apart.push_str(&format!(", {grid} grid, {points} points for 500"));
         }
         apart.push_str(&noise.map_or_else(String::new, |noise| format!(", {}", noise.label())));
         if others().any(|run| run.how().0 != seed) {

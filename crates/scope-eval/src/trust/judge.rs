@@ -142,7 +142,7 @@ impl Case<'_> {
         let trained = self.known.card.map_or(covered, |card| card.training.sensors);
         let mask = &self.context.measured[channel];
         let [fewest, most] = trained.map(|named| {
-            (named as f64 * (mask.size() * mask.size()) as f64 / NAMED_POINTS as f64).round() as usize
+            (named as f64 * mask.shape().points() as f64 / NAMED_POINTS as f64).round() as usize
         });
         let channel = channel.name();
         let sensors = mask.count();

@@ -27,7 +27,7 @@ impl Fitted {
     /// All sensors of a channel, where they are.
     pub fn all(pde: Pde, context: &UserContext, fields: &Fields, channel: Channel) -> Vec<Self> {
         let field = &fields[channel];
-        let grid = context.masks.size();
+        let grid = context.masks.shape();
         let own = context.sensors.iter().filter(|sensor| sensor.channel == channel);
         own.map(|sensor| {
             let stencil = Stencil::new(pde, channel, grid, sensor.spot, STENCIL_POINTS);

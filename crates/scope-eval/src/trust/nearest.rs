@@ -7,7 +7,7 @@ use scope_data::{
     },
 };
 use scope_model::HeldOut;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use serde::Serialize;
 
 /// Errors go with the gaps between sensors to this power at most: the largest median, over pairs of layouts with equally many sensors,
@@ -47,11 +47,11 @@ impl Nearest {
         if candidates.is_empty() {
             candidates = Condition::all(pde).into_iter().filter(|c| c.task() == task).collect();
         }
-        let size = measured.a.size();
+        let grid = measured.a.shape();
         let own = Features::of(measured)?;
         let mut best: Option<(f64, Self)> = None;
-        for condition in nearest_budgets(candidates, size, own.sensors) {
-            let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
+        for condition in nearest_budgets(candidates, grid, own.sensors) {
+            let sampler = MaskSampler::new(pde, TEST_MASK_SEED, grid);
             let masks = (0..MASKS).map(|record| sampler.masks(Namespace::Test, record, condition, None).seen);
             let other = Features::mean(&masks.filter_map(|masks| Features::of(&masks)).collect::<Vec<_>>())?;
             let sensors = own.sensors - other.sensors;
@@ -129,7 +129,7 @@ impl Features {
         let mean =
             |of: &dyn Fn(&Coverage) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
         // A field measured everywhere has no gap; a tenth of a pixel keeps its logarithm in reach.
-        let floor = 0.1 / masks.a.size() as f64;
+        let floor = 0.1 / masks.a.shape().mean_side();
         (!measured.is_empty()).then(|| Self {
             sensors: mean(&|coverage| (coverage.sensors as f64).ln()),
             gap: mean(&|coverage| (coverage.mean_gap + floor).ln()),
@@ -138,8 +138,8 @@ impl Features {
 }
 
 /// Of each layout the condition with the number of points nearest to exp(`sensors`).
-fn nearest_budgets(candidates: Vec<Condition>, size: usize, sensors: f64) -> Vec<Condition> {
-    let apart = |condition: &Condition| (points(condition, size).ln() - sensors).abs();
+fn nearest_budgets(candidates: Vec<Condition>, grid: GridShape, sensors: f64) -> Vec<Condition> {
+    let apart = |condition: &Condition| (points(condition, grid).ln() - sensors).abs();
     let mut nearest: Vec<Condition> = Vec::new();
     for condition in candidates {
         match nearest.iter_mut().find(|other| other.layout_name() == condition.layout_name()) {
@@ -151,14 +151,14 @@ fn nearest_budgets(candidates: Vec<Condition>, size: usize, sensors: f64) -> Vec
     nearest
 }
 
-/// Points that a condition observes on an S x S grid.
-fn points(condition: &Condition, size: usize) -> f64 {
+/// Points that a condition observes on a grid.
+fn points(condition: &Condition, grid: GridShape) -> f64 {
     let share = match condition.layout() {
         Layout::Family(_, budget) => budget as f64 / NAMED_POINTS as f64,
         Layout::BenchmarkUniform => 0.01,
         Layout::Full => 1.0,
     };
-    share * (size * size) as f64
+    share * grid.points() as f64
 }
 
 #[cfg(test)]

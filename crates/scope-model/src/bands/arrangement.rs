@@ -73,14 +73,13 @@ impl Arrangement {
 
 /// The share of loose sensors. What lies beyond an edge counts as measured.
 fn loose(mask: &Mask) -> f64 {
-    let size = mask.size();
+    let grid = mask.shape();
     let measured = |i: Option<usize>, j: Option<usize>| match (i, j) {
-        (Some(i), Some(j)) if i < size && j < size => mask.contains(i * size + j),
+        (Some(i), Some(j)) if i < grid.rows && j < grid.columns => mask.contains(grid.point(i, j)),
         _ => true,
     };
     let is_loose = |point: &usize| {
-        let i = point / size;
-        let j = point % size;
+        let [i, j] = grid.place(*point);
         let column = measured(i.checked_sub(1), Some(j)) && measured(Some(i + 1), Some(j));
         let row = measured(Some(i), j.checked_sub(1)) && measured(Some(i), Some(j + 1));
         !(row || column)

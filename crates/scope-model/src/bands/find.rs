@@ -83,10 +83,10 @@ impl Bands {
         let between = (fewest as f64 * most as f64).sqrt().round() as usize;
         let (like, layout, at) = self.layout(task, between, &seen)?;
         let distances = known_distances(masks, task);
-        let size = masks.seen.a.size();
+        let grid = masks.shape();
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);
-            let shape = bands.shape(size, &distances);
+            let shape = bands.shape(grid, &distances);
             [0, 1].map(|level| scaled(&shape, at.width(&bands.widths[level])))
         });
         let [a_low, a_high] = a;

@@ -17,7 +17,7 @@ mod place;
 
 use std::collections::BTreeMap;
 
-use scope_data::{Channel, PerChannel};
+use scope_data::{Channel, GridShape, PerChannel};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Measured};
@@ -93,13 +93,12 @@ impl LayoutBands {
 }
 
 impl ChannelBands {
-    /// The product of all factors for every pixel, \[S, S\]; `distances` are the cells of distance to the sensors of a and
+    /// The product of all factors for every pixel, \[rows, columns\]; `distances` are the cells of distance to the sensors of a and
     /// of u. The widths of cards were measured with this very product: whoever changes it, even to make it smooth, makes them wrong.
-    pub fn shape(&self, size: usize, distances: &PerChannel<Option<Vec<usize>>>) -> Vec<f64> {
-        let cells = axis_cells(size);
-        let mut shape: Vec<f64> = (0..size * size)
-            .map(|at| self.along_x[cells[at / size]] * self.along_y[cells[at % size]])
-            .collect();
+    pub fn shape(&self, grid: GridShape, distances: &PerChannel<Option<Vec<usize>>>) -> Vec<f64> {
+        let [rows, columns] = grid.lengths().map(axis_cells);
+        let row = |i: &usize| columns.iter().map(|j| self.along_x[*i] * self.along_y[*j]).collect::<Vec<_>>();
+        let mut shape: Vec<f64> = rows.iter().flat_map(row).collect();
         for (factors, cells) in [&self.from_a, &self.from_u].into_iter().zip(distances) {
             if let (Some(factors), Some(cells)) = (factors, cells) {
                 shape.iter_mut().zip(cells).for_each(|(shape, cell)| *shape *= factors[*cell]);

@@ -33,9 +33,9 @@ pub fn known_distances(masks: &ContextMasks, task: Task) -> PerChannel<Option<Ve
     task.observes().zip(masks.seen.each_ref()).map(|(observed, mask)| observed.then(|| distance_cells(mask)))
 }
 
-/// The cell of every pixel's distance to the nearest point of a mask, \[S, S\].
+/// The cell of every pixel's distance to the nearest point of a mask.
 pub fn distance_cells(mask: &Mask) -> Vec<usize> {
-    let scale = 128.0 / mask.size() as f32;
+    let scale = 128.0 / mask.shape().mean_side() as f32;
     let of = |gap: f32| match gap {
         0.0 => 0,
         // On a fine grid a neighbour is close, and still no sensor.

@@ -9,7 +9,7 @@ use scope_data::{
     schedule::SensorMix,
     write_atomic,
 };
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use serde::{Deserialize, Serialize};
 
 use super::held_out::HeldOut;
@@ -40,7 +40,7 @@ pub struct Card {
     /// How many numbers it was trained to.
     pub parameters: usize,
     /// Grid points along each axis.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// Its weight file.
     pub weights: CardWeights,
     /// How it was trained.

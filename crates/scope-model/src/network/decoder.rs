@@ -2,6 +2,8 @@
 
 use scope_engine::{EngineError, Epilogue, Linear, Scope, Tape, Var};
 
+use scope_pde::GridShape;
+
 use crate::config::{DecoderConfig, ModelConfig};
 
 /// A tokenwise MLP makes a tile of each field per token; 3x3 convolutions refine what the tiles make together.
@@ -9,6 +11,8 @@ use crate::config::{DecoderConfig, ModelConfig};
 #[derive(Clone, Debug)]
 pub struct Decoder {
     tile: usize,
+    /// How tokens lie.
+    tokens: GridShape,
     mlp: Vec<Linear>,
     conv: Vec<Linear>,
 }
@@ -35,20 +39,20 @@ impl Decoder {
             .zip(pairs(channels))
             .map(|(k, (i, o))| Linear::declare_conv3x3(conv.scope(k), i, o))
             .collect();
-        Self { tile: config.patch, mlp, conv }
+        Self { tile: config.patch, tokens: config.token_grid(), mlp, conv }
     }
 
     /// x + conv(x), where x are the tiles of MLP(z).
     ///
     /// # Shapes
-    /// z \[batch, tokens, latent\], fields \[batch, fields, size, size\].
+    /// z \[batch, tokens, latent\], fields \[batch, fields, rows, columns\].
     pub fn forward(&self, tape: &Tape<'_>, z: &Var) -> Result<Var, EngineError> {
         let mut h = z.clone();
         for (k, layer) in self.mlp.iter().enumerate() {
             let last = k + 1 == self.mlp.len();
             h = tape.linear(&h, *layer, if last { Epilogue::Wide } else { Epilogue::Gelu })?;
         }
-        let x = tape.unpatchify(&h, self.tile)?; // [batch, size, size, fields]
+        let x = tape.unpatchify(&h, self.tile, self.tokens.lengths())?; // [batch, rows, columns, fields]
         let fields = match self.conv.as_slice() {
             [] => x,
             [only] => tape.conv3x3(&x, *only, Epilogue::Add(&x))?,

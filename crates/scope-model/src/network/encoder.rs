@@ -66,7 +66,7 @@ impl Encoder {
     }
 
     /// # Shapes
-    /// context \[batch, channels, size, size\], latents \[batch, tokens, latent\].
+    /// context \[batch, channels, rows, columns\], latents \[batch, tokens, latent\].
     pub fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let fit = |fits: &Fits| tape.local_fits(context, &fits.local_fit, Some(fits.normaliser));
         let fits = self.fits.as_ref().map(fit).transpose()?;
@@ -77,7 +77,7 @@ impl Encoder {
     /// ones that can be had of its sensors.
     ///
     /// # Shapes
-    /// context \[batch, channels, size, size\], fits \[batch, fit channels, points, points\], latents \[batch, tokens, latent\].
+    /// context \[batch, channels, rows, columns\], fits \[batch, fit channels, points, points\], latents \[batch, tokens, latent\].
     pub fn forward_fitted(
         &self,
         tape: &Tape<'_>,

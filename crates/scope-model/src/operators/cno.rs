@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use scope_engine::{BatchNorm, EngineError, Epilogue, Layout, Linear, Param, Scope, Tape, Var};
+use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, PIXEL, require_sizes, resize::FilteredActivations};
@@ -18,8 +19,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CnoConfig {
-    /// The side of the grid.
-    pub resolution: usize,
+    /// The grid.
+    pub resolution: GridShape,
     /// Times that the grid is halved.
     pub levels: usize,
     /// Residual blocks on each skip.
@@ -34,20 +35,21 @@ pub struct CnoConfig {
 
 impl CnoConfig {
     /// The paper's: 4,774,776 parameters.
-    pub fn paper(resolution: usize) -> Self {
-        Self { resolution, levels: 3, residual: 2, neck: 4, multiplier: 52, latent: 64 }
+    pub fn paper(resolution: impl Into<GridShape>) -> Self {
+        Self { resolution: resolution.into(), levels: 3, residual: 2, neck: 4, multiplier: 52, latent: 64 }
     }
 
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, levels, residual, neck, multiplier, latent } = *self;
-        require_sizes("cno", &[resolution, levels, multiplier, latent])?;
+        let GridShape { rows, columns } = resolution;
+        require_sizes("cno", &[rows, columns, levels, multiplier, latent])?;
         require_layers("cno", residual.max(neck))?;
         if levels > 8 || multiplier % 2 == 1 {
             let problem = format!("{levels} levels of multiplier {multiplier}: at most 8, and an even one");
             return Err(ModelError::Config(format!("cno: {problem}")));
         }
-        if !resolution.is_multiple_of(1 << levels) || resolution < 2 << levels {
+        if !resolution.is_multiple_of(1 << levels) || rows.min(columns) < 2 << levels {
             let problem =
                 format!("a grid of {resolution} cannot be halved {levels} times to two points or more");
             return Err(ModelError::Config(format!("cno: {problem}")));
@@ -59,8 +61,8 @@ impl CnoConfig {
         (self.multiplier / 2) << level
     }
 
-    fn side(&self, level: usize) -> usize {
-        self.resolution >> level
+    fn grid(&self, level: usize) -> GridShape {
+        self.resolution.divided(1 << level)
     }
 }
 
@@ -69,12 +71,12 @@ impl CnoConfig {
 struct Block {
     conv: Linear,
     norm: BatchNorm,
-    /// The side of the grid that it leaves.
-    to: usize,
+    /// The grid that it leaves.
+    to: GridShape,
 }
 
 impl Block {
-    fn declare(mut scope: Scope<'_>, c: usize, o: usize, to: usize) -> Self {
+    fn declare(mut scope: Scope<'_>, c: usize, o: usize, to: GridShape) -> Self {
         let conv = Linear::declare_conv3x3(scope.scope("conv"), c, o);
         Self { conv, norm: BatchNorm::declare(scope.scope("bn"), o), to }
     }
@@ -121,7 +123,7 @@ impl Cno {
         let mut root = layout.root();
         let levels = config.levels;
         let channels = |l| config.channels(l);
-        let side = |l| config.side(l);
+        let grid = |l| config.grid(l);
         let pair = |mut scope: Scope<'_>, c: usize, o: usize| {
             let first = Linear::declare_conv3x3(scope.scope("conv0"), c, config.latent);
             [first, Linear::declare_conv3x3(scope.scope("conv1"), config.latent, o)]
@@ -129,7 +131,7 @@ impl Cno {
         let lift = pair(root.scope("lift"), PIXEL, channels(0));
         let mut scope = root.scope("down");
         let down = (0..levels)
-            .map(|l| Block::declare(scope.scope(l), channels(l), channels(l + 1), side(l + 1)))
+            .map(|l| Block::declare(scope.scope(l), channels(l), channels(l + 1), grid(l + 1)))
             .collect();
         let mut scope = root.scope("skips");
         let skips = (0..levels)
@@ -138,14 +140,14 @@ impl Cno {
         let neck = Residual::declare_all(root.scope("neck"), config.neck, channels(levels));
         let mut scope = root.scope("invariant");
         let invariant =
-            (0..=levels).map(|l| Block::declare(scope.scope(l), channels(l), channels(l), side(l))).collect();
+            (0..=levels).map(|l| Block::declare(scope.scope(l), channels(l), channels(l), grid(l))).collect();
         let mut scope = root.scope("up");
         let up = (0..levels)
             .map(|k| {
                 let level = levels - k;
                 // Above the bottom, what comes from below is joined by a skip of as many channels.
                 let c = if k == 0 { channels(level) } else { 2 * channels(level) };
-                Block::declare(scope.scope(k), c, channels(level - 1), side(level - 1))
+                Block::declare(scope.scope(k), c, channels(level - 1), grid(level - 1))
             })
             .collect();
         Self {
@@ -164,10 +166,13 @@ impl Cno {
     fn activations(&self) -> &FilteredActivations {
         self.activations.get_or_init(|| {
             let levels = self.config.levels;
-            let side = |l| self.config.side(l);
-            let kept = (0..=levels).map(|l| (side(l), side(l)));
-            let changed = (0..levels).flat_map(|l| [(side(l), side(l + 1)), (side(l + 1), side(l))]);
-            FilteredActivations::new(kept.chain(changed))
+            let along = |axis: usize| move |l: usize| self.config.grid(l).lengths()[axis];
+            let of_axis = |axis: usize| {
+                let side = along(axis);
+                let kept = (0..=levels).map(move |l| (side(l), side(l)));
+                kept.chain((0..levels).flat_map(move |l| [(side(l), side(l + 1)), (side(l + 1), side(l))]))
+            };
+            FilteredActivations::new([0, 1].into_iter().flat_map(of_axis))
         })
     }
 
@@ -180,7 +185,7 @@ impl Cno {
         let mut v = v.clone();
         for Residual { convs, norms } in blocks {
             let h = tape.batch_norm(&tape.conv3x3(&v, convs[0], Epilogue::Plain)?, norms[0])?;
-            let h = self.activations().apply(tape, &h, v.shape()[1])?;
+            let h = self.activations().apply(tape, &h, grid_of(&v))?;
             let h = tape.batch_norm(&tape.conv3x3(&h, convs[1], Epilogue::Plain)?, norms[1])?;
             v = tape.add(&h, &v)?;
         }
@@ -190,9 +195,14 @@ impl Cno {
     /// Convolution, activation, convolution.
     fn pair(&self, tape: &Tape<'_>, v: &Var, convs: [Linear; 2]) -> Result<Var, EngineError> {
         let h = tape.conv3x3(v, convs[0], Epilogue::Plain)?;
-        let h = self.activations().apply(tape, &h, v.shape()[1])?;
+        let h = self.activations().apply(tape, &h, grid_of(v))?;
         tape.conv3x3(&h, convs[1], Epilogue::Wide)
     }
+}
+
+/// The grid of \[batch, rows, columns, c\].
+fn grid_of(v: &Var) -> GridShape {
+    GridShape { rows: v.shape()[1], columns: v.shape()[2] }
 }
 
 impl FieldNetwork for Cno {

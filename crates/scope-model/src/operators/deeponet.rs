@@ -7,6 +7,7 @@ use scope_engine::{
     Activation, AxisMap, BatchNorm, Constant, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape,
     Var,
 };
+use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
 use super::{CONTEXT, FIELDS, PIXEL, require_constants, require_sizes};
@@ -20,8 +21,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeepOnetConfig {
-    /// The side of the grid.
-    pub resolution: usize,
+    /// The grid.
+    pub resolution: GridShape,
     /// The side of the first convolution's windows.
     pub stem: usize,
     /// Channels of the convolutions; each halves the grid.
@@ -47,9 +48,9 @@ pub struct DeepOnetConfig {
 impl DeepOnetConfig {
     /// A 5 x 5 stem, and a trunk that sees two coordinates: 4,977,354 parameters. Nothing in it goes beyond what the
     /// paper lists.
-    pub fn paper(resolution: usize) -> Self {
+    pub fn paper(resolution: impl Into<GridShape>) -> Self {
         Self {
-            resolution,
+            resolution: resolution.into(),
             stem: 5,
             channels: vec![32, 64, 128, 192],
             normalised: false,
@@ -64,12 +65,12 @@ impl DeepOnetConfig {
     }
 
     /// The same count with a 3 x 3 stem and six frequencies beside the coordinates.
-    pub fn fourier(resolution: usize) -> Self {
+    pub fn fourier(resolution: impl Into<GridShape>) -> Self {
         Self { stem: 3, frequencies: 6, ..Self::paper(resolution) }
     }
 
     /// The same count with normalisations, a branch without coordinates and a trunk of frequencies only.
-    pub fn normalised(resolution: usize) -> Self {
+    pub fn normalised(resolution: impl Into<GridShape>) -> Self {
         Self {
             normalised: true,
             branch_coordinates: false,
@@ -81,7 +82,8 @@ impl DeepOnetConfig {
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let refuse = |problem: String| Err(ModelError::Config(format!("deeponet: {problem}")));
-        let sizes = [self.resolution, self.stem, self.hidden, self.basis, self.trunk];
+        let GridShape { rows, columns } = self.resolution;
+        let sizes = [rows, columns, self.stem, self.hidden, self.basis, self.trunk];
         require_sizes("deeponet", &sizes)?;
         require_sizes("deeponet", &self.channels)?;
         if self.channels.is_empty() || self.channels.len() > 12 || self.trunk_depth > 64 {
@@ -90,7 +92,7 @@ impl DeepOnetConfig {
             );
         }
         let factor = 1 << self.channels.len();
-        if !self.resolution.is_multiple_of(factor) || self.resolution < 2 {
+        if !self.resolution.is_multiple_of(factor) || rows.min(columns) < 2 {
             return refuse(format!("a grid of {} is not a multiple of {factor}", self.resolution));
         }
         if self.stem.is_multiple_of(2) || self.frequencies > 24 || self.features() == 0 {
@@ -98,7 +100,7 @@ impl DeepOnetConfig {
                 "it needs a stem of odd side, 24 frequencies at most, and a trunk that sees something".into(),
             );
         }
-        require_constants("deeponet", &[self.resolution, self.resolution, self.features()])
+        require_constants("deeponet", &[rows, columns, self.features()])
     }
 
     /// Numbers that the trunk sees of a point.
@@ -108,13 +110,14 @@ impl DeepOnetConfig {
 
     /// What the trunk sees: coordinates from 0 to 1, then sine and cosine of both for each frequency.
     fn points(&self) -> Constant {
-        let size = self.resolution;
+        let shape = self.resolution;
         let features = self.features();
         let plain = 2 * usize::from(self.trunk_coordinates);
-        Constant::from_fn(&[size * size, features], |k| {
+        Constant::from_fn(&[shape.points(), features], |k| {
             let point = k / features;
             let feature = k % features;
-            let at = [point / size, point % size].map(|place| place as f64 / (size - 1) as f64);
+            let place = shape.place(point);
+            let at = [0, 1].map(|axis| place[axis] as f64 / (shape.lengths()[axis] - 1) as f64);
             if feature < plain {
                 return at[feature];
             }
@@ -166,8 +169,8 @@ impl DeepOnet {
             convs.push(Halving { conv: linear, norm });
             c = o;
         }
-        let side = config.resolution >> config.channels.len();
-        let fc1 = Linear::declare(branch.scope("fc1"), side * side * c, config.hidden);
+        let coarse = config.resolution.divided(1 << config.channels.len());
+        let fc1 = Linear::declare(branch.scope("fc1"), coarse.points() * c, config.hidden);
         let fc2 = Linear::declare(branch.scope("fc2"), config.hidden, FIELDS * config.basis);
         let mut trunk = root.scope("trunk");
         let mut widths = vec![config.features()];
@@ -190,13 +193,13 @@ impl DeepOnet {
 
     /// Coefficients of both fields \[batch, 2, basis\].
     fn branch(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let mut x = tape.pixels(context)?; // [batch, size, size, 6]
+        let mut x = tape.pixels(context)?; // [batch, rows, columns, 6]
         if let Some(blind) = &self.blind {
             x = tape.map_axis(&x, 3, blind)?;
         }
         for Halving { conv, norm } in &self.convs {
             x = match norm {
-                None => tape.strided_conv(&x, *conv, 2, Epilogue::Gelu)?, // [batch, size / 2, size / 2, c]
+                None => tape.strided_conv(&x, *conv, 2, Epilogue::Gelu)?, // [batch, rows / 2, columns / 2, c]
                 Some(norm) => {
                     let h = tape.batch_norm(&tape.strided_conv(&x, *conv, 2, Epilogue::Plain)?, *norm)?;
                     tape.activate(&h, Activation::Gelu)?
@@ -209,7 +212,7 @@ impl DeepOnet {
         tape.linear(&h, self.fc2, Epilogue::Wide)?.reshape(&[batch, FIELDS, self.config.basis])
     }
 
-    /// Basis functions at all points \[size size, basis\].
+    /// Basis functions at all points \[rows columns, basis\].
     fn trunk(&self, tape: &Tape<'_>) -> Result<Var, EngineError> {
         let mut t = tape.constant(self.points.get_or_init(|| self.config.points()))?;
         for (k, layer) in self.trunk.iter().enumerate() {
@@ -224,9 +227,9 @@ impl FieldNetwork for DeepOnet {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let coefficients = self.branch(tape, context)?;
         let basis = self.trunk(tape)?;
-        let fields = tape.expansion(&coefficients, &basis, self.offset)?; // [batch, 2, size size]
-        let size = self.config.resolution;
-        fields.reshape(&[context.shape()[0], FIELDS, size, size])
+        let fields = tape.expansion(&coefficients, &basis, self.offset)?; // [batch, 2, rows columns]
+        let GridShape { rows, columns } = self.config.resolution;
+        fields.reshape(&[context.shape()[0], FIELDS, rows, columns])
     }
 
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {

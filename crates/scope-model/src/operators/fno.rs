@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use scope_engine::{Activation, EngineError, Epilogue, Layout, Linear, Param, ParamId, Tape, Var};
+use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, PIXEL, require_constants, require_sizes, spectral::Transforms};
@@ -18,8 +19,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FnoConfig {
-    /// The side of the grid.
-    pub resolution: usize,
+    /// The grid.
+    pub resolution: GridShape,
     /// Channels.
     pub width: usize,
     /// Columns of modes that are kept; twice as many rows.
@@ -34,22 +35,25 @@ pub struct FnoConfig {
 
 impl FnoConfig {
     /// The paper's: 5,029,946 parameters.
-    pub fn paper(resolution: usize) -> Self {
-        Self { resolution, width: 40, modes: 14, layers: 4, projection: 128, padding: 9 }
+    pub fn paper(resolution: impl Into<GridShape>) -> Self {
+        Self { resolution: resolution.into(), width: 40, modes: 14, layers: 4, projection: 128, padding: 9 }
     }
 
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, modes, layers, projection, padding } = *self;
-        require_sizes("fno", &[resolution, width, modes, layers, projection, padding.saturating_add(1)])?;
+        let GridShape { rows, columns } = resolution;
+        let sizes = [rows, columns, width, modes, layers, projection, padding.saturating_add(1)];
+        require_sizes("fno", &sizes)?;
         require_layers("fno", layers)?;
-        if resolution < 2 || 2 * modes > resolution + padding {
+        let shortest = rows.min(columns);
+        if shortest < 2 || 2 * modes > shortest + padding {
             return Err(ModelError::Config(format!(
                 "fno: {modes} modes need a grid of {} points at least, with {padding} of padding",
                 (2 * modes).saturating_sub(padding).max(2)
             )));
         }
-        require_constants("fno", &[Transforms::CONSTANTS, modes, resolution + padding])
+        require_constants("fno", &[Transforms::CONSTANTS, modes, rows.max(columns) + padding])
     }
 }
 
@@ -64,7 +68,7 @@ struct Layer {
 #[derive(Clone, Debug)]
 pub struct Fno {
     width: usize,
-    resolution: usize,
+    resolution: GridShape,
     padding: usize,
     modes: usize,
     /// Made when the first context comes.
@@ -105,11 +109,11 @@ impl Fno {
 
 impl FieldNetwork for Fno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let transforms =
-            self.transforms.get_or_init(|| Transforms::new(self.resolution + self.padding, self.modes));
-        let x = tape.pixels(context)?; // [batch, size, size, 6]
-        let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, size, size, width]
-        let mut v = tape.crop_or_pad(&v, [self.resolution + self.padding; 2])?; // [batch, points, points, width]
+        let padded = self.resolution.lengths().map(|length| length + self.padding);
+        let transforms = self.transforms.get_or_init(|| Transforms::new(padded, self.modes));
+        let x = tape.pixels(context)?; // [batch, rows, columns, 6]
+        let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, rows, columns, width]
+        let mut v = tape.crop_or_pad(&v, padded)?; // [batch, padded rows, padded columns, width]
         for (k, layer) in self.layers.iter().enumerate() {
             let far = transforms.convolve(tape, &v, layer.spectral)?;
             v = tape.linear(&v, layer.pointwise, Epilogue::Add(&far))?;
@@ -117,8 +121,8 @@ impl FieldNetwork for Fno {
                 v = tape.activate(&v, Activation::Gelu)?;
             }
         }
-        let v = tape.crop_or_pad(&v, [self.resolution; 2])?;
-        let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, size, size, projection]
+        let v = tape.crop_or_pad(&v, self.resolution.lengths())?;
+        let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, rows, columns, projection]
         tape.channels_first(&tape.linear(&h, self.fc2, Epilogue::Wide)?)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use scope_engine::{Activation, AxisMap, EngineError, Tape, Var};
+use scope_pde::GridShape;
 
 /// What negative numbers are multiplied with.
 const SLOPE: f64 = 0.01;
@@ -44,7 +45,7 @@ pub(super) struct FilteredActivations {
 }
 
 impl FilteredActivations {
-    /// Room for activations from and to grids of these sizes.
+    /// Room for activations from and to grids with so many points along an axis.
     pub(super) fn new(pairs: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let mut maps = BTreeMap::new();
         for (from, to) in pairs {
@@ -61,18 +62,21 @@ impl FilteredActivations {
     /// the grid's frequencies is filtered out.
     ///
     /// # Shapes
-    /// v \[batch, n, n, c\], the result \[batch, to, to, c\].
-    pub(super) fn apply(&self, tape: &Tape<'_>, v: &Var, to: usize) -> Result<Var, EngineError> {
-        let fine = 2 * v.shape()[1];
+    /// v \[batch, n, m, c\], the result \[batch, to.rows, to.columns, c\].
+    pub(super) fn apply(&self, tape: &Tape<'_>, v: &Var, to: GridShape) -> Result<Var, EngineError> {
+        let fine = GridShape { rows: 2 * v.shape()[1], columns: 2 * v.shape()[2] };
         let v = self.resize(tape, v, fine)?;
         self.resize(tape, &tape.activate(&v, Activation::LeakyRelu(SLOPE))?, to)
     }
 
-    fn resize(&self, tape: &Tape<'_>, v: &Var, to: usize) -> Result<Var, EngineError> {
-        match self.maps.get(&(v.shape()[1], to)) {
-            Some(map) => tape.map_axis(&tape.map_axis(v, 1, map)?, 2, map),
-            None => Ok(v.clone()),
+    fn resize(&self, tape: &Tape<'_>, v: &Var, to: GridShape) -> Result<Var, EngineError> {
+        let mut v = v.clone();
+        for (axis, length) in [(1, to.rows), (2, to.columns)] {
+            if let Some(map) = self.maps.get(&(v.shape()[axis], length)) {
+                v = tape.map_axis(&v, axis, map)?;
+            }
         }
+        Ok(v)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Transolver (Wu et al., 2024), for regular grids: pixels are gathered into a few slices, which attend to each other.
 
 use scope_engine::{EngineError, Epilogue, Layout, Linear, Norm, Param, ParamId, Scope, Tape, Var};
+use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, PIXEL, require_sizes};
@@ -20,8 +21,8 @@ const TEMPERATURE: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransolverConfig {
-    /// The side of the grid.
-    pub resolution: usize,
+    /// The grid.
+    pub resolution: GridShape,
     /// Numbers per pixel.
     pub width: usize,
     /// Blocks.
@@ -36,16 +37,17 @@ pub struct TransolverConfig {
 
 impl TransolverConfig {
     /// The paper's: 4,792,482 parameters.
-    pub fn paper(resolution: usize) -> Self {
-        Self { resolution, width: 160, depth: 8, heads: 8, slices: 32, expansion: 2 }
+    pub fn paper(resolution: impl Into<GridShape>) -> Self {
+        Self { resolution: resolution.into(), width: 160, depth: 8, heads: 8, slices: 32, expansion: 2 }
     }
 
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, depth, heads, slices, expansion } = *self;
-        require_sizes("transolver", &[resolution, width, depth, heads, slices, expansion])?;
+        let GridShape { rows, columns } = resolution;
+        require_sizes("transolver", &[rows, columns, width, depth, heads, slices, expansion])?;
         require_layers("transolver", depth)?;
-        if resolution < 2 || !width.is_multiple_of(2 * heads) {
+        if rows.min(columns) < 2 || !width.is_multiple_of(2 * heads) {
             let problem =
                 format!("a grid of {resolution}, and width {width} as {heads} heads of an even size");
             return Err(ModelError::Config(format!("transolver: cannot have {problem}")));
@@ -91,7 +93,7 @@ impl Block {
     }
 
     /// # Shapes
-    /// v and the result \[batch, size, size, width\].
+    /// v and the result \[batch, rows, columns, width\].
     fn forward(&self, tape: &Tape<'_>, v: &Var, config: &TransolverConfig) -> Result<Var, EngineError> {
         let TransolverConfig { width, heads, slices, .. } = *config;
         let batch = v.shape()[0];
@@ -144,7 +146,7 @@ impl Transolver {
 impl FieldNetwork for Transolver {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
         let h = tape.linear(&tape.pixels(context)?, self.lift[0], Epilogue::Gelu)?;
-        let mut v = tape.linear(&h, self.lift[1], Epilogue::Wide)?; // [batch, size, size, width]
+        let mut v = tape.linear(&h, self.lift[1], Epilogue::Wide)?; // [batch, rows, columns, width]
         for block in &self.blocks {
             v = block.forward(tape, &v, &self.config)?;
         }

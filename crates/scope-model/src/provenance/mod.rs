@@ -10,7 +10,7 @@ use scope_data::{
     Dataset,
     observation::{Condition, TestNoise},
 };
-use scope_pde::{Pde, Split};
+use scope_pde::{GridShape, Pde, Split};
 use serde::{Deserialize, Serialize};
 
 pub use method::{Budget, MethodIdentity, MethodKind};
@@ -49,7 +49,7 @@ pub struct DataIdentity {
     /// Whether our own solvers made them: fresh draws, not the released records.
     pub generated: bool,
     /// Points along each axis.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// Whether the method is known to have been trained on these very records, whatever their split is called.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trained_on: bool,

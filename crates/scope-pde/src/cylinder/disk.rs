@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use crate::random::Stream;
+use crate::{grid_shape::GridShape, random::Stream};
 
 /// A disk in pixel coordinates: pixel (i, j) belongs to it when (i - cx)^2 + (j - cy)^2 <= r^2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,16 +31,19 @@ impl Disk {
         x * x + y * y <= self.r * self.r
     }
 
-    /// The pixels i S + j of the closed disk, in order; only its bounding box is searched.
-    pub fn points(&self, size: usize) -> impl Iterator<Item = usize> + use<> {
+    /// The pixels of the closed disk, row after row; only its bounding box is searched.
+    pub fn points<G: Into<GridShape>>(&self, shape: G) -> impl Iterator<Item = usize> + use<G> {
         let disk = *self;
-        let reach = move |centre: f64| {
-            let bound = |x: f64| x.clamp(0.0, size as f64) as usize;
+        let shape: GridShape = shape.into();
+        let reach = move |centre: f64, length: usize| {
+            let bound = |x: f64| x.clamp(0.0, length as f64) as usize;
             bound((centre - disk.r).floor())..bound((centre + disk.r).floor() + 1.0)
         };
-        let row =
-            move |i: usize| reach(disk.cy).filter(move |j| disk.contains(i, *j)).map(move |j| i * size + j);
-        reach(disk.cx).flat_map(row)
+        let row = move |i: usize| {
+            let columns = reach(disk.cy, shape.columns).filter(move |j| disk.contains(i, *j));
+            columns.map(move |j| shape.point(i, j))
+        };
+        reach(disk.cx, shape.rows).flat_map(row)
     }
 
     /// The share of a unit cell centred at (x, y) that the disk covers, by a linear ramp across its rim.

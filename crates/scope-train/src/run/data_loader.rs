@@ -95,7 +95,7 @@ impl<'a> DataLoader<'a> {
         };
         let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
         let disks = (0..data.len()).filter_map(|record| data.disk(record)).collect();
-        let maker = BatchMaker { schedule, sampler, disks, size: meta.resolution };
+        let maker = BatchMaker { schedule, sampler, disks, shape: meta.resolution };
         let mut weights = Weights::new(data);
         let table = table_on(device, data)?;
         if table.is_some() {
@@ -148,16 +148,16 @@ impl<'a> DataLoader<'a> {
         examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
     }
 
-    /// What is seen of a batch's records, \[batch, 4, size, size\] in main memory.
+    /// What is seen of a batch's records, \[batch, 4, rows, columns\] in main memory.
     pub(super) fn contexts(&self, batch: &Batch) -> Result<Vec<f32>, DataError> {
         Ok(self.numbers(batch)?.contexts)
     }
 
     /// Reads the records of a batch, and makes its contexts and weights.
     fn numbers(&self, batch: &Batch) -> Result<Numbers, DataError> {
-        let size = self.data.meta().resolution;
-        let pixels = size * size;
-        let words = words_for(size);
+        let grid = self.data.meta().resolution;
+        let pixels = grid.points();
+        let words = words_for(grid);
         let count = batch.records.len();
         let mut fields = vec![0.0; count * 2 * pixels];
         let mut contexts = vec![0.0; count * 4 * pixels];
@@ -183,11 +183,11 @@ impl<'a> DataLoader<'a> {
 /// All records on a GPU, if they fit.
 fn table_on(device: &Device, data: &Dataset) -> Result<Option<ImageTable>, TrainError> {
     let Device::Cuda(cuda) = device else { return Ok(None) };
-    let size = data.meta().resolution;
-    let shape = [data.len(), 2, size, size];
+    let grid = data.meta().resolution;
+    let shape = [data.len(), 2, grid.rows, grid.columns];
     let bytes = size_of::<f32>() * shape.iter().product::<usize>();
     let (free, _) = cuda.memory_left()?;
-    let fits = (bytes as f64) < TABLE_SHARE * free as f64 && (size * size).is_multiple_of(64);
+    let fits = (bytes as f64) < TABLE_SHARE * free as f64 && grid.points().is_multiple_of(64);
     let read = |first: usize, images: &mut [f32]| data.read(first, images).map_err(TrainError::from);
     fits.then(|| ImageTable::new(device, shape, read)).transpose()
 }

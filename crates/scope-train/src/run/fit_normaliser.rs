@@ -33,12 +33,13 @@ pub(super) fn measure(
         SamplerConfig { batch: RECORDS, first: 0, ..sampler },
         threads,
     )?;
-    let size = data.meta().resolution;
+    let grid = data.meta().resolution;
+    let shape = [RECORDS, 4, grid.rows, grid.columns];
     let mut sizes: Vec<Vec<f32>> = Vec::new();
     for _ in 0..BATCHES {
         let batch = loader.next_batch()?;
         let contexts = loader.contexts(&batch)?;
-        let contexts = tape.input(Tensor::from_slice(device, &[RECORDS, 4, size, size], &contexts)?);
+        let contexts = tape.input(Tensor::from_slice(device, &shape, &contexts)?);
         let fits = tape.local_fits(&contexts, fit, None)?;
         let channels = fits.shape()[1];
         sizes.resize(channels, Vec::new());

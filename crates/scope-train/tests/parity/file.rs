@@ -115,7 +115,7 @@ impl Case {
         let size = |key: &str| cfg[key].as_u64().unwrap() as usize;
         let list = |key: &str| serde_json::from_value(cfg[key].clone()).unwrap();
         ModelConfig {
-            resolution: size("grid"),
+            resolution: size("grid").into(),
             patch: size("patch"),
             context_channels: 4,
             fields: 2,

@@ -51,7 +51,7 @@ impl Case {
     }
 
     fn check_stage(&self, model: Model, examples: &Examples, objective: Objective, setting: &Setting) {
-        let pixels = model.config.resolution.pow(2);
+        let pixels = model.config.resolution.points();
         let mut trainer = Trainer::scope(model, objective).unwrap();
         trainer.precision = setting.precision;
         if let Some(teacher) = &mut trainer.teacher {
@@ -171,7 +171,7 @@ impl Case {
 
     fn examples(&self, device: &Device, config: &ModelConfig) -> Examples {
         let size = config.resolution;
-        let pixels = config.resolution.pow(2);
+        let pixels = config.resolution.points();
         let fields = self.tensor("x").unwrap();
         let contexts = self.contexts(pixels);
         let zero = self.bytes("zero").unwrap_or_else(|| vec![0; fields.len() / pixels]);

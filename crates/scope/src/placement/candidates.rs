@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scope_data::{npy::MappedArray, observation::Spot, read_bounded_text};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use crate::recovery::RecoveryError;
 
@@ -18,10 +18,10 @@ const MOST_PLACES: usize = 100_000;
 pub enum Candidates {
     /// Every pixel.
     Grid,
-    /// Some pixels, \[S, S\].
+    /// Some pixels, \[rows, columns\].
     Pixels {
-        /// S.
-        size: usize,
+        /// The grid.
+        grid: GridShape,
         /// Whether each may be taken.
         allowed: Vec<bool>,
     },
@@ -30,7 +30,7 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// Reads a table of points with columns x and y (.csv), or a mask \[S, S\] that is not zero where sensors may be (.npy).
+    /// Reads a table of points with columns x and y (.csv), or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
     pub fn open(path: &Path) -> Result<Self, RecoveryError> {
         let read = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => mask(&MappedArray::open(path)?),
@@ -41,18 +41,22 @@ impl Candidates {
     }
 
     /// Their places on a problem's grid.
-    pub(super) fn spots(&self, pde: Pde, size: usize) -> Result<Vec<Spot>, RecoveryError> {
-        let pixel = |point: usize| Spot::pixel(point / size, point % size);
+    pub(super) fn spots(&self, pde: Pde, grid: impl Into<GridShape>) -> Result<Vec<Spot>, RecoveryError> {
+        let grid = grid.into();
+        let pixel = |point: usize| {
+            let [i, j] = grid.place(point);
+            Spot::pixel(i, j)
+        };
         match self {
-            Candidates::Grid => Ok((0..size * size).map(pixel).collect()),
-            Candidates::Pixels { size: own, .. } if *own != size => {
-                Err(RecoveryError::CandidateGrid { got: *own, expected: size })
+            Candidates::Grid => Ok((0..grid.points()).map(pixel).collect()),
+            Candidates::Pixels { grid: own, .. } if *own != grid => {
+                Err(RecoveryError::CandidateGrid { got: *own, expected: grid })
             }
             Candidates::Pixels { allowed, .. } => {
-                Ok((0..size * size).filter(|point| allowed[*point]).map(pixel).collect())
+                Ok((0..grid.points()).filter(|point| allowed[*point]).map(pixel).collect())
             }
             Candidates::Points(points) => {
-                Ok(points.iter().map(|[x, y]| Spot::of_point(pde, size, *x, *y)).collect())
+                Ok(points.iter().map(|[x, y]| Spot::of_point(pde, grid, *x, *y)).collect())
             }
         }
     }
@@ -60,22 +64,23 @@ impl Candidates {
 
 fn mask(array: &MappedArray) -> Result<Candidates, String> {
     let shape = &array.header().shape;
-    let [size, other] = shape[..] else {
-        return Err(format!("the mask has the shape {shape:?}: expected [S, S]"));
+    let [rows, columns] = shape[..] else {
+        return Err(format!("the mask has the shape {shape:?}: expected the grid's, [rows, columns]"));
     };
-    if size != other || size > scope_pde::MAX_RESOLUTION {
+    if rows.max(columns) > scope_pde::MAX_RESOLUTION {
         return Err(format!(
-            "the mask has the shape {shape:?}: expected [S, S], S the grid's points along each axis"
+            "the mask has the shape {shape:?}: expected the grid's, [rows, columns], of {} at most",
+            scope_pde::MAX_RESOLUTION
         ));
     }
-    let allowed: Vec<bool> =
-        (0..size * size).map(|point| array.at(&[point / size, point % size]) != 0.0).collect();
+    let grid = GridShape { rows, columns };
+    let allowed: Vec<bool> = (0..grid.points()).map(|point| array.at(&grid.place(point)) != 0.0).collect();
     match allowed.iter().filter(|allowed| **allowed).count() {
         0 => Err("the mask allows no pixel".to_owned()),
         many if many > MOST_PLACES => {
             Err(format!("the mask allows {many} pixels: expected {MOST_PLACES} at most"))
         }
-        _ => Ok(Candidates::Pixels { size, allowed }),
+        _ => Ok(Candidates::Pixels { grid, allowed }),
     }
 }
 
@@ -121,12 +126,12 @@ mod tests {
 
     #[test]
     fn a_mask_is_for_its_own_grid() {
-        let candidates = Candidates::Pixels { size: 2, allowed: vec![false, true, false, true] };
+        let candidates = Candidates::Pixels { grid: 2.into(), allowed: vec![false, true, false, true] };
         let spots = candidates.spots(Pde::POISSON, 2).unwrap();
         assert_eq!(spots, [Spot::pixel(0, 1), Spot::pixel(1, 1)]);
         assert!(matches!(
             candidates.spots(Pde::POISSON, 4),
-            Err(RecoveryError::CandidateGrid { got: 2, expected: 4 })
+            Err(RecoveryError::CandidateGrid { got: GridShape { rows: 2, .. }, .. })
         ));
     }
 

@@ -88,14 +88,15 @@ impl SensorPlacement {
             let values = &self.deviations[channel][..];
             let panel = FieldPanel { title, values, shown: None, measure: Measure::Deviation };
             let name = format!("{}: {}", channel.name(), self.pde.channels()[channel]);
-            FieldRow { name, size: self.options.resolution, panels: vec![panel] }
+            FieldRow { name, grid: self.options.resolution.into(), panels: vec![panel] }
         };
         let shown = |channel: &Channel| self.before_percent[*channel].is_some();
         let rows: Vec<FieldRow> = Channel::BOTH.into_iter().filter(shown).map(row).collect();
         let heading =
             format!("{}, {} sensors of {} placed", self.pde, self.sensors.len(), self.options.channel.name());
         let [given, placed] = &self.marks;
-        FieldPicture { heading: &heading, rows: &rows, rings: given, dots: placed, warnings: &[] }.draw()
+        FieldPicture { heading: &heading, rows: &rows, rings: given, dots: placed, ..FieldPicture::default() }
+            .draw()
     }
 
     /// Expected errors against the number of sensors.

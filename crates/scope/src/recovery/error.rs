@@ -6,7 +6,7 @@ use scope_data::{DataError, frame::FrameError, observation::SensorError};
 use scope_eval::{EvalError, figure::FigureError};
 use scope_exact::ExactError;
 use scope_model::ModelError;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use thiserror::Error;
 
 /// An error of recovering fields. Sensors are numbered from 0, in the order given.
@@ -61,14 +61,12 @@ pub enum RecoveryError {
         problem: String,
     },
     /// A mask of places on another grid.
-    #[error(
-        "the mask of places is {got} x {got} and the grid {expected} x {expected}: they must be the same"
-    )]
+    #[error("the mask of places is {got} and the grid {expected}: they must be the same")]
     CandidateGrid {
         /// The mask's points along each axis.
-        got: usize,
+        got: GridShape,
         /// The grid's.
-        expected: usize,
+        expected: GridShape,
     },
     /// A file that could not be written.
     #[error("cannot write {file}: {source}")]

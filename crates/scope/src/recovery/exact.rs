@@ -98,7 +98,7 @@ impl Exact {
         MethodSummary {
             pde: self.prior.pde(),
             constants: self.constants,
-            resolution: self.prior.resolution(),
+            resolution: self.prior.resolution().into(),
             frame: self.options.frame,
             name: "exact".to_owned(),
             file: self.shown(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use scope_data::{
-    StagedFolder,
+    GridShape, StagedFolder,
     npy::{Dtype, Header},
 };
 
@@ -57,14 +57,14 @@ struct ArrayFile {
 
 impl ArrayFile {
     /// Writes the header of an array of so many fields a problem.
-    fn begin(file: File, name: &str, count: usize, fields: usize, size: usize) -> io::Result<Self> {
+    fn begin(file: File, name: &str, count: usize, fields: usize, grid: GridShape) -> io::Result<Self> {
         let mut file = BufWriter::new(file);
         let mut shape = Vec::new();
         shape.extend((count != 1).then_some(count));
         shape.extend((fields != 1).then_some(fields));
-        shape.extend([size, size]);
+        shape.extend(grid.lengths());
         file.write_all(&Header::new(Dtype::F32, &shape).to_bytes())?;
-        Ok(Self { name: name.to_owned(), each: fields * size * size, file })
+        Ok(Self { name: name.to_owned(), each: fields * grid.points(), file })
     }
 
     fn write(&mut self, values: impl Iterator<Item = f32>) -> io::Result<()> {
@@ -160,9 +160,9 @@ impl ResultFolder {
     }
 
     /// Begins an array that problems before did not have.
-    fn begin(&mut self, name: &str, fields: usize, size: usize) -> Result<(), RecoveryError> {
+    fn begin(&mut self, name: &str, fields: usize, grid: GridShape) -> Result<(), RecoveryError> {
         let file = self.staged.create_file(name)?;
-        let mut array = ArrayFile::begin(file, name, self.count, fields, size).map_err(unwritten(name))?;
+        let mut array = ArrayFile::begin(file, name, self.count, fields, grid).map_err(unwritten(name))?;
         (0..self.problems.len()).try_for_each(|_| array.skip()).map_err(unwritten(name))?;
         self.arrays.push(array);
         Ok(())
@@ -172,8 +172,8 @@ impl ResultFolder {
     pub fn draw(&mut self, recovered: &Recovered) -> Result<(), RecoveryError> {
         self.drawn += 1;
         let mut file = "fields.png".to_owned();
-        let MethodSummary { pde, resolution: size, .. } = &*recovered.method;
-        let mut heading = format!("{pde}, recovered from sensors, {size} x {size} points");
+        let MethodSummary { pde, resolution: grid, .. } = &*recovered.method;
+        let mut heading = format!("{pde}, recovered from sensors, {grid} points");
         if self.count > 1 {
             file = format!("fields-{}.png", self.drawn);
             heading.push_str(&format!(": problem {}", recovered.problem.name));

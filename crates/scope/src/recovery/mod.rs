@@ -33,7 +33,7 @@ use scope_engine::Device;
 use scope_eval::trust::{Known, Trust, Warning};
 use scope_exact::Step;
 use scope_model::Fields;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 pub use amplitude::estimate_amplitude;
 pub use bands::{BandSummary, ErrorBands};
@@ -122,8 +122,8 @@ impl Recovery {
         self.summary.constants
     }
 
-    /// The side S of its grid.
-    pub fn resolution(&self) -> usize {
+    /// Its grid.
+    pub fn resolution(&self) -> GridShape {
         self.summary.resolution
     }
 

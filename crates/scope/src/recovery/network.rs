@@ -9,7 +9,7 @@ use scope_model::{
     Card, Catalogue, Fields, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile,
     impose_known_facts,
 };
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use super::summary::MethodSummary;
 
@@ -134,7 +134,7 @@ impl RecoveryMethod for Imposed<'_> {
         self.0.about().constants
     }
 
-    fn resolution(&self) -> usize {
+    fn resolution(&self) -> GridShape {
         self.0.about().config.resolution()
     }
 

@@ -35,7 +35,7 @@ pub fn picture_rows<'a>(
     truth: Option<&'a Truth>,
 ) -> Vec<FieldRow<'a>> {
     let context = &recovered.problem.context;
-    let size = context.masks.size();
+    let grid = context.masks.shape();
     let row = |channel: Channel| {
         let mask = &context.masks.seen[channel];
         let count = context.measured[channel].count();
@@ -69,7 +69,7 @@ pub fn picture_rows<'a>(
             _ => panel(title, fields, measure),
         }));
         let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel]);
-        FieldRow { name, size, panels }
+        FieldRow { name, grid, panels }
     };
     Channel::BOTH.map(row).into()
 }

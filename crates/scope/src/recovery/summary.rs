@@ -5,7 +5,7 @@ use scope_data::{
     frame::{Frame, FrameSummary},
 };
 use scope_eval::trust::{Residual, Residuals, Trust};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use serde::Serialize;
 
 use super::{
@@ -30,7 +30,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameSummary>,
     /// The side S of the grid.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// What recovered the fields.
     pub method: MethodSummary,
     /// Where the sensors come from.
@@ -52,7 +52,7 @@ pub struct MethodSummary {
     pub constants: Constants,
     /// The side S of its grid.
     #[serde(skip)]
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// The coordinates and units that it reads sensors in and gives fields in.
     #[serde(skip)]
     pub frame: Frame,

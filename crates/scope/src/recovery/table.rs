@@ -10,7 +10,7 @@ use scope_data::{
     observation::{Place, STENCIL_POINTS, Spot, Stencil},
 };
 use scope_eval::report::csv_cell;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use super::{recovered::Recovered, summary::MethodSummary};
 
@@ -53,10 +53,15 @@ impl Points {
 
     /// Every pixel, in the coordinates of the method's frame.
     pub(super) fn pixels(method: &MethodSummary) -> Self {
-        let size = method.resolution;
-        let spots: Vec<Spot> = (0..size * size).map(|k| Spot::pixel(k / size, k % size)).collect();
+        let grid = method.resolution;
+        let spots: Vec<Spot> = (0..grid.points())
+            .map(|point| {
+                let [i, j] = grid.place(point);
+                Spot::pixel(i, j)
+            })
+            .collect();
         let coordinates =
-            spots.iter().map(|spot| method.frame.point_of_unit(spot.point(method.pde, size))).collect();
+            spots.iter().map(|spot| method.frame.point_of_unit(spot.point(method.pde, grid))).collect();
         Self { names: ["x", "y"], coordinates, spots }
     }
 
@@ -74,7 +79,7 @@ impl Points {
         several: bool,
         file: &mut impl Write,
     ) -> io::Result<()> {
-        let MethodSummary { pde, resolution: size, .. } = *recovered.method;
+        let MethodSummary { pde, resolution: grid, .. } = *recovered.method;
         let arrays: HashMap<String, Vec<&[f32]>> = recovered.arrays().into_iter().collect();
         let columns: Vec<(Column, Option<&[f32]>)> = columns(&recovered.method)
             .into_iter()
@@ -85,7 +90,7 @@ impl Points {
             write!(file, "{problem}{x},{y}")?;
             for (column, field) in &columns {
                 match field {
-                    Some(field) => write!(file, ",{}", column.value(pde, size, *spot, field))?,
+                    Some(field) => write!(file, ",{}", column.value(pde, grid, *spot, field))?,
                     None => file.write_all(b",")?,
                 }
             }
@@ -97,11 +102,11 @@ impl Points {
 
 impl Column {
     /// The value of a field at a spot, in single precision as fields are.
-    fn value(&self, pde: Pde, size: usize, spot: Spot, field: &[f32]) -> f32 {
+    fn value(&self, pde: Pde, grid: GridShape, spot: Spot, field: &[f32]) -> f32 {
         if self.points == 1 {
-            return field[spot.nearest(size)];
+            return field[spot.nearest(grid)];
         }
-        let stencil = Stencil::new(pde, self.channel, size, spot, self.points);
+        let stencil = Stencil::new(pde, self.channel, grid, spot, self.points);
         stencil.sum(|point| f64::from(field[point])) as f32
     }
 }

@@ -88,7 +88,8 @@ impl BenchInfer {
         ceiling: Option<f64>,
     ) -> anyhow::Result<Row> {
         let device = model.params.device();
-        let shape = [batch, model.config.context_channels, model.config.resolution, model.config.resolution];
+        let [rows, columns] = model.config.resolution.lengths();
+        let shape = [batch, model.config.context_channels, rows, columns];
         let contexts = Tensor::from_slice(device, &shape, &vec![0.25_f32; shape.iter().product()])?;
         let forward = || -> Result<Tensor, EngineError> {
             let tape = Tape::inference(&model.params, precision.dtype());

@@ -80,7 +80,7 @@ impl Row {
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
-        let examples = synthetic::examples(&device, 128, self.batch)?;
+        let examples = synthetic::examples(&device, 128.into(), self.batch)?;
         let (time, memory_gib) = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
             NetworkChoice::Operator(operator) => self.measure_operator(operator, &device, &examples)?,

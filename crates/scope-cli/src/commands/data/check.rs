@@ -36,10 +36,9 @@ impl Check {
             print_json(&report)?;
         } else {
             let meta = set.meta();
-            let size = meta.resolution;
             let count = grouped(meta.count);
             let folder = self.folder.display();
-            say(&format!("{folder}: {count} records of {} ({}), {size} x {size}", meta.pde, meta.split));
+            say(&format!("{folder}: {count} records of {} ({}), {}", meta.pde, meta.split, meta.resolution));
             print_report(meta, &report);
         }
         report.faults.iter().for_each(|fault| complain_of(fault));

@@ -86,11 +86,10 @@ impl Import {
         })?;
         progress.iter().for_each(Progress::finish);
         say(&format!(
-            "wrote {} records of {} ({}), {} x {}, to {}",
+            "wrote {} records of {} ({}), {}, to {}",
             grouped(meta.count),
             meta.pde,
             meta.split,
-            meta.resolution,
             meta.resolution,
             self.out.display()
         ));

@@ -35,12 +35,11 @@ impl Info {
             return Ok(Outcome::Success);
         }
         say(&format!(
-            "{}: {} records of {} ({}), {} x {}",
+            "{}: {} records of {} ({}), {}",
             self.folder.display(),
             grouped(meta.count),
             meta.pde,
             meta.split,
-            meta.resolution,
             meta.resolution
         ));
         say(&meta.origin.describe(meta.pde));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scope::{Network, NetworkOptions, Recovery};
-use scope_data::{PerChannel, observation::Task};
+use scope_data::{GridShape, PerChannel, observation::Task};
 use scope_engine::Device;
 use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
@@ -86,7 +86,7 @@ impl Demo {
             }))?;
             return Ok(Outcome::Success);
         }
-        say_errors(&solved, problem.size());
+        say_errors(&solved, problem.grid());
         if let [Some(forward), Some(inverse)] = [0, 1].map(|k: usize| solved[k].wrong_pixels()) {
             say(&format!(
                 "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other permeability)"
@@ -164,7 +164,7 @@ impl Demo {
 }
 
 /// The errors of each recovery, and how many pixels lie within its bands, if the model has any.
-fn say_errors(solved: &[Solved], size: usize) {
+fn say_errors(solved: &[Solved], grid: GridShape) {
     let level = solved.iter().find_map(|recovery| Some(recovery.within()?.0));
     let heads = ["what is measured", "error of a", "error of u", "a within band", "u within band"];
     let columns = if level.is_some() { heads.len() } else { 3 };
@@ -178,7 +178,7 @@ fn say_errors(solved: &[Solved], size: usize) {
         let cells = [recovery.direction.measured(recovery.sensors())].into_iter().chain(errors).chain(within);
         table.row(cells.take(columns));
     }
-    say(&format!("{table}\n(relative L2 errors of both complete fields, {size} x {size} points)"));
+    say(&format!("{table}\n(relative L2 errors of both complete fields, {grid} points)"));
     if let Some(level) = level {
         say(&format!(
             "(bands were measured on other records, and hold {:.0}% of all pixels on average over records)",

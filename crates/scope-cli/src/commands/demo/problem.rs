@@ -7,7 +7,7 @@ use scope::{
     recovery::{Truth, picture_rows},
 };
 use scope_data::{
-    Channel, PerChannel,
+    Channel, GridShape, PerChannel,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
 };
 use scope_eval::figure::{Drawing, field_panels};
@@ -57,7 +57,7 @@ impl Direction {
 /// A record that no model has seen, in physical units.
 pub(super) struct Problem {
     pde: Pde,
-    size: usize,
+    grid: GridShape,
     index: u64,
     record: Record,
 }
@@ -108,13 +108,14 @@ impl Problem {
     /// A fresh record on the grid of a recovery.
     pub(super) fn fresh(recovery: &Recovery, index: u64) -> anyhow::Result<Self> {
         let pde = recovery.pde();
-        let size = recovery.resolution();
-        let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: size };
-        Ok(Self { pde, size, index, record: Generator::new(identity)?.record(index)? })
+        let grid = recovery.resolution();
+        // Solvers make square fields, and so do the models that are trained on theirs.
+        let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: grid.rows };
+        Ok(Self { pde, grid, index, record: Generator::new(identity)?.record(index)? })
     }
 
-    pub(super) fn size(&self) -> usize {
-        self.size
+    pub(super) fn grid(&self) -> GridShape {
+        self.grid
     }
 
     pub(super) fn disk(&self) -> Option<Disk> {
@@ -129,12 +130,11 @@ impl Problem {
     pub(super) fn solve(&self, recovery: &Recovery, direction: Direction) -> anyhow::Result<Solved> {
         let channel = direction.channel();
         let condition = Condition::new(direction.task(), Family::UNIFORM, SENSORS)?;
-        let sampler = MaskSampler::new(self.pde, TEST_MASK_SEED, self.size);
+        let sampler = MaskSampler::new(self.pde, TEST_MASK_SEED, self.grid);
         let masks = sampler.masks(Namespace::Test, self.index, condition, None);
-        let sensor = |point: usize| Sensor {
-            channel,
-            place: Place::Index(point / self.size, point % self.size),
-            value: self.field(channel)[point],
+        let sensor = |point: usize| {
+            let [i, j] = self.grid.place(point);
+            Sensor { channel, place: Place::Index(i, j), value: self.field(channel)[point] }
         };
         let sensors: Vec<Sensor> = masks.seen[channel].points().map(sensor).collect();
         let mut set = SensorSet::new(direction.task().name(), sensors.clone());
@@ -166,7 +166,7 @@ impl Problem {
         let mut text = format!("x,y,{}\n", solved.direction.channel().name());
         for sensor in &solved.sensors {
             if let Place::Index(i, j) = sensor.place {
-                let [x, y] = Spot::pixel(i, j).point(self.pde, self.size);
+                let [x, y] = Spot::pixel(i, j).point(self.pde, self.grid);
                 // Nine digits tell a pixel of a grid of 128 x 128 exactly.
                 let _ = writeln!(text, "{x:.9},{y:.9},{}", sensor.value);
             }
@@ -184,9 +184,9 @@ impl Problem {
             rows
         });
         let sensors = solved.first().map_or(0, Solved::sensors);
-        let size = self.size;
+        let grid = self.grid;
         let heading = format!(
-            "{}: a fresh record, {sensors} sensors of {size} x {size} points, one pass of a network",
+            "{}: a fresh record, {sensors} sensors of {grid} points, one pass of a network",
             self.pde
         );
         field_panels(&heading, &rows.collect::<Vec<_>>())

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use scope_data::GridShape;
 use scope_engine::{Cpu, Cuda, Device, EngineError, selftest};
 use scope_model::{Model, Preset};
 use scope_train::{Component, Objective, Rates, StepReport, Trainer};
@@ -171,9 +172,9 @@ fn training_step(gpu: &Device) -> anyhow::Result<Vec<Checked>> {
 
 /// A Full step of a tiny model on synthetic fields.
 fn step(device: &Device) -> anyhow::Result<StepReport> {
-    let size = 64;
-    let examples = synthetic::examples(device, size, 4)?;
-    let model = Model::initial(Preset::Tiny.config(size), 1, device)?;
+    let grid = GridShape::square(64);
+    let examples = synthetic::examples(device, grid, 4)?;
+    let model = Model::initial(Preset::Tiny.config(grid), 1, device)?;
     let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
     Ok(Trainer::scope(model, Objective::FULL)?.step(&examples, rates)?.read()?)
 }

@@ -268,14 +268,14 @@ fn table(results: &Results) -> Table {
 /// Where the figures come from, in a few lines.
 fn origin(identity: &Provenance) -> String {
     let mut lines = vec![format!("records: {} ({})", identity.data.origin, identity.data.split)];
-    let size = identity.data.resolution;
-    let points = Family::UNIFORM.points(500, size);
+    let grid = identity.data.resolution;
+    let points = Family::UNIFORM.points(500, grid);
     let budgets = if points == 500 {
         String::new()
     } else {
         format!("; budgets are those of 128 x 128 points, and 500 stands for {points}")
     };
-    lines.push(format!("grid: {size} x {size} points{budgets}"));
+    lines.push(format!("grid: {grid} points{budgets}"));
     if let Some(TestNoise { levels: PerChannel { a, u }, untold }) = identity.masks.noise {
         let told = if untold { ", of which the network was not told" } else { "" };
         lines.push(format!(

@@ -13,10 +13,12 @@ use crate::{
 /// The method for a set's records.
 pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactMethod> {
     let meta = data.meta();
-    let method = ExactMethod::new(pde, meta.constants(), meta.resolution).map_err(|error| match error {
-        ExactError::NoPosterior { .. } => Misuse::of(error).into(),
-        other => anyhow::Error::from(other),
-    })?;
+    // Problems that have a posterior are on square grids; any other is refused for having none.
+    let method =
+        ExactMethod::new(pde, meta.constants(), meta.resolution.rows).map_err(|error| match error {
+            ExactError::NoPosterior { .. } => Misuse::of(error).into(),
+            other => anyhow::Error::from(other),
+        })?;
     let folder = data.folder().display();
     anyhow::ensure!(
         pde == meta.pde,

@@ -63,7 +63,7 @@ impl ModelInfo {
         }
         say(&match &config {
             Architecture::Scope(config) => describe(config),
-            other => format!("{} on a {1} x {1} grid", other.name(), other.resolution()),
+            other => format!("{} on a {} grid", other.name(), other.resolution()),
         });
         let mut table = Table::new(&["component", "parameters"]);
         for line in lines {
@@ -108,7 +108,7 @@ impl ModelInfo {
 fn describe(config: &ModelConfig) -> String {
     let ModelConfig { resolution, patch, latent, encoder, predictor, .. } = config;
     format!(
-        "{resolution} x {resolution} grid, {} tokens of {patch} x {patch} pixels, {latent} numbers each; \
+        "{resolution} grid, {} tokens of {patch} x {patch} pixels, {latent} numbers each; \
          encoder {} x {} ({} heads), predictor {} x {} ({} heads)",
         config.tokens(),
         encoder.depth,

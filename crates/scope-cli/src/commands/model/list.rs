@@ -66,7 +66,7 @@ impl ModelList {
                 card.name.clone(),
                 card.pde.name().to_owned(),
                 format!("{}, {}", card.size, card.weights.kind.name()),
-                format!("{0} x {0}", card.resolution),
+                card.resolution.to_string(),
                 grouped(card.parameters),
                 number(card.training.draws as f64, 3),
                 error(forward.u),

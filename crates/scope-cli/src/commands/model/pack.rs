@@ -94,7 +94,7 @@ fn hessians_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Res
     let evaluation = Evaluation { data, mask_seed: MASK_SEED, noise: None, records: data.len(), batch: 1 };
     evaluation.require_same(about.pde, &about.constants, about.config.resolution())?;
     let conditions = Protocol::All.conditions(about.pde);
-    let each = about.config.context_channels() * about.config.resolution().pow(2);
+    let each = about.config.context_channels() * about.config.resolution().points();
     let progress = Progress::new("measuring", conditions.len());
     let mut contexts = vec![0.0; conditions.len() * each];
     for (k, (condition, context)) in conditions.into_iter().zip(contexts.chunks_mut(each)).enumerate() {

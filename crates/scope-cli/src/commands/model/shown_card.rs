@@ -15,10 +15,7 @@ pub(super) fn show(name: &str, json: bool) -> anyhow::Result<Outcome> {
         print_json(card)?;
         return Ok(Outcome::Success);
     }
-    say(&format!(
-        "{}: a model for {} on {} x {} points",
-        card.name, card.pde, card.resolution, card.resolution
-    ));
+    say(&format!("{}: a model for {} on {} points", card.name, card.pde, card.resolution));
     say(&format!(
         "{}, {} parameters, {} of {} bytes with BLAKE3 {} ({})",
         card.size,
@@ -73,7 +70,7 @@ fn errors(card: &Card) -> String {
         table.row(cells.into_iter().take(columns));
     }
     format!(
-        "{table}\n(mean relative L2 errors on {} held-out records of {2} x {2} points, {1}; budgets are those of 128 x 128 points)",
+        "{table}\n(mean relative L2 errors on {} held-out records of {2} points, {1}; budgets are those of 128 x 128 points)",
         grouped(held_out.records),
         held_out.origin,
         card.resolution

@@ -180,7 +180,7 @@ impl RecoverCommand {
             return Ok(());
         }
         let deviations = self.exact.with_deviations();
-        let time = estimate::time_of_exact(recovery.pde(), recovery.resolution(), largest, deviations)?;
+        let time = estimate::time_of_exact(recovery.pde(), recovery.resolution().rows, largest, deviations)?;
         let each = if file.len() > 1 { ", the largest of several problems" } else { "" };
         let threads = rayon::current_num_threads();
         notice(&format!(
@@ -194,14 +194,14 @@ impl RecoverCommand {
     /// Refuses what no problem of the file could be recovered with.
     fn require_fit(&self, file: &SensorFile, recovery: &Recovery) -> anyhow::Result<()> {
         let pde = recovery.pde();
-        let size = recovery.resolution();
+        let grid = recovery.resolution();
         anyhow::ensure!(
             self.geometry.is_none() || pde.has_disk(),
             "{pde} has no geometry: leave --geometry out"
         );
-        if let Some(got) = file.resolution().filter(|got| *got != size) {
+        if let Some(got) = file.resolution().filter(|got| *got != grid) {
             anyhow::bail!(
-                "{} holds grids of {got} x {got} and the model reads {size} x {size}: give the sensors as a table with x and y",
+                "{} holds grids of {got} and the model reads {grid}: give the sensors as a table with x and y",
                 file.name()
             );
         }

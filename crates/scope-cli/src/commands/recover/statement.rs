@@ -33,10 +33,10 @@ pub(super) fn say_recovered(
         [one] => say_one(summary, one),
         many => say_many(summary, many),
     }
-    let size = summary.resolution;
+    let grid = summary.resolution;
     let milliseconds = 1e3 * spent.as_secs_f64() / problems.len().max(1) as f64;
     let each = if problems.len() > 1 { " each" } else { "" };
-    say(&format!("a and u on {size} x {size} in {milliseconds:.0} ms{each} ({})", summary.method.file));
+    say(&format!("a and u on {grid} in {milliseconds:.0} ms{each} ({})", summary.method.file));
     say_missing_bands(problems);
     let drawn = match pictures.min(problems.len()) {
         0 => String::new(),

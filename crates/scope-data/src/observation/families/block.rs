@@ -2,7 +2,7 @@
 //!
 //! Points are ordered by max(|x - cx| / w, |y - cy| / h): rings of rectangles about a centre. All points of
 //! a ring are equally far, so the last ring is filled by a random choice. A ring is made of whole rows and
-//! columns, so it is found from 2 S distances; no sorting of S^2 points is needed.
+//! columns, so it is found from the distances of rows and columns; no sorting of all points is needed.
 
 use super::{AREA_BUDGETS, FamilyDescriptor, scaled_points};
 use crate::{draw::Draw, observation::mask::Mask};
@@ -20,12 +20,12 @@ pub(in crate::observation) static BLOCK: FamilyDescriptor = FamilyDescriptor {
 
 /// The centre is uniform in [0.2, 0.8]^2; the aspect ratio w / h is r or 1 / r, r uniform in [1, 3/2].
 fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
-    let size = mask.size();
+    let shape = mask.shape();
     let centre = [stream.between(0.2, 0.8), stream.between(0.2, 0.8)];
     let ratio = stream.between(1.0, 1.5);
     let aspect = if stream.coin() { 1.0 / ratio } else { ratio };
-    let rows = distances(size, centre[0], aspect.sqrt());
-    let columns = distances(size, centre[1], 1.0 / aspect.sqrt());
+    let rows = distances(shape.rows, centre[0], aspect.sqrt());
+    let columns = distances(shape.columns, centre[1], 1.0 / aspect.sqrt());
     let last = last_ring(&rows, &columns, points);
     let mut ring = Vec::new();
     let mut taken = 0;
@@ -33,10 +33,10 @@ fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
         for (j, column) in columns.iter().enumerate() {
             let distance = row.max(*column);
             if distance < last {
-                mask.insert(i * size + j);
+                mask.insert(shape.point(i, j));
                 taken += 1;
             } else if distance == last {
-                ring.push(i * size + j);
+                ring.push(shape.point(i, j));
             }
         }
     }
@@ -46,9 +46,9 @@ fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
     });
 }
 
-/// |x - centre| / extent of every line, x = (k + 1/2) / S.
-fn distances(size: usize, centre: f64, extent: f64) -> Vec<f64> {
-    (0..size).map(|k| ((k as f64 + 0.5) / size as f64 - centre).abs() / extent).collect()
+/// |x - centre| / extent of every line, x = (k + 1/2) / lines.
+fn distances(lines: usize, centre: f64, extent: f64) -> Vec<f64> {
+    (0..lines).map(|k| ((k as f64 + 0.5) / lines as f64 - centre).abs() / extent).collect()
 }
 
 /// The least distance within which there are at least `points` points: within d there are (rows up to d)

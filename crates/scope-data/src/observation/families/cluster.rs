@@ -9,6 +9,7 @@
 use std::f64::consts::{LN_2, SQRT_2};
 
 use multiversion::multiversion;
+use scope_pde::GridShape;
 
 use super::{FamilyDescriptor, POINT_BUDGETS, POINT_TRAINING_BUDGETS, scaled_points};
 use crate::{draw::Draw, observation::mask::Mask};
@@ -38,18 +39,18 @@ struct Component {
 
 /// Takes `points` points, fewer than the whole grid.
 fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
-    let weights = weights(mask.size(), &components(stream));
+    let weights = weights(mask.shape(), &components(stream));
     take_first(mask, points, &weights, stream);
 }
 
 /// Gives every point a waiting time and takes the first `points` of them.
 fn take_first(mask: &mut Mask, points: usize, weights: &[f64], stream: &mut impl Draw) {
-    let size = mask.size();
-    let words: Vec<u32> = (0..size * size).map(|_| stream.word()).collect();
-    let mut keys = vec![0; size * size];
-    waiting_times(&words, weights, index_bits(size), &mut keys);
+    let all = mask.shape().points();
+    let words: Vec<u32> = (0..all).map(|_| stream.word()).collect();
+    let mut keys = vec![0; all];
+    waiting_times(&words, weights, index_bits(all), &mut keys);
     let (first, last, _) = keys.select_nth_unstable(points - 1);
-    let index = |key: u64| (key & ((1 << index_bits(size)) - 1)) as usize;
+    let index = |key: u64| (key & ((1 << index_bits(all)) - 1)) as usize;
     mask.insert(index(*last));
     first.iter().for_each(|key| {
         mask.insert(index(*key));
@@ -72,17 +73,17 @@ fn components(stream: &mut impl Draw) -> Vec<Component> {
     centres.into_iter().map(component).collect()
 }
 
-/// \[S, S\]: the density of the mixture at pixel centres, up to a factor. Components have equal mass, so
+/// \[rows, columns\]: the density of the mixture at pixel centres, up to a factor. Components have equal mass, so
 /// each is divided by its width squared; it is the product of one factor for each axis.
-fn weights(size: usize, components: &[Component]) -> Vec<f64> {
-    let mut weights = vec![0.0; size * size];
+fn weights(shape: GridShape, components: &[Component]) -> Vec<f64> {
+    let mut weights = vec![0.0; shape.points()];
     for Component { centre, width } in components {
         let factor = |k: usize, axis: usize| {
-            let z = ((k as f64 + 0.5) / size as f64 - centre[axis]) / width;
+            let z = ((k as f64 + 0.5) / shape.lengths()[axis] as f64 - centre[axis]) / width;
             libm::exp(-0.5 * z * z) / width
         };
-        let columns: Vec<f64> = (0..size).map(|j| factor(j, 1)).collect();
-        for (i, row) in weights.chunks_exact_mut(size).enumerate() {
+        let columns: Vec<f64> = (0..shape.columns).map(|j| factor(j, 1)).collect();
+        for (i, row) in weights.chunks_exact_mut(shape.columns).enumerate() {
             let rows = factor(i, 0);
             row.iter_mut().zip(&columns).for_each(|(weight, column)| *weight += rows * column);
         }
@@ -91,8 +92,8 @@ fn weights(size: usize, components: &[Component]) -> Vec<f64> {
 }
 
 /// Bits that number the points of a grid.
-fn index_bits(size: usize) -> u32 {
-    (size * size).next_power_of_two().trailing_zeros()
+fn index_bits(points: usize) -> u32 {
+    points.next_power_of_two().trailing_zeros()
 }
 
 /// -ln(u) / weight with u = (word + 1/2) / 2^32, as integers in the same order: the bits of a positive

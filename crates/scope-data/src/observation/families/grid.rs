@@ -1,5 +1,7 @@
 //! A Cartesian product of evenly spread rows and columns.
 
+use scope_pde::GridShape;
+
 use super::{FamilyDescriptor, POINT_BUDGETS, POINT_TRAINING_BUDGETS};
 use crate::{draw::Draw, observation::mask::Mask};
 
@@ -10,30 +12,32 @@ pub(in crate::observation) static GRID: FamilyDescriptor = FamilyDescriptor {
     training_budgets: &POINT_TRAINING_BUDGETS,
     any_budget: false,
     takes_few: false,
-    points: |budget, size| shape(budget, size).iter().product(),
-    sample: |mask, budget, stream| sample(mask, shape(budget.named, mask.size()), stream),
+    points: |budget, grid| shape(budget, grid).iter().product(),
+    sample: |mask, budget, stream| sample(mask, shape(budget.named, mask.shape()), stream),
 };
 
 /// The regular grids with as many points as the budgets name.
 const SHAPES: [[usize; 2]; 7] = [[20, 25], [32, 32], [32, 64], [64, 64], [64, 128], [96, 128], [128, 128]];
 
-/// The shape of a regular grid of a budget on S x S points: the named one, each side scaled and rounded.
-/// Conditions admit no budget without a shape.
-fn shape(budget: usize, size: usize) -> [usize; 2] {
+/// The shape of a regular grid of a budget on a grid of points: the named one, each side scaled by the points of its axis and rounded,
+/// the longer one along the longer axis. Conditions admit no budget without a shape.
+fn shape(budget: usize, grid: GridShape) -> [usize; 2] {
     let named = SHAPES.into_iter().find(|[rows, columns]| rows * columns == budget);
-    named.unwrap_or([0, 0]).map(|side| (side * size + 64) / 128)
+    let [short, long] = named.unwrap_or([0, 0]);
+    let along = if grid.rows > grid.columns { [long, short] } else { [short, long] };
+    [0, 1].map(|axis| (along[axis] * grid.lengths()[axis] + 64) / 128)
 }
 
-/// Rows floor((r + phase) S / rows) for r below `rows`, columns alike, each axis with a random phase in [0,
-/// 1); a coin decides whether rows and columns are exchanged.
+/// Rows floor((r + phase) S / rows) for r below `rows` on S points along the axis, columns alike, each axis with a random phase in [0,
+/// 1); on a square a coin decides whether rows and columns are exchanged.
 fn sample(mask: &mut Mask, shape: [usize; 2], stream: &mut impl Draw) {
-    let size = mask.size();
-    let [rows, columns] = if stream.coin() { [shape[1], shape[0]] } else { shape };
-    let rows = lines(rows, size, stream);
-    let columns = lines(columns, size, stream);
+    let grid = mask.shape();
+    let [rows, columns] = if stream.coin() && grid.side().is_some() { [shape[1], shape[0]] } else { shape };
+    let rows = lines(rows, grid.rows, stream);
+    let columns = lines(columns, grid.columns, stream);
     for i in &rows {
         for j in &columns {
-            mask.insert(i * size + j);
+            mask.insert(grid.point(*i, *j));
         }
     }
 }
@@ -47,13 +51,28 @@ fn lines(count: usize, size: usize, stream: &mut impl Draw) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use scope_pde::random::Coordinates;
+
     use super::*;
+
+    #[test]
+    fn grids_on_rectangles_have_as_many_points_as_stated() {
+        for grid in [GridShape { rows: 96, columns: 160 }, GridShape { rows: 64, columns: 32 }] {
+            for (record, budget) in POINT_BUDGETS.into_iter().enumerate() {
+                let mut mask = Mask::empty(grid);
+                let mut stream = Coordinates::new("grids").number(record as u64).stream();
+                sample(&mut mask, shape(budget, grid), &mut stream);
+                assert_eq!(mask.count(), (GRID.points)(budget, grid), "{budget} on {grid}");
+            }
+            assert_eq!((GRID.points)(16384, grid), grid.points());
+        }
+    }
 
     #[test]
     fn grids_have_the_stated_shapes() {
         for (budget, [rows, columns]) in POINT_BUDGETS.into_iter().zip(SHAPES) {
             assert_eq!(rows * columns, budget);
-            assert_eq!((GRID.points)(budget, 128), budget);
+            assert_eq!((GRID.points)(budget, 128.into()), budget);
         }
     }
 }

@@ -17,20 +17,22 @@ pub(in crate::observation) static LINES: FamilyDescriptor = FamilyDescriptor {
 /// A coin chooses rows or columns; lines are taken in random order. What is left of the budget is one run
 /// of neighbouring points somewhere on the next line.
 fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
-    let size = mask.size();
+    let grid = mask.shape();
     let columns = stream.coin();
-    let point = |line: usize, along: usize| if columns { along * size + line } else { line * size + along };
-    let mut order: Vec<usize> = (0..size).collect();
+    let [lines, length] = if columns { [grid.columns, grid.rows] } else { grid.lengths() };
+    let point =
+        |line: usize, along: usize| if columns { grid.point(along, line) } else { grid.point(line, along) };
+    let mut order: Vec<usize> = (0..lines).collect();
     stream.shuffle(&mut order);
-    let whole = points / size;
-    let rest = points % size;
+    let whole = points / length;
+    let rest = points % length;
     for line in &order[..whole] {
-        (0..size).for_each(|along| {
+        (0..length).for_each(|along| {
             mask.insert(point(*line, along));
         });
     }
     if rest > 0 {
-        let start = stream.below(size - rest + 1);
+        let start = stream.below(length - rest + 1);
         (start..start + rest).for_each(|along| {
             mask.insert(point(order[whole], along));
         });

@@ -7,7 +7,7 @@ pub(super) mod grid;
 pub(super) mod lines;
 pub(super) mod uniform;
 
-use scope_pde::{Named, random::Stream};
+use scope_pde::{GridShape, Named, random::Stream};
 
 use super::{condition::NAMED_POINTS, mask::Mask};
 
@@ -24,8 +24,8 @@ pub struct FamilyDescriptor {
     pub any_budget: bool,
     /// Whether a handful of points is a layout of this family as any other number is: scattered sensors.
     pub takes_few: bool,
-    /// How many points of an S x S grid a budget observes, at least one: a function of the budget and of S.
-    pub points: fn(usize, usize) -> usize,
+    /// How many points of a grid a budget observes, at least one: a function of the budget and of the grid.
+    pub points: fn(usize, GridShape) -> usize,
     /// Fills an empty mask with exactly so many points, fewer than all, from a stream alone.
     pub sample: fn(&mut Mask, Budget, &mut Stream),
 }
@@ -45,9 +45,9 @@ impl Named for FamilyDescriptor {
     }
 }
 
-/// The points of an S x S grid in the proportion that a budget has to 128 x 128, rounded, at least one.
-pub fn scaled_points(budget: usize, size: usize) -> usize {
-    ((budget * size * size + NAMED_POINTS / 2) / NAMED_POINTS).max(1)
+/// The points of a grid in the proportion that a budget has to 128 x 128, rounded, at least one.
+pub fn scaled_points(budget: usize, shape: GridShape) -> usize {
+    ((budget * shape.points() + NAMED_POINTS / 2) / NAMED_POINTS).max(1)
 }
 
 /// Budgets of the families that thin out points.

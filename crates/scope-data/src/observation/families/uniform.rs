@@ -18,7 +18,7 @@ pub(in crate::observation) static UNIFORM: FamilyDescriptor = FamilyDescriptor {
 /// is taken. Every subset is equally likely, and the work is one draw a point; of more than half of the
 /// grid the complement is drawn.
 fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
-    let all = mask.size() * mask.size();
+    let all = mask.shape().points();
     let inverted = 2 * points > all;
     let drawn = if inverted { all - points } else { points };
     for last in all - drawn..all {

@@ -31,11 +31,11 @@ impl LayerHessians {
         contexts: &[f32],
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self, ModelError> {
-        let size = model.architecture.resolution();
+        let grid = model.architecture.resolution();
         let channels = model.architecture.context_channels();
-        let each = channels * size * size;
+        let each = channels * grid.points();
         if !contexts.len().is_multiple_of(each) {
-            return Err(ModelError::Context { got: contexts.len(), channels, size });
+            return Err(ModelError::Context { got: contexts.len(), channels, grid });
         }
         let hessians = RefCell::new(Self::default());
         let failure = RefCell::new(None);
@@ -43,7 +43,7 @@ impl LayerHessians {
             hessians.borrow_mut().add(weight, x).unwrap_or_else(|error| *failure.borrow_mut() = Some(error));
         };
         for (k, batch) in contexts.chunks(BATCH * each).enumerate() {
-            let shape = [batch.len() / each, channels, size, size];
+            let shape = [batch.len() / each, channels, grid.rows, grid.columns];
             let tape = Tape::with_forward_hook(&model.params, Dtype::F32, &watch);
             let context = Tensor::from_slice(model.params.device(), &shape, batch)?;
             model.network.forward(&tape, &tape.input(context))?;
