@@ -1,12 +1,14 @@
 // Local polynomial fits of the sensors, in double precision on the tensor cores.
 //
 // The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are two products with banded
-// matrices. A block has 8 x 16 points of one field of one sample. Column after column of pixels, CHUNK at a time, it sums over rows q0 first,
-// S_k(p0, q1), which it keeps in shared memory for the mask and for the values; then over columns q1: two tiles of eight columns of points, the
-// moments of each shared by four warps. The moments of all points then take the place of the sums, and sixteen lanes solve the normal
-// equations of a point, a row each.
+// matrices. A block has 8 x COLUMNS points (16 or 32) of one field of one sample. CHUNK columns of pixels at a time, it sums over rows q0 first, S_k(p0, q1), which it
+// keeps in shared memory for the mask and for the values; then over columns q1: tiles of eight columns of points, the moments of each
+// shared by four warps. The moments of all points then take the place of the sums, and sixteen lanes solve the normal equations of a
+// point, a row each.
 
-constexpr int ROWS = 8, WARPS = 8, CHUNK = 64, STRIDE = CHUNK + 4, AHEAD = 6, POINTS = 128, SPACED = POINTS + 2, PARTS = 4, MOST = 16;
+// COLUMNS and DEGREE, two or four, are given when this is compiled.
+constexpr int ROWS = 8, PARTS = 4, WARPS = COLUMNS / 8 * PARTS, CHUNK = 8 * WARPS, STRIDE = CHUNK + 4, AHEAD = 6, MOST = 16;
+constexpr int POINTS = ROWS * COLUMNS, SPACED = POINTS + 2, PIVOTS = 34;
 // Normalised coefficients are clamped to this, and a pixel of a known edge counts this much.
 constexpr float CLAMP = 5.f, EDGE_WEIGHT = 0.01f;
 
@@ -171,11 +173,10 @@ __device__ __forceinline__ void keep(double* all, int tile, const double (&momen
                 *(double2*)(to + value_moment<D>(k, l) * SPACED) = make_double2(moments[n][0], moments[n][1]);
 }
 
-__device__ __forceinline__ double from_lane(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane, 16); }
-
-// The coefficients of a point, one in each of sixteen lanes, by A = L L^T: a lane has a row of A, then of L.
+// The coefficients of a point, one in each of sixteen lanes, by Gauss-Jordan elimination: a lane has a row of A. What is left of A stays
+// symmetric, so that row j is made of the j-th entries of all lanes, which pass them through shared memory, [2, 16] in turn.
 template <int D>
-__device__ __forceinline__ double solve(const Fit& fit, const double* all, int point) {
+__device__ __forceinline__ double solve(const Fit& fit, const double* all, double* pivots, int point) {
     constexpr int K = Sizes<D>::K;
     int row = threadIdx.x & 15, i = row < K ? row : 0, x = LANE_X[i], y = LANE_Y[i];
     double a[K], b = all[value_moment<D>(x, y) * SPACED + point] * LANE_FACTOR[i], inverse = 0.0;
@@ -184,22 +185,23 @@ __device__ __forceinline__ double solve(const Fit& fit, const double* all, int p
         a[j] = all[mask_moment<D>(x + X[j], y + Y[j]) * SPACED + point] * (LANE_FACTOR[i] * FACTOR[j]);
 #pragma unroll
     for (int j = 0; j < K; j++) {
-        double pivot = from_lane(a[j], j) + (j < 3 ? fit.ridge : fit.ridge_curved);
-        double one_over = rsqrt(fmax(pivot, 1e-12)), solved = from_lane(b, j) * one_over;
-        a[j] *= one_over;
-        if (row > j) b -= a[j] * solved;
-        if (row == j) b = solved, inverse = one_over;
+        double* pivot_row = pivots + (j & 1) * 16;
+        pivot_row[row] = a[j];
+        double known = __shfl_sync(0xffffffffu, b, j, 16);
+        __syncwarp();
+        double one_over = 1.0 / fmax(pivot_row[j] + (j < 3 ? fit.ridge : fit.ridge_curved), 1e-12);
+        double factor = row == j ? 0.0 : a[j] * one_over;
+        if (row == j) inverse = one_over;
+        b -= factor * known;
 #pragma unroll
-        for (int k = j + 1; k < K; k++) a[k] -= a[j] * from_lane(a[j], k);
+        for (int k = (j + 1) / 2 * 2; k < K; k += 2) {
+            double2 pair = *(const double2*)(pivot_row + k);
+            if (k > j) a[k] -= factor * pair.x;
+            if (k + 1 < K) a[k + 1] -= factor * pair.y;
+        }
     }
-#pragma unroll
-    for (int j = K - 1; j >= 0; j--) {
-        double known = row > j && row < K ? a[j] * b : 0.0;
-#pragma unroll
-        for (int step = 8; step > 0; step >>= 1) known += __shfl_xor_sync(0xffffffffu, known, step, 16);
-        if (row == j) b = (b - known) * inverse;
-    }
-    return b;
+    __syncwarp();
+    return b * inverse;
 }
 
 // All moments of the block's points, in shared memory; whether there is any sensor.
@@ -208,7 +210,7 @@ __device__ __forceinline__ bool sum(const Fit& fit, const float* values, bool ed
                                     const double* table0, const double* table1, int row, int column) {
     constexpr int SUMS = Sizes<D>::SUMS;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, part = warp % PARTS, tile = warp / PARTS;
-    int from = column * fit.step - fit.reach1, to = (column + 15) * fit.step + fit.reach1 + 1;
+    int from = column * fit.step - fit.reach1, to = (column + COLUMNS - 1) * fit.step + fit.reach1 + 1;
     if (!fit.periodic1) from = max(from, 0), to = min(to, fit.width);
     const float* masks = values + (long long)fit.height * fit.width;
     double moments[MOST][2] = {};
@@ -241,10 +243,11 @@ __device__ __forceinline__ bool sum(const Fit& fit, const float* values, bool ed
 template <int D, typename Out>
 __device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
                                           const float* divisors, Out* out) {
-    constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE, KEPT = Sizes<D>::ALL * SPACED;
+    constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE;
+    constexpr int MOMENTS = Sizes<D>::ALL * SPACED, KEPT = MOMENTS + 2 * WARPS * PIVOTS;
     extern __shared__ double memory[];
-    int height = fit.height / fit.step, width = fit.width / fit.step, across = (width + 15) / 16;
-    int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * 16;
+    int height = fit.height / fit.step, width = fit.width / fit.step, across = (width + COLUMNS - 1) / COLUMNS;
+    int row = blockIdx.x / across * ROWS, column = blockIdx.x % across * COLUMNS;
     int sample = blockIdx.y / fit.fields, field = blockIdx.y % fit.fields;
     double *table0 = memory + max(SUMMED, KEPT), *table1 = table0 + Sizes<D>::M * (2 * (fit.reach0 + fit.pad) + 1);
     const float* values = context + (long long)(sample * fit.fields + field) * 2 * fit.height * fit.width;
@@ -255,9 +258,11 @@ __device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, co
         __syncthreads();
         seen = sum<D>(fit, values, edge, edge ? edges.value[field] : 0.f, memory, table0, table1, row, column);
     }
+    // Two groups of sixteen lanes pass their pivots through other banks.
+    double* pivots = memory + MOMENTS + (threadIdx.x >> 4) * PIVOTS;
     int coefficient = threadIdx.x & 15, channel = fit.channel + field * K + coefficient;
     for (int point = threadIdx.x >> 4; point < POINTS; point += 2 * WARPS) {
-        double c = seen ? solve<D>(fit, memory, point) : 0.0;
+        double c = seen ? solve<D>(fit, memory, pivots, point) : 0.0;
         int p0 = row + point / 8 % 8, p1 = column + point / 64 * 8 + point % 8;
         if (coefficient >= K || p0 >= height || p1 >= width) continue;
         float x = divisors ? fminf(fmaxf((float)c / divisors[channel], -CLAMP), CLAMP) : (float)c;
@@ -274,17 +279,15 @@ extern "C" __global__ void any_sensor(const float* context, int* sensors, int pi
     if (threadIdx.x == 0) sensors[blockIdx.x] = any;
 }
 
-#define LOCAL_FIT(name, D, Out)                                                                                        \
-    extern "C" __global__ __launch_bounds__(32 * WARPS, 1) void name(                                                  \
+#define LOCAL_FIT(name, Out)                                                                                           \
+    extern "C" __global__ __launch_bounds__(32 * WARPS, 32 / COLUMNS) void name(                                    \
         const float* context, const int* sensors, const float* divisors, Out* out, double scale, double far,           \
         double ridge, double ridge_curved, int fields, int height, int width, int step, int reach0, int reach1,        \
         int periodic0, int periodic1, int pad, int channel, int channels, int known, float e0, float e1, float e2,     \
         float e3) {                                                                                                    \
         Fit fit{fields, height, width,   step,     reach0, reach1, periodic0, periodic1,                               \
                 pad,    channel, channels, scale,  far,    ridge,  ridge_curved};                                      \
-        local_fit<D>(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                            \
+        local_fit<DEGREE>(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                       \
     }
-LOCAL_FIT(local_fit_2_f32, 2, float)
-LOCAL_FIT(local_fit_2_bf16, 2, bf16)
-LOCAL_FIT(local_fit_4_f32, 4, float)
-LOCAL_FIT(local_fit_4_bf16, 4, bf16)
+LOCAL_FIT(local_fit_f32, float)
+LOCAL_FIT(local_fit_bf16, bf16)
