@@ -24,6 +24,7 @@ pub mod npy;
 pub mod npz;
 pub mod observation;
 mod pair;
+mod problem_file;
 pub mod schedule;
 pub mod sensors;
 
@@ -35,7 +36,11 @@ pub use check::{ChannelReport, CheckReport, Estimate, LawReport, Reference, Sour
 pub use dataset::{ChannelMeta, Dataset, DatasetWriter, Meta, Origin, Plan, Shard, merge};
 pub use error::DataError;
 pub use generate::{Request, generate};
-pub use import::{ForeignRecords, GeometryFiles, ImportRequest, Units, import};
+pub use import::{
+    FieldSource, ForeignRecords, GeometryFiles, ImportRequest, OwnImport, OwnImported, Units, import,
+    import_own,
+};
 pub use pair::Pair;
+pub use problem_file::read_problem;
 pub use scope_pde::{Channel, Constants, Fields, GridShape, PerChannel, Scaling, as_array, known_values};
 pub use writable::{require_writable, require_writable_folder};

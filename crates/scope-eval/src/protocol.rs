@@ -53,7 +53,7 @@ impl Protocol {
             Protocol::Uniform500 => Condition::all(pde).into_iter().filter(primary).collect(),
             Protocol::Benchmark => Condition::all(pde).into_iter().filter(benchmark).collect(),
             Protocol::All => Condition::all(pde),
-            Protocol::Few => Task::ALL.into_iter().flat_map(few).collect(),
+            Protocol::Few => Task::of(pde).into_iter().flat_map(few).collect(),
             Protocol::FullObservation => vec![Condition::full_observation()],
         }
     }

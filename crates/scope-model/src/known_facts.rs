@@ -4,11 +4,14 @@
 //! one in that interval is never further from the truth, so no pixel's error grows.
 
 use scope_data::{Channel, Fields, observation::UserContext};
-use scope_pde::{GridShape, Pde, descriptor::FieldKind};
+use scope_pde::{
+    GridShape, Pde,
+    descriptor::{FieldKind, KnownRegion},
+};
 
 /// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a boundary condition fixes
-/// on the edge, the range of a two-valued field, the least value that a field can have, and zeros inside a disk that is given,
-/// except where sensors measure it.
+/// on the edge, the range of a two-valued field, the least value that a field can have, and what they are inside a disk or a
+/// region that is known, except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
     let GridShape { rows, columns } = context.masks.shape();
     for channel in Channel::BOTH {
@@ -30,10 +33,13 @@ pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) 
             let minimum = minimum as f32;
             field.iter_mut().filter(|value| **value < minimum).for_each(|value| *value = minimum);
         }
-        if pde.has_disk() {
-            let at_rest = context.masks.given.without(&context.measured[channel]);
-            at_rest.points().for_each(|point| field[point] = 0.0);
-        }
+        let inside = match pde.descriptor().known_region {
+            KnownRegion::Nowhere => continue,
+            KnownRegion::Disk => 0.0,
+            KnownRegion::Fixed(known) => known.values[channel] as f32,
+        };
+        let known = context.masks.given.without(&context.measured[channel]);
+        known.points().for_each(|point| field[point] = inside);
     }
 }
 

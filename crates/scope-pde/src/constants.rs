@@ -35,12 +35,17 @@ impl Scaling {
 pub type Constants = PerChannel<Scaling>;
 
 impl Constants {
+    /// Stored values that are the physical ones: of a problem whose sets have constants of their own each.
+    pub const UNSCALED: Self =
+        PerChannel { a: Scaling { mean: 0.0, sigma: 0.5 }, u: Scaling { mean: 0.0, sigma: 0.5 } };
+
     /// The constants that imported records in physical units are stored with: those of the released data (paper, table
     /// "Normalization constants"), and for a problem without any those of its own records.
     pub fn released(pde: Pde) -> Self {
         match &pde.descriptor().distribution {
             Distribution::Released(released) | Distribution::Similar { released, .. } => released.constants,
             Distribution::Own(own) => own.constants,
+            Distribution::Imported => Self::UNSCALED,
         }
     }
 
@@ -49,6 +54,7 @@ impl Constants {
         match &pde.descriptor().distribution {
             Distribution::Released(released) => released.constants,
             Distribution::Similar { own, .. } | Distribution::Own(own) => own.constants,
+            Distribution::Imported => Self::UNSCALED,
         }
     }
 }

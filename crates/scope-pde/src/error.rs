@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::registry::RegistryError;
+use crate::{grid_shape::GridShape, problem_spec::ProblemSpecError, registry::RegistryError};
 
 /// An error of this crate.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -37,6 +37,30 @@ pub enum PdeError {
         /// The simulated time.
         time: f64,
     },
+    /// A grid that a problem's fields do not have.
+    #[error("a grid of {got}, and {name} has one of {expected}: they must be the same")]
+    OtherGrid {
+        /// The problem.
+        name: &'static str,
+        /// Its grid.
+        expected: GridShape,
+        /// The other.
+        got: GridShape,
+    },
+    /// A rectangle where solvers make squares.
+    #[error("a grid of {0}, and a problem with a solver has a square one")]
+    NotSquare(GridShape),
+    /// A problem of which there are records only.
+    #[error("{0} has no solver, so no fresh records can be made: records of one's own are imported")]
+    NoSolver(&'static str),
+    /// What a file states cannot be a problem.
+    #[error("{0}")]
+    Spec(#[from] ProblemSpecError),
+    /// Two problems of one name.
+    #[error(
+        "there is another problem called '{0}': give this one a name of its own, or make both the same in every word"
+    )]
+    SameName(String),
     /// A problem cannot be declared.
     #[error("the problem cannot be declared: {0}")]
     Declaration(#[from] RegistryError),

@@ -63,7 +63,8 @@ impl Generator {
     pub fn new(identity: Identity) -> Result<Self, PdeError> {
         let size = identity.resolution;
         require_resolution(size)?;
-        let problem = (identity.pde.descriptor().solver)(size);
+        let solver = identity.pde.descriptor().solver.ok_or(PdeError::NoSolver(identity.pde.name()))?;
+        let problem = solver(size);
         Ok(Self { identity, problem })
     }
 

@@ -25,6 +25,7 @@ mod grid_shape;
 pub mod linear;
 pub mod navier_stokes;
 mod pde;
+mod problem_spec;
 pub mod random;
 mod registry;
 
@@ -37,4 +38,8 @@ pub use generate::{
 };
 pub use grid_shape::GridShape;
 pub use pde::{Pde, Split};
+pub use problem_spec::{
+    DomainSpec, FieldSpec, GRID_MULTIPLE, GridSpec, KindSpec, KnownSpec, MaskSpec, PointsSpec, ProblemSpec,
+    ProblemSpecError,
+};
 pub use registry::{Named, Registry, RegistryError};

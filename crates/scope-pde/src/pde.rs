@@ -7,7 +7,10 @@ use std::{
     str::FromStr,
 };
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use crate::{
     channel::PerChannel,
@@ -16,7 +19,10 @@ use crate::{
     descriptor::{Descriptor, KnownRegion},
     elliptic::{HELMHOLTZ, POISSON},
     error::PdeError,
+    generate::require_resolution,
+    grid_shape::GridShape,
     navier_stokes::NAVIER_STOKES,
+    problem_spec::ProblemSpec,
     registry::Registry,
 };
 
@@ -50,6 +56,25 @@ impl Pde {
         Ok(Self(descriptor))
     }
 
+    /// Makes a problem known that a file states. One that was declared before and is the same in every word is that one; another of
+    /// its name is refused.
+    pub fn of_spec(spec: ProblemSpec) -> Result<Self, PdeError> {
+        spec.check()?;
+        let known = |name: &str| match PROBLEMS.find(name) {
+            Some(known) if known.spec == Some(&spec) => Some(Ok(Self(known))),
+            Some(_) => Some(Err(PdeError::SameName(name.to_owned()))),
+            None => None,
+        };
+        if let Some(known) = known(&spec.name) {
+            return known;
+        }
+        match Self::declare(spec.clone().describe()) {
+            // Another thread may have declared it meanwhile.
+            Err(error) => known(&spec.name).unwrap_or(Err(error)),
+            declared => declared,
+        }
+    }
+
     /// Everything that is known of the problem.
     pub fn descriptor(self) -> &'static Descriptor {
         self.0
@@ -68,6 +93,23 @@ impl Pde {
     /// What the channels a and u are.
     pub fn channels(self) -> PerChannel<&'static str> {
         self.0.fields.map(|field| field.name)
+    }
+
+    /// The grid that a set or a model of the problem has: its only one, or else a square one.
+    pub fn require_grid(self, grid: GridShape) -> Result<(), PdeError> {
+        match self.0.shape {
+            Some(own) if own == grid => Ok(()),
+            Some(own) => Err(PdeError::OtherGrid { name: self.name(), expected: own, got: grid }),
+            None => match grid.side() {
+                Some(size) => require_resolution(size),
+                None => Err(PdeError::NotSquare(grid)),
+            },
+        }
+    }
+
+    /// Which of the fields there are: both, but for a problem of one field.
+    pub fn present(self) -> PerChannel<bool> {
+        self.0.fields.map(|field| field.is_present())
     }
 
     /// Whether the ends of axis 0 and of axis 1 meet.
@@ -144,13 +186,36 @@ impl FromStr for Pde {
 
 impl Serialize for Pde {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        match self.0.spec {
+            Some(spec) => spec.serialize(serializer),
+            None => serializer.serialize_str(self.name()),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Pde {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        deserializer.deserialize_any(NameOrSpec)
+    }
+}
+
+/// Reads the name of a problem, or a whole problem of one's own, which becomes known by that.
+struct NameOrSpec;
+
+impl<'de> Visitor<'de> for NameOrSpec {
+    type Value = Pde;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("the name of a problem, or a problem of one's own")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Pde, E> {
+        name.parse().map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Pde, A::Error> {
+        let spec = ProblemSpec::deserialize(MapAccessDeserializer::new(map))?;
+        Pde::of_spec(spec).map_err(A::Error::custom)
     }
 }
 

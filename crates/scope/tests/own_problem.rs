@@ -15,8 +15,8 @@ use scope::{
     pde::{
         Identity, Pde, PdeError, Problem, Record, Split,
         descriptor::{
-            Descriptor, Distribution, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments, Own,
-            RESIDUAL_LIMIT, Sample, Statistics, difference_to_fresh_solve,
+            Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
+            Own, RESIDUAL_LIMIT, Sample, Statistics, difference_to_fresh_solve,
         },
         random::Stream,
     },
@@ -102,8 +102,10 @@ static HEAT: Descriptor = Descriptor {
         u: Field::continuous("temperature at t = 1"),
     },
     grid: [GridPoints::Periodic; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Nowhere,
-    solver: |size| Box::new(Heat { size }),
+    solver: Some(|size| Box::new(Heat { size })),
     records_in_seconds: 4000,
     distribution: Distribution::Own(Own {
         what: "waves",
@@ -123,6 +125,7 @@ static HEAT: Descriptor = Descriptor {
     }],
     prior: GaussianPrior::None("its amplitudes are uniform"),
     benchmark: false,
+    spec: None,
 };
 
 /// Another problem of the same name.

@@ -69,7 +69,7 @@ pub(super) fn expected(meta: &Meta) -> PerChannel<ChannelReference> {
             let of = |records| estimated(facts.statistics.set, own.constants, Source::Generator, records);
             own.measured_on.map_or_else(in_theory, of)
         }
-        (Distribution::Own(_), false) => in_theory(),
+        (Distribution::Own(_), false) | (Distribution::Imported, _) => in_theory(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use scope_pde::{GridShape, Pde, Split, require_resolution};
+use scope_pde::{GridShape, Pde, Split};
 use serde::{Deserialize, Serialize};
 
 use super::{FIELDS, GEOMETRY};
@@ -181,9 +181,7 @@ impl Meta {
     }
 
     fn validate(&self) -> Result<(), String> {
-        for length in self.resolution.lengths() {
-            require_resolution(length).map_err(|error| error.to_string())?;
-        }
+        self.pde.require_grid(self.resolution).map_err(|error| error.to_string())?;
         self.require_hashes()?;
         for (name, channel) in self.channels() {
             let usable = channel.mean.is_finite() && channel.sigma.is_finite() && channel.sigma > 0.0;

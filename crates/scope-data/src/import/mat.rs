@@ -69,9 +69,39 @@ pub(super) struct MatFile {
 }
 
 /// The two containers, told apart by the header's text.
-enum Container<'a> {
+pub(super) enum Container<'a> {
     V5(Mat5<'a>),
     V73(Mat73),
+}
+
+impl<'a> Container<'a> {
+    pub(super) fn open(map: &'a Arc<Mmap>) -> Parsed<Self> {
+        let text = map.get(..116).ok_or("it is shorter than a header")?;
+        if text.starts_with(b"MATLAB 7.3") || map.starts_with(b"\x89HDF\r\n\x1a\n") {
+            return Ok(Container::V73(Mat73::open(Arc::clone(map))?));
+        }
+        if text.starts_with(b"MATLAB 5.0") {
+            Ok(Container::V5(Mat5::open(map)?))
+        } else {
+            Err("its header names neither MATLAB 5.0 nor MATLAB 7.3".into())
+        }
+    }
+
+    /// The arrays of numbers in it.
+    pub(super) fn variables(&self) -> Vec<Variable> {
+        match self {
+            Container::V5(file) => file.variables().cloned().collect(),
+            Container::V73(file) => file.variables().cloned().collect(),
+        }
+    }
+
+    /// Hands out the values of a variable in column-major order, from the `skip`-th on.
+    pub(super) fn read(&self, name: &str, skip: usize, take: TakeValues) -> Parsed<()> {
+        match self {
+            Container::V5(file) => file.read(name, skip, take),
+            Container::V73(file) => file.read(name, skip, take),
+        }
+    }
 }
 
 impl MatFile {
@@ -91,10 +121,7 @@ impl MatFile {
         let skip = variable.elements() - wanted;
         let mut values = Vec::with_capacity(wanted);
         let mut take = |piece: &[f64]| values.extend(piece.iter().map(|x| store(*x)));
-        match container {
-            Container::V5(file) => file.read(&variable.name, skip, &mut take)?,
-            Container::V73(file) => file.read(&variable.name, skip, &mut take)?,
-        }
+        container.read(&variable.name, skip, &mut take)?;
         if values.len() == wanted {
             Ok(values)
         } else {
@@ -119,7 +146,7 @@ impl Source for MatFile {
     /// Holds the file's values in memory, in single precision: its records are interleaved.
     fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError> {
         let malformed = |problem| DataError::malformed(&self.path, KIND, problem);
-        let container = open_container(&self.map).map_err(malformed)?;
+        let container = Container::open(&self.map).map_err(malformed)?;
         let a = self.values(&container, Channel::A, conversion).map_err(malformed)?;
         let u = self.values(&container, Channel::U, conversion).map_err(malformed)?;
         let pixels = self.resolution * self.resolution;
@@ -157,25 +184,9 @@ fn gather(
     }
 }
 
-fn open_container(map: &Arc<Mmap>) -> Parsed<Container<'_>> {
-    let text = map.get(..116).ok_or("it is shorter than a header")?;
-    if text.starts_with(b"MATLAB 7.3") || map.starts_with(b"\x89HDF\r\n\x1a\n") {
-        return Ok(Container::V73(Mat73::open(Arc::clone(map))?));
-    }
-    if text.starts_with(b"MATLAB 5.0") {
-        Ok(Container::V5(Mat5::open(map)?))
-    } else {
-        Err("its header names neither MATLAB 5.0 nor MATLAB 7.3".into())
-    }
-}
-
 /// The variables of a and u, the number of records and the resolution.
 fn find_variables(map: &Arc<Mmap>, pde: Pde) -> Parsed<(PerChannel<Variable>, usize, usize)> {
-    let container = open_container(map)?;
-    let present: Vec<Variable> = match &container {
-        Container::V5(file) => file.variables().cloned().collect(),
-        Container::V73(file) => file.variables().cloned().collect(),
-    };
+    let present = Container::open(map)?.variables();
     let (PerChannel { a, u }, keeps_times) = names(pde)?;
     let a = find(&present, a, pde)?;
     let u = find(&present, u, pde)?;
@@ -238,5 +249,15 @@ fn require_memory(length: u64, variables: &PerChannel<Variable>, count: usize, s
     held.spend_elements(values, 2 * size_of::<f32>())
         .and_then(|()| held.spend(a.buffers.max(u.buffers)))
         .and_then(|()| Budget::of_file(length).spend(a.unpacked.saturating_add(u.unpacked)))
+        .map_err(|over| format!("{over}: {UNCOMPRESSED}"))
+}
+
+/// Refuses a variable that takes more than one of its file's length may, before anything is unpacked: so many values are held in single
+/// precision.
+pub(super) fn require_memory_of(length: u64, variable: &Variable, values: usize) -> Parsed<()> {
+    let mut held = Budget::of_file(length);
+    held.spend_elements(values, size_of::<f32>())
+        .and_then(|()| held.spend(variable.buffers))
+        .and_then(|()| Budget::of_file(length).spend(variable.unpacked))
         .map_err(|over| format!("{over}: {UNCOMPRESSED}"))
 }

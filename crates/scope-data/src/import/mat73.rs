@@ -50,6 +50,16 @@ impl Mat73 {
         self.variables.iter()
     }
 
+    /// The values of some records of a variable whose first axis in the file counts them, from number `first` on: as many as are
+    /// read together.
+    pub(super) fn rows_from(&self, name: &str, first: u64) -> Parsed<Vec<f64>> {
+        let dataset = self.file.dataset(name).map_err(say)?;
+        let rows = Rows::of(&dataset.shape().map_err(say)?, dataset.chunk_shape().map_err(say)?.as_deref());
+        let together = (rows.together - first % rows.together).min(rows.count.saturating_sub(first));
+        self.meter.restart();
+        dataset.read_f64_rows(first, together).map_err(say)
+    }
+
     /// Hands out the values of a variable in column-major order, from the `skip`-th on, which must begin a
     /// row of the HDF5 dataset.
     pub(super) fn read(&self, name: &str, skip: usize, take: TakeValues) -> Parsed<()> {

@@ -12,6 +12,7 @@ mod mat5;
 mod mat73;
 mod metered;
 mod numpy;
+mod own;
 mod source;
 
 use std::{
@@ -23,6 +24,7 @@ pub use geometry::GeometryFiles;
 use hugging_face::HuggingFace;
 use mat::MatFile;
 use numpy::Arrays;
+pub use own::{FieldSource, OwnImport, OwnImported, import_own};
 use scope_pde::{Pde, PdeError, Split, cylinder::Disk, require_resolution};
 pub use source::Units;
 use source::{Conversion, Source};

@@ -24,6 +24,15 @@ impl Task {
     /// All three.
     pub const ALL: [Task; 3] = [Task::Forward, Task::Inverse, Task::Joint];
 
+    /// The tasks of a problem: all of them, or the one that measures the only field.
+    pub fn of(pde: Pde) -> Vec<Task> {
+        let present = pde.present();
+        let measurable = |task: &Task| {
+            task.observes().zip(present).into_iter().all(|(observed, present)| present || !observed)
+        };
+        Task::ALL.into_iter().filter(measurable).collect()
+    }
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +97,7 @@ impl Condition {
         self.layout
     }
 
-    /// The paper's conditions: 75, and two more where the problem has a benchmark.
+    /// The paper's conditions: 75, and two more where the problem has a benchmark; 25 of a problem that has one field.
     pub fn all(pde: Pde) -> Vec<Condition> {
         let families = |task| {
             let budgets = move |family: Family| {
@@ -96,7 +105,7 @@ impl Condition {
             };
             Family::ALL.into_iter().flat_map(budgets)
         };
-        let mut all: Vec<Condition> = Task::ALL.into_iter().flat_map(families).collect();
+        let mut all: Vec<Condition> = Task::of(pde).into_iter().flat_map(families).collect();
         if pde.descriptor().benchmark {
             let benchmark = |task| Condition { task, layout: Layout::BenchmarkUniform };
             all.extend([benchmark(Task::Forward), benchmark(Task::Inverse)]);

@@ -10,7 +10,7 @@ use crate::{Channel, PerChannel};
 pub struct ContextMasks {
     /// Where each field is seen.
     pub seen: PerChannel<Mask>,
-    /// Points of both that come with the problem and need no sensor: a known disk.
+    /// Points of both that come with the problem and need no sensor: a known disk or region.
     pub given: Mask,
 }
 
@@ -33,10 +33,18 @@ impl ContextMasks {
 
     /// Supplies the values of a known disk on both channels.
     pub fn add_disk(&mut self, disk: &Disk) {
-        for point in disk.points(self.shape()) {
-            for mask in [&mut self.seen.a, &mut self.seen.u, &mut self.given] {
-                mask.insert(point);
+        self.add_known(disk.points(self.shape()), PerChannel::both(true));
+    }
+
+    /// Supplies values that are known at points, on the channels that there are.
+    pub(crate) fn add_known(&mut self, points: impl Iterator<Item = usize>, present: PerChannel<bool>) {
+        for point in points {
+            for (seen, present) in self.seen.each_mut().zip(present) {
+                if present {
+                    seen.insert(point);
+                }
             }
+            self.given.insert(point);
         }
     }
 

@@ -79,7 +79,7 @@ impl Stencil {
         let shape = shape.into();
         match pde.descriptor().fields[channel].kind {
             FieldKind::TwoValued { .. } => return Self { weights: vec![(spot.nearest(shape), 1.0)] },
-            FieldKind::Continuous => {}
+            FieldKind::Continuous | FieldKind::Absent => {}
         }
         let ends_meet = pde.periodic();
         let [rows, columns] = [0, 1].map(|axis| {

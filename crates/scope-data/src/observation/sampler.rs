@@ -3,6 +3,7 @@
 use scope_pde::{
     GridShape, Pde,
     cylinder::Disk,
+    descriptor::KnownRegion,
     random::{Coordinates, Stream},
 };
 
@@ -52,7 +53,7 @@ impl MaskSampler {
         Self { pde, seed, shape: shape.into() }
     }
 
-    /// The masks of a record under a condition. A disk is known on both channels.
+    /// The masks of a record under a condition. A disk is known on both channels, and so is what the problem always knows.
     pub fn masks(
         &self,
         namespace: Namespace,
@@ -62,14 +63,18 @@ impl MaskSampler {
     ) -> ContextMasks {
         let mut masks = ContextMasks::empty(self.shape);
         let observed = condition.task().observes();
+        let present = self.pde.present();
         for (channel, mask) in masks.seen.each_mut().with_channels() {
-            if observed[channel] {
+            if observed[channel] && present[channel] {
                 let mut stream = self.stream("mask", namespace, record, condition, channel.name());
                 sample(condition.layout(), mask, &mut stream);
             }
         }
         if let Some(disk) = disk {
             masks.add_disk(disk);
+        }
+        if let KnownRegion::Fixed(known) = self.pde.descriptor().known_region {
+            masks.add_known(known.points(), present);
         }
         masks
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use scope_pde::{GridShape, Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde, cylinder::Disk, descriptor::KnownRegion};
 
 use super::{
     context::{ContextMasks, write_context},
@@ -70,6 +70,15 @@ pub enum SensorError {
         /// The standard deviation of the channel.
         sigma: f64,
     },
+    /// A measurement of a field that the problem has not.
+    NoField {
+        /// Which sensor.
+        sensor: usize,
+        /// "a" or "u".
+        channel: &'static str,
+        /// The problem.
+        pde: &'static str,
+    },
     /// A disk that cannot be.
     Disk(String),
 }
@@ -98,6 +107,9 @@ impl SensorError {
                 values[0],
                 values[1],
             ),
+            SensorError::NoField { sensor, channel, pde } => {
+                format!("{}: it measures {channel}, and {pde} has the other field only", name(*sensor))
+            }
             SensorError::Disk(problem) => problem.clone(),
         }
     }
@@ -143,7 +155,8 @@ pub struct UserContext {
 
 impl UserContext {
     /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged, unless they are
-    /// further apart than the channel's standard deviation. A cylinder's disk is at rest on both channels, except where sensors say otherwise.
+    /// further apart than the channel's standard deviation. What is always known, and a cylinder's disk at rest, is known on both channels,
+    /// except where sensors say otherwise.
     pub fn new(
         pde: Pde,
         constants: &Constants,
@@ -157,6 +170,10 @@ impl UserContext {
         }
         let mut placed = Vec::with_capacity(sensors.len());
         for (number, sensor) in sensors.iter().enumerate() {
+            if !pde.present()[sensor.channel] {
+                let channel = sensor.channel.name();
+                return Err(SensorError::NoField { sensor: number, channel, pde: pde.name() });
+            }
             if !sensor.value.is_finite() {
                 return Err(SensorError::NotFinite { sensor: number, what: "value" });
             }
@@ -177,7 +194,17 @@ impl UserContext {
         if let Some(disk) = disk {
             check_disk(disk, shape).and_then(|()| require_pixels(disk, shape)).map_err(SensorError::Disk)?;
             for point in disk.points(shape) {
-                pixels.each_mut().map(|pixels| pixels.rest(point));
+                pixels.each_mut().map(|pixels| pixels.know(point, 0.0));
+                given.insert(point);
+            }
+        }
+        if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
+            for point in known.points() {
+                for (channel, pixels) in pixels.each_mut().with_channels() {
+                    if pde.present()[channel] {
+                        pixels.know(point, known.values[channel]);
+                    }
+                }
                 given.insert(point);
             }
         }
@@ -285,9 +312,10 @@ impl Pixels {
         Ok(())
     }
 
-    /// Nothing moves in this pixel, unless a sensor says otherwise.
-    fn rest(&mut self, point: usize) {
+    /// What this pixel is, unless a sensor says otherwise.
+    fn know(&mut self, point: usize, value: f64) {
         if self.mask.insert(point) {
+            self.sums[point] = value;
             self.counts[point] = 1;
         }
     }

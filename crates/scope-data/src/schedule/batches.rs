@@ -15,7 +15,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use scope_pde::random::{Coordinates, Stream};
+use scope_pde::{
+    Pde,
+    random::{Coordinates, Stream},
+};
 
 use super::sensor_mix::SensorMix;
 use crate::{
@@ -45,6 +48,8 @@ pub struct Schedule {
     batch: usize,
     /// The families of the mixture, each once in a cycle.
     families: Vec<Family>,
+    /// The tasks of so many occurrences of a family.
+    tasks: Vec<Task>,
     /// Conditions that batches take in turn; the mixture of families where there are none.
     in_turn: Vec<Condition>,
     /// Few and noisy sensors, if there are any.
@@ -62,7 +67,8 @@ impl Schedule {
         );
         let families = Family::ALL.to_vec();
         let permutations = Mutex::new(Vec::new());
-        Self { seed, records, batch, families, in_turn: Vec::new(), mix: None, permutations }
+        let tasks = TASK_CYCLE.to_vec();
+        Self { seed, records, batch, families, tasks, in_turn: Vec::new(), mix: None, permutations }
     }
 
     /// The same records under a mixture of other families than the protocol's, at least one and each once.
@@ -71,6 +77,14 @@ impl Schedule {
         let distinct = families.iter().collect::<HashSet<_>>().len();
         assert!(distinct == families.len() && distinct > 0, "families to draw, each once");
         Self { families, ..self }
+    }
+
+    /// The same records for the tasks of a problem, which may have one only.
+    #[must_use]
+    pub fn of_problem(self, pde: Pde) -> Self {
+        let possible = Task::of(pde);
+        let tasks = TASK_CYCLE.into_iter().filter(|task| possible.contains(task)).collect();
+        Self { tasks, ..self }
     }
 
     /// The same records under other conditions: batches take these in turn.
@@ -123,7 +137,7 @@ impl Schedule {
         let place = (number % count) as usize;
         let family = self.shuffled("family", None, cycle, &self.families)[place];
         // A family occurs once in every cycle, so the cycle numbers its occurrences.
-        let task = self.pick("task", family, cycle, &TASK_CYCLE);
+        let task = self.pick("task", family, cycle, &self.tasks);
         let budget = self.pick("budget", family, cycle, family.budget_slots());
         Condition::of_family(task, family, budget)
     }

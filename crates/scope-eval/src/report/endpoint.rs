@@ -32,7 +32,7 @@ impl Endpoint {
         match (self, pde.descriptor().fields.a.kind) {
             (Endpoint::Forward, _) => Measure::U,
             (Endpoint::Inverse, FieldKind::TwoValued { .. }) => Measure::BitErrorRate,
-            (Endpoint::Inverse, FieldKind::Continuous) => Measure::A,
+            (Endpoint::Inverse, FieldKind::Continuous | FieldKind::Absent) => Measure::A,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
     channel::PerChannel,
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Field, GaussianPrior, GridPoints, KnownRegion, Law, Own, Released,
+        Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Own, Released,
         ReleasedFiles, Sample, Statistics, StoredRecord,
     },
 };
@@ -19,8 +19,10 @@ pub static CYLINDER: Descriptor = Descriptor {
         u: Field { minimum: Some(0.0), ..Field::continuous("speed, later") },
     },
     grid: [GridPoints::CellCentres; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Disk,
-    solver: |size| Box::new(Cylinder::new(size)),
+    solver: Some(|size| Box::new(Cylinder::new(size))),
     records_in_seconds: 48,
     distribution: Distribution::Similar { released: RELEASED, own: OWN },
     statistics: Statistics::UNKNOWN,
@@ -43,6 +45,7 @@ pub static CYLINDER: Descriptor = Descriptor {
     ],
     prior: GaussianPrior::None("its flow is not linear and has no Gaussian prior"),
     benchmark: true,
+    spec: None,
 };
 
 const RELEASED: Released = Released {

@@ -5,8 +5,8 @@ use crate::{
     channel::PerChannel,
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Field, FieldKind, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
-        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, difference_to_fresh_solve,
+        Descriptor, Distribution, Extent, Field, FieldKind, GaussianPrior, GridPoints, KnownRegion, Law,
+        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, difference_to_fresh_solve,
     },
 };
 
@@ -30,8 +30,10 @@ pub static DARCY: Descriptor = Descriptor {
         u: Field { ordinary: Some(ORDINARY_PRESSURE), ..Field::continuous("pressure") },
     },
     grid: [GridPoints::CellCentres; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Nowhere,
-    solver: |size| Box::new(Darcy::new(size)),
+    solver: Some(|size| Box::new(Darcy::new(size))),
     records_in_seconds: 800,
     distribution: Distribution::Released(Released {
         constants: PerChannel {
@@ -74,4 +76,5 @@ pub static DARCY: Descriptor = Descriptor {
     ],
     prior: GaussianPrior::None("its permeability takes two values and its pressure is not linear in it"),
     benchmark: false,
+    spec: None,
 };

@@ -16,6 +16,8 @@ pub enum Distribution {
     },
     /// There are no released data.
     Own(Own),
+    /// Records are imported, and each set has constants that were measured on its training split.
+    Imported,
 }
 
 /// Data that others have released.
@@ -64,14 +66,14 @@ impl Distribution {
     pub fn released(&self) -> Option<&Released> {
         match self {
             Distribution::Released(released) | Distribution::Similar { released, .. } => Some(released),
-            Distribution::Own(_) => None,
+            Distribution::Own(_) | Distribution::Imported => None,
         }
     }
 
     /// What the solver makes, where that is not what was released.
     pub fn own(&self) -> Option<&Own> {
         match self {
-            Distribution::Released(_) => None,
+            Distribution::Released(_) | Distribution::Imported => None,
             Distribution::Similar { own, .. } | Distribution::Own(own) => Some(own),
         }
     }
@@ -84,6 +86,7 @@ impl Distribution {
                 format!("our own {}, similar to the released data", own.what)
             }
             Distribution::Own(own) => format!("our own {}", own.what),
+            Distribution::Imported => "records without a solver".to_owned(),
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Where the points of a grid lie in the unit square, and which of them are known beforehand.
 
+use serde::{Deserialize, Serialize};
+
+use crate::{channel::PerChannel, problem_spec::points_of_runs};
+
 /// Where the S points along an axis lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GridPoints {
     /// Nodes k / (S - 1): the first and the last lie on the edge.
     Nodes,
     /// Centres (k + 1/2) / S of S equal cells.
+    #[serde(rename = "cells")]
     CellCentres,
     /// Points k / S of an axis whose ends meet.
     Periodic,
@@ -39,10 +45,28 @@ impl GridPoints {
 }
 
 /// Where both fields are known before anything is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KnownRegion {
     /// Nowhere.
     Nowhere,
     /// Inside a disk of each record's own, where both fields are zero.
     Disk,
+    /// At the same points of every record.
+    Fixed(KnownPoints),
+}
+
+/// Points where both fields are always the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownPoints {
+    /// Lengths of runs, row after row: points that are not known, points that are, and so on in turn.
+    pub runs: &'static [u32],
+    /// What the fields are there, in physical units.
+    pub values: PerChannel<f64>,
+}
+
+impl KnownPoints {
+    /// The points, row after row.
+    pub fn points(&self) -> impl Iterator<Item = usize> + use<> {
+        points_of_runs(self.runs)
+    }
 }

@@ -4,18 +4,22 @@
 //! decides by a problem's name.
 
 mod distribution;
+mod extent;
 mod field;
 mod grid;
 mod law;
 mod prior;
 
 pub use distribution::{Distribution, Moments, Own, Released, ReleasedFiles, Statistics};
+pub use extent::Extent;
 pub use field::{Field, FieldKind};
-pub use grid::{GridPoints, KnownRegion};
+pub use grid::{GridPoints, KnownPoints, KnownRegion};
 pub use law::{Figure, Law, RESIDUAL_LIMIT, Sample, StoredRecord, difference_to_fresh_solve, edge_share};
 pub use prior::GaussianPrior;
 
-use crate::{channel::PerChannel, generate::Problem, registry::Named};
+use crate::{
+    channel::PerChannel, generate::Problem, grid_shape::GridShape, problem_spec::ProblemSpec, registry::Named,
+};
 
 /// Everything that is known of a PDE problem.
 #[derive(Clone, Copy)]
@@ -28,10 +32,14 @@ pub struct Descriptor {
     pub fields: PerChannel<Field>,
     /// Where the points of the grid lie along axis 0 and axis 1.
     pub grid: [GridPoints; 2],
+    /// The only grid that its records have; any square one if it has a solver.
+    pub shape: Option<GridShape>,
+    /// Where the grid lies, in coordinates of its own.
+    pub extent: Extent,
     /// Where both fields are known before anything is measured.
     pub known_region: KnownRegion,
-    /// Plans the solver on S x S points.
-    pub solver: fn(usize) -> Box<dyn Problem>,
+    /// Plans the solver on S x S points, if there is one.
+    pub solver: Option<fn(usize) -> Box<dyn Problem>>,
     /// How many records the solver makes on a CPU in a few seconds, on 128 x 128 points.
     pub records_in_seconds: usize,
     /// Which distribution records have, and the constants that they are stored with.
@@ -45,6 +53,8 @@ pub struct Descriptor {
     /// Whether the protocol has two more conditions: the benchmark of the released cylinder data, where each pixel outside the
     /// known region is measured with probability 1/100.
     pub benchmark: bool,
+    /// What a file has stated of it, if it comes from one: files then have it in full and not by name.
+    pub spec: Option<&'static ProblemSpec>,
 }
 
 impl Named for Descriptor {

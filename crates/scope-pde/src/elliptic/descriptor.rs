@@ -5,8 +5,8 @@ use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Field, Figure, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
-        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, edge_share,
+        Descriptor, Distribution, Extent, Field, Figure, GaussianPrior, GridPoints, KnownRegion, Law,
+        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, edge_share,
     },
 };
 
@@ -36,8 +36,10 @@ pub static POISSON: Descriptor = Descriptor {
     title: "Poisson",
     fields: FIELDS,
     grid: [GridPoints::Nodes; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Nowhere,
-    solver: |size| Box::new(Elliptic::poisson(size)),
+    solver: Some(|size| Box::new(Elliptic::poisson(size))),
     records_in_seconds: 4000,
     distribution: Distribution::Released(Released {
         constants: PerChannel {
@@ -69,6 +71,7 @@ pub static POISSON: Descriptor = Descriptor {
     ],
     prior: GaussianPrior::Linear(Elliptic::poisson),
     benchmark: false,
+    spec: None,
 };
 
 /// Lap u + u = a, a = u = 0 on the edge.
@@ -77,8 +80,10 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
     title: "Helmholtz",
     fields: PerChannel { a: Field { edge: Some(0.0), ..FIELDS.a }, ..FIELDS },
     grid: [GridPoints::Nodes; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Nowhere,
-    solver: |size| Box::new(Elliptic::helmholtz(size)),
+    solver: Some(|size| Box::new(Elliptic::helmholtz(size))),
     records_in_seconds: 4000,
     distribution: Distribution::Released(Released {
         constants: PerChannel {
@@ -104,6 +109,7 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
     ],
     prior: GaussianPrior::Linear(Elliptic::helmholtz),
     benchmark: false,
+    spec: None,
 };
 
 const fn residual(figure: fn(usize) -> Figure) -> Law {

@@ -5,7 +5,7 @@ use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
+        Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
         RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, StoredRecord, difference_to_fresh_solve,
     },
     random::PeriodicField,
@@ -22,8 +22,10 @@ pub static NAVIER_STOKES: Descriptor = Descriptor {
         u: Field::continuous("vorticity at t = 1"),
     },
     grid: [GridPoints::Periodic; 2],
+    shape: None,
+    extent: Extent::UNIT_SQUARE,
     known_region: KnownRegion::Nowhere,
-    solver: |size| Box::new(NavierStokes::new(size)),
+    solver: Some(|size| Box::new(NavierStokes::new(size))),
     records_in_seconds: 400,
     distribution: Distribution::Released(Released {
         constants: PerChannel {
@@ -58,6 +60,7 @@ pub static NAVIER_STOKES: Descriptor = Descriptor {
     ],
     prior: GaussianPrior::InitialState(NavierStokes::new),
     benchmark: false,
+    spec: None,
 };
 
 /// The initial vorticity's deviation has a closed form; vorticity has no mean, at either time.

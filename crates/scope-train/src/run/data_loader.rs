@@ -59,6 +59,8 @@ struct Weights {
     /// The records whose channel is zero, for each channel.
     zero: PerChannel<Vec<bool>>,
     scale: PerChannel<f64>,
+    /// Which fields there are.
+    present: PerChannel<bool>,
     /// Weights of all records, where those are on the device.
     known: Vec<PerChannel<f32>>,
 }
@@ -83,13 +85,13 @@ impl<'a> DataLoader<'a> {
         if data.is_empty() {
             return Err(DataError::Empty(data.folder().to_owned()).into());
         }
-        let schedule = Schedule::new(seed, data.len(), batch).mixing(sensors);
+        let schedule = Schedule::new(seed, data.len(), batch).of_problem(meta.pde).mixing(sensors);
         let schedule = match conditions {
             Conditions::Mixed => schedule,
             Conditions::Alternating => {
                 let uniform = |task| Condition::new(task, Family::UNIFORM, 500);
-                let both =
-                    [uniform(Task::Forward), uniform(Task::Inverse)].into_iter().collect::<Result<_, _>>();
+                let tasks = Task::of(meta.pde).into_iter().filter(|task| *task != Task::Joint);
+                let both = tasks.map(uniform).collect::<Result<_, _>>();
                 schedule.taking_in_turn(both.map_err(|error| TrainError::Request(error.to_string()))?)
             }
         };
@@ -206,13 +208,15 @@ impl Weights {
         };
         let stated = released.and_then(|released| released.zero_target_scale);
         let scale = stated.unwrap_or(PerChannel { a: meta.a.rms, u: meta.u.rms });
-        Self { constants: meta.constants(), zero, scale, known: Vec::new() }
+        Self { constants: meta.constants(), zero, scale, present: meta.pde.present(), known: Vec::new() }
     }
 
     /// The weights of a record with these fields.
     fn of(&self, record: usize, pair: PerChannel<&[f32]>) -> PerChannel<f32> {
         let zero = self.zero.each_ref().map(|flags| flags[record]);
-        loss_weights(&self.constants, pair, zero, self.scale)
+        let weights = loss_weights(&self.constants, pair, zero, self.scale);
+        // A field that there is not has no error.
+        weights.zip(self.present).map(|(weight, present)| if present { weight } else { 0.0 })
     }
 
     /// The weights of a record that is not at hand.

@@ -129,7 +129,7 @@ fn scores(pde: Pde, sensors: &[Placed], expected: &[f64], apart: &[bool]) -> Vec
         // At an interface a field of two values is off by all of their difference.
         let least = match pde.descriptor().fields[channel].kind {
             FieldKind::TwoValued { low, high } => high - low,
-            FieldKind::Continuous => f64::MIN_POSITIVE,
+            FieldKind::Continuous | FieldKind::Absent => f64::MIN_POSITIVE,
         };
         let around = deviation(&nearest(sensors, &counting[channel], k));
         residuals[k] / everywhere[channel].max(around).max(least)

@@ -1,0 +1,91 @@
+//! Fields in a MATLAB file. Its first axis is contiguous, so that records are interleaved: a variable is held in memory whole.
+
+use std::{path::Path, sync::Arc};
+
+use scope_pde::GridShape;
+
+use super::{
+    super::mat::{Container, Variable, require_memory_of},
+    source::{FieldReader, OpenField, require_fields},
+};
+use crate::{
+    error::{DataError, some_of},
+    npy::map_file,
+};
+
+const KIND: &str = "MATLAB file";
+
+/// A variable N x rows x columns, or rows x columns x N.
+pub(super) struct MatlabField {
+    /// In the file's order.
+    values: Vec<f32>,
+    count: usize,
+    shape: GridShape,
+    records_last: bool,
+}
+
+impl MatlabField {
+    pub(super) fn open(path: &Path, variable: &str, shape: GridShape) -> Result<Self, DataError> {
+        let malformed = |problem: String| DataError::malformed(path, KIND, problem);
+        let map = Arc::new(map_file(path)?);
+        let container = Container::open(&map).map_err(malformed)?;
+        let present = container.variables();
+        let Some(found) = present.iter().find(|known| known.name == variable) else {
+            let names: Vec<String> = present.iter().map(|known| known.name.clone()).collect();
+            return Err(malformed(format!("it has no variable '{variable}'; it has: {}", some_of(&names))));
+        };
+        let (count, records_last) = Self::layout(path, found, shape)?;
+        require_memory_of(map.len() as u64, found, count.saturating_mul(shape.points()))
+            .map_err(malformed)?;
+        let mut values = Vec::with_capacity(count * shape.points());
+        let mut take = |piece: &[f64]| values.extend(piece.iter().map(|value| *value as f32));
+        container.read(variable, 0, &mut take).map_err(malformed)?;
+        if values.len() != count * shape.points() {
+            return Err(malformed(format!("'{variable}' has {} values", values.len())));
+        }
+        Ok(Self { values, count, shape, records_last })
+    }
+
+    /// The number of records, and whether they come last.
+    fn layout(path: &Path, variable: &Variable, shape: GridShape) -> Result<(usize, bool), DataError> {
+        match variable.dimensions[..] {
+            [rows, columns, count] if [rows, columns] == shape.lengths() && count > 0 => Ok((count, true)),
+            _ => {
+                let what = format!("'{}'", variable.name);
+                require_fields(path, &what, &variable.dimensions, shape).map(|count| (count, false))
+            }
+        }
+    }
+}
+
+impl OpenField for MatlabField {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn reader(&self) -> Result<Box<dyn FieldReader + '_>, DataError> {
+        Ok(Box::new(MatlabReader { field: self, next: 0 }))
+    }
+}
+
+struct MatlabReader<'a> {
+    field: &'a MatlabField,
+    next: usize,
+}
+
+impl FieldReader for MatlabReader<'_> {
+    fn read(&mut self, values: &mut [f64]) -> Result<(), DataError> {
+        let MatlabField { values: all, count, shape, records_last } = self.field;
+        for (point, value) in values.iter_mut().enumerate() {
+            let [i, j] = shape.place(point);
+            let at = if *records_last {
+                (self.next * shape.columns + j) * shape.rows + i
+            } else {
+                (j * shape.rows + i) * count + self.next
+            };
+            *value = all[at].into();
+        }
+        self.next += 1;
+        Ok(())
+    }
+}

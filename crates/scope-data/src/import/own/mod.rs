@@ -1,0 +1,178 @@
+//! Records of one's own: fields from arrays or variables, checked, normalised, and split for training and testing.
+//!
+//! Two passes over the files, one record at a time. The first checks every value and measures the training split; the second writes
+//! both sets.
+
+mod arrays;
+mod hdf5;
+mod matlab;
+mod npz;
+mod record;
+mod source;
+mod split;
+mod survey;
+
+use std::path::{Path, PathBuf};
+
+use scope_pde::{Constants, Pde, PerChannel, Split};
+
+pub use source::FieldSource;
+
+use self::{
+    record::RecordCheck,
+    source::OpenField,
+    survey::{Survey, Surveyed},
+};
+use super::file_name;
+use crate::{
+    dataset::{DatasetWriter, Meta, Origin, Plan},
+    error::DataError,
+};
+
+/// What to import.
+#[derive(Clone, Debug)]
+pub struct OwnImport {
+    /// The problem, which has one grid.
+    pub pde: Pde,
+    /// Where the fields are; none for a field that the problem has not.
+    pub fields: PerChannel<Option<FieldSource>>,
+    /// An array \[N\] that numbers the groups of records: those of a group stay in one split.
+    pub groups: Option<PathBuf>,
+    /// The share of records that is held out.
+    pub test_fraction: f64,
+}
+
+/// What was imported.
+#[derive(Clone, Debug)]
+pub struct OwnImported {
+    /// The set for training.
+    pub train: Meta,
+    /// The held-out set.
+    pub test: Meta,
+    /// What is worth knowing of the records.
+    pub notes: Vec<String>,
+}
+
+/// Reads fields of one's own into the folders `train` and `test` of a folder. `progress` hears (done, of all), and stops the work by
+/// returning false.
+pub fn import_own(
+    request: &OwnImport,
+    out: &Path,
+    mut progress: impl FnMut(usize, usize) -> bool,
+) -> Result<OwnImported, DataError> {
+    let fields = OwnFields::open(request)?;
+    let groups = request.groups.as_deref().map(|path| split::read_groups(path, fields.count)).transpose()?;
+    let is_test = split::choose(request.pde.name(), fields.count, request.test_fraction, groups.as_deref())?;
+    let mut survey = Survey::new(request.pde, &is_test, groups.as_deref());
+    let all = 2 * fields.count;
+    let mut done = 0;
+    let mut tick = || {
+        done += 1;
+        if progress(done, all) { Ok(()) } else { Err(DataError::Interrupted) }
+    };
+    fields.each(|number, record| {
+        survey.add(number, record)?;
+        tick()
+    })?;
+    let Surveyed { constants, notes } = survey.finish()?;
+    let counts = [Split::Test, Split::Train]
+        .map(|split| is_test.iter().filter(|held_out| **held_out == (split == Split::Test)).count());
+    let [mut test, mut train] = [
+        DatasetWriter::create(&out.join("test"), fields.plan(Split::Test, counts[0], constants))?,
+        DatasetWriter::create(&out.join("train"), fields.plan(Split::Train, counts[1], constants))?,
+    ];
+    let mut stored = Vec::new();
+    fields.each(|number, record| {
+        stored.clear();
+        for (field, scaling) in record.zip(constants) {
+            stored.extend(field.iter().map(|value| scaling.store(*value)));
+        }
+        let writer = if is_test[number] { &mut test } else { &mut train };
+        writer.push(&stored, None)?;
+        tick()
+    })?;
+    Ok(OwnImported { test: test.finish()?, train: train.finish()?, notes })
+}
+
+/// The fields of a request, open and of one shape.
+struct OwnFields {
+    pde: Pde,
+    fields: PerChannel<Option<Box<dyn OpenField>>>,
+    files: Vec<String>,
+    count: usize,
+}
+
+impl OwnFields {
+    fn open(request: &OwnImport) -> Result<Self, DataError> {
+        let pde = request.pde;
+        let Some(shape) = pde.descriptor().shape else {
+            return Err(DataError::Request(format!(
+                "{pde} has no grid of its own: import its released files"
+            )));
+        };
+        let present = pde.present();
+        let mut files: Vec<String> = Vec::new();
+        let fields = PerChannel::try_from_fn(|channel| {
+            let name = channel.name();
+            match (&request.fields[channel], present[channel]) {
+                (None, false) => Ok(None),
+                (None, true) => Err(DataError::Request(format!(
+                    "the problem {pde} has the field {name} ({}), and no file was named for it",
+                    pde.channels()[channel]
+                ))),
+                (Some(_), false) => Err(DataError::Request(format!(
+                    "the problem {pde} has no field {name}: leave its file out, or state [fields.{name}]"
+                ))),
+                (Some(source), true) => {
+                    let file = file_name(&source.path);
+                    if !files.contains(&file) {
+                        files.push(file);
+                    }
+                    source.open(shape).map(Some)
+                }
+            }
+        })?;
+        let counts: Vec<usize> = fields.iter().flatten().map(|field| field.count()).collect();
+        let count = counts.first().copied().unwrap_or(0);
+        if let Some(other) = counts.iter().find(|other| **other != count) {
+            return Err(DataError::Request(format!(
+                "there are {count} records of a and {other} of u: they must be as many, in the same order"
+            )));
+        }
+        Ok(Self { pde, fields, files, count })
+    }
+
+    /// Hands out every record in physical units, checked against what the problem states; a field that there is not is zero.
+    fn each(
+        &self,
+        mut take: impl FnMut(usize, PerChannel<&[f64]>) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        let check = RecordCheck::new(self.pde);
+        let mut readers = PerChannel::try_from_fn(|channel| {
+            self.fields[channel].as_ref().map(|field| field.reader()).transpose()
+        })?;
+        let mut values = PerChannel::both(vec![0.0; check.points()]);
+        for number in 0..self.count {
+            for (channel, reader) in readers.each_mut().with_channels() {
+                if let Some(reader) = reader {
+                    reader.read(&mut values[channel])?;
+                    check.settle(number, channel, &mut values[channel])?;
+                }
+            }
+            take(number, values.each_ref().map(Vec::as_slice))?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, split: Split, count: usize, constants: Constants) -> Plan {
+        Plan {
+            pde: self.pde,
+            split,
+            resolution: self.pde.descriptor().shape.unwrap_or(scope_pde::GridShape::square(0)),
+            count,
+            constants,
+            origin: Origin::Imported { source: "own records".to_owned(), files: self.files.clone() },
+            shard: None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What all records tell: normalisation of the training split, fields that never change, records that occur twice.
+
+use std::collections::HashMap;
+
+use scope_pde::{Channel, Constants, GridShape, Pde, PerChannel, Scaling, descriptor::FieldKind};
+
+use crate::error::DataError;
+
+/// Thumbnails are so many points a side.
+const THUMBNAIL: usize = 8;
+/// Neighbours in a file that differ by less than this share of what any two records differ are probably times of one simulation.
+const ALIKE: f64 = 0.5;
+
+/// What is gathered while records pass by.
+pub(super) struct Survey<'a> {
+    pde: Pde,
+    is_test: &'a [bool],
+    groups: Option<&'a [u64]>,
+    /// Of the training split.
+    moments: PerChannel<Moments>,
+    /// The record that first had some values.
+    seen: HashMap<[u8; 32], usize>,
+    /// Pairs of equal records of one group.
+    repeated: usize,
+    thumbnails: Vec<[f32; 2 * THUMBNAIL * THUMBNAIL]>,
+}
+
+/// What it has found.
+pub(super) struct Surveyed {
+    /// Constants of the training split.
+    pub(super) constants: Constants,
+    /// What is worth knowing.
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn new(pde: Pde, is_test: &'a [bool], groups: Option<&'a [u64]>) -> Self {
+        Self {
+            pde,
+            is_test,
+            groups,
+            moments: PerChannel::default(),
+            seen: HashMap::new(),
+            repeated: 0,
+            thumbnails: Vec::with_capacity(is_test.len()),
+        }
+    }
+
+    /// Takes a record, numbered from 0.
+    pub(super) fn add(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
+        self.require_new(number, record)?;
+        if !self.is_test[number] {
+            for (moments, field) in self.moments.each_mut().zip(record) {
+                moments.add(field);
+            }
+        }
+        let shape = self.pde.descriptor().shape.unwrap_or(GridShape::square(1));
+        self.thumbnails.push(thumbnail(record, shape));
+        Ok(())
+    }
+
+    /// Refuses a record that is another one again: it would be tested on what was trained on, or count twice. Within a group it stays
+    /// in one split.
+    fn require_new(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
+        let mut hasher = blake3::Hasher::new();
+        record.iter().for_each(|field| {
+            hasher.update(bytemuck::cast_slice(field));
+        });
+        let Some(first) = self.seen.insert(hasher.finalize().into(), number) else { return Ok(()) };
+        if self.groups.is_some_and(|groups| groups[first] == groups[number]) {
+            self.repeated += 1;
+            return Ok(());
+        }
+        Err(DataError::Request(format!(
+            "records {first} and {number} are equal in every value: leave one of them out, or put both into one group, so that none is \
+             tested on what another was trained on"
+        )))
+    }
+
+    pub(super) fn finish(self) -> Result<Surveyed, DataError> {
+        let fields = self.pde.descriptor().fields;
+        let constants = PerChannel::try_from_fn(|channel: Channel| match fields[channel].kind {
+            FieldKind::Absent => Ok(Constants::UNSCALED[channel]),
+            FieldKind::TwoValued { low, high } => {
+                Ok(Scaling { mean: 0.5 * (low + high), sigma: 0.5 * (high - low) })
+            }
+            FieldKind::Continuous => self.moments[channel].scaling().ok_or_else(|| {
+                DataError::Request(format!(
+                    "{} ({}) is {} everywhere in the training split: there is nothing to learn of it",
+                    channel.name(),
+                    fields[channel].name,
+                    self.moments[channel].mean
+                ))
+            }),
+        })?;
+        let mut notes = Vec::new();
+        if self.repeated > 0 {
+            notes.push(format!("{} records are equal to another one of their group", self.repeated));
+        }
+        notes.extend(self.neighbours_alike());
+        Ok(Surveyed { constants, notes })
+    }
+
+    /// Says so if records that follow each other are alike, and nothing keeps them in one split.
+    fn neighbours_alike(&self) -> Option<String> {
+        let count = self.thumbnails.len();
+        if self.groups.is_some() || count < 4 {
+            return None;
+        }
+        let apart = |one: usize, other: usize| -> f64 {
+            let pairs = self.thumbnails[one].iter().zip(&self.thumbnails[other]);
+            pairs.map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>().sqrt()
+        };
+        let next: f64 = (1..count).map(|k| apart(k - 1, k)).sum::<f64>() / (count - 1) as f64;
+        let half = count / 2;
+        let far: f64 = (0..half).map(|k| apart(k, k + half)).sum::<f64>() / half as f64;
+        (next < ALIKE * far).then(|| {
+            format!(
+                "records that follow each other differ by {:.0}% of what others differ: if they are times of one simulation, give groups, \
+                 or errors on the held-out records will look better than they are",
+                100.0 * next / far
+            )
+        })
+    }
+}
+
+/// Mean and deviation of a stream of values (Chan's pairwise update, one field at a time).
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, field: &[f64]) {
+        let n = field.len() as f64;
+        let mean = field.iter().sum::<f64>() / n;
+        let squares: f64 = field.iter().map(|value| (value - mean).powi(2)).sum();
+        let apart = mean - self.mean;
+        let total = self.count + n;
+        self.squares += squares + apart * apart * self.count * n / total;
+        self.mean += apart * n / total;
+        self.count = total;
+    }
+
+    /// None for values that never change.
+    fn scaling(&self) -> Option<Scaling> {
+        let sigma = (self.squares / self.count).sqrt();
+        // Rounding of a constant leaves a deviation of about its last digit.
+        let varies = sigma.is_finite() && sigma > 1e-9 * self.mean.abs();
+        varies.then_some(Scaling { mean: self.mean, sigma })
+    }
+}
+
+/// Means over blocks of both fields.
+fn thumbnail(record: PerChannel<&[f64]>, shape: GridShape) -> [f32; 2 * THUMBNAIL * THUMBNAIL] {
+    let mut sums = [0.0_f64; 2 * THUMBNAIL * THUMBNAIL];
+    for (field, sums) in record.into_iter().zip(sums.chunks_exact_mut(THUMBNAIL * THUMBNAIL)) {
+        for (point, value) in field.iter().enumerate() {
+            let [i, j] = shape.place(point);
+            sums[i * THUMBNAIL / shape.rows * THUMBNAIL + j * THUMBNAIL / shape.columns] += value;
+        }
+    }
+    let block = (shape.points() / (THUMBNAIL * THUMBNAIL)).max(1) as f64;
+    sums.map(|sum| (sum / block) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_all_values_together() {
+        let fields = [[1e6, 1e6 + 2.0, 1e6 + 5.0], [1e6 - 3.0, 1e6, 1e6 + 1.0], [1e6; 3]];
+        let mut moments = Moments::default();
+        fields.iter().for_each(|field| moments.add(field));
+        let all: Vec<f64> = fields.concat();
+        let mean = all.iter().sum::<f64>() / 9.0;
+        let variance = all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 9.0;
+        let Scaling { mean: got, sigma } = moments.scaling().unwrap();
+        assert!((got - mean).abs() < 1e-8 && (sigma - variance.sqrt()).abs() < 1e-8);
+        let mut constant = Moments::default();
+        [[0.1; 3]; 4].iter().for_each(|field| constant.add(field));
+        assert!(constant.scaling().is_none());
+    }
+}

@@ -1,0 +1,107 @@
+//! Why a problem of one's own cannot be.
+
+use thiserror::Error;
+
+use super::GRID_MULTIPLE;
+use crate::generate::{MAX_RESOLUTION, MIN_RESOLUTION};
+
+/// What is wrong with a problem of one's own, and what to do.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ProblemSpecError {
+    /// Neither field.
+    #[error("it has no field: state [fields.a], [fields.u] or both, each with a name")]
+    NoField,
+    /// A text that is empty, too long or not printable.
+    #[error("{key} is {text:?}: expected {least} to {most} printable letters")]
+    Text {
+        /// Which.
+        key: String,
+        /// What it is.
+        text: String,
+        /// The fewest letters.
+        least: usize,
+        /// The most letters.
+        most: usize,
+    },
+    /// A number that is not finite.
+    #[error("{key} is {value}: expected a finite number")]
+    NotFinite {
+        /// Which.
+        key: String,
+        /// What it is.
+        value: f64,
+    },
+    /// A two-valued field whose values are not stated.
+    #[error(
+        "fields.{0} is two-valued: state its two values, the lower one first, as in values = [3.0, 12.0]"
+    )]
+    ValuesMissing(&'static str),
+    /// Two values of a continuous field.
+    #[error("fields.{0} is continuous and has values: leave them out, or state kind = \"two-valued\"")]
+    ValuesOfContinuous(&'static str),
+    /// Two numbers in the wrong order.
+    #[error("{key} is [{low}, {high}]: expected two different numbers, the smaller one first")]
+    Order {
+        /// Which.
+        key: String,
+        /// The first.
+        low: f64,
+        /// The second.
+        high: f64,
+    },
+    /// A value that contradicts what else is said of its field.
+    #[error("{key} is {value}, which the field cannot have: {why}")]
+    Impossible {
+        /// Which.
+        key: String,
+        /// What it is.
+        value: f64,
+        /// What contradicts it.
+        why: String,
+    },
+    /// A value on the edge of a grid that has no points there.
+    #[error(
+        "fields.{0}.edge fixes the outermost points, and they lie on the edge of a grid of nodes only: state points = \"nodes\", or leave it out"
+    )]
+    NoEdge(&'static str),
+    /// A side of the grid that networks cannot have.
+    #[error(
+        "grid.{key} is {got}: expected a multiple of {GRID_MULTIPLE} from {MIN_RESOLUTION} to {MAX_RESOLUTION}{nearest}"
+    )]
+    Side {
+        /// "rows" or "columns".
+        key: &'static str,
+        /// What it is.
+        got: usize,
+        /// What to do.
+        nearest: String,
+    },
+    /// Two axes of one name.
+    #[error("domain.names are both {0:?}: expected two different ones")]
+    AxisNames(String),
+    /// A mask that is still a file.
+    #[error("known.mask names the file {0}: where a problem is kept, its mask is written out")]
+    MaskFile(String),
+    /// A mask of another grid.
+    #[error(
+        "known.mask has {got} points, and the grid has {expected}: it must be of the same rows and columns"
+    )]
+    MaskPoints {
+        /// The mask's.
+        got: u64,
+        /// The grid's.
+        expected: usize,
+    },
+    /// A mask that knows nothing, or everything.
+    #[error("known.mask holds {0} of the grid: expected a part of it")]
+    MaskShare(&'static str),
+    /// A mask of too many pieces.
+    #[error(
+        "known.mask is made of more than {0} pieces along the rows: expected a region, not scattered points"
+    )]
+    MaskPieces(usize),
+    /// No value of a field inside the mask.
+    #[error("known.mask needs the value that {0} has there: state known.value, or known.a and known.u")]
+    KnownValue(&'static str),
+}
