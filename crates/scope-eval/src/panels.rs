@@ -5,7 +5,7 @@ use scope_data::{Channel, observation::Condition};
 use crate::{
     error::EvalError,
     evaluate::Evaluation,
-    figure::{Drawing, FieldPanel, FieldRow, Measure, field_panels},
+    figure::{Drawing, FieldPanel, FieldPicture, FieldRow, Measure, PanelAxes},
     method::RecoveryMethod,
     metrics::Recovered,
 };
@@ -65,9 +65,11 @@ impl Evaluation<'_> {
             }
         });
         let noise = self.noise.map_or_else(String::new, |noise| format!(", {}", noise.label()));
-        Ok(field_panels(
-            &format!("{}, {condition}, record {record}{noise}, {grid} points", meta.pde.name()),
-            &rows,
-        ))
+        let heading = format!("{}, {condition}, record {record}{noise}, {grid} points", meta.pde.name());
+        let present = meta.pde.present().into_array();
+        let rows: Vec<FieldRow> =
+            rows.into_iter().zip(present).filter(|(_, present)| *present).map(|(row, _)| row).collect();
+        let axes = Some(&PanelAxes::of(meta.pde));
+        Ok(FieldPicture { heading: &heading, rows: &rows, axes, ..FieldPicture::default() }.draw())
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use scope_pde::Pde;
+
 use super::FrameError;
 
 /// The sides of a square may differ by so much of their length: coordinates are often rounded.
@@ -27,6 +29,13 @@ impl Domain {
             }
         }
         Ok(Self { low, high })
+    }
+
+    /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone says.
+    pub(super) fn of_problem(pde: Pde) -> Option<Self> {
+        let facts = pde.descriptor();
+        let [x, y] = facts.extent.bounds;
+        facts.spec.map(|_| Self { low: [x[0], y[0]], high: [x[1], y[1]] })
     }
 
     /// Its lengths along x and along y.

@@ -33,6 +33,9 @@ pub enum FrameError {
         /// Along x and y.
         sides: [f64; 2],
     },
+    /// A domain for a problem that has stated its own.
+    #[error("the problem file of {0} states where its grid lies: leave the domain out")]
+    StatedAlready(Pde),
     /// A scale that cannot be read.
     #[error(
         "\"{0}\" is no scale: expected some of length, a, u and coefficient, each once, with numbers other than zero and a length above \

@@ -84,7 +84,14 @@ impl StatedFrame {
     /// The frame of a problem; refuses what its equation does not allow for.
     pub fn of_problem(&self, pde: Pde) -> Result<Frame, FrameError> {
         let Self { domain, scale, edge_value, estimated } = self;
-        domain.as_ref().map_or(Ok(()), Domain::require_square)?;
+        let domain = match Domain::of_problem(pde) {
+            Some(_) if domain.is_some() => return Err(FrameError::StatedAlready(pde)),
+            Some(own) => Some(own),
+            None => {
+                domain.as_ref().map_or(Ok(()), Domain::require_square)?;
+                *domain
+            }
+        };
         let side = domain.as_ref().map_or(1.0, |domain| domain.sides()[0]);
         let scale = scale.as_ref().map(|stated| stated.resolve(pde, side)).transpose()?;
         let edge_value = edge_value.unwrap_or(0.0);
@@ -94,11 +101,16 @@ impl StatedFrame {
         if edge_value != 0.0 && pde != Pde::POISSON && pde != Pde::DARCY {
             return Err(FrameError::Edge(pde));
         }
-        Ok(Frame { domain: *domain, scale, edge_value, estimated: *estimated })
+        Ok(Frame { domain, scale, edge_value, estimated: *estimated })
     }
 }
 
 impl Frame {
+    /// The coordinates and units that a problem has by itself: ours, or those of its problem file.
+    pub fn of_problem(pde: Pde) -> Self {
+        Self { domain: Domain::of_problem(pde), ..Self::default() }
+    }
+
     /// Whether values are ours.
     pub fn has_own_values(&self) -> bool {
         self.scale.is_none() && self.edge_value == 0.0

@@ -60,6 +60,11 @@ impl OnTheSpot {
                 "fresh {pde} records have other disks than yours: bands cannot be measured on the spot"
             )));
         }
+        if pde.descriptor().solver.is_none() {
+            return Err(EvalError::Mismatch(format!(
+                "{pde} has no solver to make fresh records with: its bands come from held-out records (scope model calibrate)"
+            )));
+        }
         if LEVELS.iter().any(|level| rank(*level, records).is_none()) {
             return Err(EvalError::Mismatch(format!(
                 "{records} fresh records cannot tell bands of {LEVELS:?}: take at least 19"

@@ -1,6 +1,7 @@
 //! The axes of panels, and where a panel's pixels are drawn.
 
 use scope_data::GridShape;
+use scope_pde::Pde;
 
 use super::drawing::{Anchor, Drawing, INK, Letters};
 
@@ -32,6 +33,12 @@ impl Default for PanelAxes {
 }
 
 impl PanelAxes {
+    /// Those of a problem.
+    pub fn of(pde: Pde) -> Self {
+        let extent = pde.descriptor().extent;
+        Self { names: extent.labels(), bounds: extent.bounds }
+    }
+
     /// Width and height of a panel.
     pub(super) fn panel_size(&self) -> (f64, f64) {
         let [x, y] = self.bounds.map(|[low, high]| (high - low).abs());

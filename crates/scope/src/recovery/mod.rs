@@ -26,6 +26,7 @@ use std::{path::Path, sync::Arc};
 
 use scope_data::{
     Constants, DataError,
+    frame::Frame,
     observation::{Place, SensorError, Spot, UserContext},
     sensors::SensorSet,
 };
@@ -99,8 +100,12 @@ impl Recovery {
 
     /// A trained network at hand.
     pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
-        let noise = options.noise.map(|noise| options.frame.widths_to_ours(noise));
-        let network = BandedNetwork::new(network, NetworkOptions { noise, ..options })?;
+        let frame = match options.frame {
+            frame if frame == Frame::default() => Frame::of_problem(network.model.about().pde),
+            frame => frame,
+        };
+        let noise = options.noise.map(|noise| frame.widths_to_ours(noise));
+        let network = BandedNetwork::new(network, NetworkOptions { noise, frame, ..options })?;
         let summary = network.summary();
         Ok(Self { method: Method::Network(Box::new(network)), summary })
     }

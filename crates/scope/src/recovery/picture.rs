@@ -3,6 +3,7 @@
 use scope_data::{Channel, PerChannel, observation::UserContext};
 use scope_eval::figure::{FieldPanel, FieldRow, Measure};
 use scope_model::Fields;
+use scope_pde::descriptor::KnownRegion;
 
 use super::recovered::Recovered;
 
@@ -43,10 +44,14 @@ pub fn picture_rows<'a>(
             let shown = None;
             FieldPanel { title, values: &fields[channel], shown, measure }
         };
-        let disk = if mask.count() > count { ", the disk known" } else { "" };
+        let known = match recovered.method.pde.descriptor().known_region {
+            _ if mask.count() == count => "",
+            KnownRegion::Disk => ", the disk known",
+            KnownRegion::Fixed(_) | KnownRegion::Nowhere => ", a region known",
+        };
         let seen = match count {
-            0 => format!("not measured{disk}"),
-            _ => format!("{count} sensors{disk}"),
+            0 => format!("not measured{known}"),
+            _ => format!("{count} sensors{known}"),
         };
         let sensors = FieldPanel { shown: Some(mask), ..panel(seen, measured, Measure::Field) };
         let mut panels = vec![sensors];
@@ -68,8 +73,10 @@ pub fn picture_rows<'a>(
             },
             _ => panel(title, fields, measure),
         }));
-        let name = format!("{}: {}", channel.name(), recovered.method.pde.channels()[channel]);
+        let facts = recovered.method.pde.descriptor().fields[channel];
+        let name = format!("{}: {}", channel.name(), facts.label());
         FieldRow { name, grid, panels }
     };
-    Channel::BOTH.map(row).into()
+    let present = recovered.method.pde.present();
+    Channel::BOTH.into_iter().filter(|channel| present[*channel]).map(row).collect()
 }

@@ -99,7 +99,8 @@ impl Recovered {
         let measured = self.measured();
         let rows = &picture_rows(self, &measured, None);
         let warnings = &self.cautions();
-        FieldPicture { heading: &heading, rows, warnings, ..FieldPicture::default() }.draw()
+        let axes = &self.method.axes();
+        FieldPicture { heading: &heading, rows, warnings, axes: Some(axes), ..FieldPicture::default() }.draw()
     }
 
     /// What stands below a picture: all that speaks against the recovery, and why it has no error bands.
@@ -137,7 +138,9 @@ impl Recovered {
         let both = |(kind, fields): (String, Vec<&'a Fields>)| {
             let a = fields.iter().map(|fields| &fields.a[..]).collect();
             let u = fields.iter().map(|fields| &fields.u[..]).collect();
-            [(format!("a{kind}.npy"), a), (format!("u{kind}.npy"), u)]
+            let present = self.method.pde.present();
+            let named = [(present.a, format!("a{kind}.npy"), a), (present.u, format!("u{kind}.npy"), u)];
+            named.into_iter().filter(|(present, ..)| *present).map(|(_, name, fields)| (name, fields))
         };
         let mut arrays: Vec<(String, Vec<&'a [f32]>)> = kinds.into_iter().flat_map(both).collect();
         if let Some(two_valued) = &self.two_valued {

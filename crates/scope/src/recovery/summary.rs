@@ -4,7 +4,10 @@ use scope_data::{
     Channel, Constants, PerChannel, as_array,
     frame::{Frame, FrameSummary},
 };
-use scope_eval::trust::{Residual, Residuals, Trust};
+use scope_eval::{
+    figure::PanelAxes,
+    trust::{Residual, Residuals, Trust},
+};
 use scope_pde::{GridShape, Pde};
 use serde::Serialize;
 
@@ -26,6 +29,9 @@ pub struct Summary {
     pub channels: PerChannel<&'static str>,
     /// The units of all values.
     pub units: &'static str,
+    /// The units of a and u, where a problem file states them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field_units: Option<PerChannel<&'static str>>,
     /// The coordinates and units that were stated, with the equation that the fields obey in them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameSummary>,
@@ -75,6 +81,16 @@ impl MethodSummary {
     /// Whether it is a network: nothing else has a weight file.
     pub(super) fn is_network(&self) -> bool {
         self.blake3.is_some()
+    }
+
+    /// The axes of its pictures: those of the problem, where its sensors are.
+    pub fn axes(&self) -> PanelAxes {
+        let mut axes = PanelAxes::of(self.pde);
+        if let Some(domain) = self.frame.domain() {
+            let [x0, x1, y0, y1] = domain.bounds();
+            axes.bounds = [[x0, x1], [y0, y1]];
+        }
+        axes
     }
 }
 
@@ -134,6 +150,11 @@ impl Summary {
             pde: method.pde.name(),
             channels: method.pde.channels(),
             units: "those of the sensors: values are in physical units throughout",
+            field_units: method
+                .pde
+                .descriptor()
+                .spec
+                .map(|_| method.pde.descriptor().fields.map(|field| field.unit)),
             frame: method.frame.summary(method.pde),
             resolution: method.resolution,
             method: method.clone(),

@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use scope_data::{GeometryFiles, ImportRequest, Meta, Units, import};
 use scope_pde::{Pde, Split};
 
+use super::import_own::OwnArguments;
 use crate::{
-    commands::{Misuse, Outcome, pde_names},
+    commands::{Misuse, Outcome},
     terminal::{Interrupt, Progress, grouped, say, warn},
 };
 
@@ -18,22 +22,28 @@ Examples:
   scope data import poisson --from poisson_hf --out data/poisson
   scope data import ns --from ns-nonbounded_1.mat --from ns-nonbounded_2.mat --out data/ns
   scope data import cylinder --from ns-bounded_hf --geometry train-geometry.npy --out data/cylinder
+  scope data import own --problem problem.toml --a a.npy --u u.npy --out data/mine
+  scope data import own --problem problem.toml --from runs.nc --variables a=h0,u=h --groups run.npy --out data/mine
 
 Reads, and tells apart by content:
   - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates
   - DiffusionPDE's .mat files, v5 to v7.3, with their variable names
   - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)
-  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]";
+  - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]
+  - for a problem of your own, arrays [N, rows, columns]: .npy, or variables of .npz, HDF5 (NetCDF-4) or MATLAB files;
+    DIR/train and DIR/test are written, see docs/own-problem.md";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
-    /// The problem
-    #[arg(value_parser = pde_names())]
-    pde: Pde,
+    /// The problem, or own for one that --problem states
+    #[arg(value_name = "PDE|own", value_parser = import_names())]
+    pde: Imported,
     /// A file or folder to read; repeat it to read several, in order
-    #[arg(long, required = true, value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     from: Vec<PathBuf>,
+    #[command(flatten)]
+    own: OwnArguments,
     /// Folder to write
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -58,18 +68,63 @@ enum UnitsArgument {
     Stored,
 }
 
+/// What records are of.
+#[derive(Clone, Copy, Debug)]
+enum Imported {
+    BuiltIn(Pde),
+    Own,
+}
+
+/// Reads the name of a problem, or "own".
+fn import_names() -> impl TypedValueParser<Value = Imported> {
+    let names = Pde::ALL.map(Pde::name).into_iter().chain([OWN]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        OWN => Ok(Imported::Own),
+        name => name.parse().map(Imported::BuiltIn),
+    })
+}
+
+/// What stands for a problem of one's own.
+const OWN: &str = "own";
+
 impl Import {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        match self.pde {
+            Imported::BuiltIn(pde) => self.released(pde),
+            Imported::Own => {
+                let built_in = [
+                    ("--split", self.split.is_some()),
+                    ("--geometry", self.geometry.is_some()),
+                    ("--units", self.units.is_some()),
+                ];
+                if let Some((option, _)) = built_in.into_iter().find(|(_, given)| *given) {
+                    bail!(Misuse::of(format!(
+                        "{option} is for released data: leave it out for records of your own"
+                    )));
+                }
+                self.own.import(&self.from, &self.out)
+            }
+        }
+    }
+
+    /// Released files of a built-in problem.
+    fn released(self, pde: Pde) -> anyhow::Result<Outcome> {
+        if self.from.is_empty() {
+            bail!(Misuse::of("name the files or folders to read with --from"));
+        }
+        if let Some(option) = self.own.given() {
+            bail!(Misuse::of(format!("{option} is for records of your own: scope data import own")));
+        }
         let Some(split) = self.split.or_else(|| self.default_split()) else {
             bail!(Misuse::of(
                 "the name of a source says 'test': say --split test, or --split train if it is to be trained on"
             ));
         };
-        if self.geometry.is_some() && !self.pde.has_disk() {
-            bail!(Misuse::of(format!("{} has no geometry: leave --geometry out", self.pde)));
+        if self.geometry.is_some() && !pde.has_disk() {
+            bail!(Misuse::of(format!("{pde} has no geometry: leave --geometry out")));
         }
         let request = ImportRequest {
-            pde: self.pde,
+            pde,
             split,
             from: self.from,
             geometry: self.geometry,
@@ -81,7 +136,7 @@ impl Import {
         let interrupt = Interrupt::listen()?;
         let mut progress = None;
         let meta = import(&request, &self.out, |done, count| {
-            progress.get_or_insert_with(|| Progress::new(&format!("import {}", self.pde), count)).at(done);
+            progress.get_or_insert_with(|| Progress::new(&format!("import {pde}"), count)).at(done);
             !interrupt.requested()
         })?;
         progress.iter().for_each(Progress::finish);

@@ -3,6 +3,7 @@
 mod check;
 mod generate;
 mod import;
+mod import_own;
 mod info;
 mod merge;
 

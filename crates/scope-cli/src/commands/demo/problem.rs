@@ -10,7 +10,7 @@ use scope_data::{
     Channel, GridShape, PerChannel,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
 };
-use scope_eval::figure::{Drawing, field_panels};
+use scope_eval::figure::{Drawing, FieldPicture};
 use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
 
@@ -189,6 +189,8 @@ impl Problem {
             "{}: a fresh record, {sensors} sensors of {grid} points, one pass of a network",
             self.pde
         );
-        field_panels(&heading, &rows.collect::<Vec<_>>())
+        let axes = solved.first().map(|solved| solved.recovered.method.axes());
+        let rows = &rows.collect::<Vec<_>>();
+        FieldPicture { heading: &heading, rows, axes: axes.as_ref(), ..FieldPicture::default() }.draw()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use scope_data::{Dataset, Meta};
+use scope_data::{Dataset, Meta, read_problem};
 use scope_model::{Preset, Quantisation, Training};
 use scope_pde::Pde;
 use scope_train::{InitialWeights, Recipe, RunRequest};
@@ -21,15 +21,19 @@ Examples:
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
   scope train --pde helmholtz --data data/helmholtz --recipe muon-fits --from poisson --minutes 5 --out runs/helmholtz
+  scope train --problem problem.toml --data data/mine/train --model small --minutes 5 --out runs/mine
 
 Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits, or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TrainCommand {
-    /// The problem, which the data must be of
+    /// The problem, which the data must be of; the data know it themselves
     #[arg(long, value_parser = pde_names())]
-    pde: Pde,
+    pde: Option<Pde>,
+    /// The file of a problem of your own, which the data must be of
+    #[arg(long, value_name = "FILE", conflicts_with = "pde")]
+    problem: Option<PathBuf>,
     /// A recipe of the program, or a TOML file [default: full; operator for an operator]
     #[arg(long, value_name = "NAME|FILE")]
     recipe: Option<String>,
@@ -66,12 +70,13 @@ impl TrainCommand {
         let data = Dataset::open(&self.run.data)?;
         let meta = data.meta();
         let shown = self.run.data.display();
-        anyhow::ensure!(
-            meta.pde == self.pde,
-            "{shown} holds {} and --pde says {}: name the set or the problem you mean",
-            meta.pde.name(),
-            self.pde.name()
-        );
+        if let Some((stated, option)) = self.stated_problem()? {
+            anyhow::ensure!(
+                meta.pde == stated,
+                "{shown} holds {} and {option} says {stated}: name the set or the problem you mean",
+                meta.pde.name(),
+            );
+        }
         let start = self.from.as_deref().map(Weights::read).transpose()?;
         if let Some(start) = &start {
             start.require_same_grid(&data, &self.run.data)?;
@@ -85,7 +90,7 @@ impl TrainCommand {
             if !start.is_of(meta) {
                 say(&format!(
                     "they are of {} with another normalisation: what they know is carried over to {}",
-                    start.file.about.pde, self.pde
+                    start.file.about.pde, meta.pde
                 ));
             }
         }
@@ -93,10 +98,18 @@ impl TrainCommand {
             "training {} on {} records of {} with {}",
             if start.is_some() { request.model.name() } else { self.network().name() },
             meta.count,
-            self.pde.name(),
+            meta.pde.name(),
             request.recipe.name
         ));
         self.run.train(request, &data, start.as_ref())
+    }
+
+    /// The problem that was stated, and by which option.
+    fn stated_problem(&self) -> anyhow::Result<Option<(Pde, &'static str)>> {
+        Ok(match &self.problem {
+            Some(file) => Some((read_problem(file)?, "--problem")),
+            None => self.pde.map(|pde| (pde, "--pde")),
+        })
     }
 
     /// The network that was named, or the paper's.
@@ -115,8 +128,8 @@ impl TrainCommand {
         let model = match start {
             // Weights bring their own network, with or without fits.
             Some(start) if start.is_of(meta) => model,
-            Some(_) => recipe.trained_network(model, self.pde, &constants),
-            None => recipe.network(model, self.pde, &constants).map_err(Misuse::of)?,
+            Some(_) => recipe.trained_network(model, meta.pde, &constants),
+            None => recipe.network(model, meta.pde, &constants).map_err(Misuse::of)?,
         };
         let request = RunRequest {
             recipe,
