@@ -16,6 +16,7 @@ mod mask;
 mod mistakes;
 mod model;
 mod operator;
+mod own_problem;
 mod place;
 mod program;
 mod recover;

@@ -1,6 +1,7 @@
 //! `scope demo`: the main job in one command.
 
 mod folder;
+mod own_set;
 mod problem;
 
 use std::path::{Path, PathBuf};
@@ -13,9 +14,13 @@ use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
 use serde_json::json;
 
-use super::{Outcome, models, pde_names, training::train_on_the_spot};
+use super::{
+    Outcome, models, pde_names,
+    training::{train_on_the_spot, train_tiny},
+};
 use crate::terminal::{Interrupt, Table, for_shell, grouped, note, print_json, say};
 use folder::DemoFolder;
+use own_set::OwnSet;
 use problem::{Direction, Problem, Solved};
 
 /// What `--help` ends with.
@@ -23,6 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   scope demo
   scope demo --pde darcy --record 7
+  scope demo --data data/mine --model runs/mine
 
 Writes its picture and its sensors to scope-demo, with the commands to do the same on your own data.";
 
@@ -32,10 +38,16 @@ const MINUTES: f64 = 0.6;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Demo {
-    /// The problem
-    #[arg(long, default_value_t = Pde::POISSON, value_parser = pde_names())]
-    pde: Pde,
-    /// Which fresh record
+    /// The problem [default: poisson]
+    #[arg(long, value_parser = pde_names(), conflicts_with = "data")]
+    pde: Option<Pde>,
+    /// Records of your own: a set that was held out, or the folder with it that `data import own` made
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// A model for --data: a name, a run folder or a weight file [default: a tiny one, trained on the spot]
+    #[arg(long, value_name = "NAME|RUN|FILE", requires = "data")]
+    model: Option<String>,
+    /// Which fresh record, or which of --data
     #[arg(long, value_name = "R", default_value_t = 0)]
     record: u64,
     /// Where files go; an earlier demo there is replaced
@@ -55,62 +67,67 @@ struct DemoModel {
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let folder = DemoFolder::open(&self.out, &json!({ "pde": self.pde.name(), "record": self.record }))?;
+        let own = self.data.as_deref().map(OwnSet::open).transpose()?;
+        let pde = own.as_ref().map_or(self.pde.unwrap_or(Pde::POISSON), OwnSet::pde);
+        let folder = DemoFolder::open(&self.out, &json!({ "pde": pde.name(), "record": self.record }))?;
         let device = Device::all_threads();
-        let DemoModel { network, name } = self.model(&folder, &device)?;
+        let DemoModel { network, name } = match &own {
+            Some(own) => self.own_model(own, &folder, &device)?,
+            None => self.model(pde, &folder, &device)?,
+        };
         let usual = network.held_out.as_ref().and_then(usual_errors);
         let recovery = Recovery::with_network(network, NetworkOptions::default())?;
-        let problem = Problem::fresh(&recovery, self.record)?;
-        let solved = Direction::BOTH
-            .into_iter()
+        let problem = match &own {
+            Some(own) => Problem::held_out(&recovery, own.held_out(), self.record)?,
+            None => Problem::fresh(&recovery, self.record)?,
+        };
+        let solved = Direction::of(pde)
             .map(|direction| problem.solve(&recovery, direction))
             .collect::<anyhow::Result<Vec<_>>>()?;
         for recovery in &solved {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
         }
         folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
-        folder.mark(&json!({ "pde": self.pde.name(), "record": self.record, "model": name }))?;
+        folder.mark(&json!({ "pde": pde.name(), "record": self.record, "model": name }))?;
         if self.json {
-            let errors = |direction: usize| {
-                let recovery: &Solved = &solved[direction];
+            let errors = |recovery: &Solved| {
                 let PerChannel { a, u } = recovery.percent();
                 let mut errors = json!({ "a": a, "u": u });
                 if let Some(wrong) = recovery.wrong_pixels() {
                     errors["ber"] = json!(wrong);
                 }
-                errors
+                (recovery.direction.condition(), errors)
             };
+            let errors: serde_json::Map<String, serde_json::Value> = solved.iter().map(errors).collect();
             print_json(&json!({
-                "pde": self.pde.name(), "record": self.record, "model": name,
-                "errors_percent": { "forward/uniform/500": errors(0), "inverse/uniform/500": errors(1) },
+                "pde": pde.name(), "record": self.record, "model": name, "errors_percent": errors,
             }))?;
             return Ok(Outcome::Success);
         }
         say_errors(&solved, problem.grid());
-        if let [Some(forward), Some(inverse)] = [0, 1].map(|k: usize| solved[k].wrong_pixels()) {
+        let wrong: Vec<f64> = solved.iter().filter_map(Solved::wrong_pixels).collect();
+        if let [forward, inverse] = wrong[..] {
             say(&format!(
-                "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other permeability)"
+                "(of a, {forward:.1}% and {inverse:.1}% of all pixels are taken for the other value)"
             ));
         }
         if let Some(usual) = usual {
             say(&usual);
         }
-        self.say_next(&name, &problem);
+        self.say_next(pde, &name, &problem);
         Ok(Outcome::Success)
     }
 
     /// The shipped model of the problem, or one trained on the spot.
-    fn model(&self, folder: &DemoFolder, device: &Device) -> anyhow::Result<DemoModel> {
-        match models::catalogue().find(self.pde.name()) {
+    fn model(&self, pde: Pde, folder: &DemoFolder, device: &Device) -> anyhow::Result<DemoModel> {
+        match models::catalogue().find(pde.name()) {
             Ok(found) => {
                 self.begin(&format!(
-                    "A fresh record of {}, and the model \"{}\" ({}).\n",
-                    self.pde,
-                    self.pde,
+                    "A fresh record of {pde}, and the model \"{pde}\" ({}).\n",
                     found.shown()
                 ));
                 let network = Network::load(&found, device, Precision::F32)?;
-                Ok(DemoModel { network, name: self.pde.name().to_owned() })
+                Ok(DemoModel { network, name: pde.name().to_owned() })
             }
             Err(ModelError::Unknown { .. } | ModelError::NoModelYet(_)) => {
                 let interrupt = Interrupt::listen()?;
@@ -119,11 +136,10 @@ impl Demo {
                      are large; a model trained in earnest does far better. The project's own is used if \
                      {pde}.safetensors and {pde}.toml, from models/ of its repository, are in a folder models here, in one \
                      beside the program, or in one that SCOPE_MODELS names.\n",
-                    60.0 * MINUTES,
-                    pde = self.pde
+                    60.0 * MINUTES
                 ));
                 let scratch = tempfile::tempdir()?;
-                let weights = train_on_the_spot(self.pde, device, MINUTES, scratch.path(), &interrupt)?;
+                let weights = train_on_the_spot(pde, device, MINUTES, scratch.path(), &interrupt)?;
                 let path = folder.keep("model.safetensors", &weights)?;
                 let network = Network::open(&path, device)?;
                 Ok(DemoModel { network, name: path.display().to_string() })
@@ -132,33 +148,68 @@ impl Demo {
         }
     }
 
+    /// The model that was named, or one trained on the spot on the training records beside the held-out ones.
+    fn own_model(&self, own: &OwnSet, folder: &DemoFolder, device: &Device) -> anyhow::Result<DemoModel> {
+        let pde = own.pde();
+        if let Some(name) = &self.model {
+            let found = models::find(name)?;
+            let network = Network::load(&found, device, Precision::F32)?;
+            let trained_on = network.model.about().pde;
+            anyhow::ensure!(
+                trained_on == pde,
+                "the records are of {pde} and {name} was trained on {trained_on}: name a model of theirs"
+            );
+            self.begin(&format!("A held-out record of {pde}, and the model {}.\n", found.shown()));
+            return Ok(DemoModel { network, name: name.clone() });
+        }
+        let interrupt = Interrupt::listen()?;
+        self.begin(&format!(
+            "No model was named with --model: training a tiny one on the spot, about {:.0} s. Its errors are large; a model \
+             trained in earnest does far better.\n",
+            60.0 * MINUTES
+        ));
+        let scratch = tempfile::tempdir()?;
+        let weights = train_tiny(&own.training()?, device, MINUTES, scratch.path(), &interrupt)?;
+        let path = folder.keep("model.safetensors", &weights)?;
+        let network = Network::open(&path, device)?;
+        Ok(DemoModel { network, name: path.display().to_string() })
+    }
+
     /// Says what is being done; figures as JSON are left alone.
     fn begin(&self, text: &str) {
         if self.json { note(text) } else { say(text) }
     }
 
     /// The commands that do the same on one's own data.
-    fn say_next(&self, name: &str, problem: &Problem) {
-        let [picture, sensors] = ["demo.png", "inverse.csv"].map(|file| self.out.join(file));
+    fn say_next(&self, pde: Pde, name: &str, problem: &Problem) {
+        let measured = if pde.present().u { Direction::Inverse } else { Direction::Forward };
+        let [picture, sensors] = ["demo.png", &measured.sensors_file()].map(|file| self.out.join(file));
         // Of this demo alone: the printed command works after that of another demo, too.
         let mut recovered = self.out.file_name().unwrap_or("scope".as_ref()).to_owned();
-        recovered.push(format!("-recovered-{}-{}", self.pde, self.record));
+        recovered.push(format!("-recovered-{pde}-{}", self.record));
         let recovered = self.out.with_file_name(recovered);
         let geometry = problem
             .disk()
             .map_or(String::new(), |disk| format!(" --geometry {},{},{}", disk.cx, disk.cy, disk.r));
+        let train = match &self.data {
+            Some(data) => format!(
+                "  scope train --data {} --model small --minutes 60 --out runs/{pde}",
+                for_shell(&data.join("train"))
+            ),
+            None => format!(
+                "  scope data generate {pde} --count 20000 --out data/{pde}\n  \
+                 scope train --pde {pde} --data data/{pde} --model small --minutes 60 --out runs/{pde}"
+            ),
+        };
         say(&format!(
             "\nSee {}. To recover fields from sensors of your own, write them as in {}:\n\n  \
              scope recover --model {} --sensors {}{geometry} --out {}\n\n\
-             To train a model of your own:\n\n  \
-             scope data generate {pde} --count 20000 --out data/{pde}\n  \
-             scope train --pde {pde} --data data/{pde} --model small --minutes 60 --out runs/{pde}",
+             To train a model of your own:\n\n{train}",
             picture.display(),
             sensors.display(),
             for_shell(Path::new(name)),
             for_shell(&sensors),
             for_shell(&recovered),
-            pde = self.pde
         ));
     }
 }
@@ -170,7 +221,9 @@ fn say_errors(solved: &[Solved], grid: GridShape) {
     let columns = if level.is_some() { heads.len() } else { 3 };
     let mut table = Table::new(&heads[..columns]);
     for recovery in solved {
-        let errors = recovery.percent().map(|percent| format!("{percent:.1}%"));
+        let errors = recovery
+            .percent()
+            .map(|percent| if percent.is_finite() { format!("{percent:.1}%") } else { "-".to_owned() });
         let shares = recovery.within().map(|(_, shares)| shares);
         let within = [0, 1].map(|channel| {
             shares.map_or("-".to_owned(), |shares| format!("{:.0}%", 100.0 * shares[channel]))

@@ -7,7 +7,8 @@ use scope::{
     recovery::{Truth, picture_rows},
 };
 use scope_data::{
-    Channel, GridShape, PerChannel,
+    Channel, Dataset, GridShape, PerChannel,
+    frame::Frame,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
 };
 use scope_eval::figure::{Drawing, FieldPicture};
@@ -27,7 +28,16 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    pub(super) const BOTH: [Self; 2] = [Direction::Forward, Direction::Inverse];
+    /// Those of a problem, which may have one field only.
+    pub(super) fn of(pde: Pde) -> impl Iterator<Item = Self> {
+        let both = [Direction::Forward, Direction::Inverse];
+        both.into_iter().filter(move |direction| pde.present()[direction.channel()])
+    }
+
+    /// The condition, as evaluations name it.
+    pub(super) fn condition(self) -> String {
+        format!("{}/uniform/{SENSORS}", self.task().name())
+    }
 
     fn task(self) -> Task {
         match self {
@@ -60,6 +70,8 @@ pub(super) struct Problem {
     grid: GridShape,
     index: u64,
     record: Record,
+    /// "fresh" or "held-out".
+    what: &'static str,
 }
 
 /// What was recovered from some sensors, beside the truth.
@@ -111,7 +123,33 @@ impl Problem {
         let grid = recovery.resolution();
         // Solvers make square fields, and so do the models that are trained on theirs.
         let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: grid.rows };
-        Ok(Self { pde, grid, index, record: Generator::new(identity)?.record(index)? })
+        Ok(Self { pde, grid, index, record: Generator::new(identity)?.record(index)?, what: "fresh" })
+    }
+
+    /// A record of a held-out set.
+    pub(super) fn held_out(recovery: &Recovery, set: &Dataset, index: u64) -> anyhow::Result<Self> {
+        let grid = recovery.resolution();
+        let meta = set.meta();
+        let number = usize::try_from(index).ok().filter(|number| *number < set.len());
+        let Some(number) = number else {
+            anyhow::bail!(
+                "{} holds {} records, numbered from 0: there is no {index}",
+                set.folder().display(),
+                set.len()
+            );
+        };
+        anyhow::ensure!(
+            meta.resolution == grid,
+            "{} is on {} points and the model on {grid}: they must be the same",
+            set.folder().display(),
+            meta.resolution
+        );
+        let pair = set.pair(number)?;
+        let fields = pair.fields().zip(meta.constants()).map(|(field, scaling)| {
+            field.iter().map(|stored| scaling.physical(*stored)).collect::<Vec<f64>>()
+        });
+        let record = Record { fields, disk: set.disk(number) };
+        Ok(Self { pde: meta.pde, grid, index, record, what: "held-out" })
     }
 
     pub(super) fn grid(&self) -> GridShape {
@@ -136,7 +174,7 @@ impl Problem {
             let [i, j] = self.grid.place(point);
             Sensor { channel, place: Place::Index(i, j), value: self.field(channel)[point] }
         };
-        let sensors: Vec<Sensor> = masks.seen[channel].points().map(sensor).collect();
+        let sensors: Vec<Sensor> = masks.sensors(channel).points().map(sensor).collect();
         let mut set = SensorSet::new(direction.task().name(), sensors.clone());
         set.disk = self.record.disk;
         let recovered = recovery.recover(&set)?;
@@ -166,9 +204,14 @@ impl Problem {
         let mut text = format!("x,y,{}\n", solved.direction.channel().name());
         for sensor in &solved.sensors {
             if let Place::Index(i, j) = sensor.place {
-                let [x, y] = Spot::pixel(i, j).point(self.pde, self.grid);
-                // Nine digits tell a pixel of a grid of 128 x 128 exactly.
-                let _ = writeln!(text, "{x:.9},{y:.9},{}", sensor.value);
+                let point = Spot::pixel(i, j).point(self.pde, self.grid);
+                let frame = Frame::of_problem(self.pde);
+                let [x, y] = frame.point_of_unit(point);
+                // Nine digits tell a pixel of a grid of 128 x 128 exactly; coordinates of one's own may need others.
+                let _ = match frame.domain() {
+                    None => writeln!(text, "{x:.9},{y:.9},{}", sensor.value),
+                    Some(_) => writeln!(text, "{x},{y},{}", sensor.value),
+                };
             }
         }
         text
@@ -186,8 +229,8 @@ impl Problem {
         let sensors = solved.first().map_or(0, Solved::sensors);
         let grid = self.grid;
         let heading = format!(
-            "{}: a fresh record, {sensors} sensors of {grid} points, one pass of a network",
-            self.pde
+            "{}: a {} record, {sensors} sensors of {grid} points, one pass of a network",
+            self.pde, self.what
         );
         let axes = solved.first().map(|solved| solved.recovered.method.axes());
         let rows = &rows.collect::<Vec<_>>();

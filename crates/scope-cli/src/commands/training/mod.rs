@@ -18,7 +18,7 @@ use scope_train::{
 };
 
 pub(crate) use adapt::AdaptCommand;
-pub(crate) use spot::train_on_the_spot;
+pub(crate) use spot::{train_on_the_spot, train_tiny};
 pub(crate) use train::TrainCommand;
 
 use super::{Misuse, Outcome, device::DeviceArguments};

@@ -28,8 +28,7 @@ pub(crate) fn train_on_the_spot(
     interrupt: &Interrupt,
 ) -> anyhow::Result<PathBuf> {
     let set = folder.join("data");
-    let resolution = RESOLUTION;
-    let identity = Identity { pde, seed: SEED, split: Split::Train, resolution };
+    let identity = Identity { pde, seed: SEED, split: Split::Train, resolution: RESOLUTION };
     let count = pde.descriptor().records_in_seconds;
     let progress = Progress::new(&format!("generate {pde}"), count);
     let made = generate(&Request { identity, count, shard: None }, &set, |done| {
@@ -41,10 +40,20 @@ pub(crate) fn train_on_the_spot(
         other => other.into(),
     })?;
     progress.finish();
-    let data = Dataset::open(&set)?;
+    train_tiny(&Dataset::open(&set)?, device, minutes, folder, interrupt)
+}
+
+/// Trains `tiny` on a set for some minutes, and returns its weight file.
+pub(crate) fn train_tiny(
+    data: &Dataset,
+    device: &Device,
+    minutes: f64,
+    folder: &Path,
+    interrupt: &Interrupt,
+) -> anyhow::Result<PathBuf> {
     let request = RunRequest {
         recipe: Recipe::resolve("fo", &["batch=8".to_owned(), "peak_rate=1e-3".to_owned()])?,
-        model: Preset::Tiny.config(resolution).into(),
+        model: Preset::Tiny.config(data.meta().resolution).into(),
         length: Some(Length::Minutes(minutes)),
         seed: SEED,
         log_every: 10,
@@ -52,13 +61,13 @@ pub(crate) fn train_on_the_spot(
         adapt: None,
     };
     let build = |config: &RunConfig| scope_train::build_trainer(config, device, None);
-    let config = scope_train::plan(request, &data, &build, 1)?;
+    let config = scope_train::plan(request, data, &build, 1)?;
     let run = RunFolder::open(&folder.join("run"), false)?;
     let options = RunOptions { threads: 1, save_every: SAVE_EVERY, keep: 1, milestones: 0 };
     let mut live = Live::new(&config)?;
     // From here on the run itself listens.
     anyhow::ensure!(!interrupt.requested(), interrupted());
-    let ending = scope_train::run(&run, &config, &data, &mut build(&config)?, options, &mut live);
+    let ending = scope_train::run(&run, &config, data, &mut build(&config)?, options, &mut live);
     live.finish();
     match ending? {
         RunOutcome::Interrupted => Err(interrupted()),

@@ -1,0 +1,293 @@
+//! A problem of one's own, from its records to a recovered field, as a user types it.
+//!
+//! `examples/shallow-water/make_records.py --count 24 --rows 32 --columns 40` made the records.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use scope_data::{
+    Dataset,
+    npy::{Dtype, Header, MappedArray},
+};
+
+use crate::program::{refused, succeed};
+
+fn fixture(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shallow-water");
+    folder.join(name).display().to_string()
+}
+
+/// Imports the fixture's records into the folder `data`.
+fn import(here: &Path) -> String {
+    let [problem, a, u] = ["problem.toml", "a.npy", "u.npy"].map(fixture);
+    let records = ["--problem", &problem, "--a", &a, "--u", &u, "--test-fraction", "0.25"];
+    succeed(here, &[&["data", "import", "own"], &records[..], &["--out", "data"]].concat())
+}
+
+const TRAIN: [&str; 12] = [
+    "train",
+    "--data",
+    "data/train",
+    "--model",
+    "tiny",
+    "--recipe",
+    "fo",
+    "--draws",
+    "8",
+    "--set",
+    "batch=4",
+    "--out",
+];
+
+fn train(here: &Path, run: &str) {
+    succeed(here, &[&TRAIN[..], &[run, "--device", "cpu"]].concat());
+}
+
+#[test]
+fn records_become_a_model_bands_and_a_recovered_field() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    let said = import(here);
+    assert!(said.contains("wrote 18 records of shallow-water, 32 x 40, to data/train"), "{said}");
+    assert!(said.contains("wrote 6 records of shallow-water, 32 x 40, to data/test"), "{said}");
+    assert!(said.contains("a: water level now (m), mean"), "{said}");
+    records_are_those_of_the_files(here);
+    let info = succeed(here, &["data", "info", "data/test"]);
+    assert!(info.contains("6 records of shallow-water (test), 32 x 40"), "{info}");
+    succeed(here, &["data", "check", "data/train"]);
+
+    train(here, "run");
+    let again = [&TRAIN[..], &["run", "--device", "cpu", "--resume"]].concat();
+    assert!(succeed(here, &again).contains("nothing was changed"), "config.toml carries the problem");
+    let evaluate = ["evaluate", "--run", "run", "--data", "data/test", "--device", "cpu", "--json", "-"];
+    let results: serde_json::Value = serde_json::from_str(&succeed(here, &evaluate)).unwrap();
+    assert!(results["conditions"]["forward/uniform/500"]["u"]["mean"].as_f64().unwrap() > 0.0);
+    succeed(here, &["evaluate", "--run", "run", "--data", "data/test", "--device", "cpu"]);
+    let report = succeed(here, &["report", "run"]);
+    assert!(report.contains("Shallow water"), "{report}");
+    succeed(here, &["diagnose", "--run", "run", "--data", "data/test", "--device", "cpu"]);
+
+    sensors_in_kilometres_become_fields(here);
+    let demo = ["demo", "--data", "data", "--model", "run", "--json"];
+    let errors: serde_json::Value = serde_json::from_str(&succeed(here, &demo)).unwrap();
+    assert!(errors["errors_percent"]["inverse/uniform/500"]["a"].as_f64().unwrap() > 0.0);
+}
+
+/// Both splits together hold every record of the files, once, to single precision.
+fn records_are_those_of_the_files(here: &Path) {
+    let files = ["a.npy", "u.npy"].map(|name| MappedArray::open(Path::new(&fixture(name))).unwrap());
+    let points = 32 * 40;
+    let mut left: Vec<usize> = (0..24).collect();
+    for split in ["train", "test"] {
+        let set = Dataset::open(&here.join("data").join(split)).unwrap();
+        let constants = set.meta().constants();
+        for record in 0..set.len() {
+            let pair = set.pair(record).unwrap();
+            let same = |number: &usize| {
+                let field = |k: usize| files[0].value(number * points + k);
+                (0..points).all(|k| (constants.a.physical(pair.a()[k]) - field(k)).abs() < 1e-6)
+            };
+            let number = *left.iter().find(|number| same(number)).unwrap();
+            left.retain(|other| *other != number);
+            let u = |k: usize| files[1].value(number * points + k);
+            assert!((0..points).all(|k| (constants.u.physical(pair.u()[k]) - u(k)).abs() < 1e-6));
+        }
+    }
+    assert!(left.is_empty());
+    let train = Dataset::open(&here.join("data/train")).unwrap();
+    let stored = train.pair(0).unwrap().a().len();
+    let squares: f64 = (0..train.len())
+        .map(|record| train.pair(record).unwrap().a().iter().map(|x| f64::from(*x).powi(2)).sum::<f64>())
+        .sum();
+    let deviation = (squares / (stored * train.len()) as f64).sqrt();
+    assert!(
+        (deviation - 0.5).abs() < 1e-4,
+        "stored values of the training split have a deviation of 1/2: {deviation}"
+    );
+}
+
+fn sensors_in_kilometres_become_fields(here: &Path) {
+    let rows = "x,y,u\n0.05,0.05,0.1\n3.15,3.95,-0.2\n1.6,2.0,0.05\n";
+    fs::write(here.join("gauges.csv"), rows).unwrap();
+    let recover = ["recover", "--model", "run", "--sensors", "gauges.csv", "--device", "cpu"];
+    succeed(here, &[&recover[..], &["--format", "csv", "--out", "mine"]].concat());
+    let summary = fs::read_to_string(here.join("mine/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["resolution"], serde_json::json!([32, 40]));
+    assert_eq!(summary["frame"]["domain"], serde_json::json!([0.0, 3.2, 0.0, 4.0]));
+    assert_eq!(summary["field_units"]["u"], "m");
+    let table = fs::read_to_string(here.join("mine/fields.csv")).unwrap();
+    let last = table.lines().last().unwrap();
+    assert!(last.starts_with("3.15,3.95,"), "the last pixel's centre in kilometres: {last}");
+    let field = MappedArray::open(&here.join("mine/u.npy")).unwrap();
+    assert_eq!(field.header().shape, [32, 40]);
+
+    fs::write(here.join("far.csv"), "x,y,u\n5.0,0.1,0.1\n").unwrap();
+    let far = ["recover", "--model", "run", "--sensors", "far.csv", "--out", "far", "--device", "cpu"];
+    let complaint = refused(here, &far, 1);
+    assert!(complaint.contains("lies outside the domain, x from 0 to 3.2 and y from 0 to 4"), "{complaint}");
+    let calibrate = [&recover[..], &["--calibrate", "50", "--out", "c"]].concat();
+    let complaint = refused(here, &calibrate, 1);
+    assert!(complaint.contains("shallow-water has no solver"), "{complaint}");
+    let domain = [&recover[..], &["--domain", "0,1,0,1", "--out", "d"]].concat();
+    let complaint = refused(here, &domain, 2);
+    assert!(
+        complaint.contains("the problem file of shallow-water states where its grid lies"),
+        "{complaint}"
+    );
+}
+
+/// A folder with a problem file of 32 x 40 points, and how to write arrays beside it.
+struct Bench {
+    root: tempfile::TempDir,
+}
+
+const PROBLEM: &str =
+    "name = \"bench\"\n[fields.a]\nname = \"a\"\n[fields.u]\nname = \"u\"\n[grid]\nrows = 32\ncolumns = 40\n";
+
+impl Bench {
+    fn new(problem: &str) -> Self {
+        let bench = Self { root: tempfile::tempdir().unwrap() };
+        fs::write(bench.path("problem.toml"), problem).unwrap();
+        bench.write("a.npy", &[6, 32, 40], |k| (k as f32 * 0.37).sin());
+        bench.write("u.npy", &[6, 32, 40], |k| (k as f32 * 0.11).cos());
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn write(&self, name: &str, shape: &[usize], value: impl Fn(usize) -> f32) {
+        let mut bytes = Header::new(Dtype::F32, shape).to_bytes();
+        let count: usize = shape.iter().product();
+        bytes.extend((0..count).flat_map(|k| value(k).to_le_bytes()));
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// What an import with more arguments complains of; it must leave nothing behind.
+    fn refusal(&self, more: &[&str], code: i32) -> String {
+        let own = ["data", "import", "own", "--problem", "problem.toml", "--out", "data"];
+        let complaint = refused(self.root.path(), &[&own[..], more].concat(), code);
+        assert!(!self.path("data/train").exists() && !self.path("data/test").exists(), "{complaint}");
+        complaint
+    }
+}
+
+const ARRAYS: [&str; 4] = ["--a", "a.npy", "--u", "u.npy"];
+
+#[test]
+fn bad_records_are_refused_with_what_to_do() {
+    let wave = |k: usize| (k as f32 * 0.37).sin();
+    let bench = Bench::new(PROBLEM);
+    let with = |shape: &[usize], value: &dyn Fn(usize) -> f32| {
+        bench.write("bad.npy", shape, value);
+        bench.refusal(&["--a", "bad.npy", "--u", "u.npy"], 1)
+    };
+    let size = 32 * 40;
+    let cases: [(String, &str); 10] = [
+        (with(&[6, 40, 32], &wave), "save numpy.swapaxes(x, 1, 2)"),
+        (with(&[32, 40, 6], &wave), "save numpy.moveaxis(x, -1, 0)"),
+        (with(&[32, 40], &wave), "save x[None]"),
+        (with(&[6, 1, 32, 40], &wave), "save numpy.squeeze(x)"),
+        (with(&[6, 64, 64], &wave), "expected [N, 32, 40]"),
+        (with(&[0, 32, 40], &wave), "it holds no records"),
+        (with(&[5, 32, 40], &wave), "there are 5 records of a and 6 of u"),
+        (
+            with(&[6, 32, 40], &|k| if k == size + 41 { f32::NAN } else { wave(k) }),
+            "record 1, channel a, row 1, column 1 is NaN",
+        ),
+        (with(&[6, 32, 40], &|_| 2.5), "a (a) is 2.5 everywhere in the training split"),
+        (with(&[6, 32, 40], &|k| if k == 7 { f32::INFINITY } else { wave(k) }), "every value must be finite"),
+    ];
+    for (complaint, expected) in &cases {
+        assert!(complaint.contains(expected), "{complaint}");
+    }
+    bench.write("a.npy", &[6, 32, 40], |k| wave(k % (3 * size)));
+    bench.write("u.npy", &[6, 32, 40], |k| wave(k % (3 * size)));
+    let twice = bench.refusal(&ARRAYS, 1);
+    assert!(twice.contains("records 0 and 3 are equal in every value"), "{twice}");
+}
+
+#[test]
+fn bad_requests_and_files_are_refused_with_what_to_do() {
+    let bench = Bench::new(PROBLEM);
+    fs::write(bench.path("text.npy"), "a,b\n1,2\n").unwrap();
+    fs::write(bench.path("old.nc"), b"CDF\x01rest of an old file").unwrap();
+    fs::write(bench.path("cut.npz"), b"PK\x03\x04").unwrap();
+    fs::write(bench.path("cut.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
+    fs::write(bench.path("cut.mat"), b"MATLAB 5.0 MAT-file").unwrap();
+    bench.write("groups.npy", &[5], |k| k as f32);
+    bench.write("halves.npy", &[6], |k| k as f32 / 2.0);
+    bench.write("one.npy", &[6], |_| 3.0);
+    let arrays = |more: &[&'static str]| [&ARRAYS[..], more].concat();
+    let cases: [(Vec<&str>, i32, &str); 16] = [
+        (vec![], 2, "name the records with --a and --u, or one file with --from"),
+        (vec!["--a", "a.npy"], 1, "has the field u (u), and no file was named for it"),
+        (vec!["--a", "missing.npy", "--u", "u.npy"], 1, "missing.npy"),
+        (vec!["--a", "text.npy", "--u", "u.npy"], 1, "begins as none of .npy, .npz, HDF5"),
+        (vec!["--from", "old.nc"], 1, "nccopy -k nc4"),
+        (vec!["--from", "cut.npz"], 1, "numpy.savez"),
+        (vec!["--from", "cut.h5"], 1, "HDF5 file"),
+        (vec!["--from", "cut.mat"], 1, "MATLAB file"),
+        (vec!["--from", "a.npy", "--variables", "b=x"], 2, "expected a=NAME, u=NAME or both"),
+        (vec!["--from", "a.npy", "--from", "u.npy"], 2, "one file with --from"),
+        (arrays(&["--split", "test"]), 2, "--split is for released data"),
+        (arrays(&["--test-fraction", "1.5"]), 1, "expected one between 0 and 1"),
+        (arrays(&["--test-fraction", "0"]), 1, "expected one between 0 and 1"),
+        (arrays(&["--groups", "groups.npy"]), 1, "expected [6]: the group of every record"),
+        (arrays(&["--groups", "halves.npy"]), 1, "expected whole numbers"),
+        (arrays(&["--groups", "one.npy"]), 1, "there is one group only"),
+    ];
+    for (more, code, expected) in cases {
+        let complaint = bench.refusal(&more, code);
+        assert!(complaint.contains(expected), "{more:?}: {complaint}");
+    }
+}
+
+#[test]
+fn records_that_contradict_their_problem_are_refused() {
+    let two_valued =
+        PROBLEM.replace("name = \"a\"\n", "name = \"a\"\nkind = \"two-valued\"\nvalues = [0.0, 1.0]\n");
+    let complaint = Bench::new(&two_valued).refusal(&ARRAYS, 1);
+    assert!(complaint.contains("the field is stated to be 0 or 1"), "{complaint}");
+    let positive = PROBLEM.replace("name = \"u\"\n", "name = \"u\"\nminimum = 0.0\n");
+    let complaint = Bench::new(&positive).refusal(&ARRAYS, 1);
+    assert!(complaint.contains("its minimum is stated to be 0"), "{complaint}");
+    let edged = PROBLEM.replace("name = \"u\"\n", "name = \"u\"\nedge = 0.0\n");
+    let complaint = Bench::new(&edged).refusal(&ARRAYS, 1);
+    assert!(complaint.contains("its edge is stated to be 0"), "{complaint}");
+    let misspelt = Bench::new(&PROBLEM.replace("rows", "row")).refusal(&ARRAYS, 1);
+    assert!(misspelt.contains("problem file: line 7: unknown field `row`"), "{misspelt}");
+}
+
+/// Land, where files have NaN, is zero; the level of the lake is the only field.
+#[test]
+fn one_field_and_a_known_region_pass_every_stage() {
+    let problem = "name = \"lake\"\n[fields.u]\nname = \"level\"\nunit = \"m\"\n[grid]\nrows = 32\ncolumns = 40\n\
+                   points = \"cells\"\n[known]\nmask = \"land.npy\"\nvalue = 0.0\n";
+    let bench = Bench::new(problem);
+    bench.write("land.npy", &[32, 40], |k| f32::from(u8::from(k % 40 < 6)));
+    let level = |k: usize| if k % 40 < 6 { f32::NAN } else { 1.0 + (k as f32 * 0.013).sin() };
+    bench.write("u.npy", &[12, 32, 40], level);
+    let here = bench.root.path();
+    let own = ["data", "import", "own", "--problem", "problem.toml", "--u", "u.npy", "--out", "data"];
+    let said = succeed(here, &own);
+    assert!(said.contains("wrote 11 records of lake") && !said.contains("  a:"), "{said}");
+    train(here, "run");
+    let evaluate = ["evaluate", "--run", "run", "--data", "data/test", "--device", "cpu", "--json", "-"];
+    let results: serde_json::Value = serde_json::from_str(&succeed(here, &evaluate)).unwrap();
+    let conditions = results["conditions"].as_object().unwrap();
+    assert_eq!(conditions.keys().collect::<Vec<_>>(), ["inverse/uniform/500"]);
+    fs::write(here.join("gauges.csv"), "x,y,u\n0.5,0.5,1.2\n0.9,0.8,0.7\n").unwrap();
+    let recover = ["recover", "--model", "run", "--device", "cpu", "--out"];
+    succeed(here, &[&recover[..], &["mine", "--sensors", "gauges.csv"]].concat());
+    assert!(here.join("mine/u.npy").exists() && !here.join("mine/a.npy").exists());
+    let recovered = MappedArray::open(&here.join("mine/u.npy")).unwrap();
+    assert!((0..32 * 40).filter(|k| k % 40 < 6).all(|k| recovered.value(k) == 0.0), "land is known");
+    fs::write(here.join("other.csv"), "x,y,a\n0.5,0.5,1.2\n").unwrap();
+    let complaint = refused(here, &[&recover[..], &["other", "--sensors", "other.csv"]].concat(), 1);
+    assert!(complaint.contains("it measures a, and lake has the other field only"), "{complaint}");
+}
