@@ -128,6 +128,12 @@ impl Pde {
         self.0.known_region == KnownRegion::Disk
     }
 
+    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records have no disks of
+    /// their own.
+    pub fn makes_fresh_records(self) -> bool {
+        self.0.solver.is_some() && !self.has_disk()
+    }
+
     /// What orders problems: built-in ones as in [`Pde::ALL`], then others by name.
     fn rank(self) -> (usize, &'static str) {
         (PROBLEMS.rank(self.name()).unwrap_or(usize::MAX), self.name())

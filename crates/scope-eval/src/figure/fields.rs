@@ -110,7 +110,10 @@ impl FieldPicture<'_> {
         }
         for (k, row) in rows.iter().enumerate() {
             let top = TOP + each * k as f64 + TITLES;
-            drawing.text_upwards((14.0, top + size.1 / 2.0), &row.name, Letters::Normal, INK);
+            // A long name on a low panel is set small.
+            let letters =
+                if Letters::Normal.width(&row.name) > each { Letters::Small } else { Letters::Normal };
+            drawing.text_upwards((14.0, top + size.1 / 2.0), &row.name, letters, INK);
             let mut left = left_of_panels;
             for group in groups(row) {
                 let scale = ColourScale::of(group);

@@ -27,12 +27,17 @@ impl Endpoint {
         }
     }
 
-    /// The measure of its error: the inverse of a two-valued field is a classification.
+    /// The measure of its error: the inverse of a two-valued field is a classification, and a problem of one field has that one's.
     pub fn measure(self, pde: Pde) -> Measure {
-        match (self, pde.descriptor().fields.a.kind) {
-            (Endpoint::Forward, _) => Measure::U,
-            (Endpoint::Inverse, FieldKind::TwoValued { .. }) => Measure::BitErrorRate,
-            (Endpoint::Inverse, FieldKind::Continuous | FieldKind::Absent) => Measure::A,
+        let fields = pde.descriptor().fields;
+        match self {
+            Endpoint::Forward if fields.u.is_present() => Measure::U,
+            Endpoint::Forward => Measure::A,
+            Endpoint::Inverse => match fields.a.kind {
+                FieldKind::TwoValued { .. } => Measure::BitErrorRate,
+                FieldKind::Continuous => Measure::A,
+                FieldKind::Absent => Measure::U,
+            },
         }
     }
 

@@ -24,6 +24,7 @@ pub use runs::{Run, Runs, grouped};
 pub use table::Table;
 
 use crate::error::EvalError;
+use runs::are_all_own;
 
 /// The tables of a choice, each with the paper's rows of all problems and ours.
 pub fn tables(choice: &Choice, published: &Published, runs: &Runs) -> Result<Vec<Table>, EvalError> {
@@ -62,6 +63,16 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::Parameters => parameters::parameters()?,
         TableName::Runs => parameters::provenance(all),
     };
+    let by_problem = [
+        TableName::Main,
+        TableName::Recipes,
+        TableName::Adaptation,
+        TableName::ForwardSd,
+        TableName::InverseSd,
+    ];
+    if by_problem.contains(&name) && are_all_own(&runs.iter().map(Run::pde).collect()) {
+        table.drop_empty_rows();
+    }
     if table.has_ours && !all.earlier.is_empty() && name != TableName::Runs {
         table.notes.push(
             "Of each training the model with the most draws is shown; those of earlier moments are in the table of runs."

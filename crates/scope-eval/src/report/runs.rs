@@ -186,7 +186,11 @@ impl Run {
 
     /// What its training cost.
     pub(super) fn training(&self) -> String {
-        self.identity().method.training.as_ref().map_or("none".to_owned(), describe)
+        self.identity()
+            .method
+            .training
+            .as_ref()
+            .map_or("none".to_owned(), |budget| describe(budget, self.pde()))
     }
 }
 
@@ -195,9 +199,19 @@ fn how(identity: &Provenance) -> (u64, &str, Option<TestNoise>) {
     (identity.masks.seed, &identity.computed, identity.masks.noise)
 }
 
-/// The problems that tables and charts have a place for: the paper's, and those of other runs after them.
+/// Whether problems, at least one, are all of someone's own: the paper's figures say nothing beside them.
+pub(super) fn are_all_own(measured: &BTreeSet<Pde>) -> bool {
+    !measured.is_empty() && measured.iter().all(|pde| pde.descriptor().spec.is_some())
+}
+
+/// The problems that tables and charts have a place for: the paper's, and those of other runs after them; those of someone's own runs
+/// alone if there are no others.
 pub(super) fn problems<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Pde> {
-    let all: BTreeSet<Pde> = Pde::ALL.into_iter().chain(runs.map(Run::pde)).collect();
+    let measured: BTreeSet<Pde> = runs.map(Run::pde).collect();
+    if are_all_own(&measured) {
+        return measured.into_iter().collect();
+    }
+    let all: BTreeSet<Pde> = Pde::ALL.into_iter().chain(measured).collect();
     all.into_iter().collect()
 }
 
@@ -263,7 +277,7 @@ impl Measured<'_> {
     }
 }
 
-fn describe(budget: &Budget) -> String {
+fn describe(budget: &Budget, pde: Pde) -> String {
     let mut parts = vec![budget.described(millions)];
     if let Some(minutes) = budget.minutes {
         parts.push(format!("{minutes} min"));
@@ -271,7 +285,7 @@ fn describe(budget: &Budget) -> String {
     if budget.cut_short {
         parts.push("cut short".to_owned());
     }
-    if !budget.generated {
+    if !budget.generated && pde.descriptor().spec.is_none() {
         parts.push("released data".to_owned());
     }
     parts.join(", ")

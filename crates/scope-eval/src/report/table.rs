@@ -64,6 +64,12 @@ pub enum Mark {
 }
 
 impl Table {
+    /// Leaves out rows without a figure: the paper says nothing of other problems than its own.
+    pub(super) fn drop_empty_rows(&mut self) {
+        let has_figure = |row: &Vec<Cell>| row.iter().any(|cell| matches!(cell, Cell::Number(_)));
+        self.sections.iter_mut().for_each(|section| section.rows.retain(has_figure));
+    }
+
     /// Whether it has a row, the paper's or ours.
     pub(super) fn has_rows(&self) -> bool {
         self.sections.iter().any(|section| !section.rows.is_empty())

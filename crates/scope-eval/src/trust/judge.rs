@@ -92,7 +92,7 @@ impl Case<'_> {
     fn of_the_layout(&self, trust: &Trust) -> Vec<Warning> {
         let mut all: Vec<Warning> =
             Channel::BOTH.into_iter().filter_map(|channel| self.unusual_count(channel)).collect();
-        let can_be_measured = !self.pde.has_disk();
+        let can_be_measured = self.pde.makes_fresh_records();
         let evaluated = trust.nearest.as_ref().filter(|nearest| {
             self.known.held_out.is_some_and(|held_out| held_out.conditions.contains_key(&nearest.condition))
         });

@@ -148,7 +148,7 @@ impl BandSource {
             Ok(stated) => stated,
             Err(reason) => {
                 // Fresh records would have other disks.
-                let can_be_measured = !network.model.about().pde.has_disk();
+                let can_be_measured = network.model.about().pde.makes_fresh_records();
                 return Err(WithoutBands { reason, can_be_measured });
             }
         };

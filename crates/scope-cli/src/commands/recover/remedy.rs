@@ -15,8 +15,8 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
 
 /// A warning about a problem, and what to do about it.
 pub(super) fn of_warning(pde: &str, warning: &Warning) -> String {
-    // Fresh records of the cylinder would have other disks.
-    let calibrate = if pde == Pde::CYLINDER.name() { "" } else { " --calibrate 200" };
+    let fresh = pde.parse().is_ok_and(Pde::makes_fresh_records);
+    let calibrate = if fresh { " --calibrate 200" } else { "" };
     let option = match warning {
         Warning::NoGeometry => Some("--geometry CX,CY,R".to_owned()),
         Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
