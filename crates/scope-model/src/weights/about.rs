@@ -34,7 +34,8 @@ pub struct About {
 #[serde(deny_unknown_fields)]
 struct Entry {
     format: u32,
-    pde: String,
+    /// A name, or the whole of a problem of one's own.
+    pde: serde_json::Value,
     a: Scaling,
     u: Scaling,
     config: Architecture,
@@ -52,13 +53,16 @@ impl About {
         }
         let entry: Entry =
             serde_json::from_value(version).map_err(|error| format!("its \"{KEY}\" entry: {error}"))?;
-        let pde = entry.pde.parse().map_err(|error| format!("its PDE: {error}"))?;
+        let pde = Pde::deserialize(entry.pde).map_err(|error| format!("its PDE: {error}"))?;
         for scaling in [entry.a, entry.u] {
             if !(scaling.mean.is_finite() && scaling.sigma.is_finite() && scaling.sigma > 0.0) {
                 return Err(format!("its normalisation is impossible: {scaling:?}"));
             }
         }
         entry.config.validate().map_err(|error| format!("its sizes: {error}"))?;
+        if pde.descriptor().shape.is_some() {
+            pde.require_grid(entry.config.resolution()).map_err(|error| format!("its sizes: {error}"))?;
+        }
         if let Some(ModelConfig { fields, context_channels, .. }) = entry.config.scope()
             && (*fields, *context_channels) != (FIELDS, CONTEXT)
         {
@@ -74,7 +78,7 @@ impl About {
 
     pub(super) fn write(&self) -> String {
         let Constants { a, u } = self.constants;
-        let pde = self.pde.name().to_owned();
+        let pde = serde_json::json!(self.pde);
         let config = self.config.clone();
         serde_json::json!(Entry { format: FORMAT, pde, a, u, config, training: self.training.clone() })
             .to_string()

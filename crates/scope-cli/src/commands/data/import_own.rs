@@ -32,6 +32,9 @@ pub(super) struct OwnArguments {
     /// For own: the share of records that is held out [default: 0.1]
     #[arg(long, value_name = "SHARE")]
     test_fraction: Option<f64>,
+    /// For own: the share of records that is held out besides, for error bands (scope model calibrate), in DIR/calibration
+    #[arg(long, value_name = "SHARE")]
+    calibration_fraction: Option<f64>,
     /// For own: a .npy file [N] of whole numbers: records of one number, such as those of one simulation, stay in one split
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
@@ -69,6 +72,7 @@ impl OwnArguments {
             ("--u", self.u.is_some()),
             ("--variables", self.variables.is_some()),
             ("--test-fraction", self.test_fraction.is_some()),
+            ("--calibration-fraction", self.calibration_fraction.is_some()),
             ("--groups", self.groups.is_some()),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
@@ -80,8 +84,13 @@ impl OwnArguments {
         };
         let pde = read_problem(problem)?;
         let fields = self.fields(from, pde.present())?;
-        let request =
-            OwnImport { pde, fields, groups: self.groups, test_fraction: self.test_fraction.unwrap_or(0.1) };
+        let request = OwnImport {
+            pde,
+            fields,
+            groups: self.groups,
+            test_fraction: self.test_fraction.unwrap_or(0.1),
+            calibration_fraction: self.calibration_fraction,
+        };
         let interrupt = Interrupt::listen()?;
         let mut progress = None;
         let imported = import_own(&request, out, |done, count| {
@@ -90,8 +99,10 @@ impl OwnArguments {
         })?;
         progress.iter().for_each(Progress::finish);
         imported.notes.iter().for_each(|line| notice(line));
-        for meta in [&imported.train, &imported.test] {
-            say_set(meta, &out.join(meta.split.name()));
+        say_set(&imported.train, &out.join("train"));
+        say_set(&imported.test, &out.join("test"));
+        if let Some(calibration) = &imported.calibration {
+            say_set(calibration, &out.join("calibration"));
         }
         Ok(Outcome::Success)
     }

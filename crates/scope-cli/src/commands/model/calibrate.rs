@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use scope_data::{Dataset, require_writable};
+use scope_data::{Dataset, Meta, require_writable};
 use scope_eval::{
     Evaluation, Protocol,
     bands::{CALIBRATION_MASK_SEED, Calibration},
@@ -116,6 +116,14 @@ impl ModelCalibrate {
     }
 }
 
+/// Where other records come from: those of one's own cannot be generated.
+fn others(meta: &Meta, generated: &'static str) -> &'static str {
+    match meta.pde.descriptor().spec {
+        Some(_) => "hold others out with `data import own --calibration-fraction`",
+        None => generated,
+    }
+}
+
 /// Refuses records that the model was trained on, or that its held-out errors are of.
 fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     let meta = data.meta();
@@ -124,13 +132,15 @@ fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     let folder: &Path = data.folder();
     anyhow::ensure!(
         meta.fields_hash() != card.data.blake3 && (split != Split::Train || origin != card.data.origin),
-        "{} holds records that the model was trained on ({origin}): generate others with --split test and another --seed",
-        folder.display()
+        "{} holds records that the model was trained on ({origin}): {}",
+        folder.display(),
+        others(meta, "generate others with --split test and another --seed")
     );
     anyhow::ensure!(
         split != Split::Test || origin != card.held_out.origin,
-        "{} holds records that the card's held-out errors were measured on ({origin}): generate others with another --seed",
-        folder.display()
+        "{} holds records that the card's held-out errors were measured on ({origin}): {}",
+        folder.display(),
+        others(meta, "generate others with another --seed")
     );
     Ok(())
 }

@@ -21,6 +21,7 @@ pub use source::FieldSource;
 use self::{
     record::RecordCheck,
     source::OpenField,
+    split::{Part, Shares},
     survey::{Survey, Surveyed},
 };
 use super::file_name;
@@ -40,6 +41,8 @@ pub struct OwnImport {
     pub groups: Option<PathBuf>,
     /// The share of records that is held out.
     pub test_fraction: f64,
+    /// The share of records that is held out for error bands, if any is.
+    pub calibration_fraction: Option<f64>,
 }
 
 /// What was imported.
@@ -49,11 +52,13 @@ pub struct OwnImported {
     pub train: Meta,
     /// The held-out set.
     pub test: Meta,
+    /// Another held-out set, for error bands, if one was asked for.
+    pub calibration: Option<Meta>,
     /// What is worth knowing of the records.
     pub notes: Vec<String>,
 }
 
-/// Reads fields of one's own into the folders `train` and `test` of a folder. `progress` hears (done, of all), and stops the work by
+/// Reads fields of one's own into the folders `train` and `test` of a folder, and `calibration` if that is asked for. `progress` hears (done, of all), and stops the work by
 /// returning false.
 pub fn import_own(
     request: &OwnImport,
@@ -62,8 +67,9 @@ pub fn import_own(
 ) -> Result<OwnImported, DataError> {
     let fields = OwnFields::open(request)?;
     let groups = request.groups.as_deref().map(|path| split::read_groups(path, fields.count)).transpose()?;
-    let is_test = split::choose(request.pde.name(), fields.count, request.test_fraction, groups.as_deref())?;
-    let mut survey = Survey::new(request.pde, &is_test, groups.as_deref());
+    let shares = Shares { test: request.test_fraction, calibration: request.calibration_fraction };
+    let parts = split::choose(request.pde.name(), fields.count, shares, groups.as_deref())?;
+    let mut survey = Survey::new(request.pde, &parts, groups.as_deref());
     let all = 2 * fields.count;
     let mut done = 0;
     let mut tick = || {
@@ -75,23 +81,42 @@ pub fn import_own(
         tick()
     })?;
     let Surveyed { constants, notes } = survey.finish()?;
-    let counts = [Split::Test, Split::Train]
-        .map(|split| is_test.iter().filter(|held_out| **held_out == (split == Split::Test)).count());
-    let [mut test, mut train] = [
-        DatasetWriter::create(&out.join("test"), fields.plan(Split::Test, counts[0], constants))?,
-        DatasetWriter::create(&out.join("train"), fields.plan(Split::Train, counts[1], constants))?,
-    ];
+    let mut open: Vec<(Part, DatasetWriter)> = Vec::new();
+    for part in [Part::Calibration, Part::Test, Part::Train] {
+        let count = parts.iter().filter(|other| **other == part).count();
+        if count > 0 {
+            let plan = fields.plan(part, count, constants);
+            open.push((part, DatasetWriter::create(&out.join(folder(part)), plan)?));
+        }
+    }
     let mut stored = Vec::new();
     fields.each(|number, record| {
         stored.clear();
         for (field, scaling) in record.zip(constants) {
             stored.extend(field.iter().map(|value| scaling.store(*value)));
         }
-        let writer = if is_test[number] { &mut test } else { &mut train };
-        writer.push(&stored, None)?;
+        if let Some((_, writer)) = open.iter_mut().find(|(part, _)| *part == parts[number]) {
+            writer.push(&stored, None)?;
+        }
         tick()
     })?;
-    Ok(OwnImported { test: test.finish()?, train: train.finish()?, notes })
+    let mut written = [None, None, None];
+    for (part, writer) in open {
+        written[part as usize] = Some(writer.finish()?);
+    }
+    let [Some(train), Some(test), calibration] = written else {
+        return Err(DataError::Request("there are too few records to train and to test".to_owned()));
+    };
+    Ok(OwnImported { train, test, calibration, notes })
+}
+
+/// Where the records of a part go.
+fn folder(part: Part) -> &'static str {
+    match part {
+        Part::Train => "train",
+        Part::Test => "test",
+        Part::Calibration => "calibration",
+    }
 }
 
 /// The fields of a request, open and of one shape.
@@ -164,14 +189,17 @@ impl OwnFields {
         Ok(())
     }
 
-    fn plan(&self, split: Split, count: usize, constants: Constants) -> Plan {
+    fn plan(&self, part: Part, count: usize, constants: Constants) -> Plan {
+        let split = if part == Part::Train { Split::Train } else { Split::Test };
+        // Sets that were held out for different purposes are told apart by where they come from.
+        let source = if part == Part::Calibration { "own records for calibration" } else { "own records" };
         Plan {
             pde: self.pde,
             split,
             resolution: self.pde.descriptor().shape.unwrap_or(scope_pde::GridShape::square(0)),
             count,
             constants,
-            origin: Origin::Imported { source: "own records".to_owned(), files: self.files.clone() },
+            origin: Origin::Imported { source: source.to_owned(), files: self.files.clone() },
             shard: None,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use scope_pde::{Channel, Constants, GridShape, Pde, PerChannel, Scaling, descriptor::FieldKind};
 
+use super::split::Part;
 use crate::error::DataError;
 
 /// Thumbnails are so many points a side.
@@ -14,7 +15,7 @@ const ALIKE: f64 = 0.5;
 /// What is gathered while records pass by.
 pub(super) struct Survey<'a> {
     pde: Pde,
-    is_test: &'a [bool],
+    parts: &'a [Part],
     groups: Option<&'a [u64]>,
     /// Of the training split.
     moments: PerChannel<Moments>,
@@ -34,22 +35,22 @@ pub(super) struct Surveyed {
 }
 
 impl<'a> Survey<'a> {
-    pub(super) fn new(pde: Pde, is_test: &'a [bool], groups: Option<&'a [u64]>) -> Self {
+    pub(super) fn new(pde: Pde, parts: &'a [Part], groups: Option<&'a [u64]>) -> Self {
         Self {
             pde,
-            is_test,
+            parts,
             groups,
             moments: PerChannel::default(),
             seen: HashMap::new(),
             repeated: 0,
-            thumbnails: Vec::with_capacity(is_test.len()),
+            thumbnails: Vec::with_capacity(parts.len()),
         }
     }
 
     /// Takes a record, numbered from 0.
     pub(super) fn add(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
         self.require_new(number, record)?;
-        if !self.is_test[number] {
+        if self.parts[number] == Part::Train {
             for (moments, field) in self.moments.each_mut().zip(record) {
                 moments.add(field);
             }
