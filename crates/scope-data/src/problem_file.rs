@@ -51,6 +51,8 @@ fn on_its_line(text: &str, error: &toml::de::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::npy::{Dtype, Header};
 
@@ -70,6 +72,20 @@ mod tests {
         let pde = read_problem(&path).unwrap();
         assert_eq!(pde.descriptor().shape, Some(GridShape { rows: 32, columns: 40 }));
         assert_eq!(read_problem(&path).unwrap(), pde);
+    }
+
+    proptest! {
+        /// Whatever stands in a file, it is a problem or a sentence.
+        #[test]
+        fn no_file_breaks_the_reader(at in 0..LAKE.len(), cut in 0..40_usize, put in "[-a-z0-9=.\"\\[\\]\n ]{0,12}") {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("problem.toml");
+            let end = (at + cut).min(LAKE.len());
+            std::fs::write(&path, format!("{}{put}{}", &LAKE[..at], &LAKE[end..])).unwrap();
+            if let Err(error) = read_problem(&path) {
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
     }
 
     #[test]

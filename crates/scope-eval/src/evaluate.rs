@@ -208,7 +208,8 @@ impl Evaluation<'_> {
         let meta = self.data.meta();
         let regions = self.data.disk(seen.record).map(|disk| Regions::of(&disk, meta.resolution));
         let mut values = Vec::new();
-        for channel in Channel::BOTH {
+        let present = meta.pde.present();
+        for channel in Channel::BOTH.into_iter().filter(|channel| present[*channel]) {
             let field = &fields[channel];
             let stored = pair.field(channel);
             let recovered = Recovered { field, stored, scaling: meta.channel(channel).scaling() };

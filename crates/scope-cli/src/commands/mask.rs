@@ -8,12 +8,12 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use scope_data::{
-    PerChannel,
+    GridShape, PerChannel,
     observation::{
         Condition, ContextMasks, Family, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED, Task,
         masks_to_npy,
     },
-    write_atomic,
+    read_problem, write_atomic,
 };
 use scope_eval::figure::{Drawing, mask_gallery, mask_panels};
 use scope_pde::{Pde, Split};
@@ -27,8 +27,9 @@ Examples:
   scope mask --family cluster --budget 500 --record 7 --out mask.png
   scope mask --family uniform --budget 500 --task joint --out masks.npy
   scope mask --gallery --out gallery.png
+  scope mask --problem problem.toml --family uniform --budget 500 --out mask.png
 
-A .npy file holds booleans [2, S, S]: where a is seen, and where u is. Masks depend on these arguments alone.";
+A .npy file holds booleans [2, rows, columns]: where a is seen, and where u is. Masks depend on these arguments alone.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,6 +49,9 @@ pub(crate) struct MaskCommand {
     /// The problem, one of the mask's coordinates
     #[arg(long, default_value_t = Pde::POISSON, value_parser = pde_names())]
     pde: Pde,
+    /// The file of a problem of your own, with its grid
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pde", "resolution", "gallery"])]
+    problem: Option<PathBuf>,
     /// The record, another one
     #[arg(long, value_name = "R", default_value_t = 0)]
     record: u64,
@@ -83,7 +87,8 @@ impl MaskCommand {
             Split::Train => Namespace::Train { draw: self.draw },
             Split::Test => Namespace::Test,
         };
-        let sampler = MaskSampler::new(self.pde, seed, self.resolution);
+        let (pde, grid) = self.problem()?;
+        let sampler = MaskSampler::new(pde, seed, grid);
         let masks = sampler.masks(namespace, self.record, condition, None);
         let bytes = match extension {
             "npy" => masks_to_npy(&[&masks.seen.a, &masks.seen.u]),
@@ -96,10 +101,18 @@ impl MaskCommand {
             self.record,
             grouped(masks.seen.a.count()),
             grouped(masks.seen.u.count()),
-            grouped(self.resolution * self.resolution),
+            grouped(grid.points()),
             self.out.display()
         ));
         Ok(Outcome::Success)
+    }
+
+    /// The problem and its grid.
+    fn problem(&self) -> anyhow::Result<(Pde, GridShape)> {
+        let Some(file) = &self.problem else { return Ok((self.pde, self.resolution.into())) };
+        let pde = read_problem(file)?;
+        let grid = pde.descriptor().shape.unwrap_or(self.resolution.into());
+        Ok((pde, grid))
     }
 
     fn draw_gallery(&self, seed: u64, extension: &str) -> anyhow::Result<Outcome> {

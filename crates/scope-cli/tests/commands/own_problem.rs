@@ -10,6 +10,7 @@ use std::{
 use scope_data::{
     Dataset,
     npy::{Dtype, Header, MappedArray},
+    npz::{Array, npz_bytes},
 };
 
 use crate::program::{refused, succeed};
@@ -54,6 +55,9 @@ fn records_become_a_model_bands_and_a_recovered_field() {
     assert!(said.contains("wrote 6 records of shallow-water, 32 x 40, to data/test"), "{said}");
     assert!(said.contains("a: water level now (m), mean"), "{said}");
     records_are_those_of_the_files(here);
+    let mask = ["mask", "--problem", &fixture("problem.toml"), "--family", "lines", "--budget", "4915"];
+    let seen = succeed(here, &[&mask[..], &["--out", "mask.npy"]].concat());
+    assert!(seen.contains("(384 and 0 of 1,280 points seen)"), "{seen}");
     let info = succeed(here, &["data", "info", "data/test"]);
     assert!(info.contains("6 records of shallow-water (test), 32 x 40"), "{info}");
     succeed(here, &["data", "check", "data/train"]);
@@ -295,6 +299,31 @@ fn one_field_and_a_known_region_pass_every_stage() {
     fs::write(here.join("other.csv"), "x,y,a\n0.5,0.5,1.2\n").unwrap();
     let complaint = refused(here, &[&recover[..], &["other", "--sensors", "other.csv"]].concat(), 1);
     assert!(complaint.contains("it measures a, and lake has the other field only"), "{complaint}");
+}
+
+/// An archive is read as it is unpacked, arrays are mapped: the sets are equal in every byte.
+#[test]
+fn archives_and_arrays_give_the_same_records() {
+    let bench = Bench::new(PROBLEM);
+    let array = |file: &str, name: &str| {
+        let array = MappedArray::open(&bench.path(file)).unwrap();
+        let values = (0..6 * 1280).map(|k| array.value(k)).collect();
+        Array { name: name.to_owned(), shape: vec![6, 32, 40], values }
+    };
+    let arrays = [array("a.npy", "now"), array("u.npy", "later")];
+    fs::write(bench.path("both.npz"), npz_bytes(&arrays).unwrap()).unwrap();
+    let own = ["data", "import", "own", "--problem", "problem.toml", "--out"];
+    let here = bench.root.path();
+    succeed(here, &[&own[..], &["arrays"], &ARRAYS].concat());
+    let archive = ["archive", "--from", "both.npz", "--variables", "a=now,u=later"];
+    succeed(here, &[&own[..], &archive].concat());
+    for split in ["train", "test"] {
+        let [one, other] =
+            ["arrays", "archive"].map(|set| fs::read(here.join(set).join(split).join("fields.npy")));
+        assert!(one.unwrap() == other.unwrap(), "{split}");
+    }
+    let complaint = bench.refusal(&["--from", "both.npz"], 1);
+    assert!(complaint.contains("it has no array 'a'; it has: now, later"), "{complaint}");
 }
 
 /// There is no solver to ask: bands are measured on records that were held out.

@@ -8,6 +8,7 @@ mod families;
 mod family;
 mod mask;
 mod noise;
+mod pixels;
 mod place;
 mod sampler;
 mod seen;

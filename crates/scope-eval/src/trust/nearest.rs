@@ -52,7 +52,10 @@ impl Nearest {
         let mut best: Option<(f64, Self)> = None;
         for condition in nearest_budgets(candidates, grid, own.sensors) {
             let sampler = MaskSampler::new(pde, TEST_MASK_SEED, grid);
-            let masks = (0..MASKS).map(|record| sampler.masks(Namespace::Test, record, condition, None).seen);
+            let masks = (0..MASKS).map(|record| {
+                let masks = sampler.masks(Namespace::Test, record, condition, None);
+                PerChannel::from_fn(|channel| masks.sensors(channel))
+            });
             let other = Features::mean(&masks.filter_map(|masks| Features::of(&masks)).collect::<Vec<_>>())?;
             let sensors = own.sensors - other.sensors;
             let gap = own.gap - other.gap;

@@ -16,7 +16,7 @@ use scope_data::{
 };
 use scope_engine::Params;
 use scope_eval::{
-    DataIdentity, MethodIdentity,
+    DataIdentity, MethodIdentity, Protocol,
     diagnose::{Diagnosis, Settings, Subject, diagnose},
 };
 use scope_model::{About, Model};
@@ -48,9 +48,9 @@ pub(crate) struct DiagnoseCommand {
     /// Of an adapted run, the run it was adapted from: its decoder is compared, its teacher is used
     #[arg(long, value_name = "RUN|FILE")]
     base: Option<PathBuf>,
-    /// What the model sees of a record
-    #[arg(long, default_value = "forward/uniform/500")]
-    condition: Condition,
+    /// What the model sees of a record [default: forward/uniform/500, or the task of a problem that has one field]
+    #[arg(long)]
+    condition: Option<Condition>,
     /// The first N records only
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
     limit: NonZeroUsize,
@@ -115,7 +115,7 @@ impl DiagnoseCommand {
         let data = Dataset::open(&self.data)?;
         let (teacher, without_teacher) = teacher_of(&own, base.as_ref());
         let subject = Subject { model: &own.model, teacher, base: base.as_ref().map(|base| &base.model) };
-        let condition = self.condition;
+        let condition = self.condition_for(data.meta().pde);
         let seed = self.seed;
         let limit = self.limit.get();
         let batch = self.batch.get();
@@ -130,6 +130,12 @@ impl DiagnoseCommand {
         self.report(&Results { identity, without_teacher, diagnosis })
     }
 
+    /// The condition that was named, or the first of the protocol's.
+    fn condition_for(&self, pde: Pde) -> Condition {
+        let usual = || Protocol::Uniform500.conditions(pde).into_iter().next();
+        self.condition.or_else(usual).unwrap_or(Condition::full_observation())
+    }
+
     fn identity(&self, own: &Loaded, base: Option<&Loaded>, data: &Dataset) -> DiagnosisProvenance {
         let method = |loaded: &Loaded| {
             let parameters = loaded.model.params.layout().count("");
@@ -137,7 +143,7 @@ impl DiagnoseCommand {
         };
         DiagnosisProvenance {
             pde: data.meta().pde,
-            condition: self.condition,
+            condition: self.condition_for(data.meta().pde),
             mask_seed: self.seed,
             method: method(own),
             base: base.map(method),

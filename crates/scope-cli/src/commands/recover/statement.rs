@@ -36,7 +36,13 @@ pub(super) fn say_recovered(
     let grid = summary.resolution;
     let milliseconds = 1e3 * spent.as_secs_f64() / problems.len().max(1) as f64;
     let each = if problems.len() > 1 { " each" } else { "" };
-    say(&format!("a and u on {grid} in {milliseconds:.0} ms{each} ({})", summary.method.file));
+    let present = summary.method.pde.present();
+    let fields = match present {
+        PerChannel { a: true, u: true } => "a and u",
+        PerChannel { a: true, .. } => "a",
+        PerChannel { .. } => "u",
+    };
+    say(&format!("{fields} on {grid} in {milliseconds:.0} ms{each} ({})", summary.method.file));
     say_missing_bands(problems);
     let drawn = match pictures.min(problems.len()) {
         0 => String::new(),
@@ -44,7 +50,12 @@ pub(super) fn say_recovered(
         several => format!("{} pictures, ", grouped(several)),
     };
     let tables: String = tables.iter().map(|table| format!("{table}, ")).collect();
-    say(&format!("wrote {}: a.npy, u.npy{}, {tables}{drawn}summary.json", out.display(), arrays(problems)));
+    let files: Vec<&str> = [(present.a, "a.npy"), (present.u, "u.npy")]
+        .into_iter()
+        .filter_map(|(present, file)| present.then_some(file))
+        .collect();
+    let files = files.join(", ");
+    say(&format!("wrote {}: {files}{}, {tables}{drawn}summary.json", out.display(), arrays(problems)));
     if let Some(equation) = summary.frame.as_ref().and_then(|frame| frame.equation.as_ref()) {
         say(&format!("in your units the fields obey {equation}: compare it with your problem"));
     }
@@ -68,7 +79,12 @@ fn arrays(problems: &[ProblemSummary]) -> String {
 
 fn say_one(summary: &Summary, one: &ProblemSummary) {
     let [a, u] = one.sensors();
-    say(&format!("{}, {} sensors of a and {} of u", summary.pde, grouped(a), grouped(u)));
+    match summary.method.pde.present() {
+        PerChannel { a: true, u: true } => {
+            say(&format!("{}, {} sensors of a and {} of u", summary.pde, grouped(a), grouped(u)));
+        }
+        _ => say(&format!("{}, {} sensors", summary.pde, grouped(a + u))),
+    }
     say_errors(summary, one);
     if one.trust.is_contradicted() {
         say("no expected error: the readings contradict the model");
