@@ -18,7 +18,7 @@ pub(crate) enum DataCommand {
     /// Join the shards of a set
     Merge(merge::Merge),
     /// Read other people's files
-    Import(import::Import),
+    Import(Box<import::Import>),
     /// Compare a set with what is known of its distribution
     Check(check::Check),
     /// Say what a folder holds
