@@ -2,7 +2,6 @@
 
 pub mod bands;
 pub mod diagnose;
-mod eigen;
 mod error;
 mod evaluate;
 mod exact;
@@ -19,7 +18,6 @@ mod results;
 mod summary;
 pub mod trust;
 
-pub use eigen::{Eigen, symmetric_eigen};
 pub use error::EvalError;
 pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use exact::{ExactMethod, single_precision};

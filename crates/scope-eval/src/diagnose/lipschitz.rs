@@ -140,7 +140,7 @@ mod tests {
     use scope_model::{DecoderConfig, ModelConfig, Preset};
 
     use super::*;
-    use crate::symmetric_eigen;
+    use scope_pde::linear::eigen::symmetric_eigen;
 
     /// A decoder that is one matrix a token, W \[128, 4\]: its first 64 rows are the tile of a, the others that of u.
     fn linear_decoder(weight: &[f32]) -> Model {

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::spread::{SpreadSums, add_outer};
-use crate::eigen::{Eigen, symmetric_eigen};
+use scope_pde::linear::eigen::{Eigen, symmetric_eigen};
 
 /// What is recovered of the teacher's latents.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::eigen::{Eigen, symmetric_eigen};
+use scope_pde::linear::eigen::{Eigen, symmetric_eigen};
 
 /// The floor that training puts under every coordinate's standard deviation (paper, gamma).
 pub(super) const FLOOR: f64 = 0.1;

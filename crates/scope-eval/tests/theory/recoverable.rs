@@ -2,7 +2,7 @@
 //! Recoverable Statistics").
 
 use proptest::prelude::*;
-use scope_eval::{Eigen, symmetric_eigen};
+use scope_pde::linear::eigen::{Eigen, symmetric_eigen};
 
 use crate::theory::{
     arithmetic::{Matrix, apart, dot},

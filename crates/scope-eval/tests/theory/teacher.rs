@@ -2,7 +2,7 @@
 //! Mismatch, and Moving Targets").
 
 use proptest::prelude::*;
-use scope_eval::symmetric_eigen;
+use scope_pde::linear::eigen::symmetric_eigen;
 
 use crate::theory::{
     arithmetic::{Matrix, minus, plus},

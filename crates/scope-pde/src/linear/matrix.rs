@@ -1,10 +1,64 @@
 //! Products and transposition of small dense matrices, row-major, over `matrixmultiply`.
 
+/// Single or double precision.
+pub trait Real: Copy + Send + Sync + Sealed {
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+}
+
+use sealed::Sealed;
+
+mod sealed {
+    /// The product of one precision.
+    pub trait Sealed: Sized {
+        /// `matrixmultiply`'s own, with its demands.
+        const GEMM: Gemm<Self>;
+    }
+
+    /// Sizes m, k, n; alpha; A and its strides; B and its strides; beta; C and its strides.
+    pub(super) type Gemm<T> = unsafe fn(
+        usize,
+        usize,
+        usize,
+        T,
+        *const T,
+        isize,
+        isize,
+        *const T,
+        isize,
+        isize,
+        T,
+        *mut T,
+        isize,
+        isize,
+    );
+
+    impl Sealed for f64 {
+        const GEMM: Gemm<f64> = matrixmultiply::dgemm;
+    }
+
+    impl Sealed for f32 {
+        const GEMM: Gemm<f32> = matrixmultiply::sgemm;
+    }
+}
+
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+}
+
 /// A matrix seen through a slice: entry (i, j) is `data[i * row_stride + j * column_stride]`.
 #[derive(Clone, Copy)]
-pub struct View<'a> {
+pub struct View<'a, T = f64> {
     /// Where the entries lie; the first is entry (0, 0).
-    pub data: &'a [f64],
+    pub data: &'a [T],
     /// How many rows.
     pub rows: usize,
     /// How many columns.
@@ -15,9 +69,9 @@ pub struct View<'a> {
     pub column_stride: usize,
 }
 
-impl<'a> View<'a> {
+impl<'a, T> View<'a, T> {
     /// A whole row-major matrix.
-    pub fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
+    pub fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
         Self { data, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
@@ -39,21 +93,21 @@ impl<'a> View<'a> {
 }
 
 /// The destination of a product: rows of contiguous entries, `row_stride` apart.
-pub struct ViewMut<'a> {
+pub struct ViewMut<'a, T = f64> {
     /// Where the entries lie; the first is entry (0, 0).
-    pub data: &'a mut [f64],
+    pub data: &'a mut [T],
     /// From one row to the next.
     pub row_stride: usize,
 }
 
 /// C = A B.
-pub fn multiply(a: View, b: View, c: ViewMut) {
-    general_product(1.0, a, b, 0.0, c);
+pub fn multiply<T: Real>(a: View<T>, b: View<T>, c: ViewMut<T>) {
+    general_product(T::ONE, a, b, T::ZERO, c);
 }
 
 /// C = C + A B.
-pub fn add_product(a: View, b: View, c: ViewMut) {
-    general_product(1.0, a, b, 1.0, c);
+pub fn add_product<T: Real>(a: View<T>, b: View<T>, c: ViewMut<T>) {
+    general_product(T::ONE, a, b, T::ONE, c);
 }
 
 /// C = C - A B.
@@ -63,7 +117,7 @@ pub(crate) fn subtract_product(a: View, b: View, c: ViewMut) {
 
 /// C = beta C + alpha A B.
 #[allow(unsafe_code)]
-fn general_product(alpha: f64, a: View, b: View, beta: f64, c: ViewMut) {
+fn general_product<T: Real>(alpha: T, a: View<T>, b: View<T>, beta: T, c: ViewMut<T>) {
     assert_eq!(a.columns, b.rows, "inner dimensions of a product");
     assert!(a.fits() && b.fits(), "operands lie inside their slices");
     assert!(b.columns <= c.row_stride, "rows of a product do not overlap");
@@ -74,7 +128,7 @@ fn general_product(alpha: f64, a: View, b: View, beta: f64, c: ViewMut) {
     // SAFETY: every index the product touches lies inside its slice, by the assertions above; `c` is
     // borrowed exclusively, so it overlaps neither operand.
     unsafe {
-        matrixmultiply::dgemm(
+        (T::GEMM)(
             a.rows,
             a.columns,
             b.columns,

@@ -1,6 +1,7 @@
 //! Linear algebra on square fields: small products, factors, orthonormal bases, fast direct solvers.
 
 pub mod cholesky;
+pub mod eigen;
 pub mod matrix;
 mod minres;
 mod parity_basis;
