@@ -10,7 +10,7 @@ use scope_data::{
     },
 };
 use scope_eval::{
-    Banded, Evaluation, ExactMethod, Measure, RecoveryMethod,
+    Banded, Evaluation, Measure, PosteriorMethod, RecoveryMethod,
     bands::{CALIBRATION_MASK_SEED, Calibration, OnTheSpot},
 };
 use scope_model::Fields;
@@ -18,8 +18,8 @@ use scope_pde::{Identity, Pde, Split};
 
 const SIZE: usize = 32;
 
-fn method() -> ExactMethod {
-    ExactMethod::new(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap()
+fn method() -> PosteriorMethod {
+    PosteriorMethod::exact(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap()
 }
 
 fn records(folder: &Path, seed: u64, count: usize) -> Dataset {

@@ -7,7 +7,7 @@ use scope_data::{
     observation::{Condition, trust},
 };
 use scope_eval::{
-    DataIdentity, Evaluation, ExactMethod, MaskIdentity, Measure, Provenance, Record, Scores, TestNoise,
+    DataIdentity, Evaluation, MaskIdentity, Measure, PosteriorMethod, Provenance, Record, Scores, TestNoise,
     compare,
 };
 use scope_pde::{Pde, Split};
@@ -75,7 +75,8 @@ fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
 /// The mean error of a, and the share of its pixels within the bands of 68%.
 fn exact_scores(data: &Dataset, known: PerChannel<f64>, noise: Option<TestNoise>) -> (f64, f64) {
     let constants = Constants::generated(Pde::POISSON);
-    let method = ExactMethod::new(Pde::POISSON, constants, SIZE).unwrap().with_bands().with_noise(known);
+    let method =
+        PosteriorMethod::exact(Pde::POISSON, constants, SIZE).unwrap().with_bands().with_noise(known);
     let condition = "inverse/uniform/4096".parse().unwrap();
     let scores = evaluation(data, noise).condition(&method, condition, &mut |_| ()).unwrap();
     let mean = |measure: Measure| {
@@ -99,7 +100,8 @@ fn the_exact_posterior_that_knows_of_noise_is_better_and_covers_as_it_states() {
 }
 
 fn record(data: &Dataset, noise: Option<TestNoise>) -> Record {
-    let method = ExactMethod::new(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap().identity();
+    let method =
+        PosteriorMethod::exact(Pde::POISSON, Constants::generated(Pde::POISSON), SIZE).unwrap().identity();
     let mut record = Record::new(Provenance {
         pde: Pde::POISSON,
         protocol: "uniform500".to_owned(),

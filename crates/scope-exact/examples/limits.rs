@@ -13,7 +13,7 @@ use scope_data::{
     Channel, Constants, Fields, PerChannel,
     observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, write_context},
 };
-use scope_exact::{Prior, readings, rounding_noise};
+use scope_exact::{FieldPrior, Prior, readings, rounding_noise};
 use scope_pde::{Generator, Identity, Pde, Split};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -85,7 +85,7 @@ impl Task {
         });
         let mut context = vec![0.0; 4 * stored.a.len()];
         write_context(stored.each_ref().map(Vec::as_slice), &masks.seen, &mut context);
-        let posterior = self.prior.given(&readings(&context, &constants), rounding_noise(&constants))?;
+        let posterior = self.prior.given(&readings(&context, 128, &constants), rounding_noise(&constants))?;
         let mean = posterior.mean()?;
         let sd = if self.calibrate { Some(posterior.deviations(index)?.fields) } else { None };
         Ok(PerChannel::from_fn(|channel| {

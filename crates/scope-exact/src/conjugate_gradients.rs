@@ -9,7 +9,7 @@ use scope_pde::linear::cholesky::dot;
 
 use crate::{
     error::ExactError,
-    prior::Prior,
+    field_prior::FieldPrior,
     progress::{Progress, Stage, tell},
     sensors::Sensors,
 };
@@ -23,7 +23,7 @@ const TOLD_EVERY: usize = 20;
 
 /// An answer and what it took.
 pub(crate) struct Solution {
-    /// \[S, S\]: the latent field.
+    /// The latent vector.
     pub(crate) latent: Vec<f64>,
     /// \[n\]: (K + s^2)^-1 y = (y - H f) / s^2.
     pub(crate) weights: Vec<f64>,
@@ -36,13 +36,13 @@ pub(crate) struct Solution {
 
 /// The latent field that the posterior expects if the sensors say `values`.
 pub(crate) fn solve(
-    prior: &Prior,
+    prior: &dyn FieldPrior,
     sensors: &Sensors,
     values: &[f64],
     progress: Progress,
 ) -> Result<Solution, ExactError> {
     let precision: Vec<f64> = sensors.noise.iter().map(|variance| 1.0 / variance.sqrt()).collect();
-    let mut xi = vec![0.0; prior.resolution().pow(2)];
+    let mut xi = vec![0.0; prior.latent_length()];
     let mut residual = scaled(values, &precision);
     let mut direction = transpose_apply(prior, sensors, &scaled(&residual, &precision));
     let mut energy = dot(&direction, &direction);
@@ -67,17 +67,17 @@ pub(crate) fn solve(
     let gradient = if first > 0.0 { (energy / first).sqrt() } else { 0.0 };
     let least = dot(&residual, &residual) + dot(&xi, &xi);
     let weights = scaled(&residual, &precision);
-    Ok(Solution { latent: prior.covariance.apply_root(xi), weights, least, iterations, gradient })
+    Ok(Solution { latent: prior.covariance_root(xi), weights, least, iterations, gradient })
 }
 
 /// What the sensors say of C^(1/2) xi.
-fn apply(prior: &Prior, sensors: &Sensors, xi: &[f64]) -> Vec<f64> {
-    sensors.observe(prior, &prior.covariance.apply_root(xi.to_vec()))
+fn apply(prior: &dyn FieldPrior, sensors: &Sensors, xi: &[f64]) -> Vec<f64> {
+    sensors.observe(prior, &prior.covariance_root(xi.to_vec()))
 }
 
 /// The transpose: weights at the sensors to a field.
-fn transpose_apply(prior: &Prior, sensors: &Sensors, weights: &[f64]) -> Vec<f64> {
-    prior.covariance.apply_root(sensors.sources(prior, weights))
+fn transpose_apply(prior: &dyn FieldPrior, sensors: &Sensors, weights: &[f64]) -> Vec<f64> {
+    prior.covariance_root(prior.sources(sensors.stencils(), weights))
 }
 
 fn scaled(x: &[f64], factors: &[f64]) -> Vec<f64> {

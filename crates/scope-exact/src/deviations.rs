@@ -6,9 +6,7 @@ use scope_pde::linear::cholesky::Cholesky;
 use crate::{
     error::ExactError,
     posterior::{Method, Posterior, Simulated},
-    prior::{Prior, Response},
     progress::{Progress, Stage, Step, UNHEARD, in_parallel},
-    sensors::{ROWS_AT_ONCE, Sensors},
 };
 
 /// Draws from which a spread is estimated where it has no closed form: its own standard error is then 9%.
@@ -26,12 +24,6 @@ pub const CLOSED_FORM_LIMIT: usize = 2048;
 
 /// Of the draws that standard deviations are estimated from.
 const PROBE_SEED: u64 = 0;
-
-/// Pixels whose variances are computed together.
-const COLUMNS: usize = 256;
-
-/// Rows that are summed together.
-const ROWS: usize = 32;
 
 /// How a standard deviation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +115,7 @@ impl Posterior<'_> {
             self.probe(index as u64, &inner)
         };
         let all = in_parallel(progress, Stage::Deviations, count, at_once, probe)?;
-        let pixels = self.prior.resolution().pow(2);
+        let pixels = self.prior.resolution().points();
         let mut squares = Fields { a: vec![0.0; pixels], u: vec![0.0; pixels] };
         let mut diagonal = vec![0.0; self.sensors.len()];
         let mut at_all = vec![0.0; self.all.as_ref().map_or(0, |all| all.len())];
@@ -148,17 +140,14 @@ impl Posterior<'_> {
         let expected = self.expect(readings, progress)?;
         latent.iter_mut().zip(&expected.latent).for_each(|(x, expected)| *x -= expected);
         let at_all = self.all.as_ref().map_or(Vec::new(), |all| all.observe(self.prior, &latent));
-        let errors = match &self.prior.response {
-            Response::Linear(_) => self.prior.fields(latent)?,
-            Response::Flow(_) => Fields { u: vec![0.0; latent.len()], a: latent },
-        };
+        let errors = self.prior.linear_fields(&latent);
         Ok(Probe { errors, weights: expected.weights, at_all })
     }
 
-    /// C(x, x) - |V(., x)|^2 with V = L^-1 cov(y, f); for u the rows of V go through the solver first.
+    /// What the sensors leave of the variance of every pixel.
     fn closed_form(&self, factor: &Cholesky, progress: Progress) -> Result<Fields<f64>, ExactError> {
         let before = self.prior.variances();
-        let known = explained(self.prior, &self.sensors, factor, progress)?;
+        let known = self.prior.explained(self.sensors.stencils(), factor, progress)?;
         let resolution = self.sensors.len() as f64 * f64::EPSILON;
         let remaining = |before: &[f64], known: &[f64]| -> Vec<f64> {
             let rest = before.iter().zip(known);
@@ -176,58 +165,8 @@ impl Posterior<'_> {
             let squares: f64 = samples.iter().map(|sample| (sample.u[at] - mean).powi(2)).sum();
             (squares / (count - 1.0)).sqrt()
         };
-        Ok((0..self.prior.resolution().pow(2)).map(pixel).collect())
+        Ok((0..self.prior.resolution().points()).map(pixel).collect())
     }
-}
-
-/// The variances that the sensors explain: sum_k V(k, x)^2, and of the rows of V carried through the solver.
-fn explained(
-    prior: &Prior,
-    sensors: &Sensors,
-    factor: &Cholesky,
-    progress: Progress,
-) -> Result<Fields<f64>, ExactError> {
-    let n = sensors.len();
-    let pixels = prior.resolution().pow(2);
-    let row = |k: usize| Ok(sensors.covariance_row(prior, k));
-    let rows: Vec<Vec<f64>> = in_parallel(progress, Stage::Deviations, n, ROWS_AT_ONCE, row)?;
-    // Columns of V do not touch each other: each strip of pixels is one task.
-    let strip = |strip: usize| {
-        let range = strip * COLUMNS..((strip + 1) * COLUMNS).min(pixels);
-        let mut columns: Vec<f64> = rows.iter().flat_map(|row| &row[range.clone()]).copied().collect();
-        factor.forward_substitute(&mut columns, range.len());
-        Ok(columns)
-    };
-    let at_once = rayon::current_num_threads();
-    let strips: Vec<Vec<f64>> =
-        in_parallel(progress, Stage::Deviations, pixels.div_ceil(COLUMNS), at_once, strip)?;
-    drop(rows);
-    let row = |k: usize| -> Vec<f64> {
-        strips
-            .iter()
-            .flat_map(|strip| &strip[k * strip.len() / n..(k + 1) * strip.len() / n])
-            .copied()
-            .collect()
-    };
-    // Sums of a fixed number of rows, added in order: no bit depends on the threads.
-    let part = |part: usize| {
-        let mut sums = Fields { a: vec![0.0; pixels], u: vec![0.0; pixels] };
-        for k in part * ROWS..((part + 1) * ROWS).min(n) {
-            let latent = row(k);
-            add_squares(&mut sums.a, &latent);
-            if let Response::Linear(problem) = &prior.response {
-                add_squares(&mut sums.u, &problem.solve(&latent));
-            }
-        }
-        Ok(sums)
-    };
-    let parts = in_parallel(progress, Stage::Deviations, n.div_ceil(ROWS), 4 * at_once, part)?;
-    let mut total = Fields { a: vec![0.0; pixels], u: vec![0.0; pixels] };
-    for part in parts {
-        total.a.iter_mut().zip(part.a).for_each(|(total, part)| *total += part);
-        total.u.iter_mut().zip(part.u).for_each(|(total, part)| *total += part);
-    }
-    Ok(total)
 }
 
 fn add_squares(sums: &mut [f64], values: &[f64]) {
@@ -237,7 +176,7 @@ fn add_squares(sums: &mut [f64], values: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Reading, rounding_noise};
+    use crate::{Prior, Reading, rounding_noise, sensors::Sensors};
     use scope_data::{Channel, Constants, PerChannel};
     use scope_pde::Pde;
 

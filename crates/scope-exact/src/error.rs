@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use scope_pde::{Pde, PdeError};
+use scope_pde::{GridShape, Pde, PdeError};
 use thiserror::Error;
 
 /// An error of this crate.
@@ -33,14 +33,14 @@ pub enum ExactError {
     #[error("resolution {0} is not supported: expected an even number from 8 to 4096")]
     Resolution(usize),
     /// A reading that is not on the grid.
-    #[error("reading {reading} lies at ({}, {}), outside the {size} x {size} grid", at[0], at[1])]
+    #[error("reading {reading} lies at ({}, {}), outside the {grid} grid", at[0], at[1])]
     Outside {
         /// Which reading, from 0.
         reading: usize,
         /// Its place, in pixels along each axis.
         at: [f64; 2],
         /// Points along each axis.
-        size: usize,
+        grid: GridShape,
     },
     /// A reading that is NaN or infinite.
     #[error("reading {0} has a value that is not finite")]

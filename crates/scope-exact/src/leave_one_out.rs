@@ -84,7 +84,7 @@ impl Posterior<'_> {
             let (residual, variance) = remaining.residual(sensor);
             // A reading that shares its place with others has more noise than their mean.
             let variance = variance + reading.noise * (1.0 - 1.0 / sensors.repeats[sensor]);
-            let expected = sensors.values[sensor] - residual;
+            let expected = sensors.means[sensor] + sensors.values[sensor] - residual;
             Prediction { expected, deviation: variance.sqrt(), suspect: suspects.contains(&sensor) }
         };
         let predict = |reading: &Used| match (reading.sensor, &unused) {
@@ -129,7 +129,9 @@ impl Unused {
         let kept = all.thinned_to(posterior.sensors.len());
         Ok(Self {
             kept: kept.into_iter().enumerate().map(|(new, old)| (old, new)).collect(),
-            expected: all.observe(posterior.prior, &latent),
+            expected: (all.observe(posterior.prior, &latent).iter().zip(&all.means))
+                .map(|(expected, mean)| expected + mean)
+                .collect(),
             variances: posterior
                 .probes(progress)?
                 .at_all

@@ -63,7 +63,7 @@ impl Posterior<'_> {
     pub fn consistent_noise(&self, deviations: PerChannel<f64>) -> Option<f64> {
         let few = self.sensors.thinned(NOISE_SENSORS.min(self.sensors.len()));
         let expected = (few.len() + wrong_zeros(&few).count()) as f64;
-        let kernel = few.covariance(self.prior, UNHEARD).ok()?;
+        let kernel = self.prior.sensor_covariance(few.stencils(), UNHEARD).ok()?;
         let squares = deviations.map(|deviation| deviation.powi(2));
         let is_consistent = |share: f64| {
             let noise = squares.map(|square| square * share.powi(2));

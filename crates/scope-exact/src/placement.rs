@@ -17,10 +17,10 @@ use scope_pde::linear::cholesky::dot;
 
 use crate::{
     error::ExactError,
-    prior::{Prior, Response},
-    progress::{Progress, Stage, in_parallel, tell},
+    field_prior::FieldPrior,
+    progress::{Progress, Stage, tell},
     reading::Reading,
-    sensors::{ROWS_AT_ONCE, Sensors},
+    sensors::Sensors,
 };
 
 /// Sensors that are known before and during placement, at most: each costs as much as all before it.
@@ -32,7 +32,7 @@ pub struct Target(pub PerChannel<bool>);
 
 /// Sensors being placed.
 pub struct Placement<'a> {
-    prior: &'a Prior,
+    prior: &'a dyn FieldPrior,
     candidates: Sensors,
     /// The number of each candidate in the order given.
     numbers: Vec<usize>,
@@ -41,7 +41,7 @@ pub struct Placement<'a> {
     squares: Vec<f64>,
     /// \[candidates\]: var y_c.
     variances: Vec<f64>,
-    /// \[S, S\] each: g of every sensor so far.
+    /// g of every sensor so far, latent vectors.
     known: Vec<Vec<f64>>,
     /// What T weighs a and u by: the inverse of the sum of their variances, or zero.
     weights: PerChannel<f64>,
@@ -62,7 +62,7 @@ pub struct Chosen {
 impl<'a> Placement<'a> {
     /// Looks at all candidates. Those of a value that is zero by definition are never chosen, several at one place once.
     pub fn new(
-        prior: &'a Prior,
+        prior: &'a dyn FieldPrior,
         channel: Channel,
         candidates: &[Spot],
         noise: PerChannel<f64>,
@@ -93,17 +93,9 @@ impl<'a> Placement<'a> {
             before,
             remaining: before,
         };
-        let look = |c: usize| Ok(placement.look_at(c));
-        let seen = in_parallel(progress, Stage::Covariance, placement.candidates.len(), ROWS_AT_ONCE, look)?;
-        (placement.squares, placement.variances) = seen.into_iter().unzip();
+        let told = prior.told_by_each(placement.candidates.stencils(), weights, progress)?;
+        (placement.squares, placement.variances) = told.into_iter().unzip();
         Ok(placement)
-    }
-
-    /// |T k_c|^2 and var y_c before any sensor.
-    fn look_at(&self, c: usize) -> (f64, f64) {
-        let functional = self.candidates.functional(self.prior, c);
-        let column = self.prior.covariance.apply(functional.clone());
-        (self.weighed(self.squares_of(&column)), dot(&functional, &column))
     }
 
     /// The sum of squares of both fields, each in units of its own.
@@ -111,39 +103,10 @@ impl<'a> Placement<'a> {
         self.weights.a * squares.a + self.weights.u * squares.u
     }
 
-    /// The sums of squares of both fields of a latent one.
-    fn squares_of(&self, latent: &[f64]) -> PerChannel<f64> {
-        let Fields { a, u } = self.linear_fields(latent);
-        PerChannel { a: dot(&a, &a), u: dot(&u, &u) }
-    }
-
-    /// Both fields; a u that is not linear is left out.
-    fn linear_fields(&self, latent: &[f64]) -> Fields<f64> {
-        match &self.prior.response {
-            Response::Linear(problem) => {
-                let mut a = latent.to_vec();
-                problem.clear_edge(&mut a);
-                Fields { a, u: problem.solve(latent) }
-            }
-            Response::Flow(_) => Fields { a: latent.to_vec(), u: vec![0.0; latent.len()] },
-        }
-    }
-
-    /// T^T T times a latent field.
-    fn gram(&self, latent: &[f64]) -> Vec<f64> {
-        let Fields { mut a, u } = self.linear_fields(latent);
-        a.iter_mut().for_each(|x| *x *= self.weights.a);
-        if let (Response::Linear(problem), true) = (&self.prior.response, self.weights.u > 0.0) {
-            let back = problem.solve(&u);
-            a.iter_mut().zip(back).for_each(|(a, back)| *a += self.weights.u * back);
-        }
-        a
-    }
-
     /// C p, given the sensors so far.
     fn covariance_given(&self, field: Vec<f64>) -> Vec<f64> {
         let shares: Vec<f64> = self.known.iter().map(|g| dot(g, &field)).collect();
-        let mut out = self.prior.covariance.apply(field);
+        let mut out = self.prior.covariance(field);
         for (g, share) in self.known.iter().zip(shares) {
             out.iter_mut().zip(g).for_each(|(x, g)| *x -= share * g);
         }
@@ -173,7 +136,7 @@ impl<'a> Placement<'a> {
     /// g of a sensor, given those so far and some more; none of one that says nothing new and has no noise.
     fn downdate(&self, more: &[Vec<f64>], sensors: &Sensors, k: usize) -> Option<Vec<f64>> {
         let functional = sensors.functional(self.prior, k);
-        let mut column = self.prior.covariance.apply(functional.clone());
+        let mut column = self.prior.covariance(functional.clone());
         let mut variance = dot(&functional, &column);
         for g in self.known.iter().chain(more) {
             let share = dot(g, &functional);
@@ -200,9 +163,10 @@ impl<'a> Placement<'a> {
 
     /// Takes a sensor with such a downdate.
     fn take(&mut self, g: Vec<f64>) {
-        let explained = self.squares_of(&g);
+        let explained = self.prior.squares(&g);
         let size = self.weighed(explained);
-        let shared = self.candidates.observe(self.prior, &self.covariance_given(self.gram(&g)));
+        let shared =
+            self.candidates.observe(self.prior, &self.covariance_given(self.prior.gram(self.weights, &g)));
         let seen = self.candidates.observe(self.prior, &g);
         for (c, (shared, seen)) in shared.iter().zip(&seen).enumerate() {
             self.squares[c] += seen * (seen * size - 2.0 * shared);
@@ -218,15 +182,16 @@ impl<'a> Placement<'a> {
     }
 
     fn percent(&self, remaining: PerChannel<f64>) -> PerChannel<f64> {
-        let share = |(remaining, before): (f64, f64)| if before > 0.0 { remaining / before } else { 0.0 };
-        remaining.zip(self.before).map(|both| 100.0 * share(both).sqrt())
+        let share = |(remaining, whole): (f64, f64)| if whole > 0.0 { remaining / whole } else { 0.0 };
+        let whole = self.before.zip(self.prior.mean_squares()).map(|(variance, mean)| variance + mean);
+        remaining.zip(whole).map(|both| 100.0 * share(both).sqrt())
     }
 
     /// \[S, S\] each: the standard deviations of a and u that remain.
     pub fn deviations(&self) -> Fields<f64> {
         let mut variances = self.prior.variances().clone();
         for g in &self.known {
-            let fields = self.linear_fields(g);
+            let fields = self.prior.linear_fields(g);
             for channel in Channel::BOTH {
                 let remaining = variances[channel].iter_mut().zip(&fields[channel]);
                 remaining.for_each(|(variance, known)| *variance -= known * known);
@@ -241,7 +206,7 @@ impl<'a> Placement<'a> {
         let mut remaining = self.remaining;
         for sensor in candidates.iter().filter_map(|number| self.candidates.readings[*number].sensor) {
             if let Some(g) = self.downdate(&known, &self.candidates, sensor) {
-                remaining = left(remaining, self.squares_of(&g));
+                remaining = left(remaining, self.prior.squares(&g));
                 known.push(g);
             }
         }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
-use scope_data::{Channel, Fields};
+use scope_data::{Channel, Fields, PerChannel};
 use scope_pde::{
     linear::cholesky::{Cholesky, Unfactored, dot},
     random::Coordinates,
@@ -14,9 +14,10 @@ use crate::{
     conjugate_gradients::{self, Solution, TOLERANCE},
     deviations::Probes,
     error::ExactError,
+    field_prior::FieldPrior,
     model_check::ModelCheck,
-    prior::Prior,
     progress::{Progress, Stage, Step, UNHEARD, in_parallel},
+    reading::Reading,
     sensors::Sensors,
 };
 
@@ -50,7 +51,7 @@ pub enum Method {
 
 /// The distribution of a and u given measurements, in physical units.
 pub struct Posterior<'a> {
-    pub(crate) prior: &'a Prior,
+    pub(crate) prior: &'a dyn FieldPrior,
     pub(crate) sensors: Sensors,
     /// All sensors, where some were left out.
     pub(crate) all: Option<Box<Sensors>>,
@@ -69,14 +70,24 @@ pub struct Posterior<'a> {
 }
 
 impl<'a> Posterior<'a> {
-    pub(crate) fn new(prior: &'a Prior, sensors: Sensors, progress: Progress) -> Result<Self, ExactError> {
+    /// The fields of a prior given measurements and their noise. `progress` hears of its steps, and says whether to go on.
+    pub fn given(
+        prior: &'a dyn FieldPrior,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+        progress: Progress,
+    ) -> Result<Self, ExactError> {
+        Self::new(prior, Sensors::new(prior, readings, noise, progress)?, progress)
+    }
+
+    fn new(prior: &'a dyn FieldPrior, sensors: Sensors, progress: Progress) -> Result<Self, ExactError> {
         Self::with_limit(prior, sensors, DENSE_LIMIT, progress)
     }
 
     /// Chooses the way: a factor where it is affordable, else conjugate gradients or, if they get stuck, a factor of as
     /// many sensors as are affordable, whichever fits all sensors better.
     fn with_limit(
-        prior: &'a Prior,
+        prior: &'a dyn FieldPrior,
         sensors: Sensors,
         limit: usize,
         progress: Progress,
@@ -105,7 +116,7 @@ impl<'a> Posterior<'a> {
     }
 
     fn factored(
-        prior: &'a Prior,
+        prior: &'a dyn FieldPrior,
         mut sensors: Sensors,
         left_out: usize,
         progress: Progress,
@@ -123,7 +134,7 @@ impl<'a> Posterior<'a> {
 
     /// Without a matrix.
     pub(crate) fn iterative(
-        prior: &'a Prior,
+        prior: &'a dyn FieldPrior,
         mut sensors: Sensors,
         progress: Progress,
     ) -> Result<Self, ExactError> {
@@ -251,12 +262,12 @@ pub(crate) struct Expected {
 /// Factors K + s^2. Where rounding swallows the noise, it is raised until it does not, to a share of each sensor's own
 /// variance.
 fn factorise(
-    prior: &Prior,
+    prior: &dyn FieldPrior,
     sensors: &mut Sensors,
     progress: Progress,
 ) -> Result<(Cholesky, Option<f64>), ExactError> {
     let n = sensors.len();
-    let mut matrix = sensors.covariance(prior, progress)?;
+    let mut matrix = prior.sensor_covariance(sensors.stencils(), progress)?;
     let variances: Vec<f64> = (0..n).map(|k| matrix[k * n + k]).collect();
     let mut floor = None;
     for step in 0..FLOOR_STEPS {
@@ -279,16 +290,16 @@ fn factorise(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NO_NOISE, Reading, rounding_noise};
+    use crate::{NO_NOISE, Prior, rounding_noise};
     use scope_data::{
-        Constants, PerChannel,
+        Constants,
         observation::{Condition, MaskSampler, Namespace},
     };
     use scope_pde::{Generator, Identity, Pde, Split};
 
     /// What a test mask of record 0 shows of it.
-    fn sensors(prior: &Prior, condition: &str, noise: PerChannel<f64>) -> Sensors {
-        let (pde, size) = (prior.pde(), prior.resolution());
+    fn sensors(prior: &dyn FieldPrior, condition: &str, noise: PerChannel<f64>) -> Sensors {
+        let (pde, size) = (prior.pde(), prior.resolution().rows);
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: size };
         let record = Generator::new(identity).unwrap().record(0).unwrap();
         let condition: Condition = condition.parse().unwrap();

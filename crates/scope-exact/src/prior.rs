@@ -3,18 +3,23 @@
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use scope_data::{Channel, Fields, PerChannel};
+use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
 use scope_pde::{
-    Pde, descriptor::GaussianPrior, elliptic::Elliptic, navier_stokes::NavierStokes, random::Stream,
+    GridShape, Pde,
+    descriptor::GaussianPrior,
+    elliptic::Elliptic,
+    linear::cholesky::{Cholesky, dot},
+    navier_stokes::NavierStokes,
+    random::Stream,
 };
 
 use crate::{
     covariance::Covariance,
     error::ExactError,
+    field_prior::{FieldPrior, Stencils, one_of},
     posterior::Posterior,
-    progress::{Progress, UNHEARD},
+    progress::{Progress, ROWS_AT_ONCE, Stage, UNHEARD, in_parallel},
     reading::Reading,
-    sensors::Sensors,
 };
 
 /// The Gaussian random field of a problem and the solver that follows it, planned for one grid. Make it once: every
@@ -53,47 +58,46 @@ impl Prior {
         Ok(Self { pde, size, covariance, response, variances: OnceLock::new() })
     }
 
-    /// The problem.
-    pub fn pde(&self) -> Pde {
-        self.pde
-    }
-
-    /// Points along each axis.
-    pub fn resolution(&self) -> usize {
-        self.size
-    }
-
     /// The posterior given measurements. The mean of several of one place has the less
     /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
     /// Between pixels a field is interpolated, and what that may be off adds to the noise.
     pub fn given(&self, readings: &[Reading], noise: PerChannel<f64>) -> Result<Posterior<'_>, ExactError> {
-        self.given_watched(readings, noise, UNHEARD)
+        Posterior::given(self, readings, noise, UNHEARD)
     }
 
-    /// The same, for more sensors than one wants to wait for unheard.
-    pub fn given_watched(
-        &self,
-        readings: &[Reading],
-        noise: PerChannel<f64>,
-        progress: Progress,
-    ) -> Result<Posterior<'_>, ExactError> {
-        Posterior::new(self, Sensors::new(self, readings, noise, progress)?, progress)
+    /// The points of the grid.
+    pub(crate) fn pixels(&self) -> usize {
+        self.size * self.size
+    }
+}
+
+impl FieldPrior for Prior {
+    fn pde(&self) -> Pde {
+        self.pde
     }
 
-    /// Whether u is a linear function of a, so that sensors of u have an exact posterior too.
-    pub fn is_linear(&self) -> bool {
+    fn resolution(&self) -> GridShape {
+        GridShape::square(self.size)
+    }
+
+    fn is_linear(&self) -> bool {
         matches!(self.response, Response::Linear(_))
     }
 
-    /// Both fields of a latent one.
-    pub(crate) fn fields(&self, latent: Vec<f64>) -> Result<Fields<f64>, ExactError> {
+    fn latent_length(&self) -> usize {
+        self.pixels()
+    }
+
+    fn draw(&self, stream: &mut Stream) -> Vec<f64> {
         match &self.response {
-            Response::Linear(problem) => {
-                let u = problem.solve(&latent);
-                let mut a = latent;
-                problem.clear_edge(&mut a);
-                Ok(Fields { a, u })
-            }
+            Response::Linear(problem) => problem.source().draw(stream),
+            Response::Flow(problem) => problem.draw_initial(stream),
+        }
+    }
+
+    fn fields(&self, latent: Vec<f64>) -> Result<Fields<f64>, ExactError> {
+        match &self.response {
+            Response::Linear(_) => Ok(self.linear_fields(&latent)),
             Response::Flow(problem) => {
                 let u = problem.solve(&latent)?;
                 Ok(Fields { a: latent, u })
@@ -101,37 +105,118 @@ impl Prior {
         }
     }
 
-    /// The variance of sum_p w_p f(p), w \[S, S\], f the latent field or u.
-    pub(crate) fn variance_of(&self, channel: Channel, weights: Vec<f64>) -> f64 {
-        let sources = match (&self.response, channel) {
-            (Response::Linear(problem), Channel::U) => problem.solve(&weights),
-            _ => weights,
-        };
-        self.covariance.apply_root(sources).iter().map(|x| x * x).sum()
-    }
-
-    /// A draw of the latent field.
-    pub(crate) fn draw(&self, stream: &mut Stream) -> Vec<f64> {
+    fn linear_fields(&self, latent: &[f64]) -> Fields<f64> {
         match &self.response {
-            Response::Linear(problem) => problem.source().draw(stream),
-            Response::Flow(problem) => problem.draw_initial(stream),
+            Response::Linear(problem) => {
+                let mut a = latent.to_vec();
+                problem.clear_edge(&mut a);
+                Fields { a, u: problem.solve(latent) }
+            }
+            Response::Flow(_) => Fields { a: latent.to_vec(), u: vec![0.0; latent.len()] },
         }
     }
 
-    /// \[S, S\] each: the variances of a and, where it is linear, of u (else zero).
-    pub(crate) fn variances(&self) -> &Fields<f64> {
+    fn gram(&self, weights: PerChannel<f64>, latent: &[f64]) -> Vec<f64> {
+        let Fields { mut a, u } = self.linear_fields(latent);
+        a.iter_mut().for_each(|x| *x *= weights.a);
+        if let (Response::Linear(problem), true) = (&self.response, weights.u > 0.0) {
+            let back = problem.solve(&u);
+            a.iter_mut().zip(back).for_each(|(a, back)| *a += weights.u * back);
+        }
+        a
+    }
+
+    fn squares(&self, latent: &[f64]) -> PerChannel<f64> {
+        self.linear_fields(latent).map(|field| dot(&field, &field))
+    }
+
+    fn variances(&self) -> &Fields<f64> {
         self.variances.get_or_init(|| {
-            let pixels = self.size * self.size;
-            let mut a: Vec<f64> = (0..pixels).map(|p| self.covariance.between(p, p)).collect();
+            let mut a: Vec<f64> = (0..self.pixels()).map(|p| self.covariance.between(p, p)).collect();
             let u = match &self.response {
                 Response::Linear(problem) => {
                     problem.clear_edge(&mut a);
                     response_variances(problem, self.size)
                 }
-                Response::Flow(_) => vec![0.0; pixels],
+                Response::Flow(_) => vec![0.0; self.pixels()],
             };
             Fields { a, u }
         })
+    }
+
+    fn mean_squares(&self) -> PerChannel<f64> {
+        PerChannel::both(0.0)
+    }
+
+    fn variance_of(&self, channel: Channel, weights: &[(usize, f64)]) -> f64 {
+        let mut field = vec![0.0; self.pixels()];
+        weights.iter().for_each(|(point, weight)| field[*point] += weight);
+        let sources = match (&self.response, channel) {
+            (Response::Linear(problem), Channel::U) => problem.solve(&field),
+            _ => field,
+        };
+        self.covariance.apply_root(sources).iter().map(|x| x * x).sum()
+    }
+
+    fn mean_at(&self, _: Channel, _: &Stencil) -> f64 {
+        0.0
+    }
+
+    /// The edge of u is zero by definition, and Helmholtz's of a.
+    fn says_something(&self, channel: Channel, stencil: &Stencil) -> bool {
+        let size = self.size;
+        let inside = |point: usize| [point / size, point % size].iter().all(|k| (1..size - 1).contains(k));
+        let any_inside = || stencil.weights.iter().any(|(point, _)| inside(*point));
+        match (&self.response, channel) {
+            (Response::Linear(_), Channel::U) => any_inside(),
+            (Response::Linear(problem), Channel::A) => !problem.zero_edge() || any_inside(),
+            (Response::Flow(_), _) => true,
+        }
+    }
+
+    fn covariance(&self, latent: Vec<f64>) -> Vec<f64> {
+        self.covariance.apply(latent)
+    }
+
+    fn covariance_root(&self, latent: Vec<f64>) -> Vec<f64> {
+        self.covariance.apply_root(latent)
+    }
+
+    fn observe(&self, sensors: Stencils, latent: &[f64]) -> Vec<f64> {
+        self.observe_latent(sensors, latent)
+    }
+
+    fn sources(&self, sensors: Stencils, weights: &[f64]) -> Vec<f64> {
+        self.sources_of(sensors, weights)
+    }
+
+    fn sensor_covariance(&self, sensors: Stencils, progress: Progress) -> Result<Vec<f64>, ExactError> {
+        self.covariance_of_sensors(sensors, progress)
+    }
+
+    fn explained(
+        &self,
+        sensors: Stencils,
+        factor: &Cholesky,
+        progress: Progress,
+    ) -> Result<Fields<f64>, ExactError> {
+        self.explained_by(sensors, factor, progress)
+    }
+
+    fn told_by_each(
+        &self,
+        sensors: Stencils,
+        weights: PerChannel<f64>,
+        progress: Progress,
+    ) -> Result<Vec<(f64, f64)>, ExactError> {
+        let told = |k: usize| {
+            let functional = self.sources_of(one_of(sensors, k), &[1.0]);
+            let column = self.covariance.apply(functional.clone());
+            let squares = self.squares(&column);
+            Ok((weights.a * squares.a + weights.u * squares.u, dot(&functional, &column)))
+        };
+        let count = sensors.a.len() + sensors.u.len();
+        in_parallel(progress, Stage::Covariance, count, ROWS_AT_ONCE, told)
     }
 }
 

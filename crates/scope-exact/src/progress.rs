@@ -37,16 +37,19 @@ pub struct Step {
 /// Hears of every step, on any thread, and says whether to go on.
 pub type Progress<'a> = &'a (dyn Fn(Step) -> bool + Sync);
 
+/// Sensors whose rows of a covariance are computed before the next word of progress.
+pub(crate) const ROWS_AT_ONCE: usize = 128;
+
 /// For who does not want to know.
-pub(crate) const UNHEARD: Progress<'static> = &|_| true;
+pub const UNHEARD: Progress<'static> = &|_| true;
 
 /// Tells of a step; an error if work is not to go on.
-pub(crate) fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), ExactError> {
+pub fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), ExactError> {
     if progress(Step { stage, done, of }) { Ok(()) } else { Err(ExactError::Interrupted) }
 }
 
 /// What a function gives for 0, 1, ... on all threads, in order; so many at once, and a step told after these.
-pub(crate) fn in_parallel<T: Send>(
+pub fn in_parallel<T: Send>(
     progress: Progress,
     stage: Stage,
     count: usize,

@@ -1,6 +1,7 @@
 //! What sensors say.
 
 use scope_data::{Channel, Constants, observation::Spot};
+use scope_pde::GridShape;
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,24 +15,25 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of the pixel i S + j of an S x S grid.
-    pub fn of_pixel(channel: Channel, point: usize, size: usize, value: f64) -> Self {
-        Self { channel, spot: Spot::pixel(point / size, point % size), value }
+    /// Of a pixel, told by its place among all of them, row after row.
+    pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
+        let [row, column] = grid.into().place(point);
+        Self { channel, spot: Spot::pixel(row, column), value }
     }
 }
 
-/// The readings of a context \[4, S, S\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
+/// The readings of a context \[4, rows, columns\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
 /// Noisy readings are there times the weight that their mask holds.
-pub fn readings(context: &[f32], constants: &Constants) -> Vec<Reading> {
-    let pixels = context.len() / 4;
-    let size = pixels.isqrt();
+pub fn readings(context: &[f32], grid: impl Into<GridShape>, constants: &Constants) -> Vec<Reading> {
+    let grid = grid.into();
+    let pixels = grid.points();
     let mut all = Vec::new();
     for (channel, seen) in Channel::BOTH.into_iter().zip(context.chunks_exact(2 * pixels)) {
         let (values, mask) = seen.split_at(pixels);
         let scaling = constants[channel];
         let points = (0..pixels).filter(|point| mask[*point] != 0.0);
         all.extend(points.map(|point| {
-            Reading::of_pixel(channel, point, size, scaling.physical(values[point] / mask[point]))
+            Reading::of_pixel(channel, point, grid, scaling.physical(values[point] / mask[point]))
         }));
     }
     all
@@ -54,7 +56,7 @@ mod tests {
             Reading::of_pixel(channel, point, 32, constants[channel].physical(stored))
         };
         assert_eq!(
-            readings(&context, &constants),
+            readings(&context, 32, &constants),
             [reading(Channel::A, 40, 0.5), reading(Channel::U, 7, -0.25), reading(Channel::U, 900, 0.0)]
         );
     }

@@ -2,22 +2,18 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
 use scope_data::{
-    Channel, Fields, PerChannel,
+    Channel, PerChannel,
     observation::{STENCIL_POINTS, Stencil},
 };
 
 use crate::{
     error::ExactError,
+    field_prior::{FieldPrior, Stencils, one_of},
     noise::require_sensible,
-    prior::{Prior, Response},
-    progress::{Progress, Stage, in_parallel, tell},
+    progress::{Progress, ROWS_AT_ONCE, Stage, in_parallel},
     reading::Reading,
 };
-
-/// Sensors whose rows of the covariance are computed before the next word of progress.
-pub(crate) const ROWS_AT_ONCE: usize = 128;
 
 /// What a polynomial through so many points says otherwise is taken for the error of interpolation.
 const FEWER_POINTS: usize = 4;
@@ -29,8 +25,10 @@ pub(crate) struct Sensors {
     stencils: Vec<Stencil>,
     /// How many of them are of a.
     of_a: usize,
-    /// What was measured: the mean of all readings of one place.
+    /// What was measured beyond what was expected: the mean of all readings of one place.
     pub(crate) values: Vec<f64>,
+    /// What was expected of each before any was read.
+    pub(crate) means: Vec<f64>,
     /// The square of each measurement's noise, that of interpolation among it.
     pub(crate) noise: Vec<f64>,
     /// How many readings each has.
@@ -65,14 +63,14 @@ struct Repeated {
 
 impl Sensors {
     pub(crate) fn new(
-        prior: &Prior,
+        prior: &dyn FieldPrior,
         readings: &[Reading],
         noise: PerChannel<f64>,
         progress: Progress,
     ) -> Result<Self, ExactError> {
         require_sensible(noise)?;
         require_sound(prior, readings)?;
-        let (pde, size) = (prior.pde(), prior.resolution());
+        let (pde, grid) = (prior.pde(), prior.resolution());
         let used = |reading: &Reading| Used {
             sensor: None,
             channel: reading.channel,
@@ -83,6 +81,7 @@ impl Sensors {
             stencils: Vec::new(),
             of_a: 0,
             values: Vec::new(),
+            means: Vec::new(),
             noise: Vec::new(),
             repeats: Vec::new(),
             interpolation: Vec::new(),
@@ -91,10 +90,10 @@ impl Sensors {
         };
         for channel in Channel::BOTH {
             let places = by_place(readings.iter().enumerate().filter(|(_, r)| r.channel == channel));
-            let stencil = |at: &Repeated| Stencil::new(pde, channel, size, at.reading.spot, STENCIL_POINTS);
+            let stencil = |at: &Repeated| Stencil::new(pde, channel, grid, at.reading.spot, STENCIL_POINTS);
             let places: Vec<(Stencil, Repeated)> = places.into_iter().map(|at| (stencil(&at), at)).collect();
             let telling: Vec<(Stencil, Repeated)> =
-                places.into_iter().filter(|(stencil, _)| says_something(prior, channel, stencil)).collect();
+                places.into_iter().filter(|(stencil, _)| prior.says_something(channel, stencil)).collect();
             let of_place = |k: usize| {
                 let (stencil, at): &(Stencil, Repeated) = &telling[k];
                 Ok(interpolation_variance(prior, &at.reading, stencil))
@@ -102,7 +101,8 @@ impl Sensors {
             let of_places =
                 in_parallel(progress, Stage::Interpolation, telling.len(), ROWS_AT_ONCE, of_place)?;
             for ((stencil, at), of_place) in telling.into_iter().zip(of_places) {
-                sensors.add(stencil, &at, noise[channel].powi(2), of_place);
+                let mean = prior.mean_at(channel, &stencil);
+                sensors.add(stencil, &at, mean, noise[channel].powi(2), of_place);
             }
             if channel == Channel::A {
                 sensors.of_a = sensors.stencils.len();
@@ -112,13 +112,14 @@ impl Sensors {
     }
 
     /// Takes the readings of one more place.
-    fn add(&mut self, stencil: Stencil, at: &Repeated, noise: f64, interpolation: f64) {
+    fn add(&mut self, stencil: Stencil, at: &Repeated, mean: f64, noise: f64, interpolation: f64) {
         for member in &at.members {
             self.readings[*member].sensor = Some(self.stencils.len());
         }
         self.between_pixels += usize::from(stencil.single().is_none());
         self.stencils.push(stencil);
-        self.values.push(at.sum / at.count);
+        self.values.push(at.sum / at.count - mean);
+        self.means.push(mean);
         self.noise.push(noise / at.count + interpolation);
         self.repeats.push(at.count);
         self.interpolation.push(interpolation);
@@ -139,17 +140,16 @@ impl Sensors {
     }
 
     /// Each sensor's variance under the prior, about: between pixels, the mean of theirs by weight.
-    pub(crate) fn variances(&self, prior: &Prior) -> Vec<f64> {
-        let (of_a, of_u) = self.stencils();
-        let Fields { a, u } = prior.variances();
-        let about = |stencil: &Stencil, variances: &[f64]| {
-            let total: f64 = stencil.weights.iter().map(|(_, weight)| weight.abs()).sum();
-            stencil.weights.iter().map(|(point, weight)| weight.abs() / total * variances[*point]).sum()
+    pub(crate) fn variances(&self, prior: &dyn FieldPrior) -> Vec<f64> {
+        let variances = prior.variances();
+        let about = |k: usize| {
+            let weights = &self.stencils[k].weights;
+            let total: f64 = weights.iter().map(|(_, weight)| weight.abs()).sum();
+            let of_pixel =
+                |(point, weight): &(usize, f64)| weight.abs() / total * variances[self.channel(k)][*point];
+            weights.iter().map(of_pixel).sum()
         };
-        of_a.iter()
-            .map(|stencil| about(stencil, a))
-            .chain(of_u.iter().map(|stencil| about(stencil, u)))
-            .collect()
+        (0..self.len()).map(about).collect()
     }
 
     /// The numbers of as many of them, evenly spread over their order.
@@ -170,6 +170,7 @@ impl Sensors {
         Self {
             of_a: kept.iter().filter(|k| **k < self.of_a).count(),
             values: of(&self.values),
+            means: of(&self.means),
             noise: of(&self.noise),
             repeats: of(&self.repeats),
             interpolation: of(&self.interpolation),
@@ -180,7 +181,7 @@ impl Sensors {
     }
 
     /// sum_k (y_k - (H f)_k)^2 / s_k^2, or without the noise where there is none.
-    pub(crate) fn misfit(&self, prior: &Prior, latent: &[f64]) -> f64 {
+    pub(crate) fn misfit(&self, prior: &dyn FieldPrior, latent: &[f64]) -> f64 {
         let expected = self.observe(prior, latent);
         let apart = self.values.iter().zip(expected).map(|(value, expected)| (value - expected).powi(2));
         apart.zip(&self.noise).map(|(square, noise)| if *noise > 0.0 { square / noise } else { square }).sum()
@@ -194,107 +195,40 @@ impl Sensors {
     }
 
     /// Sensors of a, and of u.
-    fn stencils(&self) -> (&[Stencil], &[Stencil]) {
-        self.stencils.split_at(self.of_a)
+    pub(crate) fn stencils(&self) -> Stencils<'_> {
+        let (a, u) = self.stencils.split_at(self.of_a);
+        Stencils { a, u }
     }
 
-    /// What the sensors would say of a latent field, without noise.
-    pub(crate) fn observe(&self, prior: &Prior, latent: &[f64]) -> Vec<f64> {
-        let (of_a, of_u) = self.stencils();
-        let mut values: Vec<f64> = of_a.iter().map(|stencil| stencil.value(latent)).collect();
-        if let (Response::Linear(problem), false) = (&prior.response, of_u.is_empty()) {
-            let u = problem.solve(latent);
-            values.extend(of_u.iter().map(|stencil| stencil.value(&u)));
-        }
-        values
+    /// What the sensors would say of a latent vector beyond their means, without noise.
+    pub(crate) fn observe(&self, prior: &dyn FieldPrior, latent: &[f64]) -> Vec<f64> {
+        prior.observe(self.stencils(), latent)
     }
 
-    /// q \[S, S\] of one sensor, which says q^T f of a latent field without noise: its stencil, or that of u through the solver.
-    pub(crate) fn functional(&self, prior: &Prior, k: usize) -> Vec<f64> {
-        let mut stencil = vec![0.0; prior.resolution().pow(2)];
-        add(&self.stencils[k], 1.0, &mut stencil);
-        match &prior.response {
-            Response::Linear(problem) if k >= self.of_a => problem.solve(&stencil),
-            _ => stencil,
-        }
+    /// q of one sensor, which says q^T f of a latent vector without noise.
+    pub(crate) fn functional(&self, prior: &dyn FieldPrior, k: usize) -> Vec<f64> {
+        prior.sources(one_of(self.stencils(), k), &[1.0])
     }
 
-    /// cov(f, y) w = C (sum_p w_p h_p + G sum_q w_q h_q): one solve and one pair of transforms.
-    pub(crate) fn spread(&self, prior: &Prior, weights: &[f64]) -> Vec<f64> {
-        prior.covariance.apply(self.sources(prior, weights))
-    }
-
-    /// The transpose of [`Self::observe`]: sum_p w_p h_p + G sum_q w_q h_q, h_p the stencils of sensors of a and h_q of u.
-    pub(crate) fn sources(&self, prior: &Prior, weights: &[f64]) -> Vec<f64> {
-        let (of_a, of_u) = self.stencils();
-        let (weights_a, weights_u) = weights.split_at(self.of_a);
-        let mut sources = vec![0.0; prior.resolution().pow(2)];
-        if let (Response::Linear(problem), false) = (&prior.response, of_u.is_empty()) {
-            of_u.iter().zip(weights_u).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
-            sources = problem.solve(&sources);
-        }
-        of_a.iter().zip(weights_a).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
-        sources
-    }
-
-    /// cov(y_k, f), \[S, S\].
-    pub(crate) fn covariance_row(&self, prior: &Prior, k: usize) -> Vec<f64> {
-        let mut row = vec![0.0; prior.resolution().pow(2)];
-        match (&prior.response, self.stencils[k].single()) {
-            (Response::Linear(problem), _) if k >= self.of_a => {
-                add(&self.stencils[k], 1.0, &mut row);
-                prior.covariance.apply(problem.solve(&row))
-            }
-            (_, Some(point)) => {
-                prior.covariance.row(point, &mut row);
-                row
-            }
-            (_, None) => {
-                add(&self.stencils[k], 1.0, &mut row);
-                prior.covariance.apply(row)
-            }
-        }
-    }
-
-    /// K = cov(y, y) without noise, \[n, n\].
-    pub(crate) fn covariance(&self, prior: &Prior, progress: Progress) -> Result<Vec<f64>, ExactError> {
-        let n = self.len();
-        let mut matrix = vec![0.0; n * n];
-        // Pixels of a have a table.
-        let pixels: Option<Vec<usize>> = self.stencils().0.iter().map(Stencil::single).collect();
-        let fill = |(k, row): (usize, &mut [f64])| match &pixels {
-            Some(pixels) if k < self.of_a => {
-                for (entry, q) in row[..=k].iter_mut().zip(pixels) {
-                    *entry = prior.covariance.between(pixels[k], *q);
-                }
-            }
-            _ => {
-                let values = self.observe(prior, &self.covariance_row(prior, k));
-                row[..=k].copy_from_slice(&values[..=k]);
-            }
-        };
-        for (some, rows) in matrix.chunks_mut(n.max(1) * ROWS_AT_ONCE).enumerate() {
-            let first = some * ROWS_AT_ONCE;
-            tell(progress, Stage::Covariance, first, n)?;
-            rows.par_chunks_mut(n).enumerate().for_each(|(k, row)| fill((first + k, row)));
-        }
-        for i in 0..n {
-            for j in 0..i {
-                matrix[j * n + i] = matrix[i * n + j];
-            }
-        }
-        Ok(matrix)
+    /// cov(f, y) w.
+    pub(crate) fn spread(&self, prior: &dyn FieldPrior, weights: &[f64]) -> Vec<f64> {
+        prior.covariance(prior.sources(self.stencils(), weights))
     }
 }
 
-fn require_sound(prior: &Prior, readings: &[Reading]) -> Result<(), ExactError> {
-    let size = prior.resolution();
+fn require_sound(prior: &dyn FieldPrior, readings: &[Reading]) -> Result<(), ExactError> {
+    let grid = prior.resolution();
     // A periodic grid goes on to where it begins again.
-    let end = if prior.is_linear() { (size - 1) as f64 } else { (size as f64).next_down() };
+    let lengths = grid.lengths();
+    let ends_meet = prior.pde().periodic();
+    let ends = [0, 1].map(|axis| match ends_meet[axis] {
+        true => (lengths[axis] as f64).next_down(),
+        false => (lengths[axis] - 1) as f64,
+    });
     for (number, reading) in readings.iter().enumerate() {
         let at = reading.spot.at;
-        if !at.iter().all(|at| (0.0..=end).contains(at)) {
-            return Err(ExactError::Outside { reading: number, at, size });
+        if !at.iter().zip(ends).all(|(at, end)| (0.0..=end).contains(at)) {
+            return Err(ExactError::Outside { reading: number, at, grid });
         }
         if !reading.value.is_finite() {
             return Err(ExactError::NotFinite(number));
@@ -323,33 +257,13 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
     places
 }
 
-/// Whether the value is not zero by definition.
-fn says_something(prior: &Prior, channel: Channel, stencil: &Stencil) -> bool {
-    let size = prior.resolution();
-    let inside = |point: usize| [point / size, point % size].iter().all(|k| (1..size - 1).contains(k));
-    let any_inside = || stencil.weights.iter().any(|(point, _)| inside(*point));
-    match (&prior.response, channel) {
-        (Response::Linear(_), Channel::U) => any_inside(),
-        (Response::Linear(problem), Channel::A) => !problem.zero_edge() || any_inside(),
-        (Response::Flow(_), _) => true,
-    }
-}
-
 /// The variance, under the prior, of what two polynomials say differently: no field is known between its pixels. Zero on a pixel.
-fn interpolation_variance(prior: &Prior, reading: &Reading, stencil: &Stencil) -> f64 {
+fn interpolation_variance(prior: &dyn FieldPrior, reading: &Reading, stencil: &Stencil) -> f64 {
     if stencil.single().is_some() {
         return 0.0;
     }
-    let (pde, size) = (prior.pde(), prior.resolution());
-    let fewer = Stencil::new(pde, reading.channel, size, reading.spot, FEWER_POINTS);
-    let mut difference = vec![0.0; size * size];
-    add(stencil, 1.0, &mut difference);
-    add(&fewer, -1.0, &mut difference);
-    prior.variance_of(reading.channel, difference)
-}
-
-fn add(stencil: &Stencil, weight: f64, field: &mut [f64]) {
-    for (point, share) in &stencil.weights {
-        field[*point] += weight * share;
-    }
+    let fewer = Stencil::new(prior.pde(), reading.channel, prior.resolution(), reading.spot, FEWER_POINTS);
+    let less = fewer.weights.iter().map(|(point, weight)| (*point, -weight));
+    let difference: Vec<(usize, f64)> = stencil.weights.iter().copied().chain(less).collect();
+    prior.variance_of(reading.channel, &difference)
 }

@@ -153,7 +153,7 @@ fn who_hears_of_progress_can_stop_the_work() {
     let readings = readings(Pde::POISSON, 0, 60);
     let until = |stage: Stage| move |step: Step| step.stage != stage;
     for stage in [Stage::Covariance, Stage::Factor] {
-        let stopped = prior.given_watched(&readings, NOISE, &until(stage)).err();
+        let stopped = Posterior::given(&prior, &readings, NOISE, &until(stage)).err();
         assert_eq!(stopped, Some(ExactError::Interrupted), "{stage:?}");
     }
     let posterior = posterior(&prior, &readings);

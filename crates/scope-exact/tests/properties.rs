@@ -298,7 +298,7 @@ fn bad_readings_and_noise_are_refused() {
     let refusal = |reading, noise| prior.given(&[reading], noise).err().unwrap();
     assert_eq!(
         refusal(reading(256, 0.1), NO_NOISE),
-        ExactError::Outside { reading: 0, at: [16.0, 0.0], size: 16 }
+        ExactError::Outside { reading: 0, at: [16.0, 0.0], grid: 16.into() }
     );
     assert_eq!(refusal(reading(3, f64::NAN), NO_NOISE), ExactError::NotFinite(0));
     assert_eq!(refusal(reading(3, 0.1), PerChannel { a: -1.0, u: 0.0 }), ExactError::Noise(-1.0));

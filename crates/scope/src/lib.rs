@@ -19,6 +19,7 @@
 //! - [`pde`][]: random fields and five solvers.
 //! - [`data`][]: pairs of fields, their files and normalisation, masks, schedules and sensors.
 //! - [`exact`][]: the exact posterior of the linear Gaussian problems.
+//! - [`linear`][]: the best linear estimate from any records: POD modes and their posterior.
 //! - [`engine`][]: tensors, operations and gradients.
 //! - [`model`][]: the networks, their weight files and cards, sensors in and fields out.
 //! - [`train`][]: losses, gradient cap, teacher and training steps.
@@ -28,6 +29,7 @@ pub use scope_data as data;
 pub use scope_engine as engine;
 pub use scope_eval as eval;
 pub use scope_exact as exact;
+pub use scope_linear as linear;
 pub use scope_model as model;
 pub use scope_pde as pde;
 pub use scope_train as train;
@@ -35,7 +37,7 @@ pub use scope_train as train;
 pub mod placement;
 pub mod recovery;
 
-pub use recovery::{ExactOptions, Network, NetworkOptions, Recovered, Recovery, RecoveryError};
+pub use recovery::{Network, NetworkOptions, PosteriorOptions, Recovered, Recovery, RecoveryError};
 pub use scope_data::sensors::{SensorFile, SensorSet};
 pub use scope_engine::Device;
 pub use scope_model::{Precision, Reconstructor};

@@ -3,7 +3,7 @@
 use std::{f64::consts::TAU, path::Path, time::Duration};
 
 use scope::{
-    Device, ExactOptions, Network, NetworkOptions, Recovery, SensorSet,
+    Device, Network, NetworkOptions, PosteriorOptions, Recovery, SensorSet,
     data::{
         Channel, Dataset, Fields, PerChannel, Request, Scaling, check,
         draw::Draw,
@@ -186,7 +186,7 @@ fn a_problem_of_ones_own_is_generated_checked_masked_trained_evaluated_and_recov
     let network = train(root.path(), &training, 48);
     assert_eq!(network.model.about().pde, pde, "the weight file has it by name");
     errors_are_numbers(&network, &held_out);
-    let exact = Recovery::exact(pde, ExactOptions { resolution: SIZE, ..ExactOptions::default() });
+    let exact = Recovery::exact(pde, SIZE, PosteriorOptions::default());
     assert!(exact.err().unwrap().to_string().contains("its amplitudes are uniform"));
     sensors_become_fields(network);
 }

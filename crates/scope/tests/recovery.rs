@@ -7,7 +7,7 @@ use std::{
 };
 
 use scope::{
-    Device, ExactOptions, Network, NetworkOptions, Recovered, Recovery, RecoveryError, SensorSet,
+    Device, Network, NetworkOptions, PosteriorOptions, Recovered, Recovery, RecoveryError, SensorSet,
     data::{
         Channel, Constants, PerChannel,
         npy::MappedArray,
@@ -143,9 +143,9 @@ fn a_network_gives_fields_trust_and_a_folder() {
 #[test]
 fn the_exact_posterior_gives_deviations_and_draws() {
     let root = tempfile::tempdir().unwrap();
-    let options = ExactOptions { resolution: SIZE, samples: 2, ..ExactOptions::default() };
+    let options = PosteriorOptions { samples: 2, ..PosteriorOptions::default() };
     let recovered =
-        Recovery::exact(Pde::POISSON, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap();
+        Recovery::exact(Pde::POISSON, SIZE, options).unwrap().recover(&sensors(&[0.001, 0.002])).unwrap();
     let Uncertainty::Deviation(deviation) = &recovered.uncertainty else { panic!("it knows its deviations") };
     let point = 2 * SIZE + 5;
     assert!((recovered.fields.u[point] - 0.001).abs() < 1e-6 && deviation.u[point] < 1e-6);
@@ -157,8 +157,7 @@ fn the_exact_posterior_gives_deviations_and_draws() {
 
 #[test]
 fn sensors_that_cannot_be_used_are_refused_by_number() {
-    let recovery =
-        Recovery::exact(Pde::POISSON, ExactOptions { resolution: SIZE, ..Default::default() }).unwrap();
+    let recovery = Recovery::exact(Pde::POISSON, SIZE, PosteriorOptions::default()).unwrap();
     let refusal = |set: &SensorSet| recovery.recover(set).unwrap_err();
     assert!(matches!(refusal(&sensors(&[])), RecoveryError::NothingMeasured));
     let huge = refusal(&sensors(&[0.001, 1e300]));

@@ -8,8 +8,10 @@ mod device;
 mod diagnose;
 mod doctor;
 mod evaluation;
+mod fit;
 mod frame;
 mod mask;
+mod method;
 mod misuse;
 mod model;
 mod models;
@@ -129,6 +131,9 @@ pub(crate) enum Command {
     Data(data::DataCommand),
     /// Write an observation mask, or a picture of all families
     Mask(mask::MaskCommand),
+    /// Fit the best linear estimate to the records of any problem
+    #[command(subcommand)]
+    Fit(fit::FitCommand),
     /// Train a model
     Train(training::TrainCommand),
     /// Train a replacement decoder on a trained model
@@ -161,6 +166,7 @@ impl Command {
             Command::Place(place) => place.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
+            Command::Fit(fit) => fit.run(),
             Command::Train(train) => train.run(),
             Command::Adapt(adapt) => adapt.run(),
             Command::Evaluate(evaluate) => evaluate.run(),

@@ -22,6 +22,8 @@ pub enum MethodKind {
     Operator(Operator),
     /// The exact posterior: `exact`.
     Exact,
+    /// The posterior of a linear fit: `linear`.
+    Linear,
     /// A method of one's own, by its name.
     Own(String),
 }
@@ -33,6 +35,7 @@ impl MethodKind {
             MethodKind::Scope => "scope",
             MethodKind::Operator(operator) => operator.name(),
             MethodKind::Exact => "exact",
+            MethodKind::Linear => "linear",
             MethodKind::Own(name) => name,
         }
     }
@@ -43,6 +46,7 @@ impl From<&str> for MethodKind {
         match name {
             "scope" => MethodKind::Scope,
             "exact" => MethodKind::Exact,
+            "linear" => MethodKind::Linear,
             _ => name.parse().map_or_else(|_| MethodKind::Own(name.to_owned()), MethodKind::Operator),
         }
     }
@@ -206,6 +210,7 @@ impl MethodIdentity {
     pub fn label(&self) -> String {
         let mut label = match (&self.kind, self.recipe.as_deref()) {
             (MethodKind::Exact, _) => return "Exact posterior".to_owned(),
+            (MethodKind::Linear, _) => return "Linear (POD)".to_owned(),
             (MethodKind::Operator(operator), _) => return operator.label().to_owned(),
             (MethodKind::Own(name), _) => return name.clone(),
             (MethodKind::Scope, Some("full")) => "Full".to_owned(),

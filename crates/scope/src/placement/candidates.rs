@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{npy::MappedArray, observation::Spot, read_bounded_text};
+use scope_data::{frame::Frame, npy::MappedArray, observation::Spot, read_bounded_text};
 use scope_pde::{GridShape, Pde};
 
 use crate::recovery::RecoveryError;
@@ -25,16 +25,16 @@ pub enum Candidates {
         /// Whether each may be taken.
         allowed: Vec<bool>,
     },
-    /// Points of the unit square.
+    /// Points of the unit square, whatever the problem's own coordinates are.
     Points(Vec<[f64; 2]>),
 }
 
 impl Candidates {
-    /// Reads a table of points with columns x and y (.csv), or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
-    pub fn open(path: &Path) -> Result<Self, RecoveryError> {
+    /// Reads a table of points with columns x and y in the problem's own coordinates (.csv), or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
+    pub fn open(path: &Path, pde: Pde) -> Result<Self, RecoveryError> {
         let read = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => mask(&MappedArray::open(path)?),
-            Some("csv") => points(&read_bounded_text(path, MOST_BYTES)?),
+            Some("csv") => points(&read_bounded_text(path, MOST_BYTES)?, &Frame::of_problem(pde)),
             _ => Err("expected a table of points (.csv) or a mask (.npy)".to_owned()),
         };
         read.map_err(|problem| RecoveryError::Candidates { file: path.display().to_string(), problem })
@@ -84,7 +84,7 @@ fn mask(array: &MappedArray) -> Result<Candidates, String> {
     }
 }
 
-fn points(text: &str) -> Result<Candidates, String> {
+fn points(text: &str, frame: &Frame) -> Result<Candidates, String> {
     let mut all = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -94,8 +94,10 @@ fn points(text: &str) -> Result<Candidates, String> {
         let at = number + 1;
         let numbers: Option<Vec<f64>> = cells.iter().map(|cell| cell.parse().ok()).collect();
         match numbers.as_deref() {
-            Some([x, y]) if [x, y].iter().all(|x| (0.0..=1.0).contains(*x)) => all.push([*x, *y]),
-            Some([x, y]) => return Err(format!("line {at}: ({x}, {y}) lies outside the unit square")),
+            Some([x, y]) => match inside(frame, [*x, *y]) {
+                Some(point) => all.push(point),
+                None => return Err(format!("line {at}: ({x}, {y}) lies outside the {}", extent(frame))),
+            },
             _ => return Err(format!("line {at}: expected two numbers, x and y")),
         }
         if all.len() > MOST_PLACES {
@@ -105,6 +107,20 @@ fn points(text: &str) -> Result<Candidates, String> {
     if all.is_empty() { Err("there are no points".to_owned()) } else { Ok(Candidates::Points(all)) }
 }
 
+/// A point of the problem's coordinates as one of the unit square, if it lies inside.
+fn inside(frame: &Frame, point: [f64; 2]) -> Option<[f64; 2]> {
+    let unit = frame.domain().map_or(point, |domain| domain.to_unit(point));
+    unit.iter().all(|x| (0.0..=1.0).contains(x)).then_some(unit)
+}
+
+/// Where points may lie, in words.
+fn extent(frame: &Frame) -> String {
+    match frame.domain().map(|domain| domain.bounds()) {
+        Some([x0, x1, y0, y1]) => format!("domain, which goes from {x0} to {x1} and from {y0} to {y1}"),
+        None => "unit square".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,14 +128,17 @@ mod tests {
 
     #[test]
     fn points_are_read_and_faults_named_by_line() {
-        assert_eq!(points("x,y\n0.5, 0.25\n\n1,0\n"), Ok(Candidates::Points(vec![[0.5, 0.25], [1.0, 0.0]])));
+        assert_eq!(
+            points("x,y\n0.5, 0.25\n\n1,0\n", &Frame::default()),
+            Ok(Candidates::Points(vec![[0.5, 0.25], [1.0, 0.0]]))
+        );
         for (text, fault) in [
             ("x,y\n0.5,1.5\n", "line 2: (0.5, 1.5) lies outside"),
             ("0.5\n", "line 1: expected two numbers"),
             ("0.5,nan\n", "line 1: (0.5, NaN) lies outside"),
             ("x,y\n", "no points"),
         ] {
-            let refusal = points(text).unwrap_err();
+            let refusal = points(text, &Frame::default()).unwrap_err();
             assert!(refusal.contains(fault), "{refusal}");
         }
     }
@@ -138,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in "[-x,y0-9.e\n ]{0,60}") {
-            if let Ok(Candidates::Points(points)) = points(&text) {
+            if let Ok(Candidates::Points(points)) = points(&text, &Frame::default()) {
                 prop_assert!(points.iter().flatten().all(|x| (0.0..=1.0).contains(x)));
             }
         }

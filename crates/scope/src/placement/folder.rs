@@ -6,6 +6,7 @@ use scope_data::{Channel, PerChannel, StagedFolder};
 use scope_eval::figure::{
     AxisLabel, Curve, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, Scale, curve_chart,
 };
+use scope_pde::GridShape;
 use serde::Serialize;
 
 use super::{PlacedSensor, RandomLayouts, SensorPlacement, wanted_percent};
@@ -17,7 +18,7 @@ pub struct PlacementSummary {
     /// The problem.
     pub pde: &'static str,
     /// The side S of the grid.
-    pub resolution: usize,
+    pub resolution: GridShape,
     /// What the sensors measure.
     pub channel: &'static str,
     /// The fields that are to be known well.
@@ -44,7 +45,7 @@ impl SensorPlacement {
         let last = self.sensors.last().map_or(self.before_percent, |sensor| sensor.expected_percent);
         PlacementSummary {
             pde: self.pde.name(),
-            resolution: self.options.resolution,
+            resolution: self.resolution,
             channel: self.options.channel.name(),
             target: Channel::BOTH.into_iter().filter(|channel| target[*channel]).map(Channel::name).collect(),
             given: self.given,
@@ -88,7 +89,7 @@ impl SensorPlacement {
             let values = &self.deviations[channel][..];
             let panel = FieldPanel { title, values, shown: None, measure: Measure::Deviation };
             let name = format!("{}: {}", channel.name(), self.pde.channels()[channel]);
-            FieldRow { name, grid: self.options.resolution.into(), panels: vec![panel] }
+            FieldRow { name, grid: self.resolution, panels: vec![panel] }
         };
         let shown = |channel: &Channel| self.before_percent[*channel].is_some();
         let rows: Vec<FieldRow> = Channel::BOTH.into_iter().filter(shown).map(row).collect();

@@ -1,6 +1,6 @@
 //! Placing sensors: where the next ones say most, before any of them has said anything.
 //!
-//! The uncertainty of an exact posterior depends on where sensors are, not on what they say. So layouts can be compared, and sensors
+//! The uncertainty of a Gaussian posterior depends on where sensors are, not on what they say. So layouts can be compared, and sensors
 //! placed one by one, each where it leaves least unknown.
 
 mod candidates;
@@ -8,14 +8,15 @@ mod folder;
 mod random_layouts;
 
 use scope_data::{
-    Channel, Constants, PerChannel,
+    Channel, PerChannel,
+    frame::Frame,
     observation::{Placed, Spot, UserContext},
     sensors::SensorSet,
 };
-use scope_eval::single_precision;
-use scope_exact::{Placement, Prior, Progress, Reading, Target, with_rounding};
+use scope_eval::{PosteriorMethod, RecoveryMethod, single_precision};
+use scope_exact::{Placement, Progress, Reading, Target};
 use scope_model::Fields;
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 use serde::Serialize;
 
 pub use candidates::Candidates;
@@ -27,16 +28,12 @@ use crate::recovery::RecoveryError;
 /// What is placed, and for what.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementOptions {
-    /// The side S of the grid.
-    pub resolution: usize,
     /// How many sensors.
     pub count: usize,
     /// What they measure.
     pub channel: Channel,
     /// Which fields are to be known well.
     pub target: PerChannel<bool>,
-    /// How far measurements may be off; without, by being rounded to single precision.
-    pub noise: Option<PerChannel<f64>>,
     /// So many random layouts of as many sensors are compared.
     pub random_layouts: usize,
     /// The seed of these.
@@ -46,7 +43,7 @@ pub struct PlacementOptions {
 /// A sensor that was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlacedSensor {
-    /// Where, along axis 0 of the unit square.
+    /// Where, along axis 0, in the problem's own coordinates: the unit square's, unless its file has others.
     pub x: f64,
     /// Along axis 1.
     pub y: f64,
@@ -59,6 +56,8 @@ pub struct PlacedSensor {
 pub struct SensorPlacement {
     /// The problem.
     pub pde: Pde,
+    /// The points of the grid along each axis.
+    pub resolution: GridShape,
     /// What was asked for.
     pub options: PlacementOptions,
     /// How many sensors there were before.
@@ -78,32 +77,35 @@ pub struct SensorPlacement {
 }
 
 /// Places sensors one by one, each where it leaves least of the fields it is for. `given` are there already; what they say is not
-/// asked. `progress` hears of its steps, and says whether to go on.
+/// asked. The noise of all is the method's. `progress` hears of its steps, and says whether to go on.
 pub fn place(
-    pde: Pde,
+    method: &PosteriorMethod,
     options: PlacementOptions,
     candidates: &Candidates,
     given: Option<&SensorSet>,
     progress: Progress,
 ) -> Result<SensorPlacement, RecoveryError> {
-    let size = options.resolution;
-    let constants = Constants::generated(pde);
-    let noise = with_rounding(options.noise.unwrap_or_default(), &constants);
-    let prior = Prior::new(pde, size)?;
-    let spots = candidates.spots(pde, size)?;
+    let pde = method.pde();
+    let grid = method.resolution();
+    let noise = method.noise();
+    let frame = Frame::of_problem(pde);
+    let spots = candidates.spots(pde, grid)?;
     let given = match given {
-        Some(set) => UserContext::new(pde, &constants, size, &set.sensors, None)?.sensors,
+        Some(set) => {
+            let set = frame.sensors_to_ours(grid, set)?;
+            UserContext::new(pde, &method.constants(), grid, &set.sensors, None)?.sensors
+        }
         None => Vec::new(),
     };
     let target = Target(options.target);
-    let mut placement = Placement::new(&prior, options.channel, &spots, noise, target, progress)?;
+    let mut placement = Placement::new(method.prior(), options.channel, &spots, noise, target, progress)?;
     let reading =
         |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
     let readings: Vec<Reading> = given.iter().map(reading).collect();
     placement.given(&readings, noise, progress)?;
     let known = |percent: PerChannel<f64>| PerChannel {
         a: Some(percent.a),
-        u: Some(percent.u).filter(|_| prior.is_linear()),
+        u: Some(percent.u).filter(|_| method.prior().is_linear()),
     };
     let before_percent = known(placement.expected_percent());
     let random = RandomLayouts::draw(&placement, pde, &options, spots.len(), progress)?;
@@ -112,12 +114,13 @@ pub fn place(
     while sensors.len() < options.count {
         let Some(chosen) = placement.place_next() else { break };
         let spot = spots[chosen.candidate];
-        let [x, y] = spot.point(pde, size);
+        let [x, y] = frame.point_of_unit(spot.point(pde, grid));
         sensors.push(PlacedSensor { x, y, expected_percent: known(chosen.expected_percent) });
         chosen_spots.push(spot);
     }
     Ok(SensorPlacement {
         pde,
+        resolution: grid,
         options,
         given: given.len(),
         candidates: spots.len(),

@@ -1,19 +1,19 @@
 //! Recovering fields: sensors in; fields, error bands, trust and warnings out.
 //!
-//! A [`Recovery`] is a way from sensors to fields: one pass of a trained [`Network`], or the exact posterior of a problem
-//! that has one. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
+//! A [`Recovery`] is a way from sensors to fields: one pass of a trained [`Network`], the exact posterior of a problem
+//! that has one, or the posterior of a linear fit. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
 //! file, starts no thread of its own and reads no clock. What it returns, a [`Recovered`], can be written as a folder.
 
 mod amplitude;
 mod banded_network;
 mod bands;
 mod error;
-mod exact;
 mod folder;
 mod frame;
 mod leave_out;
 mod network;
 mod picture;
+mod posterior;
 mod problem;
 mod recovered;
 mod remark;
@@ -31,18 +31,22 @@ use scope_data::{
     sensors::SensorSet,
 };
 use scope_engine::Device;
-use scope_eval::trust::{Known, Trust, Warning};
+use scope_eval::{
+    PosteriorMethod,
+    trust::{Known, Trust, Warning},
+};
 use scope_exact::Step;
+use scope_linear::LinearPrior;
 use scope_model::Fields;
 use scope_pde::{GridShape, Pde};
 
 pub use amplitude::estimate_amplitude;
 pub use bands::{BandSummary, ErrorBands};
 pub use error::RecoveryError;
-pub use exact::ExactOptions;
 pub use folder::ResultFolder;
 pub use network::{Network, NetworkOptions};
 pub use picture::{Truth, picture_rows};
+pub use posterior::PosteriorOptions;
 pub use problem::Problem;
 pub use recovered::{Recovered, Uncertainty};
 pub use remark::Remark;
@@ -52,7 +56,7 @@ pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
 use banded_network::BandedNetwork;
-use exact::Exact;
+use posterior::GaussianRecovery;
 
 /// How far a recovery has come, of several problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +66,7 @@ pub enum Progress {
         /// How many.
         problems: usize,
     },
-    /// The exact posterior of a problem is being computed.
+    /// The posterior of a problem is being computed.
     Posterior {
         /// How many problems are done.
         problems: usize,
@@ -88,8 +92,8 @@ pub struct Recovery {
 enum Method {
     /// One pass of a trained network, and error bands about what it gives.
     Network(Box<BandedNetwork>),
-    /// The exact posterior, where it exists.
-    Exact(Box<Exact>),
+    /// A Gaussian posterior.
+    Posterior(Box<GaussianRecovery>),
 }
 
 impl Recovery {
@@ -110,11 +114,20 @@ impl Recovery {
         Ok(Self { method: Method::Network(Box::new(network)), summary })
     }
 
-    /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes. It needs no network.
-    pub fn exact(pde: Pde, options: ExactOptions) -> Result<Self, RecoveryError> {
-        let exact = Exact::new(pde, options)?;
-        let summary = Arc::new(exact.summary());
-        Ok(Self { method: Method::Exact(Box::new(exact)), summary })
+    /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes on S x S points. It needs no network.
+    pub fn exact(pde: Pde, size: usize, options: PosteriorOptions) -> Result<Self, RecoveryError> {
+        Ok(Self::with_posterior(PosteriorMethod::exact(pde, Constants::generated(pde), size)?, options))
+    }
+
+    /// The posterior of a linear fit, on the grid of its records: a file that `scope fit linear` wrote.
+    pub fn linear(prior: LinearPrior, options: PosteriorOptions) -> Self {
+        Self::with_posterior(PosteriorMethod::linear(prior), options)
+    }
+
+    fn with_posterior(method: PosteriorMethod, options: PosteriorOptions) -> Self {
+        let posterior = GaussianRecovery::new(method, options);
+        let summary = Arc::new(posterior.summary());
+        Self { method: Method::Posterior(Box::new(posterior)), summary }
     }
 
     /// The problem it is for.
@@ -167,23 +180,23 @@ impl Recovery {
     ) -> Result<Vec<Recovered>, RecoveryError> {
         let mut recovered = match &self.method {
             Method::Network(network) => network.recover_all(problems, progress),
-            Method::Exact(exact) => self.recover_exactly(exact, problems, progress),
+            Method::Posterior(posterior) => self.recover_one_by_one(posterior, problems, progress),
         }?;
         recovered.iter_mut().for_each(Recovered::express_in_frame);
         Ok(recovered)
     }
 
     /// One problem after the other.
-    fn recover_exactly(
+    fn recover_one_by_one(
         &self,
-        exact: &Exact,
+        posterior: &GaussianRecovery,
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
         let mut all = Vec::with_capacity(problems.len());
         for problem in problems {
             let step = |step: Step| progress(Progress::Posterior { problems: all.len(), step });
-            let estimate = exact.estimate(problem, &step)?;
+            let estimate = posterior.estimate(problem, &step)?;
             let mut trust = self.trust(Known::default(), &estimate.problem.context, &estimate.fields)?;
             // It was not trained: no condition or example of training says anything about it. Whether the measurements are
             // like the problem's, its own test decides.

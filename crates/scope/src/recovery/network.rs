@@ -102,6 +102,7 @@ impl Network {
             constants: about.constants,
             resolution: about.config.resolution(),
             frame: Frame::default(),
+            is_posterior: false,
             name: self.card.as_ref().map_or("unnamed", |card| &card.name).to_owned(),
             file: self.place.clone(),
             blake3: Some(self.blake3.clone()),

@@ -62,11 +62,14 @@ pub struct MethodSummary {
     /// The coordinates and units that it reads sensors in and gives fields in.
     #[serde(skip)]
     pub frame: Frame,
+    /// Whether it is a posterior, which states standard deviations itself.
+    #[serde(skip)]
+    pub is_posterior: bool,
     /// Its name.
     pub name: String,
     /// Where it is, or what it is.
     pub file: String,
-    /// BLAKE3 of its weight file.
+    /// BLAKE3 of its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
     /// Records that held-out errors are means over.
@@ -78,9 +81,9 @@ pub struct MethodSummary {
 }
 
 impl MethodSummary {
-    /// Whether it is a network: nothing else has a weight file.
+    /// Whether it is a network, and no posterior.
     pub(super) fn is_network(&self) -> bool {
-        self.blake3.is_some()
+        !self.is_posterior
     }
 
     /// The axes of its pictures: those of the problem, where its sensors are.

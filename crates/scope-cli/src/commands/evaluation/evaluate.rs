@@ -20,16 +20,16 @@ use scope_eval::{
     RecoveryMethod, Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS};
-use scope_pde::Pde;
 
-use super::{destination::Destination, exact, seen};
+use super::{destination::Destination, posterior, seen};
 use crate::{
     commands::{
         Outcome,
         device::DeviceArguments,
+        method::{ChosenMethod, MethodArguments},
         models,
         noise::{StatedNoise, stated_noise},
-        pde_names, precision_names,
+        precision_names,
     },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };
@@ -44,7 +44,8 @@ Examples:
   scope evaluate --run runs/poisson/milestones/000000000200000.safetensors --data data/poisson-test --out early
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
   scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson
-  scope evaluate --method exact --pde poisson --data data/poisson-test --limit 100 --coverage";
+  scope evaluate --method exact --pde poisson --data data/poisson-test --limit 100 --coverage
+  scope evaluate --method linear --fit ns.safetensors --data data/ns-test --out baselines/ns";
 
 /// Contexts recovered together.
 const BATCH: usize = 64;
@@ -55,12 +56,8 @@ pub(crate) struct EvaluateCommand {
     /// A run folder, a weight file or a model's name
     #[arg(long, value_name = "RUN|FILE|NAME", required_unless_present = "method", conflicts_with = "method")]
     run: Option<PathBuf>,
-    /// A method that needs no model: the exact posterior of poisson, helmholtz or ns
-    #[arg(long, requires = "pde", value_parser = ["exact"])]
-    method: Option<String>,
-    /// The problem that --method is for
-    #[arg(long, requires = "method", conflicts_with = "run", value_parser = pde_names())]
-    pde: Option<Pde>,
+    #[command(flatten)]
+    method: MethodArguments,
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
@@ -109,11 +106,12 @@ fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
 
 impl EvaluateCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let method = self.method.open()?;
         let data = Dataset::open(&self.data)?;
-        match (&self.run, self.pde) {
+        match (&self.run, method) {
             (Some(run), _) => self.evaluate_network(run, &data),
-            (None, Some(pde)) => self.evaluate_exact(pde, &data),
-            (None, None) => anyhow::bail!("name a model with --run, or a method with --method and --pde"),
+            (None, Some(chosen)) => self.evaluate_posterior(chosen, &data),
+            (None, None) => anyhow::bail!("name a model with --run, or a method with --method"),
         }
     }
 
@@ -138,22 +136,31 @@ impl EvaluateCommand {
         self.measure(data, &banded, identity, &self.protocol.conditions(data.meta().pde), &destination)
     }
 
-    /// The exact posterior, on the conditions that have one.
-    fn evaluate_exact(&self, pde: Pde, data: &Dataset) -> anyhow::Result<Outcome> {
-        self.device.require_processor("the exact posterior")?;
-        let mut method = exact::method(pde, data)?;
+    /// A posterior, on the conditions that have one.
+    fn evaluate_posterior(&self, chosen: ChosenMethod, data: &Dataset) -> anyhow::Result<Outcome> {
+        self.device.require_processor(chosen.name())?;
+        let fitted_on = match &chosen {
+            ChosenMethod::Exact(_) => None,
+            ChosenMethod::Linear(prior) => Some(prior.fit().about.source.blake3.clone()),
+        };
+        let mut method = posterior::method(chosen, data)?;
+        self.evaluation(data).require_fit(&method)?;
         if self.coverage {
             method = method.with_bands();
         }
         if let Some(noise) = self.test_noise(data) {
             method = method.with_noise(noise.physical(&data.meta().constants()));
         }
-        let conditions = exact::conditions(&method, self.protocol)?;
-        let identity = self.identity("cpu f64".to_owned(), method.identity(), data);
+        let conditions = posterior::conditions(&method, self.protocol)?;
+        let mut identity = self.identity("cpu f64".to_owned(), method.identity(), data);
+        if let Some(blake3) = fitted_on {
+            identity.data.trained_on = blake3 == identity.data.blake3;
+            seen::warn_of(&identity.data, &self.data);
+        }
         let destination = self.destination(None, &identity);
         let measure = || self.measure(data, &method, identity, &conditions, &destination);
         let outcome = self.device.pool().install(measure)?;
-        exact::warn_of_approximations(&method);
+        posterior::warn_of_approximations(&method);
         Ok(outcome)
     }
 
@@ -293,7 +300,10 @@ fn origin(identity: &Provenance) -> String {
             training.described(|draws| grouped(draws as usize)),
             if cut { ", cut short: not the figures of a finished run" } else { "" }
         ),
-        None if identity.method.kind == MethodKind::Exact => exact::meaning(identity.pde),
+        None if identity.method.kind == MethodKind::Exact => posterior::meaning(identity.pde),
+        None if identity.method.kind == MethodKind::Linear => {
+            "method: the best linear estimate, from the modes of records".to_owned()
+        }
         None => format!("model: {}, untrained", identity.method.label()),
     });
     lines.join("\n")

@@ -4,7 +4,7 @@ mod claim;
 mod compare;
 mod destination;
 mod evaluate;
-mod exact;
+mod posterior;
 mod report;
 mod seen;
 

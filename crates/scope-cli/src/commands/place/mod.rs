@@ -11,13 +11,14 @@ use scope::{
     placement::{Candidates, PlacementOptions, PlacementSummary, SensorPlacement, place},
 };
 use scope_data::{Channel, Constants, PerChannel};
+use scope_eval::{PosteriorMethod, RecoveryMethod};
 use scope_exact::{ExactError, Stage, Step};
-use scope_pde::{Pde, descriptor::GaussianPrior};
 
 use super::{
     Misuse, Outcome,
+    method::{ChosenMethod, MethodArguments},
     noise::{StatedNoise, stated_noise},
-    pde_names, resolution, up_to,
+    resolution, up_to,
 };
 use crate::terminal::{Interrupt, Progress, Table, grouped, notice, print_json, say, warn};
 use scope::recovery::RecoveryError;
@@ -28,9 +29,14 @@ Examples:
   scope place --method exact --pde poisson --count 10 --out placed
   scope place --method exact --pde poisson --count 5 --given sensors.csv --noise 1% --for a --out placed
   scope place --method exact --pde helmholtz --count 10 --allowed allowed.npy --random-layouts 1000 --out placed
+  scope place --method linear --fit heat.safetensors --count 30 --noise 2% --out placed
 
-A table of places (.csv) has columns x, y in the unit square; a mask (.npy) is [S, S] and not zero where sensors may be.
+A table of places (.csv) has columns x, y in the unit square, or in the coordinates of a problem of your own; a mask
+(.npy) has the shape of the grid and not zero where sensors may be.
 What sensors say does not matter to where the next one is best: of --given, places and channels are used.";
+
+/// Points along each axis if nothing is said.
+const RESOLUTION: usize = 128;
 
 /// The most sensors that are placed at once.
 const MOST: u16 = 1000;
@@ -38,22 +44,18 @@ const MOST: u16 = 1000;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlaceCommand {
-    /// The method that sensors are placed for: the exact posterior
-    #[arg(long, value_parser = ["exact"])]
-    method: String,
-    /// The problem: poisson, helmholtz, or ns for sensors and errors of a
-    #[arg(long, value_parser = pde_names())]
-    pde: Pde,
+    #[command(flatten)]
+    method: MethodArguments,
     /// How many sensors
     #[arg(long, value_name = "N", value_parser = up_to(MOST))]
     count: usize,
     /// Sensors that are there already: CSV, JSON, .npy or .npz, as for recover
     #[arg(long, value_name = "SENSORS")]
     given: Option<PathBuf>,
-    /// The fields that are to be known well [default: both; a for ns]
+    /// The fields that are to be known well [default: both; a for the exact posterior of ns]
     #[arg(long = "for", value_name = "FIELDS", value_parser = ["a", "u", "both"])]
     target: Option<String>,
-    /// What the new sensors measure [default: u; a for ns]
+    /// What the new sensors measure [default: u; a for the exact posterior of ns]
     #[arg(long, value_parser = channels())]
     channel: Option<Channel>,
     /// Where they may be: a table of points (.csv) or a mask (.npy) [default: every pixel]
@@ -62,9 +64,9 @@ pub(crate) struct PlaceCommand {
     /// The standard deviation of the measurements' errors, as for recover [default: rounding to float32]
     #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
     noise: Option<StatedNoise>,
-    /// Points along each axis
-    #[arg(long, value_name = "S", default_value_t = 128, value_parser = resolution)]
-    resolution: usize,
+    /// Points along each axis for --method exact [default: 128]; a fit has its own
+    #[arg(long, value_name = "S", conflicts_with = "fit", value_parser = resolution)]
+    resolution: Option<usize>,
     /// Compare with N random layouts of as many sensors
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     random_layouts: u16,
@@ -92,8 +94,9 @@ impl PlaceCommand {
             anyhow::bail!("{} holds {} problems: expected one", file.name(), grouped(file.len()));
         }
         let set = given.as_ref().map(|file| file.set(0)).transpose()?;
+        let method = self.posterior()?;
         let candidates = match &self.allowed {
-            Some(path) => Candidates::open(path)?,
+            Some(path) => Candidates::open(path, method.pde())?,
             None => Candidates::Grid,
         };
         let interrupt = Interrupt::listen()?;
@@ -107,7 +110,8 @@ impl PlaceCommand {
             progress.note(&format!("{stage}, {}%", 100 * step.done / step.of.max(1)));
             !interrupt.requested()
         };
-        let placed = place(self.pde, self.options(), &candidates, set.as_deref(), &step);
+        let options = self.options(&method);
+        let placed = place(&method, options, &candidates, set.as_deref(), &step);
         progress.finish();
         let placed = placed.map_err(|error| self.explain(error, set.as_deref()))?;
         let summary = placed.write(&self.out)?;
@@ -119,17 +123,28 @@ impl PlaceCommand {
         Ok(Outcome::Success)
     }
 
-    fn options(&self) -> PlacementOptions {
-        let linear = matches!(self.pde.descriptor().prior, GaussianPrior::Linear(_));
+    /// The posterior that sensors are placed for, with their noise.
+    fn posterior(&self) -> anyhow::Result<PosteriorMethod> {
+        let chosen = self.method.open()?.ok_or_else(|| Misuse::of("name a method with --method"))?;
+        let noise = self.noise.map(|noise| noise.physical(&chosen.constants()));
+        let method = match chosen {
+            ChosenMethod::Exact(pde) => {
+                let size = self.resolution.unwrap_or(RESOLUTION);
+                PosteriorMethod::exact(pde, Constants::generated(pde), size).map_err(Misuse::of)?
+            }
+            ChosenMethod::Linear(prior) => PosteriorMethod::linear(*prior),
+        };
+        Ok(method.with_noise(noise.unwrap_or_default()))
+    }
+
+    fn options(&self, method: &PosteriorMethod) -> PlacementOptions {
+        let linear = method.prior().is_linear();
         let wanted = self.target.as_deref().unwrap_or(if linear { "both" } else { "a" });
         let target = PerChannel { a: wanted != "u", u: wanted != "a" };
-        let constants = Constants::generated(self.pde);
         PlacementOptions {
-            resolution: self.resolution,
             count: self.count,
             channel: self.channel.unwrap_or(if linear { Channel::U } else { Channel::A }),
             target,
-            noise: self.noise.map(|noise| noise.physical(&constants)),
             random_layouts: self.random_layouts.into(),
             seed: self.seed,
         }
@@ -138,8 +153,7 @@ impl PlaceCommand {
     /// What the command line alone shows to be wrong is misuse; sensors are called as their file does.
     fn explain(&self, error: RecoveryError, given: Option<&scope::SensorSet>) -> anyhow::Error {
         match (error, given) {
-            (RecoveryError::Exact(error @ ExactError::NoPosterior { .. }), _)
-            | (RecoveryError::Exact(error @ ExactError::NonlinearTarget(_)), _) => Misuse::of(error).into(),
+            (RecoveryError::Exact(error @ ExactError::NonlinearTarget(_)), _) => Misuse::of(error).into(),
             (RecoveryError::Exact(error @ ExactError::NonlinearSensors(_)), None) => Misuse::of(error).into(),
             (error @ RecoveryError::CandidateGrid { .. }, _) => {
                 anyhow::Error::from(error).context("--allowed and --resolution do not go together")
@@ -165,7 +179,7 @@ impl PlaceCommand {
         }
         say(&format!(
             "{}, {} sensors of {} placed among {} places, {} given\n\n{table}",
-            self.pde,
+            placed.pde,
             placed.sensors.len(),
             summary.channel,
             grouped(placed.candidates),

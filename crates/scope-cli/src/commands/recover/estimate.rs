@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use scope_data::Channel;
 use scope_exact::{
-    CLOSED_FORM_LIMIT, DENSE_LIMIT, ExactError, FEW_SPREAD_SAMPLES, MAX_ITERATIONS, NO_NOISE, Prior, Reading,
-    SPREAD_SAMPLES,
+    CLOSED_FORM_LIMIT, DENSE_LIMIT, ExactError, FEW_SPREAD_SAMPLES, FieldPrior, MAX_ITERATIONS, NO_NOISE,
+    Prior, Reading, SPREAD_SAMPLES,
 };
 use scope_pde::{Pde, linear::cholesky::Cholesky};
 
@@ -28,7 +28,7 @@ struct Rates {
 
 impl Rates {
     fn measure(prior: &Prior) -> Result<Self, ExactError> {
-        let size = prior.resolution();
+        let size = prior.resolution().rows;
         let channel = if prior.is_linear() { Channel::U } else { Channel::A };
         let point = |k: usize| size + 1 + k * (size * size - 2 * size - 2) / TIMED_ROWS;
         let readings: Vec<Reading> =

@@ -1,7 +1,7 @@
 //! `scope recover`: complete fields from someone's own sensors.
 
 mod estimate;
-mod exact_arguments;
+mod posterior_arguments;
 mod remedy;
 mod statement;
 mod watch;
@@ -21,9 +21,15 @@ use scope_data::{Constants, PerChannel, frame::Frame, observation::SensorError, 
 use scope_model::Precision;
 use scope_pde::{Pde, cylinder::Disk};
 
-use super::{Outcome, device::DeviceArguments, frame::FrameArguments, models};
+use super::{
+    Outcome,
+    device::DeviceArguments,
+    frame::FrameArguments,
+    method::{ChosenMethod, MethodArguments},
+    models,
+};
 use crate::terminal::{grouped, notice, print_json};
-use exact_arguments::ExactArguments;
+use posterior_arguments::PosteriorArguments;
 use watch::Watch;
 
 /// What `--help` ends with.
@@ -36,6 +42,7 @@ Examples:
   scope recover --model poisson --sensors sensors.csv --noise 0.01,1e-4 --calibrate 200 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --noise 0.01,1e-4 --samples 20 --out recovered
   scope recover --method exact --pde poisson --sensors sensors.csv --drop-suspects --no-deviations --out recovered
+  scope recover --method linear --fit heat.safetensors --sensors probes.csv --noise 2% --out recovered
   scope recover --model poisson --sensors wells.csv --domain 0,500,0,500 --scale u=400 --edge-value 102.5 --out recovered
   scope recover --model poisson --sensors wells.csv --columns x=east,y=north,u=level --missing NA,-9999 --out recovered
   scope recover --model poisson --sensors sensors.csv --at points.csv --format csv --out recovered
@@ -44,7 +51,7 @@ A CSV file needs columns x, y (0 to 1) or i, j (pixels), and channel and value, 
 \"problem\" tells many problems apart. Values are in physical units, in and out; docs/units.md says how to state yours.
 docs/sensors.md has every format.
 
-Exit code 3: all was done and written, but the readings contradict the model of --method exact.";
+Exit code 3: all was done and written, but the readings contradict the model of --method.";
 
 /// How a disk is given.
 const DISK: &str = "give row and column of its centre, and its radius, in pixels";
@@ -64,7 +71,9 @@ pub(crate) struct RecoverCommand {
     #[arg(long, value_name = "NAME|RUN|FILE", required_unless_present = "method", conflicts_with = "method")]
     model: Option<String>,
     #[command(flatten)]
-    exact: ExactArguments,
+    method: MethodArguments,
+    #[command(flatten)]
+    posterior: PosteriorArguments,
     /// Measurements: CSV, JSON, .npy or .npz; "-" for standard input
     #[arg(long, value_name = "FILE")]
     sensors: PathBuf,
@@ -112,6 +121,7 @@ fn disk(text: &str) -> Result<Disk, String> {
 
 impl RecoverCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        let method = self.method.open()?;
         let options = self.frame.table_options();
         let file = if self.sensors.as_os_str() == "-" {
             SensorFile::standard_input(&options)?
@@ -119,18 +129,21 @@ impl RecoverCommand {
             SensorFile::open_with(&self.sensors, &options)?
         };
         file.notes().iter().for_each(|line| notice(line));
-        let (summary, spent) = match (&self.model, self.exact.pde()) {
-            (_, Some(pde)) => {
-                self.device.require_processor("the exact posterior")?;
+        let (summary, spent) = match (&self.model, method) {
+            (_, Some(chosen)) => {
+                self.device.require_processor(chosen.name())?;
                 self.device.pool().install(|| {
-                    let frame = self.frame(pde, &Constants::generated(pde), &file)?;
-                    let recovery = self.exact.recovery(pde, frame)?;
-                    self.tell_time(&file, &recovery)?;
+                    let is_exact = matches!(chosen, ChosenMethod::Exact(_));
+                    let frame = |chosen: &ChosenMethod| self.frame(chosen.pde(), &chosen.constants(), &file);
+                    let recovery = self.posterior.recovery(chosen, frame)?;
+                    if is_exact {
+                        self.tell_time(&file, &recovery)?;
+                    }
                     self.recover(&file, &recovery)
                 })?
             }
             (Some(model), None) => self.recover(&file, &self.network(model, &file)?)?,
-            (None, None) => anyhow::bail!("name a model with --model, or a method with --method and --pde"),
+            (None, None) => anyhow::bail!("name a model with --model, or a method with --method"),
         };
         statement::warn_of(&summary);
         if self.json {
@@ -151,12 +164,12 @@ impl RecoverCommand {
         let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
         let about = network.model.about();
         let frame = self.frame(about.pde, &about.constants, file)?;
-        let stated = self.exact.stated_noise();
+        let stated = self.posterior.stated_noise();
         let noise = stated.map(|noise| noise.physical(&frame.constants(&about.constants)));
         let options = NetworkOptions {
             noise,
             calibration: self.calibrate,
-            drop_suspects: self.exact.drops_suspects(),
+            drop_suspects: self.posterior.drops_suspects(),
             unprojected: self.unprojected,
             frame,
         };
@@ -166,7 +179,7 @@ impl RecoverCommand {
     /// The coordinates and units of the sensors.
     fn frame(&self, pde: Pde, constants: &Constants, file: &SensorFile) -> anyhow::Result<Frame> {
         let noise = |frame: &Frame| {
-            let stated = self.exact.stated_noise();
+            let stated = self.posterior.stated_noise();
             stated.map_or(PerChannel::both(0.0), |noise| noise.physical(&frame.constants(constants)))
         };
         self.frame.frame(pde, file, &noise)
@@ -179,7 +192,7 @@ impl RecoverCommand {
         if largest < MANY_SENSORS {
             return Ok(());
         }
-        let deviations = self.exact.with_deviations();
+        let deviations = self.posterior.with_deviations();
         let time = estimate::time_of_exact(recovery.pde(), recovery.resolution().rows, largest, deviations)?;
         let each = if file.len() > 1 { ", the largest of several problems" } else { "" };
         let threads = rayon::current_num_threads();

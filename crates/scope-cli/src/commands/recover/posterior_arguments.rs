@@ -1,25 +1,22 @@
-//! `scope recover --method exact`: what only the exact posterior takes.
+//! `scope recover --method`: what only a posterior takes.
 
 use clap::Args;
-use scope::{ExactOptions, Recovery};
-use scope_data::{Constants, frame::Frame};
-use scope_pde::Pde;
+use scope::{PosteriorOptions, Recovery};
+use scope_data::frame::Frame;
 
 use crate::commands::{
     Misuse,
+    method::ChosenMethod,
     noise::{StatedNoise, stated_noise},
-    pde_names, resolution,
+    resolution,
 };
 
-/// What only the exact posterior takes.
+/// Points along each axis if nothing is said.
+const RESOLUTION: usize = 128;
+
+/// What only a posterior takes.
 #[derive(Debug, Args)]
-pub(super) struct ExactArguments {
-    /// A method that needs no model: the exact posterior of poisson, helmholtz or ns, with standard deviations
-    #[arg(long, requires = "pde", value_parser = ["exact"])]
-    method: Option<String>,
-    /// The problem that --method is for
-    #[arg(long, requires = "method", conflicts_with = "model", value_parser = pde_names())]
-    pde: Option<Pde>,
+pub(super) struct PosteriorArguments {
     /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
     /// for both channels or one each for a and u [default: rounding to float32]; a model that was trained with noise weighs
     /// readings by it, and --calibrate measures what it costs
@@ -51,17 +48,12 @@ pub(super) struct ExactArguments {
         default_value_t = 20_261_013
     )]
     seed: u64,
-    /// Points along each axis for --method; a model has its own
-    #[arg(long, value_name = "S", requires = "method", conflicts_with = "model", default_value_t = 128, value_parser = resolution)]
-    resolution: usize,
+    /// Points along each axis for --method exact [default: 128]; a model or a fit has its own
+    #[arg(long, value_name = "S", requires = "method", conflicts_with_all = ["model", "fit"], value_parser = resolution)]
+    resolution: Option<usize>,
 }
 
-impl ExactArguments {
-    /// The problem whose exact posterior is asked for, if it is.
-    pub(super) fn pde(&self) -> Option<Pde> {
-        self.pde
-    }
-
+impl PosteriorArguments {
     /// Whether standard deviations are wanted.
     pub(super) fn with_deviations(&self) -> bool {
         !self.no_deviations
@@ -77,11 +69,15 @@ impl ExactArguments {
         self.noise
     }
 
-    /// The exact posterior of a problem.
-    pub(super) fn recovery(&self, pde: Pde, frame: Frame) -> Result<Recovery, Misuse> {
-        let constants = frame.constants(&Constants::generated(pde));
-        let options = ExactOptions {
-            resolution: self.resolution,
+    /// The way from sensors to fields that was chosen; `frame` says in which coordinates and units they come.
+    pub(super) fn recovery(
+        &self,
+        chosen: ChosenMethod,
+        frame: impl FnOnce(&ChosenMethod) -> anyhow::Result<Frame>,
+    ) -> anyhow::Result<Recovery> {
+        let frame = frame(&chosen)?;
+        let constants = frame.constants(&chosen.constants());
+        let options = PosteriorOptions {
             noise: self.noise.map(|noise| noise.physical(&constants)),
             drop_suspects: self.drop_suspects,
             deviations: !self.no_deviations,
@@ -89,6 +85,12 @@ impl ExactArguments {
             seed: self.seed,
             frame,
         };
-        Recovery::exact(pde, options).map_err(Misuse::of)
+        match chosen {
+            ChosenMethod::Exact(pde) => {
+                let size = self.resolution.unwrap_or(RESOLUTION);
+                Ok(Recovery::exact(pde, size, options).map_err(Misuse::of)?)
+            }
+            ChosenMethod::Linear(prior) => Ok(Recovery::linear(*prior, options)),
+        }
     }
 }

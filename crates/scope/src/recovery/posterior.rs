@@ -1,17 +1,16 @@
-//! The exact posterior of someone's own sensors.
+//! The Gaussian posterior of someone's own sensors: the exact one, or that of a linear fit.
 
 use scope_data::{
-    Constants, PerChannel,
+    PerChannel,
     frame::Frame,
     observation::{Placed, UserContext},
 };
 use scope_eval::{
-    single_precision,
+    PosteriorMethod, RecoveryMethod, single_precision,
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
-use scope_exact::{ExactError, LeaveOneOut, ModelCheck, Posterior, Prior, Reading, with_rounding};
-use scope_model::Fields;
-use scope_pde::Pde;
+use scope_exact::{LeaveOneOut, ModelCheck, Posterior, Reading};
+use scope_model::{Fields, MethodKind};
 
 use super::{
     error::RecoveryError,
@@ -23,11 +22,9 @@ use super::{
 /// At most this share of a problem's readings is left out for not fitting the others, or one.
 const MOST_LEFT_OUT: f64 = 0.1;
 
-/// What the exact posterior is computed with.
+/// What a posterior is computed with.
 #[derive(Clone, Copy, Debug)]
-pub struct ExactOptions {
-    /// The side S of the grid.
-    pub resolution: usize,
+pub struct PosteriorOptions {
     /// How far the measurements may be off, in the frame's units; without, by being rounded to single precision.
     pub noise: Option<PerChannel<f64>>,
     /// Whether readings that do not fit the others are left out.
@@ -42,11 +39,10 @@ pub struct ExactOptions {
     pub frame: Frame,
 }
 
-impl Default for ExactOptions {
-    /// 128 x 128 points, exact measurements, all of them used, standard deviations, no draws.
+impl Default for PosteriorOptions {
+    /// Exact measurements, all of them used, standard deviations, no draws.
     fn default() -> Self {
         Self {
-            resolution: 128,
             noise: None,
             drop_suspects: false,
             deviations: true,
@@ -57,12 +53,10 @@ impl Default for ExactOptions {
     }
 }
 
-/// The exact posterior on one grid.
-pub(super) struct Exact {
-    prior: Prior,
-    constants: Constants,
-    noise: PerChannel<f64>,
-    options: ExactOptions,
+/// A posterior on one grid.
+pub(super) struct GaussianRecovery {
+    method: PosteriorMethod,
+    options: PosteriorOptions,
 }
 
 /// The posterior given some sensors.
@@ -85,34 +79,38 @@ pub(super) struct Estimate {
 /// A reading beside what the others say of it, with its number in the order given.
 type Numbered = (usize, Residual);
 
-impl Exact {
-    pub(super) fn new(pde: Pde, options: ExactOptions) -> Result<Self, ExactError> {
-        let constants = Constants::generated(pde);
-        let prior = Prior::new(pde, options.resolution)?;
+impl GaussianRecovery {
+    pub(super) fn new(method: PosteriorMethod, options: PosteriorOptions) -> Self {
         let stated = options.noise.unwrap_or_default();
-        let noise = with_rounding(options.frame.widths_to_ours(stated), &constants);
-        Ok(Self { prior, constants, noise, options })
+        Self { method: method.with_noise(options.frame.widths_to_ours(stated)), options }
     }
 
     pub(super) fn summary(&self) -> MethodSummary {
+        let identity = self.method.identity();
         MethodSummary {
-            pde: self.prior.pde(),
-            constants: self.constants,
-            resolution: self.prior.resolution().into(),
+            pde: self.method.pde(),
+            constants: self.method.constants(),
+            resolution: self.method.resolution(),
             frame: self.options.frame,
-            name: "exact".to_owned(),
-            file: self.shown(),
-            blake3: None,
+            is_posterior: true,
+            name: identity.kind.name().to_owned(),
+            file: self.shown(&identity.kind),
+            blake3: identity.blake3,
             held_out_records: None,
             held_out_origin: None,
         }
     }
 
     /// What it is, with its noise in the frame's units.
-    fn shown(&self) -> String {
+    fn shown(&self, kind: &MethodKind) -> String {
+        let noise = self.method.noise();
         let PerChannel { a, u } =
-            PerChannel::from_fn(|channel| self.options.frame.width_of_ours(channel, self.noise[channel]));
-        format!("the exact posterior, noise {a:.2e} of a and {u:.2e} of u")
+            PerChannel::from_fn(|channel| self.options.frame.width_of_ours(channel, noise[channel]));
+        let what = match kind {
+            MethodKind::Linear => "the posterior of a linear fit",
+            _ => "the exact posterior",
+        };
+        format!("{what}, noise {a:.2e} of a and {u:.2e} of u")
     }
 
     /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.
@@ -126,7 +124,7 @@ impl Exact {
         let most = ((MOST_LEFT_OUT * numbers.len() as f64) as usize).max(1);
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
-            let posterior = self.prior.given_watched(&readings(&problem.context), self.noise, progress)?;
+            let posterior = self.method.given(&readings(&problem.context), progress)?;
             let judged = posterior.leave_one_out_watched(progress)?;
             let residuals: Vec<Numbered> =
                 judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
@@ -189,7 +187,7 @@ impl Exact {
     /// Each reading beside what the others say of it; numbers are those of the problem as it was given.
     fn residuals(&self, problem: &Problem, numbers: &[usize], judged: &LeaveOneOut) -> Vec<Numbered> {
         let of = |(sensor, prediction): (&Placed, &scope_exact::Prediction)| {
-            let [x, y] = sensor.spot.point(self.prior.pde(), self.prior.resolution());
+            let [x, y] = sensor.spot.point(self.method.pde(), self.method.resolution());
             let residual = Residual {
                 label: problem.sensors.label(sensor.number),
                 channel: sensor.channel.name(),
@@ -228,7 +226,7 @@ impl Exact {
         posterior: &Posterior,
         makes_sense: impl Fn(f64) -> bool,
     ) -> PerChannel<Option<f64>> {
-        let deviations = self.constants.map(|scaling| scaling.sigma);
+        let deviations = self.method.constants().map(|scaling| scaling.sigma);
         let share = posterior.consistent_noise(deviations).filter(|share| makes_sense(*share));
         PerChannel::from_fn(|channel| {
             share.filter(|_| posterior.measures(channel)).map(|share| share * deviations[channel])

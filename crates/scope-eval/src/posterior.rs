@@ -1,4 +1,4 @@
-//! The exact posterior as a method under test.
+//! A Gaussian posterior as a method under test: the exact one, or that of a linear fit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,11 @@ use scope_data::{
     Constants, Fields, PerChannel,
     observation::{Condition, Task},
 };
-use scope_exact::{ExactError, Prior, readings, rounding_noise, with_rounding};
+use scope_exact::{
+    ExactError, FieldPrior, Posterior, Prior, Progress, Reading, UNHEARD, readings, rounding_noise,
+    with_rounding,
+};
+use scope_linear::LinearPrior;
 use scope_model::{MethodIdentity, MethodKind};
 use scope_pde::{GridShape, Pde};
 
@@ -17,8 +21,9 @@ use crate::{
 };
 
 /// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is told of another.
-pub struct ExactMethod {
-    prior: Prior,
+pub struct PosteriorMethod {
+    prior: Box<dyn FieldPrior + Send>,
+    identity: MethodIdentity,
     constants: Constants,
     noise: PerChannel<f64>,
     with_bands: bool,
@@ -31,16 +36,25 @@ const DEVIATIONS: [f32; 2] = [0.994_458, 1.959_964];
 /// Of standard deviations that are estimated from samples.
 const SEED: u64 = 20_261_013;
 
-impl ExactMethod {
-    /// For records of a problem on S x S points.
-    pub fn new(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
-        Ok(Self {
-            prior: Prior::new(pde, size)?,
-            noise: rounding_noise(&constants),
-            constants,
-            with_bands: false,
-            approximate: AtomicUsize::new(0),
-        })
+impl PosteriorMethod {
+    /// The exact posterior of a problem on S x S points.
+    pub fn exact(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
+        let prior = Prior::new(pde, size)?;
+        Ok(Self::new(Box::new(prior), identity(MethodKind::Exact, 0, None), constants))
+    }
+
+    /// That of a linear fit.
+    pub fn linear(prior: LinearPrior) -> Self {
+        let fit = prior.fit();
+        let constants = fit.about.source.constants;
+        let parameters = fit.mean.len() + fit.modes.len() + fit.residual.len();
+        let identity = identity(MethodKind::Linear, parameters, prior.blake3().map(str::to_owned));
+        Self::new(Box::new(prior), identity, constants)
+    }
+
+    fn new(prior: Box<dyn FieldPrior + Send>, identity: MethodIdentity, constants: Constants) -> Self {
+        let noise = rounding_noise(&constants);
+        Self { prior, identity, constants, noise, with_bands: false, approximate: AtomicUsize::new(0) }
     }
 
     /// Also states bands, from the standard deviation of every pixel, which takes longer than the mean.
@@ -67,29 +81,40 @@ impl ExactMethod {
 
     /// Who it is.
     pub fn identity(&self) -> MethodIdentity {
-        MethodIdentity {
-            kind: MethodKind::Exact,
-            model: None,
-            recipe: None,
-            decoder: None,
-            parameters: 0,
-            blake3: None,
-            training: None,
-        }
+        self.identity.clone()
     }
 
-    fn mean(&self, context: &[f32]) -> Result<Fields, ExactError> {
-        let readings = readings(context, &self.constants);
-        let posterior = self.prior.given(&readings, self.noise)?;
+    /// What is known before any sensor is read.
+    pub fn prior(&self) -> &(dyn FieldPrior + Send) {
+        &*self.prior
+    }
+
+    /// How far readings are taken to be off.
+    pub fn noise(&self) -> PerChannel<f64> {
+        self.noise
+    }
+
+    /// The fields given readings in physical units.
+    pub fn given(&self, readings: &[Reading], progress: Progress) -> Result<Posterior<'_>, ExactError> {
+        let posterior = Posterior::given(&*self.prior, readings, self.noise, progress)?;
         if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
         }
+        Ok(posterior)
+    }
+
+    fn readings(&self, context: &[f32]) -> Vec<Reading> {
+        readings(context, self.prior.resolution(), &self.constants)
+    }
+
+    fn mean(&self, context: &[f32]) -> Result<Fields, ExactError> {
+        let posterior = self.given(&self.readings(context), UNHEARD)?;
         Ok(single_precision(posterior.mean()?))
     }
 
     fn stated(&self, context: &[f32]) -> Result<StatedBands, ExactError> {
-        let readings = readings(context, &self.constants);
-        let posterior = self.prior.given(&readings, self.noise)?;
+        let readings = self.readings(context);
+        let posterior = Posterior::given(&*self.prior, &readings, self.noise, UNHEARD)?;
         let deviations = single_precision(posterior.deviations(SEED)?.fields);
         let times =
             |factor: f32| deviations.each_ref().map(|field| field.iter().map(|sd| factor * sd).collect());
@@ -98,12 +123,17 @@ impl ExactMethod {
     }
 }
 
-/// Fields of the exact posterior in single precision, as those of networks are.
+/// A method that was not trained.
+fn identity(kind: MethodKind, parameters: usize, blake3: Option<String>) -> MethodIdentity {
+    MethodIdentity { kind, model: None, recipe: None, decoder: None, parameters, blake3, training: None }
+}
+
+/// Fields of a posterior in single precision, as those of networks are.
 pub fn single_precision(fields: Fields<f64>) -> Fields {
     fields.map(|field| field.into_iter().map(|x| x as f32).collect())
 }
 
-impl RecoveryMethod for ExactMethod {
+impl RecoveryMethod for PosteriorMethod {
     fn pde(&self) -> Pde {
         self.prior.pde()
     }
@@ -113,11 +143,11 @@ impl RecoveryMethod for ExactMethod {
     }
 
     fn resolution(&self) -> GridShape {
-        self.prior.resolution().into()
+        self.prior.resolution()
     }
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
-        let each = 4 * self.prior.resolution().pow(2);
+        let each = 4 * self.prior.resolution().points();
         let fields: Result<Vec<Fields>, ExactError> =
             contexts.par_chunks(each).map(|context| self.mean(context)).collect();
         Ok(fields?)

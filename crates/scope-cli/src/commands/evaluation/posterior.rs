@@ -1,21 +1,25 @@
-//! What `scope evaluate --method exact` says of the exact posterior.
+//! What `scope evaluate --method` says of a posterior.
 
 use scope_data::{Dataset, observation::Condition};
-use scope_eval::{ExactMethod, Protocol, RecoveryMethod};
+use scope_eval::{PosteriorMethod, Protocol, RecoveryMethod};
 use scope_exact::{DENSE_LIMIT, ExactError};
 use scope_pde::{Pde, descriptor::GaussianPrior};
 
 use crate::{
-    commands::Misuse,
+    commands::{Misuse, method::ChosenMethod},
     terminal::{grouped, warn},
 };
 
 /// The method for a set's records.
-pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactMethod> {
+pub(super) fn method(chosen: ChosenMethod, data: &Dataset) -> anyhow::Result<PosteriorMethod> {
+    let pde = match chosen {
+        ChosenMethod::Linear(prior) => return Ok(PosteriorMethod::linear(*prior)),
+        ChosenMethod::Exact(pde) => pde,
+    };
     let meta = data.meta();
     // Problems that have a posterior are on square grids; any other is refused for having none.
     let method =
-        ExactMethod::new(pde, meta.constants(), meta.resolution.rows).map_err(|error| match error {
+        PosteriorMethod::exact(pde, meta.constants(), meta.resolution.rows).map_err(|error| match error {
             ExactError::NoPosterior { .. } => Misuse::of(error).into(),
             other => anyhow::Error::from(other),
         })?;
@@ -29,7 +33,7 @@ pub(super) fn method(pde: Pde, data: &Dataset) -> anyhow::Result<ExactMethod> {
 }
 
 /// A protocol's conditions that have an exact posterior.
-pub(super) fn conditions(method: &ExactMethod, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
+pub(super) fn conditions(method: &PosteriorMethod, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
     let pde = method.pde();
     let all = protocol.conditions(pde);
     let with: Vec<Condition> = all.iter().copied().filter(|condition| method.supports(*condition)).collect();
@@ -49,7 +53,7 @@ pub(super) fn conditions(method: &ExactMethod, protocol: Protocol) -> anyhow::Re
 }
 
 /// Tells of recoveries that fall short of the limit.
-pub(super) fn warn_of_approximations(method: &ExactMethod) {
+pub(super) fn warn_of_approximations(method: &PosteriorMethod) {
     if method.approximate() > 0 {
         warn(&format!(
             "{} recoveries from more than {} sensors are approximations: their errors lie above the limit",
