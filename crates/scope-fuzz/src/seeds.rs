@@ -9,6 +9,7 @@ use scope_data::{
     npz::{Array, npz_bytes},
 };
 use scope_engine::Device;
+use scope_linear::{About as FitAbout, LinearFit, Source};
 use scope_model::{About, DecoderConfig, FitConfig, Model, ModelConfig, Quantisation, Transformer};
 use scope_pde::{Pde, Split};
 use scope_train::Recipe;
@@ -176,6 +177,26 @@ pub(crate) fn weights() -> Vec<Vec<u8>> {
         std::fs::read(&path).unwrap()
     };
     vec![written(Quantisation::F32), written(Quantisation::Int8)]
+}
+
+/// A fit of one mode on the smallest grid.
+pub(crate) fn linear_fit() -> Vec<Vec<u8>> {
+    let pde = Pde::POISSON;
+    let source = Source {
+        pde,
+        resolution: SIZE.into(),
+        constants: Constants::released(pde),
+        blake3: "0".repeat(64),
+        split: Split::Train,
+        origin: Origin::Generated { seed: 1, generator_version: 1 },
+    };
+    let about = FitAbout { source, modes: 1, records: 20, held_out: 2, held_out_percent: [90.0, 95.0] };
+    let values = || vec![0.25; 2 * SIZE * SIZE];
+    let fit = LinearFit { about, mean: values(), modes: values(), residual: values() };
+    let folder = scratch::folder();
+    let path = folder.path().join("fit.safetensors");
+    fit.write(&path).unwrap();
+    vec![std::fs::read(&path).unwrap()]
 }
 
 /// A data set of one record of zeros.

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use scope_data::{
-    DataError, Dataset, ForeignRecords, ImportRequest,
+    Channel, DataError, Dataset, ForeignRecords, ImportRequest,
     npy::{Header, NpyArray},
     npz::read_npz,
     sensors::SensorFile,
 };
 use scope_engine::Device;
+use scope_exact::{FieldPrior, NO_NOISE, Reading};
+use scope_linear::{LinearFit, LinearPrior};
 use scope_model::{Card, Model, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::Recipe;
@@ -31,7 +33,7 @@ pub struct Target {
 }
 
 /// Every reader of foreign files.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "npy", read: npy, seeds: seeds::npy },
     Target { name: "npz", read: npz, seeds: seeds::npz },
     Target { name: "mat5", read: mat5, seeds: seeds::mat5 },
@@ -42,6 +44,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "table", read: sensors, seeds: seeds::table },
     Target { name: "json", read: sensors, seeds: seeds::json },
     Target { name: "weights", read: weights, seeds: seeds::weights },
+    Target { name: "linear_fit", read: linear_fit, seeds: seeds::linear_fit },
     Target { name: "meta_json", read: meta_json, seeds: seeds::meta_json },
     Target { name: "recipe", read: recipe, seeds: seeds::recipe },
     Target { name: "card", read: card, seeds: seeds::card },
@@ -131,6 +134,14 @@ fn weights(bytes: &[u8]) -> bool {
     let Ok(file) = WeightFile::parse(Path::new("fuzzed"), bytes.to_vec()) else { return false };
     let _ = (file.quantisation(), file.hash());
     Model::from_file(file, &Device::cpu(1)).is_ok()
+}
+
+fn linear_fit(bytes: &[u8]) -> bool {
+    let Ok(fit) = LinearFit::parse(Path::new("fuzzed"), bytes) else { return false };
+    let prior = LinearPrior::new(fit);
+    let reading = Reading::of_pixel(Channel::U, 40, prior.resolution(), 0.0);
+    let _ = prior.given(&[reading], NO_NOISE).and_then(|posterior| posterior.mean());
+    true
 }
 
 fn meta_json(bytes: &[u8]) -> bool {

@@ -41,7 +41,10 @@ macro_rules! fuzzed {
     )* };
 }
 
-fuzzed!(npy, npz, mat5, mat73, arrow, flatbuffer, state_json, table, json, weights, meta_json, recipe, card);
+fuzzed!(
+    npy, npz, mat5, mat73, arrow, flatbuffer, state_json, table, json, weights, linear_fit, meta_json,
+    recipe, card
+);
 
 /// No reader is forgotten here, and none under libFuzzer.
 #[test]
