@@ -12,10 +12,11 @@ const TOLERANCE: f64 = 1e-12;
 const STRIP: usize = 256;
 
 /// Replaces Y \[length, width\] by orthonormal columns that span the same, but for directions that rounding has swallowed; returns how many
-/// they are. Twice a factor of Y^T Y: the second makes good what the first lost to rounding.
-pub(crate) fn orthonormalise(y: &mut Vec<f32>, width: usize) -> usize {
+/// they are. Each round takes a factor of Y^T Y; after one, columns may still be off by what rounding took of small directions, and a second
+/// makes that good.
+pub(crate) fn orthonormalise(y: &mut Vec<f32>, width: usize, rounds: usize) -> usize {
     let mut width = width;
-    for _ in 0..2 {
+    for _ in 0..rounds {
         let squares = gram(y, width, &|_| 1.0);
         let (order, factor) = independent(&squares, width);
         if order.is_empty() {
@@ -109,7 +110,7 @@ mod tests {
             (scale * ((row + 1) as f64 * (0.1 + k as f64 * 0.077)).sin()) as f32
         };
         let mut y: Vec<f32> = (0..length * width).map(|at| entry(at / width, at % width)).collect();
-        let rank = orthonormalise(&mut y, width);
+        let rank = orthonormalise(&mut y, width, 2);
         assert_eq!((rank, y.len()), (39, 39 * length));
         assert!(departure(&y, rank) < 1e-5, "{}", departure(&y, rank));
     }

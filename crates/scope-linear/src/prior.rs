@@ -3,7 +3,7 @@
 //! The latent vector is (z, e): coefficients of the modes, and residuals of all pixels in units of their standard deviations. Its
 //! covariance is the identity.
 
-use std::{path::Path, sync::OnceLock};
+use std::{collections::BTreeMap, ops::Range, path::Path, sync::OnceLock};
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -145,6 +145,32 @@ impl LinearPrior {
         latent
     }
 
+    /// \[n, width\]: L^-1 of what sensors see of each pixel of a range beyond the modes, which most see nothing of.
+    fn whitened_residuals(
+        &self,
+        factor: &Cholesky,
+        seen: &BTreeMap<usize, Vec<(usize, f64)>>,
+        range: Range<usize>,
+        n: usize,
+    ) -> Vec<f64> {
+        let touched: Vec<(&usize, &Vec<(usize, f64)>)> = seen.range(range.clone()).collect();
+        let count = touched.len();
+        let mut few = vec![0.0; n * count];
+        for (column, (pixel, sensors)) in touched.iter().enumerate() {
+            sensors.iter().for_each(|(k, weight)| few[k * count + column] += weight * self.residual(**pixel));
+        }
+        if count > 0 {
+            factor.forward_substitute(&mut few, count);
+        }
+        let width = range.len();
+        let mut columns = vec![0.0; n * width];
+        for (column, (pixel, _)) in touched.iter().enumerate() {
+            let at = **pixel - range.start;
+            (0..n).for_each(|k| columns[k * width + at] = few[k * count + column]);
+        }
+        columns
+    }
+
     /// B^T B over the pixels of a and of u, \[r, r\] each.
     fn mode_squares(&self) -> &PerChannel<Vec<f64>> {
         self.squares.get_or_init(|| {
@@ -160,6 +186,24 @@ impl LinearPrior {
         let squares = self.mode_squares();
         squares.a.iter().zip(&squares.u).map(|(a, u)| weights.a * a + weights.u * u).collect()
     }
+}
+
+/// \[n, r\]: L^-1 A, by strips of columns.
+fn whitened(factor: &Cholesky, a: Vec<f64>, r: usize) -> Vec<f64> {
+    let n = a.len() / r;
+    let strip = |first: usize| {
+        let width = STRIP.min(r - first);
+        let mut columns: Vec<f64> =
+            a.chunks_exact(r).flat_map(|row| &row[first..first + width]).copied().collect();
+        factor.forward_substitute(&mut columns, width);
+        columns
+    };
+    let firsts: Vec<usize> = (0..r).step_by(STRIP).collect();
+    let strips: Vec<Vec<f64>> = firsts.into_par_iter().map(strip).collect();
+    let row = |k: usize| {
+        strips.iter().flat_map(move |strip| &strip[k * strip.len() / n..(k + 1) * strip.len() / n])
+    };
+    (0..n).flat_map(row).copied().collect()
 }
 
 impl FieldPrior for LinearPrior {
@@ -237,7 +281,7 @@ impl FieldPrior for LinearPrior {
     }
 
     fn variance_of(&self, channel: Channel, weights: &[(usize, f64)]) -> f64 {
-        let mut merged = std::collections::BTreeMap::new();
+        let mut merged = BTreeMap::new();
         weights.iter().for_each(|(point, weight)| *merged.entry(*point).or_insert(0.0) += weight);
         let stencil = Stencil { weights: merged.into_iter().collect() };
         let own = std::slice::from_ref(&stencil);
@@ -308,7 +352,7 @@ impl FieldPrior for LinearPrior {
         Ok(matrix)
     }
 
-    /// The squares of L^-1 (A B^T + what sensors see of each pixel beyond the modes), strip by strip of pixels.
+    /// The squares of (L^-1 A) B^T and, where sensors see a pixel beyond the modes, of L^-1 of that too, strip by strip of pixels.
     fn explained(
         &self,
         sensors: Stencils,
@@ -318,7 +362,8 @@ impl FieldPrior for LinearPrior {
         let rows = SensorRows::new(self, sensors);
         let n = rows.len();
         let r = self.modes();
-        let a = rows.rows(0..n);
+        tell(progress, Stage::Deviations, 0, n)?;
+        let whitened = whitened(factor, rows.rows(0..n), r);
         let seen = rows.by_pixel();
         let pixels = 2 * self.points();
         let strip = |strip: usize| {
@@ -331,15 +376,9 @@ impl FieldPrior for LinearPrior {
                     self.mode_row(pixel).iter().map(move |x| scale * f64::from(*x))
                 })
                 .collect();
-            let mut columns = vec![0.0; n * width];
-            for (pixel, sensors) in seen.range(range.clone()) {
-                for (k, weight) in sensors {
-                    columns[k * width + pixel - range.start] += weight * self.residual(*pixel);
-                }
-            }
+            let mut columns = self.whitened_residuals(factor, &seen, range, n);
             let right = View::new(&modes, width, r).transposed();
-            add_product(View::new(&a, n, r), right, ViewMut { data: &mut columns, row_stride: width });
-            factor.forward_substitute(&mut columns, width);
+            add_product(View::new(&whitened, n, r), right, ViewMut { data: &mut columns, row_stride: width });
             let mut sums = vec![0.0; width];
             for row in columns.chunks_exact(width) {
                 sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);

@@ -51,12 +51,13 @@ pub(crate) fn modes(
     let mut width = (count + count / 8 + 8).min(most);
     let mut basis = sketch(records, range.clone(), mean, width, progress)?;
     progress.tell(FitStage::Orthonormalise, 0, PASSES + 1)?;
-    width = orthonormalise(&mut basis, width);
+    width = orthonormalise(&mut basis, width, 1);
     for pass in 0..PASSES {
         require_variation(width)?;
         basis = image(records, range.clone(), mean, &basis, width, pass, progress)?;
         progress.tell(FitStage::Orthonormalise, pass + 1, PASSES + 1)?;
-        width = orthonormalise(&mut basis, width);
+        // What is spanned is all that the next pass asks for; the modes themselves are to be orthonormal.
+        width = orthonormalise(&mut basis, width, if pass + 1 < PASSES { 1 } else { 2 });
     }
     let covariance = covariance(records, range, mean, &basis, width, progress)?;
     progress.tell(FitStage::Modes, 0, 1)?;
