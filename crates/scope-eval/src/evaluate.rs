@@ -11,11 +11,12 @@ use scope_data::{
     Channel, Constants, DataError, Dataset, Pair, PerChannel,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, TestNoise, write_context},
 };
-use scope_model::{Fields, Measure, Region};
+use scope_model::{Fields, Interpolation, Measure, Region};
 use scope_pde::{GridShape, Pde};
 
 use crate::{
     error::EvalError,
+    interpolation::interpolate,
     method::{RecoveryMethod, Shown, StatedBands},
     metrics::Recovered,
     noise::spoil,
@@ -226,8 +227,25 @@ impl Evaluation<'_> {
                 }
             }
         }
+        values.extend(self.interpolated(seen));
         values.extend(bands.into_iter().flat_map(|bands| self.within(seen, bands)));
         values.into_iter().collect()
+    }
+
+    /// The relative errors that interpolation between the same sensors has.
+    fn interpolated(&self, seen: &Seen) -> Vec<(Measure, Option<f64>)> {
+        let meta = self.data.meta();
+        let shape = meta.resolution.lengths();
+        let errors = |how: Interpolation| {
+            let fields = interpolate(how, meta.pde, &meta.constants(), shape, seen.context);
+            Channel::BOTH.map(|channel| {
+                let field = &fields[channel];
+                let stored = seen.pair.field(channel);
+                let recovered = Recovered { field, stored, scaling: meta.channel(channel).scaling() };
+                (Measure::Interpolated(channel, how), recovered.relative_error(|_| true))
+            })
+        };
+        Interpolation::ALL.into_iter().flat_map(errors).collect()
     }
 
     /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on the edge,

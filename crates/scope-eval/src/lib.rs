@@ -5,6 +5,7 @@ pub mod diagnose;
 mod error;
 mod evaluate;
 pub mod figure;
+mod interpolation;
 mod method;
 mod metrics;
 mod noise;
@@ -29,6 +30,7 @@ pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
 pub use scope_data::observation::TestNoise;
 pub use scope_model::{
-    Budget, DataIdentity, MaskIdentity, Measure, MethodIdentity, MethodKind, Provenance, Region,
+    Budget, DataIdentity, Interpolation, MaskIdentity, Measure, MethodIdentity, MethodKind, Provenance,
+    Region,
 };
 pub use summary::Summary;

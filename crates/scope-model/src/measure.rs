@@ -18,8 +18,32 @@ pub enum Measure {
     /// The share of pixels of a channel within the bands of a level (in percent) that a method states, in percent: `a/within68`
     /// and its like.
     Within(Channel, u8),
+    /// The relative L2 error that interpolation between the same sensors has, in percent: `a/nearest` and its like.
+    Interpolated(Channel, Interpolation),
     /// Darcy's bit error rate of a in percent: `ber`.
     BitErrorRate,
+}
+
+/// A trivial answer, which any method must be compared with. Where a field is not measured, it is the mean that values are stored about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Interpolation {
+    /// The value of the nearest sensor.
+    Nearest,
+    /// Cubic radial basis functions through the nearest sensors.
+    Cubic,
+}
+
+impl Interpolation {
+    /// Both.
+    pub const ALL: [Self; 2] = [Interpolation::Nearest, Interpolation::Cubic];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interpolation::Nearest => "nearest",
+            Interpolation::Cubic => "cubic",
+        }
+    }
 }
 
 /// A part of the grid round a cylinder.
@@ -58,9 +82,9 @@ impl Measure {
         Measure::Within(channel, (100.0 * level).round() as u8)
     }
 
-    /// Whether it is a share of pixels within bands, and no error.
-    pub fn is_within(self) -> bool {
-        matches!(self, Measure::Within(..))
+    /// Whether it is an error of the method itself: neither a share of pixels within bands, nor the error of interpolation.
+    pub fn is_error(self) -> bool {
+        !matches!(self, Measure::Within(..) | Measure::Interpolated(..))
     }
 }
 
@@ -71,6 +95,7 @@ impl fmt::Display for Measure {
             Measure::Absolute(channel) => write!(f, "{}/rmse", channel.name()),
             Measure::Regional(channel, region) => write!(f, "{}/{}", channel.name(), region.name()),
             Measure::Within(channel, percent) => write!(f, "{}/within{percent}", channel.name()),
+            Measure::Interpolated(channel, how) => write!(f, "{}/{}", channel.name(), how.name()),
             Measure::BitErrorRate => f.pad("ber"),
         }
     }
@@ -79,7 +104,8 @@ impl fmt::Display for Measure {
 /// A text that names no measure.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, fluid, band, interior or within68"
+    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, nearest, cubic, fluid, band, interior or \
+     within68"
 )]
 pub struct UnknownMeasure(String);
 
@@ -104,6 +130,9 @@ fn parse(name: &str) -> Option<Measure> {
     }
     if let Some(percent) = rest.strip_prefix("within") {
         return percent.parse().ok().map(|percent| Measure::Within(channel, percent));
+    }
+    if let Some(how) = Interpolation::ALL.into_iter().find(|how| how.name() == rest) {
+        return Some(Measure::Interpolated(channel, how));
     }
     let region = Region::ALL.into_iter().find(|region| region.name() == rest)?;
     Some(Measure::Regional(channel, region))
@@ -142,8 +171,10 @@ mod tests {
         let names = [
             "a",
             "a/band",
+            "a/cubic",
             "a/fluid",
             "a/interior",
+            "a/nearest",
             "a/rmse",
             "a/within68",
             "a/within95",
@@ -154,7 +185,7 @@ mod tests {
         let measures = names.map(|name| name.parse::<Measure>().unwrap());
         assert_eq!(measures.map(|measure| measure.to_string()), names);
         assert!(measures.is_sorted_by(|one, next| one < next));
-        assert_eq!(measures[5], Measure::within(Channel::A, 0.68));
+        assert_eq!(measures[7], Measure::within(Channel::A, 0.68));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl CompareCommand {
 
 /// The lines of a condition, one a measure.
 fn measured(a: &Record, b: &Record, condition: Condition) -> anyhow::Result<Vec<Line>> {
-    let measures = a.results.conditions[&condition].keys().filter(|measure| !measure.is_within());
+    let measures = a.results.conditions[&condition].keys().filter(|measure| measure.is_error());
     let line = |measure: &Measure| -> anyhow::Result<Line> {
         let paired = compare(a, b, condition, *measure)?;
         Ok(Line { condition, measure: *measure, paired })

@@ -16,8 +16,8 @@ use scope_data::{
 };
 use scope_engine::Device;
 use scope_eval::{
-    Banded, DataIdentity, Evaluation, MaskIdentity, MethodIdentity, MethodKind, Protocol, Provenance, Record,
-    RecoveryMethod, Results, TestNoise,
+    Banded, DataIdentity, Evaluation, Interpolation, MaskIdentity, Measure, MethodIdentity, MethodKind,
+    Protocol, Provenance, Record, RecoveryMethod, Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS};
 
@@ -54,7 +54,7 @@ const BATCH: usize = 64;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvaluateCommand {
     /// A run folder, a weight file or a model's name
-    #[arg(long, value_name = "RUN|FILE|NAME", required_unless_present = "method", conflicts_with = "method")]
+    #[arg(long, value_name = "RUN|FILE|NAME", required_unless_present = "method", conflicts_with_all = ["method", "pde", "fit"])]
     run: Option<PathBuf>,
     #[command(flatten)]
     method: MethodArguments,
@@ -254,11 +254,20 @@ fn computed(device: &Device, precision: Precision) -> String {
     format!("{place} {}", precision.name())
 }
 
+/// A row for each measure of the method; beside its errors those of interpolation between the same sensors.
 fn table(results: &Results) -> Table {
-    let mut table = Table::new(&["condition", "measure", "records", "undefined", "mean %", "sd"]);
+    let mut table =
+        Table::new(&["condition", "measure", "records", "undefined", "mean %", "sd", "nearest %", "cubic %"]);
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
     for (condition, measures) in &results.conditions {
-        for (measure, summary) in measures {
+        let own = measures.iter().filter(|(measure, _)| !matches!(measure, Measure::Interpolated(..)));
+        for (measure, summary) in own {
+            let beside = |how: Interpolation| match measure {
+                Measure::Relative(channel) => shown(
+                    measures.get(&Measure::Interpolated(*channel, how)).and_then(|summary| summary.mean),
+                ),
+                _ => String::new(),
+            };
             table.row([
                 condition.to_string(),
                 measure.to_string(),
@@ -266,6 +275,8 @@ fn table(results: &Results) -> Table {
                 summary.undefined.to_string(),
                 shown(summary.mean),
                 shown(summary.sd),
+                beside(Interpolation::Nearest),
+                beside(Interpolation::Cubic),
             ]);
         }
     }

@@ -68,7 +68,7 @@ const TOGETHER: usize = 32;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RecoverCommand {
     /// A model's name, a run folder or a weight file
-    #[arg(long, value_name = "NAME|RUN|FILE", required_unless_present = "method", conflicts_with = "method")]
+    #[arg(long, value_name = "NAME|RUN|FILE", required_unless_present = "method", conflicts_with_all = ["method", "pde", "fit"])]
     model: Option<String>,
     #[command(flatten)]
     method: MethodArguments,
