@@ -80,7 +80,9 @@ impl<'a> Placement<'a> {
             reading.sensor.into_iter().for_each(|sensor| numbers[sensor] = number);
         }
         let before = prior.variances().each_ref().map(|field| field.iter().sum::<f64>());
-        let weights = target.0.zip(before).map(|(wanted, sum)| if wanted { 1.0 / sum } else { 0.0 });
+        // A field that never varies has nothing to be known.
+        let weigh = |(wanted, sum): (bool, f64)| if wanted && sum > 0.0 { 1.0 / sum } else { 0.0 };
+        let weights = target.0.zip(before).map(weigh);
         let mut placement = Self {
             prior,
             taken: vec![false; candidates.len()],

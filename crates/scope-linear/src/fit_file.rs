@@ -18,8 +18,8 @@ pub(crate) const MOST_VALUES: usize = 1 << 29;
 /// The most modes.
 pub const MOST_MODES: usize = 8192;
 /// The most bytes of our entry, and of a header.
-const MOST_ENTRY: usize = 1 << 16;
-const MOST_HEADER: u64 = 1 << 18;
+const MOST_ENTRY: usize = 1 << 18;
+const MOST_HEADER: u64 = 1 << 20;
 /// The names of the arrays.
 const MEAN: &str = "mean";
 const MODES: &str = "modes";

@@ -80,6 +80,33 @@ fn records_become_a_model_bands_and_a_recovered_field() {
 }
 
 /// Both splits together hold every record of the files, once, to single precision.
+/// A linear fit carries rectangle, coordinates and units as a model does.
+#[test]
+fn a_linear_fit_of_records_recovers_evaluates_and_places() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    import(here);
+    succeed(here, &["fit", "linear", "--data", "data/train", "--modes", "8", "--out", "fit.safetensors"]);
+    let linear = |command: &'static str, more: &[&'static str]| {
+        succeed(here, &[&[command, "--method", "linear", "--fit", "fit.safetensors"], more].concat())
+    };
+    let table = linear("evaluate", &["--data", "data/test", "--coverage"]);
+    assert!(table.contains("u/within95") && table.contains("grid: 32 x 40"), "{table}");
+    fs::write(here.join("gauges.csv"), "x,y,u\n0.05,0.05,0.1\n3.15,3.95,-0.2\n1.6,2.0,0.05\n").unwrap();
+    linear("recover", &["--sensors", "gauges.csv", "--noise", "0.05", "--out", "recovered"]);
+    let deviations = MappedArray::open(&here.join("recovered/u_sd.npy")).unwrap();
+    assert_eq!(deviations.header().shape, [32, 40]);
+    linear("place", &["--count", "3", "--given", "gauges.csv", "--out", "placed"]);
+    let places = fs::read_to_string(here.join("placed/sensors.csv")).unwrap();
+    let coordinates: Vec<f64> =
+        places.lines().skip(1).flat_map(|line| line.split(',').take(2)).map(|x| x.parse().unwrap()).collect();
+    assert!(coordinates.len() == 6 && coordinates.iter().any(|x| *x > 1.0), "kilometres: {places}");
+    fs::write(here.join("allowed.csv"), "x,y\n2.0,3.5\n").unwrap();
+    linear("place", &["--count", "1", "--allowed", "allowed.csv", "--out", "there"]);
+    let places = fs::read_to_string(here.join("there/sensors.csv")).unwrap();
+    assert!(places.lines().nth(1).unwrap().starts_with("2,3.5,"), "{places}");
+}
+
 fn records_are_those_of_the_files(here: &Path) {
     let files = ["a.npy", "u.npy"].map(|name| MappedArray::open(Path::new(&fixture(name))).unwrap());
     let points = 32 * 40;

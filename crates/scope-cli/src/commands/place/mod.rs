@@ -139,11 +139,12 @@ impl PlaceCommand {
 
     fn options(&self, method: &PosteriorMethod) -> PlacementOptions {
         let linear = method.prior().is_linear();
+        let default = if linear && method.pde().present().u { Channel::U } else { Channel::A };
         let wanted = self.target.as_deref().unwrap_or(if linear { "both" } else { "a" });
         let target = PerChannel { a: wanted != "u", u: wanted != "a" };
         PlacementOptions {
             count: self.count,
-            channel: self.channel.unwrap_or(if linear { Channel::U } else { Channel::A }),
+            channel: self.channel.unwrap_or(default),
             target,
             random_layouts: self.random_layouts.into(),
             seed: self.seed,
