@@ -8,6 +8,12 @@ use crate::{error::ExactError, progress::Progress};
 /// How sensors of a and of u follow from the pixels of their fields.
 pub type Stencils<'a> = PerChannel<&'a [Stencil]>;
 
+/// (K + N)^-1 of some sensors, K their covariance and N the squares of their noise.
+pub trait SensorSolver: Send + Sync {
+    /// Replaces values by (K + N)^-1 times them.
+    fn solve(&self, values: &mut [f64]);
+}
+
 /// The k-th sensor alone, those of a before those of u.
 pub fn one_of(sensors: Stencils<'_>, k: usize) -> Stencils<'_> {
     match k.checked_sub(sensors.a.len()) {
@@ -86,6 +92,11 @@ pub trait FieldPrior: Sync {
         factor: &Cholesky,
         progress: Progress,
     ) -> Result<Fields<f64>, ExactError>;
+
+    /// A way to many sensors that is cheaper than a factor of their covariance, if there is one; `noise` are the squares of theirs.
+    fn solver_of_many(&self, _sensors: Stencils, _noise: &[f64]) -> Option<Box<dyn SensorSolver>> {
+        None
+    }
 
     /// |W^(1/2) T C q|^2 and q^T C q of each sensor: what it would tell of both fields, each weighed, and its variance.
     fn told_by_each(

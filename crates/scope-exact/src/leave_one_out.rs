@@ -217,7 +217,7 @@ impl<'a> Remaining<'a> {
     /// the noise that was stated (a generalised extreme Studentised deviate test). They are given in order.
     fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, ExactError> {
         let n = self.weights.len();
-        let affordable = if self.posterior.factor.is_some() { MOST } else { MOST_ITERATIVE };
+        let affordable = if self.posterior.is_direct() { MOST } else { MOST_ITERATIVE };
         let most = ((MOST_SHARE * n as f64) as usize).clamp(1, affordable).min(n.saturating_sub(2));
         let mut states = vec![(self.weights.clone(), self.diagonal.clone(), self.statistic)];
         let mut suspects = 0;

@@ -46,7 +46,7 @@ mod solver_sensors;
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};
 pub use error::ExactError;
-pub use field_prior::{FieldPrior, Stencils, one_of};
+pub use field_prior::{FieldPrior, SensorSolver, Stencils, one_of};
 pub use leave_one_out::{LeaveOneOut, Prediction};
 pub use model_check::{CONTRADICTION, ModelCheck};
 pub use noise::{NO_NOISE, rounding_noise, with_rounding};

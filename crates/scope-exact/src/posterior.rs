@@ -12,11 +12,11 @@ use scope_pde::{
 
 use crate::{
     conjugate_gradients::{self, Solution, TOLERANCE},
-    deviations::Probes,
+    deviations::{CLOSED_FORM_LIMIT, Probes},
     error::ExactError,
-    field_prior::FieldPrior,
+    field_prior::{FieldPrior, SensorSolver},
     model_check::ModelCheck,
-    progress::{Progress, Stage, Step, UNHEARD, in_parallel},
+    progress::{Progress, Stage, Step, UNHEARD, in_parallel, tell},
     reading::Reading,
     sensors::Sensors,
 };
@@ -57,6 +57,8 @@ pub struct Posterior<'a> {
     pub(crate) all: Option<Box<Sensors>>,
     /// None for too many sensors.
     pub(crate) factor: Option<Cholesky>,
+    /// In its place, where the prior has a cheaper way to many sensors.
+    solver: Option<Box<dyn SensorSolver>>,
     method: Method,
     /// \[n\]: (K + s^2)^-1 y.
     pub(crate) weights: Vec<f64>,
@@ -92,6 +94,12 @@ impl<'a> Posterior<'a> {
         limit: usize,
         progress: Progress,
     ) -> Result<Self, ExactError> {
+        if sensors.len() > CLOSED_FORM_LIMIT
+            && let Some(solver) = prior.solver_of_many(sensors.stencils(), &sensors.noise)
+        {
+            tell(progress, Stage::Factor, 0, sensors.len())?;
+            return Ok(Self::solved(prior, sensors, solver));
+        }
         if sensors.len() <= limit {
             return Self::factored(prior, sensors, 0, progress);
         }
@@ -129,7 +137,31 @@ impl<'a> Posterior<'a> {
         let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
         let probes = OnceLock::new();
         let all = None;
-        Ok(Self { prior, sensors, all, factor: Some(factor), method, weights, latent, check, probes })
+        let factor = Some(factor);
+        Ok(Self { prior, sensors, all, factor, solver: None, method, weights, latent, check, probes })
+    }
+
+    /// By the prior's own way to many sensors.
+    fn solved(prior: &'a dyn FieldPrior, sensors: Sensors, solver: Box<dyn SensorSolver>) -> Self {
+        let mut weights = sensors.values.clone();
+        solver.solve(&mut weights);
+        let latent = sensors.spread(prior, &weights);
+        let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
+        let method = Method::Factor { noise_floor: None, left_out: 0 };
+        let probes = OnceLock::new();
+        let all = None;
+        Self {
+            prior,
+            sensors,
+            all,
+            factor: None,
+            solver: Some(solver),
+            method,
+            weights,
+            latent,
+            check,
+            probes,
+        }
     }
 
     /// Without a matrix.
@@ -147,7 +179,12 @@ impl<'a> Posterior<'a> {
         let probes = OnceLock::new();
         let Solution { weights, latent, .. } = mean;
         let all = None;
-        Ok(Self { prior, sensors, all, factor: None, method, weights, latent, check, probes })
+        Ok(Self { prior, sensors, all, factor: None, solver: None, method, weights, latent, check, probes })
+    }
+
+    /// Whether sensors are solved for directly, and not by conjugate gradients.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.factor.is_some() || self.solver.is_some()
     }
 
     /// How many sensors were used: those that say something, but for any left out.
@@ -231,12 +268,16 @@ impl<'a> Posterior<'a> {
 
     /// The latent field cov(f, y) w that sensors with these values make us expect, with w = (K + s^2)^-1 y.
     pub(crate) fn expect(&self, mut values: Vec<f64>, progress: Progress) -> Result<Expected, ExactError> {
-        match &self.factor {
-            Some(factor) => {
+        match (&self.factor, &self.solver) {
+            (Some(factor), _) => {
                 factor.solve(&mut values);
                 Ok(Expected { latent: self.sensors.spread(self.prior, &values), weights: values })
             }
-            None => {
+            (None, Some(solver)) => {
+                solver.solve(&mut values);
+                Ok(Expected { latent: self.sensors.spread(self.prior, &values), weights: values })
+            }
+            (None, None) => {
                 let Solution { latent, weights, .. } =
                     conjugate_gradients::solve(self.prior, &self.sensors, &values, progress)?;
                 Ok(Expected { latent, weights })

@@ -15,6 +15,7 @@
 mod error;
 mod fit;
 mod fit_file;
+mod many_sensors;
 mod orthonormal;
 mod prior;
 mod product;

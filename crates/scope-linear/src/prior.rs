@@ -10,7 +10,8 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
 use scope_exact::{
-    ExactError, FieldPrior, Posterior, Progress, Reading, Stage, Stencils, UNHEARD, in_parallel, tell,
+    ExactError, FieldPrior, Posterior, Progress, Reading, SensorSolver, Stage, Stencils, UNHEARD,
+    in_parallel, tell,
 };
 use scope_pde::{
     GridShape, Pde,
@@ -24,6 +25,7 @@ use scope_pde::{
 use crate::{
     error::LinearError,
     fit::LinearFit,
+    many_sensors::ManySensors,
     product::{add_scaled, gram, mixed_dot},
     sensor_rows::SensorRows,
 };
@@ -390,6 +392,17 @@ impl FieldPrior for LinearPrior {
         let mut a = strips.concat();
         let u = a.split_off(self.points());
         Ok(Fields { a, u })
+    }
+
+    fn solver_of_many(&self, sensors: Stencils, noise: &[f64]) -> Option<Box<dyn SensorSolver>> {
+        let rows = SensorRows::new(self, sensors);
+        if rows.len() <= self.modes() || rows.by_pixel().values().any(|sensors| sensors.len() > 1) {
+            return None;
+        }
+        let beyond = |k: usize| rows.residuals(k).map(|(_, weight)| weight * weight).sum::<f64>();
+        let noise: Vec<f64> = noise.iter().enumerate().map(|(k, noise)| noise + beyond(k)).collect();
+        let solver = ManySensors::new(rows.rows(0..rows.len()), self.modes(), &noise)?;
+        Some(Box::new(solver))
     }
 
     /// With q = (z, e), e at few pixels: |T q|^2 = z^T (B^T W B) z + 2 sum_p w_p (B z)_p (d e)_p + sum_p w_p (d e)_p^2.
