@@ -10,8 +10,8 @@ use scope_pde::Pde;
 
 /// Cubic interpolation goes through so many sensors about a block of pixels.
 const NEIGHBOURS: usize = 64;
-/// The longest side of such a block.
-const LONGEST_BLOCK: usize = 16;
+/// The largest side of such a block.
+const LARGEST_BLOCK: usize = 16;
 /// A pivot with a smaller share of the largest entry is rounding error.
 const SMALLEST_PIVOT: f64 = 1e-11;
 
@@ -108,7 +108,7 @@ impl Sensors {
     fn blocks(&self) -> Vec<Block> {
         let pixels = (self.shape[0] * self.shape[1]) as f64;
         let covered = NEIGHBOURS as f64 * pixels / self.places.len() as f64;
-        let side = (covered.sqrt() / 2.0).clamp(2.0, LONGEST_BLOCK as f64) as usize;
+        let side = (covered.sqrt() / 2.0).clamp(2.0, LARGEST_BLOCK as f64) as usize;
         let [rows, columns] = self.shape;
         let block =
             |i: usize, j: usize| Block { from: [i, j], to: [(i + side).min(rows), (j + side).min(columns)] };

@@ -49,17 +49,18 @@ pub(crate) fn modes(
     let length = records.record_length();
     let most = length.min(range.len() - 1);
     let mut width = (count + count / 8 + 8).min(most);
-    let mut basis = sketch(records, range.clone(), mean, width, progress)?;
+    let centred = Centred { records, range, mean, progress };
+    let mut basis = centred.sketch(width)?;
     progress.tell(FitStage::Orthonormalise, 0, PASSES + 1)?;
     width = orthonormalise(&mut basis, width, 1);
     for pass in 0..PASSES {
         require_variation(width)?;
-        basis = image(records, range.clone(), mean, &basis, width, pass, progress)?;
+        basis = centred.image(&basis, width, pass)?;
         progress.tell(FitStage::Orthonormalise, pass + 1, PASSES + 1)?;
         // What is spanned is all that the next pass asks for; the modes themselves are to be orthonormal.
         width = orthonormalise(&mut basis, width, if pass + 1 < PASSES { 1 } else { 2 });
     }
-    let covariance = covariance(records, range, mean, &basis, width, progress)?;
+    let covariance = centred.covariance(&basis, width)?;
     progress.tell(FitStage::Modes, 0, 1)?;
     let Eigen { values, vectors } = symmetric_eigen(&covariance, width);
     // Directions of no variance at all have none to offer.
@@ -75,80 +76,76 @@ fn require_variation(directions: usize) -> Result<(), LinearError> {
     if directions > 0 { Ok(()) } else { Err(LinearError::Constant) }
 }
 
-/// X^T R for random R, each record's row from a stream of its own.
-fn sketch(
-    records: &dyn Records,
+/// X: the records of a range less their mean, which are read block by block.
+struct Centred<'a> {
+    records: &'a dyn Records,
     range: Range<usize>,
-    mean: &[f32],
-    width: usize,
-    progress: &FitProgress,
-) -> Result<Vec<f32>, LinearError> {
-    let length = records.record_length();
-    let mut y = vec![0.0; length * width];
-    let total = range.len();
-    let first_record = range.start;
-    let mut take = |first: usize, block: &[f32]| {
-        let random = |record: usize| -> Vec<f32> {
-            let coordinates = Coordinates::new("linear-fit").number(SEED).number(record as u64);
-            coordinates.stream().sample_iter(StandardNormal).take(width).collect()
+    mean: &'a [f32],
+    progress: &'a FitProgress<'a>,
+}
+
+impl Centred<'_> {
+    fn length(&self) -> usize {
+        self.records.record_length()
+    }
+
+    /// Calls `take` with the first record's number and the values of every block. This is pass `pass` of so many of a stage.
+    fn for_each_block(
+        &self,
+        (stage, pass, passes): (FitStage, usize, usize),
+        mut take: impl FnMut(usize, &[f32]),
+    ) -> Result<(), LinearError> {
+        let total = self.range.len();
+        let mut take_and_tell = |first: usize, block: &[f32]| {
+            take(first, block);
+            let done = first - self.range.start + block.len() / self.length();
+            self.progress.go_on(stage, pass * total + done, passes * total)
         };
-        let count = block.len() / length;
-        let t: Vec<f32> = (first..first + count).into_par_iter().flat_map_iter(random).collect();
-        add_transposed_product(block, length, &t, width, &mut y);
-        progress.go_on(FitStage::Sketch, first - first_record + count, total)
-    };
-    progress.require(for_each_block(records, range, mean, &mut take)?)?;
-    Ok(y)
-}
+        let range = self.range.clone();
+        let went_on = for_each_block(self.records, range, self.mean, &mut take_and_tell)?;
+        Ok(self.progress.require(went_on)?)
+    }
 
-/// X^T X Q.
-fn image(
-    records: &dyn Records,
-    range: Range<usize>,
-    mean: &[f32],
-    basis: &[f32],
-    width: usize,
-    pass: usize,
-    progress: &FitProgress,
-) -> Result<Vec<f32>, LinearError> {
-    let length = records.record_length();
-    let mut y = vec![0.0; length * width];
-    let total = range.len();
-    let first_record = range.start;
-    let mut take = |first: usize, block: &[f32]| {
-        let t = product(block, length, basis, width);
-        add_transposed_product(block, length, &t, width, &mut y);
-        let done = first - first_record + block.len() / length;
-        progress.go_on(FitStage::Pass, pass * total + done, PASSES * total)
-    };
-    progress.require(for_each_block(records, range, mean, &mut take)?)?;
-    Ok(y)
-}
+    /// X^T R for random R, each record's row from a stream of its own.
+    fn sketch(&self, width: usize) -> Result<Vec<f32>, LinearError> {
+        let mut y = vec![0.0; self.length() * width];
+        self.for_each_block((FitStage::Sketch, 0, 1), |first, block| {
+            let random = |record: usize| -> Vec<f32> {
+                let coordinates = Coordinates::new("linear-fit").number(SEED).number(record as u64);
+                coordinates.stream().sample_iter(StandardNormal).take(width).collect()
+            };
+            let count = block.len() / self.length();
+            let t: Vec<f32> = (first..first + count).into_par_iter().flat_map_iter(random).collect();
+            add_transposed_product(block, self.length(), &t, width, &mut y);
+        })?;
+        Ok(y)
+    }
 
-/// \[width, width\]: Q^T X^T X Q / N in double precision.
-fn covariance(
-    records: &dyn Records,
-    range: Range<usize>,
-    mean: &[f32],
-    basis: &[f32],
-    width: usize,
-    progress: &FitProgress,
-) -> Result<Vec<f64>, LinearError> {
-    let length = records.record_length();
-    let total = range.len();
-    let first_record = range.start;
-    let mut sums = vec![0.0; width * width];
-    let mut take = |first: usize, block: &[f32]| {
-        let t: Vec<f64> = product(block, length, basis, width).into_iter().map(f64::from).collect();
-        let n = block.len() / length;
-        sums.par_chunks_mut(64 * width).enumerate().for_each(|(strip, sums)| {
-            let rows = sums.len() / width;
-            let left = View { data: &t[strip * 64..], rows, columns: n, row_stride: 1, column_stride: width };
-            add_product(left, View::new(&t, n, width), ViewMut { data: sums, row_stride: width });
-        });
-        progress.go_on(FitStage::Variances, first - first_record + n, total)
-    };
-    progress.require(for_each_block(records, range, mean, &mut take)?)?;
-    sums.iter_mut().for_each(|sum| *sum /= total as f64);
-    Ok(sums)
+    /// X^T X Q.
+    fn image(&self, basis: &[f32], width: usize, pass: usize) -> Result<Vec<f32>, LinearError> {
+        let mut y = vec![0.0; self.length() * width];
+        self.for_each_block((FitStage::Pass, pass, PASSES), |_, block| {
+            let t = product(block, self.length(), basis, width);
+            add_transposed_product(block, self.length(), &t, width, &mut y);
+        })?;
+        Ok(y)
+    }
+
+    /// \[width, width\]: Q^T X^T X Q / N in double precision.
+    fn covariance(&self, basis: &[f32], width: usize) -> Result<Vec<f64>, LinearError> {
+        let mut sums = vec![0.0; width * width];
+        self.for_each_block((FitStage::Variances, 0, 1), |_, block| {
+            let t: Vec<f64> =
+                product(block, self.length(), basis, width).into_iter().map(f64::from).collect();
+            let n = block.len() / self.length();
+            sums.par_chunks_mut(64 * width).enumerate().for_each(|(strip, sums)| {
+                let rows = sums.len() / width;
+                let left =
+                    View { data: &t[strip * 64..], rows, columns: n, row_stride: 1, column_stride: width };
+                add_product(left, View::new(&t, n, width), ViewMut { data: sums, row_stride: width });
+            });
+        })?;
+        sums.iter_mut().for_each(|sum| *sum /= self.range.len() as f64);
+        Ok(sums)
+    }
 }

@@ -7,12 +7,12 @@ use scope_exact::{FieldPrior, Reading};
 use scope_linear::{FitOptions, FitProgress, LinearPrior, RecordArray, fit_records};
 use scope_pde::random::Coordinates;
 
-use crate::{PIXELS, SIZE, made_up, source};
+use crate::{PIXELS, SIZE, source, synthetic_fit};
 
 /// Intervals of 68% and 95% cover 66 to 70% and 94 to 96% of fresh fields, of which a few noisy sensors are read.
 #[test]
 fn intervals_cover_what_they_state() {
-    let truth = LinearPrior::new(made_up(16));
+    let truth = LinearPrior::new(synthetic_fit(16));
     let constants = source().constants;
     let draw = |name: &str, record: u64| {
         let mut stream = Coordinates::new(name).number(record).stream();

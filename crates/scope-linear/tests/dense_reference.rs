@@ -8,7 +8,7 @@ use scope_exact::Reading;
 use scope_linear::{LinearFit, LinearPrior};
 use scope_pde::{Pde, linear::cholesky::Cholesky};
 
-use crate::{PIXELS, SIZE, made_up, wave};
+use crate::{PIXELS, SIZE, synthetic_fit, wave};
 
 /// Pixels of both fields.
 const ALL: usize = 2 * PIXELS;
@@ -112,7 +112,7 @@ fn readings() -> Vec<Reading> {
 
 #[test]
 fn mean_and_deviations_agree_with_the_dense_posterior() {
-    let fit = made_up(12);
+    let fit = synthetic_fit(12);
     let (mean, covariance) = moments(&fit);
     let prior = LinearPrior::new(fit);
     let noise = PerChannel { a: 0.05, u: 3e-4 };
@@ -139,7 +139,7 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
 /// What the others say of a reading is what they say when it is left out indeed.
 #[test]
 fn leaving_one_out_is_recovering_without_it() {
-    let prior = LinearPrior::new(made_up(12));
+    let prior = LinearPrior::new(synthetic_fit(12));
     let noise = PerChannel { a: 0.05, u: 3e-4 };
     let all: Vec<Reading> =
         readings().into_iter().filter(|r| r.spot.at.iter().all(|x| x.fract() == 0.0)).collect();

@@ -48,8 +48,8 @@ fn in_a_file() -> LinearFit {
     }
 }
 
-/// A made-up distribution: smooth modes that both fields share, and something beyond them.
-fn made_up(modes: usize) -> LinearFit {
+/// A synthetic distribution: smooth modes that both fields share, and something beyond them.
+fn synthetic_fit(modes: usize) -> LinearFit {
     let mode = |pixel: usize, k: usize| {
         let [i, j] = [pixel % PIXELS / SIZE, pixel % SIZE].map(|x| x as f64 / SIZE as f64);
         let [p, q] = [k / 4 + 1, k % 4 + 1].map(|x| x as f64);

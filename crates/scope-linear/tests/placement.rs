@@ -4,7 +4,7 @@ use scope_data::{Channel, PerChannel, observation::Spot};
 use scope_exact::{FieldPrior, Placement, Reading, Target, UNHEARD};
 use scope_linear::LinearPrior;
 
-use crate::{PIXELS, SIZE, made_up};
+use crate::{PIXELS, SIZE, synthetic_fit};
 
 const NOISE: PerChannel<f64> = PerChannel { a: 0.05, u: 3e-4 };
 
@@ -21,7 +21,7 @@ fn left(prior: &LinearPrior, readings: &[Reading]) -> PerChannel<f64> {
 /// Each step takes what a search through all candidates takes, and states the errors that the posterior has.
 #[test]
 fn each_step_is_the_best_of_all_candidates() {
-    let prior = LinearPrior::new(made_up(12));
+    let prior = LinearPrior::new(synthetic_fit(12));
     let mean = prior.mean_squares();
     let before = prior.variances().each_ref().map(|field| field.iter().sum::<f64>());
     // On pixels and between them.

@@ -4,12 +4,12 @@ use scope_data::{Channel, PerChannel};
 use scope_exact::Reading;
 use scope_linear::LinearPrior;
 
-use crate::{PIXELS, SIZE, made_up};
+use crate::{PIXELS, SIZE, synthetic_fit};
 
 /// Draws scatter about the mean as far as the standard deviations say, and depend on their seed and index alone.
 #[test]
 fn draws_have_the_stated_mean_and_spread() {
-    let prior = LinearPrior::new(made_up(10));
+    let prior = LinearPrior::new(synthetic_fit(10));
     let reading = |k: usize| Reading::of_pixel(Channel::A, 7 * k % PIXELS, SIZE, 1.0 + 0.1 * k as f64);
     let readings: Vec<Reading> = (0..6).map(reading).collect();
     let posterior = prior.given(&readings, PerChannel { a: 0.05, u: 3e-4 }).unwrap();
