@@ -1,4 +1,4 @@
-//! Few and noisy sensors in the schedule.
+//! Few, sparse and noisy sensors in the schedule.
 
 use scope_data::{
     observation::{Condition, Family, Layout, MaskSampler, TRAIN_MASK_SEED},
@@ -6,7 +6,8 @@ use scope_data::{
 };
 use scope_pde::{Pde, cylinder::Disk};
 
-const MIX: SensorMix = SensorMix { noise_share: 0.25, noise: [0.001, 0.2], few_share: 0.4, few: [5, 100] };
+const MIX: SensorMix =
+    SensorMix { noise_share: 0.25, noise: [0.001, 0.2], few_share: 0.4, few: [5, 100], sparse_share: 0.0 };
 
 fn maker(pde: Pde, mix: Option<SensorMix>) -> BatchMaker {
     let disk = |n: i32| Disk { cx: 8.0, cy: 10.0 + f64::from(n % 10), r: 2.5 };
@@ -50,6 +51,33 @@ fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
     let below = few.iter().filter(|budget| **budget < 23).count() as f64 / few.len() as f64;
     let expected = (23.0_f64 / 5.0).ln() / (101.0_f64 / 5.0).ln();
     assert!((below - expected).abs() < 0.04, "{below} {expected}");
+}
+
+#[test]
+fn sparse_batches_see_500_uniform_points_of_each_field_in_turn_and_change_nothing_else() {
+    let without = maker(Pde::POISSON, Some(MIX)).schedule;
+    let with = maker(Pde::POISSON, Some(SensorMix { sparse_share: 0.5, ..MIX })).schedule;
+    let expected = ["forward/uniform/500", "inverse/uniform/500"];
+    let mut sparse = 0;
+    for number in 0..20_000 {
+        let before = without.plan(number);
+        let now = with.plan(number);
+        assert_eq!(before.draws, now.draws);
+        if now.condition != before.condition {
+            assert_eq!(now.condition.to_string(), expected[(number % 2) as usize]);
+            sparse += 1;
+        }
+    }
+    let share = f64::from(sparse) / 20_000.0;
+    assert!((share - 0.5).abs() < 0.03, "{share}");
+}
+
+#[test]
+fn conditions_in_turn_stay_as_they_are_whatever_the_share_of_sparse_batches() {
+    let sparse = SensorMix { sparse_share: 1.0, few_share: 0.0, ..MIX };
+    let grid: Condition = "joint/grid/1024".parse().unwrap();
+    let schedule = Schedule::new(5, 100, 8).mixing(Some(sparse)).taking_in_turn(vec![grid]);
+    assert!((0..10).all(|number| schedule.condition(number) == grid));
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
 
 /// What networks are shown of batches with few and noisy sensors.
 fn contexts(device: &Device, data: &Dataset) -> Vec<Vec<f32>> {
-    let sensors = SensorMix { noise_share: 0.5, noise: [0.001, 0.2], few_share: 0.5, few: [5, 100] };
+    let sensors =
+        SensorMix { noise_share: 0.5, noise: [0.001, 0.2], few_share: 0.5, few: [5, 100], sparse_share: 0.0 };
     let mut loader =
         DataLoader::new(data, device, SamplerConfig { sensors: Some(sensors), ..SAMPLER }, 2).unwrap();
     let mut shown = || {

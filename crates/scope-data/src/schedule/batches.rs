@@ -8,7 +8,8 @@
 //! or two) are visited in shuffled cycles. Each shuffle has a stream of its own, so batch 1,000,000 costs
 //! what batch 0 costs.
 //!
-//! A [`SensorMix`] gives some batches a small budget in the place of theirs, and some draws noise; everything else stays.
+//! A [`SensorMix`] gives some batches a small budget or the condition of the benchmark in the place of theirs, and some
+//! draws noise; everything else stays.
 
 use std::{
     collections::HashSet,
@@ -28,6 +29,8 @@ use crate::{
 
 /// The tasks of five occurrences of a family.
 const TASK_CYCLE: [Task; 5] = [Task::Forward, Task::Forward, Task::Inverse, Task::Inverse, Task::Joint];
+/// The sensors of the paper's main comparison.
+const SPARSE_BUDGET: usize = 500;
 /// Permutations kept in memory: a batch needs the current epoch's and perhaps the next one's.
 const CACHED_PERMUTATIONS: usize = 2;
 
@@ -123,14 +126,26 @@ impl Schedule {
 
     /// The condition of a batch.
     pub fn condition(&self, number: u64) -> Condition {
-        let condition = self.usual_condition(number);
-        self.mix.map_or(condition, |mix| mix.thin_out(condition, self.seed, number))
+        match self.mix {
+            Some(mix) if self.in_turn.is_empty() && mix.is_sparse(self.seed, number) => {
+                in_turn(&self.sparse_conditions(), number)
+            }
+            Some(mix) => mix.thin_out(self.usual_condition(number), self.seed, number),
+            None => self.usual_condition(number),
+        }
     }
 
-    /// The condition that a batch has unless it is one of few sensors.
+    /// 500 uniform points of each field alone: the conditions of the paper's main comparison, and those it adapts decoders to.
+    pub fn sparse_conditions(&self) -> Vec<Condition> {
+        let of_one_field =
+            [Task::Forward, Task::Inverse].into_iter().filter(|task| self.tasks.contains(task));
+        of_one_field.map(|task| Condition::of_family(task, Family::UNIFORM, SPARSE_BUDGET)).collect()
+    }
+
+    /// The condition that a batch has unless its sensors are few or sparse.
     fn usual_condition(&self, number: u64) -> Condition {
         if !self.in_turn.is_empty() {
-            return self.in_turn[(number % self.in_turn.len() as u64) as usize];
+            return in_turn(&self.in_turn, number);
         }
         let count = self.families.len() as u64;
         let cycle = number / count;
@@ -171,4 +186,9 @@ impl Schedule {
     fn stream(&self, what: &str, family: &str, cycle: u64) -> Stream {
         Coordinates::new("schedule").text(what).number(self.seed).text(family).number(cycle).stream()
     }
+}
+
+/// The condition of a batch where batches take conditions in turn.
+fn in_turn(conditions: &[Condition], number: u64) -> Condition {
+    conditions[(number % conditions.len() as u64) as usize]
 }

@@ -1,4 +1,4 @@
-//! Few and noisy sensors among those of the protocol.
+//! Few, sparse and noisy sensors among those of the protocol.
 
 use scope_pde::random::{Coordinates, Stream};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
 /// The greatest noise of a range: beyond it a reading says nothing.
 const MOST_NOISE: f64 = 10.0;
 
-/// How many draws have noisy sensors, how many batches few of them, and within which ranges; with both shares zero there are none.
+/// How many draws have noisy sensors, how many batches few or sparse ones, and within which ranges; with all shares zero there are none.
 /// Recipes and weight files hold it as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -25,18 +25,25 @@ pub struct SensorMix {
     pub few_share: f64,
     /// The least and the greatest small budget, uniform in their logarithm.
     pub few: [usize; 2],
+    /// The share of batches that see 500 uniform points of one field, each field in turn: what the paper adapts its decoders to.
+    pub sparse_share: f64,
 }
 
 impl Default for SensorMix {
     fn default() -> Self {
-        Self { noise_share: 0.0, noise: [0.001, 0.2], few_share: 0.0, few: [5, 100] }
+        Self { noise_share: 0.0, noise: [0.001, 0.2], few_share: 0.0, few: [5, 100], sparse_share: 0.0 }
     }
 }
 
 impl SensorMix {
     /// Whether such sensors can be drawn, and if not, what is wrong: the key, what it is and what it must be.
     pub fn check(&self) -> Result<(), String> {
-        for (name, share) in [("noise_share", self.noise_share), ("few_share", self.few_share)] {
+        let shares = [
+            ("noise_share", self.noise_share),
+            ("few_share", self.few_share),
+            ("sparse_share", self.sparse_share),
+        ];
+        for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 return Err(format!("sensors.{name} = {share} must lie between 0 and 1"));
             }
@@ -61,6 +68,11 @@ impl SensorMix {
     /// Whether any readings are noisy.
     pub fn is_noisy(&self) -> bool {
         self.noise_share > 0.0
+    }
+
+    /// Whether a batch is one of those that see 500 uniform points.
+    pub(super) fn is_sparse(&self, seed: u64, number: u64) -> bool {
+        Coordinates::new("sparse").number(seed).number(number).stream().unit() < self.sparse_share
     }
 
     /// A batch's condition, or the same with few sensors. Task and family stay, so their shares are the protocol's.

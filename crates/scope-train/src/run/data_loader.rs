@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use scope_data::{
     Constants, DataError, Dataset, Origin, PerChannel,
-    observation::{Condition, Family, MaskSampler, Task, words_for},
+    observation::{MaskSampler, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
 use scope_engine::{Device, ImageTable, RowNoise, SelectedBatch, SelectedNoise, Selection};
@@ -89,10 +89,8 @@ impl<'a> DataLoader<'a> {
         let schedule = match conditions {
             Conditions::Mixed => schedule,
             Conditions::Alternating => {
-                let uniform = |task| Condition::new(task, Family::UNIFORM, 500);
-                let tasks = Task::of(meta.pde).into_iter().filter(|task| *task != Task::Joint);
-                let both = tasks.map(uniform).collect::<Result<_, _>>();
-                schedule.taking_in_turn(both.map_err(|error| TrainError::Request(error.to_string()))?)
+                let each_field = schedule.sparse_conditions();
+                schedule.taking_in_turn(each_field)
             }
         };
         let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
@@ -233,7 +231,8 @@ mod tests {
 
     use super::*;
 
-    const MIX: SensorMix = SensorMix { noise_share: 0.5, noise: [0.01, 0.2], few_share: 0.3, few: [20, 400] };
+    const MIX: SensorMix =
+        SensorMix { noise_share: 0.5, noise: [0.01, 0.2], few_share: 0.3, few: [20, 400], sparse_share: 0.0 };
 
     fn with_loader(pde: Pde, sensors: Option<SensorMix>, check: impl FnOnce(DataLoader<'_>)) {
         let root = tempfile::tempdir().unwrap();
