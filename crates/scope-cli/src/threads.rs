@@ -1,5 +1,5 @@
-//! Threads for work in parallel, as many as the system allows: under a limit (`ulimit -u`, a container's) fewer than asked for,
-//! or none beside the one that is there. Results do not depend on their number.
+//! Threads for work in parallel, as many as the system allows: under a limit (`ulimit -u`, a container's) fewer than
+//! asked for, or none beside the one that is there. Results do not depend on their number.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -18,7 +18,7 @@ impl Threads {
         threads
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.as_ref().map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads)
     }
@@ -32,7 +32,8 @@ impl Threads {
     }
 }
 
-/// Runs the program's work with threads for everything that asks for none of its own: all cores', or as many as there may be.
+/// Runs the program's work with threads for everything that asks for none of its own: all cores', or as many as there
+/// may be.
 pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if ThreadPoolBuilder::new().build_global().is_ok() {
         return work();

@@ -1,5 +1,5 @@
-//! The number bf16, the upper half of single precision. The crate that has it brings a second parser of Rust, which takes longer to
-//! build than everything else that it does.
+//! The number bf16, the upper half of single precision. The crate that has it brings a second parser of Rust, which
+//! takes longer to build than everything else that it does.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 pub struct bf16(u16);
 
 impl bf16 {
-    /// Zero.
+    /// The number zero.
     pub const ZERO: Self = Self(0);
 
     /// Rounds to nearest, to even where two are as near. What is no number stays none.

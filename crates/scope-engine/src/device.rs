@@ -35,7 +35,8 @@ impl Device {
         }
     }
 
-    /// Does work whose result is wanted later; a GPU does it on its side stream, beside what it is asked for until then.
+    /// Does work whose result is wanted later; a GPU does it on its side stream, beside what it is asked for until
+    /// then.
     pub fn on_side_stream<T>(
         &self,
         reads: &[&Tensor],
@@ -86,8 +87,8 @@ pub(crate) use kernel;
 /// The memory of a tensor, on its device.
 #[derive(Debug)]
 pub(crate) enum Buffer {
-    /// In main memory.
+    /// The memory is main memory.
     Cpu(Memory),
-    /// On a GPU.
+    /// The memory is a GPU's.
     Cuda(cuda::Memory),
 }

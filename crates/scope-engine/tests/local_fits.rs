@@ -35,6 +35,7 @@ fn recipe_golden_local_fits_agree_with_numpy() {
         for isa in Isa::available() {
             let device = Device::Cpu(Cpu::with_isa(2, isa));
             let got = fitted(&device, &context, [1, 2, shape[0], shape[1]], &fit);
+            assert_eq!(got.len(), expected.len(), "{name}: coefficients");
             for (k, (got, expected)) in got.chunks(value.len()).zip(expected.chunks(value.len())).enumerate()
             {
                 let lowest = expected.iter().copied().fold(f64::INFINITY, f64::min);
@@ -143,7 +144,8 @@ fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
     assert!(together[..12 * side * side].iter().all(|x| *x == 0.0), "nothing measured, nothing fitted");
 }
 
-/// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in every coefficient.
+/// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in
+/// every coefficient.
 #[test]
 fn weighted_readings_are_fitted_by_weighted_least_squares() {
     let side = 20_usize;
@@ -172,7 +174,8 @@ fn weighted_readings_are_fitted_by_weighted_least_squares() {
     }
 }
 
-/// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a sensor has none.
+/// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a
+/// sensor has none.
 #[test]
 fn a_known_edge_is_a_line_of_sensors() {
     let size = 20;

@@ -1,4 +1,5 @@
-//! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
+//! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and
+//! figures.
 
 pub mod bands;
 pub mod diagnose;
@@ -25,7 +26,7 @@ pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::Recovered;
 pub use paired::{Paired, compare, matching};
 pub use posterior::{PosteriorMethod, single_precision};
-pub use protocol::{Protocol, UnknownProtocol};
+pub use protocol::Protocol;
 pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
 pub use scope_data::observation::TestNoise;

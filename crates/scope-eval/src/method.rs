@@ -19,20 +19,21 @@ pub trait RecoveryMethod {
     /// How the values of its contexts are stored.
     fn constants(&self) -> Constants;
 
-    /// Its grid.
+    /// The points of its grid along each axis.
     fn resolution(&self) -> GridShape;
 
-    /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
-    /// depend on the others.
+    /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A
+    /// record's fields must not depend on the others.
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError>;
 
-    /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them carried to pixels; one
-    /// that can use them where they are does so.
+    /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them
+    /// carried to pixels; one that can use them where they are does so.
     fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
         recover_sensors(self.pde(), &self.constants(), contexts, |contexts| self.recover(contexts))
     }
 
-    /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing of.
+    /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing
+    /// of.
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         Ok(shown.iter().map(|_| None).collect())
     }
@@ -43,7 +44,7 @@ pub trait RecoveryMethod {
 pub struct Shown<'a> {
     /// Which channels are measured.
     pub task: Task,
-    /// Where.
+    /// The points where they are measured.
     pub masks: &'a ContextMasks,
     /// \[4, rows, columns\].
     pub context: &'a [f32],
@@ -54,7 +55,7 @@ pub struct Shown<'a> {
 pub struct StatedBands {
     /// The shares of pixels that are said to lie within.
     pub levels: [f64; 2],
-    /// Of each level, in physical units; zero where a value is known.
+    /// The half-widths of each level, in physical units; zero where a value is known.
     pub half_widths: [Fields; 2],
 }
 

@@ -49,14 +49,16 @@ mod tests {
 
     #[test]
     fn band_and_interior_are_the_fluid() {
-        let (disk, size) = (Disk { cx: 9.0, cy: 14.0, r: 3.0 }, 32);
+        let disk = Disk { cx: 9.0, cy: 14.0, r: 3.0 };
+        let size = 32;
         let regions = Regions::of(&disk, size);
         let count =
             |region: Region| (0..size * size).filter(|point| regions.contains(region, *point)).count();
         let covered = disk.points(size).count();
         assert_eq!((covered, count(Region::Fluid)), (29, 1024 - 29));
         assert_eq!(count(Region::Band) + count(Region::Interior), count(Region::Fluid));
-        // A disk of radius 3 dilated by two pixels: rows of 5, 9, 9 and then five of 11, mirrored, without the disk's 29.
+        // A disk of radius 3 dilated by two pixels: rows of 5, 9, 9 and then five of 11, mirrored, without the disk's
+        // 29.
         assert_eq!(count(Region::Band), 2 * (5 + 9 + 9) + 5 * 11 - 29);
     }
 

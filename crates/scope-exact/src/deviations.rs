@@ -4,7 +4,7 @@ use scope_data::Fields;
 use scope_pde::linear::cholesky::Cholesky;
 
 use crate::{
-    error::ExactError,
+    error::PosteriorError,
     posterior::{Method, Posterior, Simulated},
     progress::{Progress, Stage, Step, UNHEARD, in_parallel},
 };
@@ -22,15 +22,15 @@ const CHEAP_SENSORS: usize = 16_384;
 /// Up to this many sensors standard deviations are computed in closed form, which takes n^2 products for each pixel.
 pub const CLOSED_FORM_LIMIT: usize = 2048;
 
-/// Of the draws that standard deviations are estimated from.
+/// The seed of the draws that standard deviations are estimated from.
 const PROBE_SEED: u64 = 0;
 
 /// How a standard deviation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// In closed form.
+    /// It was computed in closed form.
     Exact,
-    /// From this many draws.
+    /// It was estimated from this many draws.
     Samples(usize),
 }
 
@@ -47,14 +47,14 @@ pub struct Deviations {
 
 /// What draws from the prior tell, each recovered from readings of itself.
 pub(crate) struct Probes {
-    /// Mean squares of the errors of a and, where it is linear, of u: the variance of what was computed, whether it is the
-    /// posterior's mean or what conjugate gradients had come to.
+    /// Mean squares of the errors of a and, where it is linear, of u: the variance of what was computed, whether it is
+    /// the posterior's mean or what conjugate gradients had come to.
     squares: Fields<f64>,
     /// \[n\]: mean squares of (K + s^2)^-1 y, whose expectation is the diagonal of (K + s^2)^-1.
     pub(crate) diagonal: Vec<f64>,
     /// Mean squares of the errors at all sensors, where some were left out.
     pub(crate) at_all: Vec<f64>,
-    /// How many draws.
+    /// The number of draws.
     count: usize,
 }
 
@@ -69,15 +69,15 @@ struct Probe {
 
 impl Posterior<'_> {
     /// The standard deviation of every pixel: in closed form where the posterior is Gaussian and has no more than
-    /// [`CLOSED_FORM_LIMIT`] sensors, else from draws: 64 or 16. The seed is that of draws of a u that is not linear. What lies
-    /// below the square root of n machine epsilons of the prior's, n the number of sensors, is rounding error and reported as
-    /// that much.
-    pub fn deviations(&self, seed: u64) -> Result<Deviations, ExactError> {
+    /// [`CLOSED_FORM_LIMIT`] sensors, else from draws: 64 or 16. The seed is that of draws of a u that is not linear.
+    /// What lies below the square root of n machine epsilons of the prior's, n the number of sensors, is rounding error
+    /// and reported as that much.
+    pub fn deviations(&self, seed: u64) -> Result<Deviations, PosteriorError> {
         self.deviations_watched(seed, UNHEARD)
     }
 
-    /// The same, for more sensors than one wants to wait for unheard.
-    pub fn deviations_watched(&self, seed: u64, progress: Progress) -> Result<Deviations, ExactError> {
+    /// As [`Self::deviations`], with progress that is told and can be stopped.
+    pub fn deviations_watched(&self, seed: u64, progress: Progress) -> Result<Deviations, PosteriorError> {
         let (mut fields, a) = match &self.factor {
             Some(factor) if self.sensors.len() <= CLOSED_FORM_LIMIT => {
                 (self.closed_form(factor, progress)?, How::Exact)
@@ -98,7 +98,7 @@ impl Posterior<'_> {
     }
 
     /// What draws tell; they are made once.
-    pub(crate) fn probes(&self, progress: Progress) -> Result<&Probes, ExactError> {
+    pub(crate) fn probes(&self, progress: Progress) -> Result<&Probes, PosteriorError> {
         if let Some(probes) = self.probes.get() {
             return Ok(probes);
         }
@@ -135,7 +135,7 @@ impl Posterior<'_> {
     }
 
     /// A draw from the prior minus what its own readings make us expect.
-    fn probe(&self, index: u64, progress: Progress) -> Result<Probe, ExactError> {
+    fn probe(&self, index: u64, progress: Progress) -> Result<Probe, PosteriorError> {
         let Simulated { mut latent, readings } = self.simulate(PROBE_SEED, index);
         let expected = self.expect(readings, progress)?;
         latent.iter_mut().zip(&expected.latent).for_each(|(x, expected)| *x -= expected);
@@ -145,7 +145,7 @@ impl Posterior<'_> {
     }
 
     /// What the sensors leave of the variance of every pixel.
-    fn closed_form(&self, factor: &Cholesky, progress: Progress) -> Result<Fields<f64>, ExactError> {
+    fn closed_form(&self, factor: &Cholesky, progress: Progress) -> Result<Fields<f64>, PosteriorError> {
         let before = self.prior.variances();
         let known = self.prior.explained(self.sensors.stencils(), factor, progress)?;
         let resolution = self.sensors.len() as f64 * f64::EPSILON;
@@ -157,7 +157,7 @@ impl Posterior<'_> {
     }
 
     /// The spread of draws of u about their own mean.
-    fn spread_of_response(&self, seed: u64, progress: Progress) -> Result<Vec<f64>, ExactError> {
+    fn spread_of_response(&self, seed: u64, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
         let samples = self.samples_watched(seed, SPREAD_SAMPLES, progress)?;
         let count = samples.len() as f64;
         let pixel = |at: usize| {
@@ -184,8 +184,8 @@ mod tests {
         field.iter().map(|x| x * x).sum::<f64>() / field.len() as f64
     }
 
-    /// What draws say of standard deviations and of the diagonal of the inverse is what closed forms say, within what so many
-    /// draws can tell: 12.5% in each square, far less in means over many.
+    /// What draws say of standard deviations and of the diagonal of the inverse is what closed forms say, within what
+    /// so many draws can tell: 12.5% in each square, far less in means over many.
     #[test]
     fn draws_estimate_what_closed_forms_give() {
         let size = 32;
@@ -210,8 +210,8 @@ mod tests {
         }
     }
 
-    /// Where conjugate gradients are stopped early, what is said of the errors is true of what they had come to: more than the
-    /// posterior's own deviations, and as large as errors are.
+    /// Where conjugate gradients are stopped early, what is said of the errors is true of what they had come to: more
+    /// than the posterior's own deviations, and as large as errors are.
     #[test]
     fn deviations_of_an_answer_that_was_stopped_early_are_its_own() {
         let size = 64;

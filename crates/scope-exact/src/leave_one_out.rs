@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::{
     chi_square,
     deviations::CLOSED_FORM_LIMIT,
-    error::ExactError,
+    error::PosteriorError,
     model_check::{ModelCheck, wrong_zeros},
     posterior::Posterior,
     progress::{Progress, Stage, UNHEARD, tell},
@@ -26,8 +26,8 @@ const MOST: usize = 50;
 /// This many where each takes conjugate gradients.
 const MOST_ITERATIVE: usize = 5;
 
-/// Readings whose squares are on average so many times what they should be are no measure for others: then the model is wrong for
-/// all of them, and no few are to blame.
+/// Readings whose squares are on average so many times what they should be are no measure for others: then the model is
+/// wrong for all of them, and no few are to blame.
 const MOST_SCATTER: f64 = 10.0;
 
 /// What the other sensors say of a reading.
@@ -44,7 +44,7 @@ pub struct Prediction {
 /// Each reading beside what the others say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeaveOneOut {
-    /// In the order of the readings.
+    /// What the others say of each reading, in the order of the readings.
     pub predictions: Vec<Prediction>,
     /// The test of the readings that are not suspected.
     pub rest: ModelCheck,
@@ -60,14 +60,14 @@ impl Prediction {
 
 impl Posterior<'_> {
     /// Each reading beside what the others say; none where conjugate gradients did not come to an end. For more than
-    /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those kept say
-    /// what is expected.
+    /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those
+    /// kept say what is expected.
     pub fn leave_one_out(&self) -> Option<LeaveOneOut> {
         self.leave_one_out_watched(UNHEARD).ok()?
     }
 
-    /// The same, for more sensors than one wants to wait for unheard.
-    pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, ExactError> {
+    /// As [`Self::leave_one_out`], with progress that is told and can be stopped.
+    pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, PosteriorError> {
         let sensors = &self.sensors;
         let stopped = self.is_approximate() && self.all.is_none();
         let Some(check) = self.check.filter(|_| !stopped) else { return Ok(None) };
@@ -124,7 +124,7 @@ impl Unused {
         all: &Sensors,
         remaining: &Remaining,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         let latent = posterior.sensors.spread(posterior.prior, &remaining.weights);
         let kept = all.thinned_to(posterior.sensors.len());
         Ok(Self {
@@ -149,7 +149,8 @@ impl Unused {
     }
 }
 
-/// A sensor is suspected beyond so many standard deviations: none of n sound ones lies there, with a probability of all but
+/// A sensor is suspected beyond so many standard deviations: none of n sound ones lies there, with a probability of all
+/// but
 /// [`FALSE_ALARM`].
 fn threshold(n: usize) -> f64 {
     chi_square::quantile(FALSE_ALARM / n.max(1) as f64, 1).sqrt()
@@ -162,7 +163,7 @@ struct Remaining<'a> {
     weights: Vec<f64>,
     /// \[n\]: the diagonal of W.
     diagonal: Vec<f64>,
-    /// y^T W y.
+    /// The chi-square statistic y^T W y.
     statistic: f64,
     /// Those left out, in order.
     left_out: Vec<usize>,
@@ -173,7 +174,7 @@ struct Remaining<'a> {
 }
 
 impl<'a> Remaining<'a> {
-    fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, ExactError> {
+    fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, PosteriorError> {
         let n = posterior.sensors.len();
         let diagonal = match &posterior.factor {
             Some(factor) if n <= CLOSED_FORM_LIMIT => {
@@ -200,8 +201,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic loses
-    /// without it.
+    /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic
+    /// loses without it.
     fn square(&self, i: usize) -> f64 {
         self.weights[i].powi(2) / self.diagonal[i]
     }
@@ -212,10 +213,11 @@ impl<'a> Remaining<'a> {
         present.max_by(|i, j| self.square(*i).total_cmp(&self.square(*j)))
     }
 
-    /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far: suspects are
-    /// as many of them as possible of which the last stands out from those that remain, whose own scatter may be larger than
-    /// the noise that was stated (a generalised extreme Studentised deviate test). They are given in order.
-    fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, ExactError> {
+    /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far:
+    /// suspects are as many of them as possible of which the last stands out from those that remain, whose own scatter
+    /// may be larger than the noise that was stated (a generalised extreme Studentised deviate test). They are given in
+    /// order.
+    fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, PosteriorError> {
         let n = self.weights.len();
         let affordable = if self.posterior.is_direct() { MOST } else { MOST_ITERATIVE };
         let most = ((MOST_SHARE * n as f64) as usize).clamp(1, affordable).min(n.saturating_sub(2));
@@ -256,8 +258,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Those left out have W_RR = T T^T with T(l, k) = v_k(j_l), v_k the kept columns: T is lower triangular, as a sensor that is
-    /// gone has no entry. Their residuals are T^-T s, s the shares, with covariance T^-T T^-1.
+    /// Those left out have W_RR = T T^T with T(l, k) = v_k(j_l), v_k the kept columns: T is lower triangular, as a
+    /// sensor that is gone has no entry. Their residuals are T^-T s, s the shares, with covariance T^-T T^-1.
     fn residual_of_left_out(&self, place: usize) -> (f64, f64) {
         // Row `place` of T^-T, that is column `place` of T^-1, by forward substitution.
         let count = self.left_out.len();
@@ -272,7 +274,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// The column of W of a sensor, given those that remain.
-    fn column(&self, j: usize, progress: Progress) -> Result<Vec<f64>, ExactError> {
+    fn column(&self, j: usize, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
         let mut unit = vec![0.0; self.weights.len()];
         unit[j] = 1.0;
         let mut column = self.posterior.expect(unit, progress)?.weights;

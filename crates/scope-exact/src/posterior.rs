@@ -13,16 +13,17 @@ use scope_pde::{
 use crate::{
     conjugate_gradients::{self, Solution, TOLERANCE},
     deviations::{CLOSED_FORM_LIMIT, Probes},
-    error::ExactError,
-    field_prior::{FieldPrior, SensorSolver},
+    error::PosteriorError,
+    field_prior::FieldPrior,
     model_check::ModelCheck,
+    observation_model::SensorSolver,
     progress::{Progress, Stage, Step, UNHEARD, in_parallel, tell},
     reading::Reading,
     sensors::Sensors,
 };
 
-/// Up to this many sensors the covariance is factored, which takes 512 MiB and some ten seconds of one core for so many.
-/// Beyond, conjugate gradients do without the matrix; where they do not converge, sensors may be left out.
+/// Up to this many sensors the covariance is factored, which takes 512 MiB and some ten seconds of one core for so
+/// many. Beyond, conjugate gradients do without the matrix; where they do not converge, sensors may be left out.
 pub const DENSE_LIMIT: usize = 8192;
 
 /// How often the noise floor may be raised, fourfold each time.
@@ -31,7 +32,7 @@ const FLOOR_STEPS: i32 = 12;
 /// How a posterior was computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// By a factor of the sensors' covariance.
+    /// It was computed by a factor of the sensors' covariance.
     Factor {
         /// Where sensors are so close that double precision cannot tell them apart with the noise given: the noise
         /// that was taken instead, as a share of a sensor's standard deviation under the prior.
@@ -40,7 +41,7 @@ pub enum Method {
         /// not converge and fitted them less well.
         left_out: usize,
     },
-    /// By conjugate gradients: there were more sensors than [`DENSE_LIMIT`].
+    /// It was computed by conjugate gradients: there were more sensors than [`DENSE_LIMIT`].
     ConjugateGradients {
         /// Steps taken for the mean.
         iterations: usize,
@@ -55,7 +56,7 @@ pub struct Posterior<'a> {
     pub(crate) sensors: Sensors,
     /// All sensors, where some were left out.
     pub(crate) all: Option<Box<Sensors>>,
-    /// None for too many sensors.
+    /// The factor of the sensors' covariance; none for too many sensors.
     pub(crate) factor: Option<Cholesky>,
     /// In its place, where the prior has a cheaper way to many sensors.
     solver: Option<Box<dyn SensorSolver>>,
@@ -64,25 +65,26 @@ pub struct Posterior<'a> {
     pub(crate) weights: Vec<f64>,
     /// The posterior mean of the latent field.
     latent: Vec<f64>,
-    /// The test of the sensors that say something, or of those that were factored; none where conjugate gradients did not come
-    /// to an end.
+    /// The test of the sensors that say something, or of those that were factored; none where conjugate gradients did
+    /// not come to an end.
     pub(crate) check: Option<ModelCheck>,
     /// What was learned from draws, once any were made.
     pub(crate) probes: OnceLock<Probes>,
 }
 
 impl<'a> Posterior<'a> {
-    /// The fields of a prior given measurements and their noise. `progress` hears of its steps, and says whether to go on.
+    /// The fields of a prior given measurements and their noise. `progress` hears of its steps, and says whether to go
+    /// on.
     pub fn given(
         prior: &'a dyn FieldPrior,
         readings: &[Reading],
         noise: PerChannel<f64>,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         Self::new(prior, Sensors::new(prior, readings, noise, progress)?, progress)
     }
 
-    fn new(prior: &'a dyn FieldPrior, sensors: Sensors, progress: Progress) -> Result<Self, ExactError> {
+    fn new(prior: &'a dyn FieldPrior, sensors: Sensors, progress: Progress) -> Result<Self, PosteriorError> {
         Self::with_limit(prior, sensors, DENSE_LIMIT, progress)
     }
 
@@ -93,7 +95,7 @@ impl<'a> Posterior<'a> {
         sensors: Sensors,
         limit: usize,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         if sensors.len() > CLOSED_FORM_LIMIT
             && let Some(solver) = prior.solver_of_many(sensors.stencils(), &sensors.noise)
         {
@@ -104,8 +106,8 @@ impl<'a> Posterior<'a> {
             return Self::factored(prior, sensors, 0, progress);
         }
         let iterative = Self::iterative(prior, sensors.clone(), progress)?;
-        // The statistic is an upper bound as long as anything is left to do: one that is too large may also mean that. A factor of
-        // some sensors tells.
+        // The statistic is an upper bound as long as anything is left to do: one that is too large may also mean that.
+        // A factor of some sensors tells.
         if iterative.check.is_some_and(|check| !check.contradicts()) {
             return Ok(iterative);
         }
@@ -128,7 +130,7 @@ impl<'a> Posterior<'a> {
         mut sensors: Sensors,
         left_out: usize,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         let (factor, noise_floor) = factorise(prior, &mut sensors, progress)?;
         let method = Method::Factor { noise_floor, left_out };
         let mut weights = sensors.values.clone();
@@ -141,7 +143,7 @@ impl<'a> Posterior<'a> {
         Ok(Self { prior, sensors, all, factor, solver: None, method, weights, latent, check, probes })
     }
 
-    /// By the prior's own way to many sensors.
+    /// The posterior by the prior's own way to many sensors.
     fn solved(prior: &'a dyn FieldPrior, sensors: Sensors, solver: Box<dyn SensorSolver>) -> Self {
         let mut weights = sensors.values.clone();
         solver.solve(&mut weights);
@@ -169,7 +171,7 @@ impl<'a> Posterior<'a> {
         prior: &'a dyn FieldPrior,
         mut sensors: Sensors,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         sensors.raise_noise(f64::EPSILON, &sensors.variances(prior));
         let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values, progress)?;
         let converged = mean.gradient <= TOLERANCE;
@@ -217,7 +219,7 @@ impl<'a> Posterior<'a> {
 
     /// The posterior mean of a and, where u is linear in a, of u. For Navier-Stokes u is the solver's
     /// answer to the mean of a.
-    pub fn mean(&self) -> Result<Fields<f64>, ExactError> {
+    pub fn mean(&self) -> Result<Fields<f64>, PosteriorError> {
         self.prior.fields(self.latent.clone())
     }
 
@@ -229,7 +231,7 @@ impl<'a> Posterior<'a> {
     /// One draw of both fields from the posterior, by Matheron's rule: a draw f from the prior, corrected by what the
     /// sensors say beyond what they would have said of f, f + cov(f, y) (K + s^2)^-1 (y - (H f + e)). It depends
     /// on the seed and its index alone.
-    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, ExactError> {
+    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, PosteriorError> {
         let Simulated { mut latent, readings } = self.simulate(seed, index);
         let apart = self.sensors.values.iter().zip(readings).map(|(value, simulated)| value - simulated);
         let correction = self.expect(apart.collect(), UNHEARD)?.latent;
@@ -238,17 +240,17 @@ impl<'a> Posterior<'a> {
     }
 
     /// The first `count` draws of a seed, on all threads.
-    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, ExactError> {
+    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, PosteriorError> {
         self.samples_watched(seed, count, UNHEARD)
     }
 
-    /// The same, for more than one wants to wait for unheard.
+    /// As [`Self::samples`], with progress that is told and can be stopped.
     pub fn samples_watched(
         &self,
         seed: u64,
         count: usize,
         progress: Progress,
-    ) -> Result<Vec<Fields<f64>>, ExactError> {
+    ) -> Result<Vec<Fields<f64>>, PosteriorError> {
         let at_once = rayon::current_num_threads();
         in_parallel(progress, Stage::Samples, count, at_once, |index| self.sample(seed, index as u64))
     }
@@ -267,7 +269,11 @@ impl<'a> Posterior<'a> {
     }
 
     /// The latent field cov(f, y) w that sensors with these values make us expect, with w = (K + s^2)^-1 y.
-    pub(crate) fn expect(&self, mut values: Vec<f64>, progress: Progress) -> Result<Expected, ExactError> {
+    pub(crate) fn expect(
+        &self,
+        mut values: Vec<f64>,
+        progress: Progress,
+    ) -> Result<Expected, PosteriorError> {
         match (&self.factor, &self.solver) {
             (Some(factor), _) => {
                 factor.solve(&mut values);
@@ -306,7 +312,7 @@ fn factorise(
     prior: &dyn FieldPrior,
     sensors: &mut Sensors,
     progress: Progress,
-) -> Result<(Cholesky, Option<f64>), ExactError> {
+) -> Result<(Cholesky, Option<f64>), PosteriorError> {
     let n = sensors.len();
     let mut matrix = prior.sensor_covariance(sensors.stencils(), progress)?;
     let variances: Vec<f64> = (0..n).map(|k| matrix[k * n + k]).collect();
@@ -319,13 +325,13 @@ fn factorise(
         matrix = match Cholesky::watched(matrix, n, &go_on) {
             Ok(factor) => return Ok((factor, floor.map(f64::sqrt))),
             Err(Unfactored::NotDefinite(matrix)) => matrix,
-            Err(Unfactored::Stopped) => return Err(ExactError::Interrupted),
+            Err(Unfactored::Stopped) => return Err(PosteriorError::Interrupted),
         };
         let share = n as f64 * f64::EPSILON * 4f64.powi(step);
         floor = Some(share);
         sensors.raise_noise(share, &variances);
     }
-    Err(ExactError::NotDefinite(n))
+    Err(PosteriorError::NotDefinite(n))
 }
 
 #[cfg(test)]
@@ -340,7 +346,8 @@ mod tests {
 
     /// What a test mask of record 0 shows of it.
     fn sensors(prior: &dyn FieldPrior, condition: &str, noise: PerChannel<f64>) -> Sensors {
-        let (pde, size) = (prior.pde(), prior.resolution().rows);
+        let pde = prior.pde();
+        let size = prior.resolution().rows;
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: size };
         let record = Generator::new(identity).unwrap().record(0).unwrap();
         let condition: Condition = condition.parse().unwrap();

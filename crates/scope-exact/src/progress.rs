@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::ExactError;
+use crate::error::PosteriorError;
 
 /// What is being computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,18 @@ pub enum Stage {
     Residuals,
     /// Standard deviations, by sensors and pixels.
     Deviations,
-    /// Draws.
+    /// Draws from the posterior, by draws.
     Samples,
 }
 
 /// How far a stage has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which one.
+    /// The stage.
     pub stage: Stage,
     /// How much of it is done.
     pub done: usize,
-    /// Of how much, at most.
+    /// How much there is in all, at most.
     pub of: usize,
 }
 
@@ -40,12 +40,12 @@ pub type Progress<'a> = &'a (dyn Fn(Step) -> bool + Sync);
 /// Sensors whose rows of a covariance are computed before the next word of progress.
 pub(crate) const ROWS_AT_ONCE: usize = 128;
 
-/// For who does not want to know.
+/// Progress that nobody hears of and nobody stops.
 pub const UNHEARD: Progress<'static> = &|_| true;
 
 /// Tells of a step; an error if work is not to go on.
-pub fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), ExactError> {
-    if progress(Step { stage, done, of }) { Ok(()) } else { Err(ExactError::Interrupted) }
+pub fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), PosteriorError> {
+    if progress(Step { stage, done, of }) { Ok(()) } else { Err(PosteriorError::Interrupted) }
 }
 
 /// What a function gives for 0, 1, ... on all threads, in order; so many at once, and a step told after these.
@@ -54,12 +54,12 @@ pub fn in_parallel<T: Send>(
     stage: Stage,
     count: usize,
     at_once: usize,
-    of: impl Fn(usize) -> Result<T, ExactError> + Sync,
-) -> Result<Vec<T>, ExactError> {
+    of: impl Fn(usize) -> Result<T, PosteriorError> + Sync,
+) -> Result<Vec<T>, PosteriorError> {
     let mut all = Vec::with_capacity(count);
     for first in (0..count).step_by(at_once) {
         tell(progress, stage, first, count)?;
-        let some: Result<Vec<T>, ExactError> =
+        let some: Result<Vec<T>, PosteriorError> =
             (first..count.min(first + at_once)).into_par_iter().map(&of).collect();
         all.extend(some?);
     }

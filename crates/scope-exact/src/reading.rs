@@ -8,22 +8,22 @@ use scope_pde::GridShape;
 pub struct Reading {
     /// What is measured.
     pub channel: Channel,
-    /// Where.
+    /// Where it was measured.
     pub spot: Spot,
-    /// The value.
+    /// The value measured, in physical units.
     pub value: f64,
 }
 
 impl Reading {
-    /// Of a pixel, told by its place among all of them, row after row.
+    /// The reading of a pixel, told by its place among all of them, row after row.
     pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
         let [row, column] = grid.into().place(point);
         Self { channel, spot: Spot::pixel(row, column), value }
     }
 }
 
-/// The readings of a context \[4, rows, columns\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
-/// Noisy readings are there times the weight that their mask holds.
+/// The readings of a context \[4, rows, columns\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored
+/// coordinates. Noisy readings are there times the weight that their mask holds.
 pub fn readings(context: &[f32], grid: impl Into<GridShape>, constants: &Constants) -> Vec<Reading> {
     let grid = grid.into();
     let pixels = grid.points();

@@ -1,7 +1,7 @@
 //! More sensors than modes: solved for in the space of the modes.
 //!
-//! Where no two sensors see one pixel, their covariance with noise is A A^T + R with A = H B \[n, r\] and R diagonal, what modes leave
-//! out of each among it. Then (Woodbury)
+//! Where no two sensors see one pixel, their covariance with noise is A A^T + R with A = H B \[n, r\] and R diagonal,
+//! what modes leave out of each among it. Then (Woodbury)
 //!
 //! ```text
 //! (A A^T + R)^-1 y = R^-1 (y - A z),    z = (1 + A^T R^-1 A)^-1 A^T R^-1 y
@@ -11,10 +11,11 @@ use rayon::prelude::*;
 use scope_exact::SensorSolver;
 use scope_pde::linear::{
     cholesky::{Cholesky, dot},
-    matrix::{View, ViewMut, add_product},
+    matrix::{View, ViewMut, add_product, mirror_lower},
 };
 
-/// A sensor is taken to be off by this share of its variance at least: less than that double precision cannot tell from none here.
+/// A sensor is taken to be off by this share of its variance at least: less than that double precision cannot tell from
+/// none here.
 const LEAST_NOISE: f64 = 1e-10;
 
 /// Rows of a product that are computed together.
@@ -27,12 +28,12 @@ pub(crate) struct ManySensors {
     modes: usize,
     /// \[n\]: R^-1.
     precision: Vec<f64>,
-    /// Of 1 + A^T R^-1 A.
+    /// The Cholesky factor of 1 + A^T R^-1 A.
     factor: Cholesky,
 }
 
 impl ManySensors {
-    /// Of rows A \[n, r\] and the diagonal of R; none where the factor breaks down.
+    /// The solver of rows A \[n, r\] and the diagonal of R; none where the factor breaks down.
     pub(crate) fn new(rows: Vec<f64>, modes: usize, noise: &[f64]) -> Option<Self> {
         let precision: Vec<f64> = rows
             .par_chunks_exact(modes)
@@ -56,12 +57,8 @@ impl ManySensors {
             };
             add_product(left, View::new(&rows, n, modes), ViewMut { data: out, row_stride: modes });
         });
-        for i in 0..modes {
-            matrix[i * modes + i] += 1.0;
-            for j in 0..i {
-                matrix[j * modes + i] = matrix[i * modes + j];
-            }
-        }
+        (0..modes).for_each(|i| matrix[i * modes + i] += 1.0);
+        mirror_lower(&mut matrix, modes);
         let factor = Cholesky::new(matrix, modes).ok()?;
         Some(Self { rows, modes, precision, factor })
     }
@@ -90,7 +87,8 @@ mod tests {
     /// What comes out is what a factor of the whole covariance gives.
     #[test]
     fn many_sensors_are_solved_for_as_by_the_whole_matrix() {
-        let (n, modes) = (120, 9);
+        let n = 120;
+        let modes = 9;
         let rows: Vec<f64> = (0..n * modes).map(|at| (at as f64 * 0.731).sin()).collect();
         let noise: Vec<f64> = (0..n).map(|k| 0.01 + 0.005 * (k as f64).cos()).collect();
         let row = |k: usize| &rows[k * modes..][..modes];

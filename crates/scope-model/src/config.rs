@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::ModelError,
     limits::{require_grid, require_layers},
-    names::named,
+    names::{UnknownName, named},
 };
 
 /// The side of a patch, and of a token's tile.
@@ -20,7 +20,7 @@ const PATCH: usize = 8;
 pub struct Transformer {
     /// Numbers per token.
     pub width: usize,
-    /// Blocks.
+    /// The number of blocks.
     pub depth: usize,
     /// Attention heads.
     pub heads: usize,
@@ -30,9 +30,9 @@ pub struct Transformer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecoderConfig {
-    /// Of the tokenwise linear layers.
+    /// The widths of the tokenwise linear layers.
     pub mlp: Vec<usize>,
-    /// Of the 3x3 convolutions.
+    /// The widths of the 3x3 convolutions.
     pub conv: Vec<usize>,
 }
 
@@ -184,9 +184,9 @@ impl Preset {
 }
 
 impl std::str::FromStr for Preset {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("model", Self::ALL, Self::name, name)
     }
 }
@@ -231,9 +231,9 @@ impl Head {
 }
 
 impl std::str::FromStr for Head {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("head", Self::ALL, Self::name, name)
     }
 }

@@ -17,7 +17,7 @@ use scope_pde::{GridShape, Pde, cylinder::Disk};
 use crate::{
     error::ModelError,
     field_model::FieldModel,
-    names::named,
+    names::{UnknownName, named},
     sensors::{fit_sensors, recover_sensors},
     weights::{About, WeightFile},
 };
@@ -35,7 +35,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Both.
+    /// The two precisions.
     pub const ALL: [Self; 2] = [Precision::F32, Precision::Bf16];
 
     /// Its name on the command line and in files.
@@ -56,9 +56,9 @@ impl Precision {
 }
 
 impl FromStr for Precision {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("precision", Self::ALL, Self::name, name)
     }
 }
@@ -87,7 +87,7 @@ struct Batch<'a> {
     fits: Option<&'a [f32]>,
 }
 
-/// The same on a device.
+/// The inputs of a pass on a device.
 #[derive(Debug)]
 struct Inputs {
     contexts: Tensor,
@@ -173,8 +173,8 @@ impl Reconstructor {
         Ok(fields)
     }
 
-    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass. A network that
-    /// sees local fits of the sensors sees those of the sensors where they are, in both.
+    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second
+    /// pass. A network that sees local fits of the sensors sees those of the sensors where they are, in both.
     pub fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
         let About { pde, constants, .. } = &self.about;
         let params = &self.model.params;

@@ -2,14 +2,17 @@
 
 use std::sync::{PoisonError, RwLock};
 
-/// Something with a name that files and command lines use.
-pub trait Named: Sync + 'static {
-    /// The name.
+/// A descriptor with a name that files and command lines use.
+pub trait Named: Sized + Sync + 'static {
+    /// The name on the command line and in files.
     fn name(&self) -> &'static str;
+
+    /// Where descriptors of this type are looked up.
+    fn registry() -> &'static Registry<Self>;
 }
 
-/// Descriptors by name. Built-in ones come first and in a fixed order; others are added by [`Registry::declare`] and stay for
-/// as long as the program runs.
+/// Descriptors by name. Built-in ones come first and in a fixed order; others are added by [`Registry::declare`] and
+/// stay for as long as the program runs.
 pub struct Registry<T: Named> {
     built_in: &'static [&'static T],
     declared: RwLock<Vec<&'static T>>,
@@ -33,8 +36,8 @@ impl<T: Named> Registry<T> {
         Self { built_in, declared: RwLock::new(Vec::new()) }
     }
 
-    /// Adds a descriptor. The same one may be declared again; another one of the same name is refused, so that a name means one
-    /// thing throughout a program.
+    /// Adds a descriptor. The same one may be declared again; another one of the same name is refused, so that a name
+    /// means one thing throughout a program.
     pub fn declare(&self, descriptor: &'static T) -> Result<(), RegistryError> {
         let name = descriptor.name();
         if !is_name(name) {
@@ -84,6 +87,11 @@ mod tests {
     impl Named for Thing {
         fn name(&self) -> &'static str {
             self.0
+        }
+
+        fn registry() -> &'static Registry<Self> {
+            static THINGS: Registry<Thing> = Registry::new(&ALL_BUILT_IN);
+            &THINGS
         }
     }
 

@@ -16,10 +16,10 @@ use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Callback, Component, Conditions, DataLoader, Length, MetricsLine, Objective, Rates, Recipe, RunConfig,
-    RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Trainer,
+    Component, Conditions, DataLoader, Length, Objective, Rates, Recipe, RunConfig, RunFolder, RunOptions,
+    RunOutcome, RunRequest, SamplerConfig, Trainer,
 };
-use small_set::make;
+use small_set::{StopAfter, make};
 
 /// The batches that steps are compared on.
 const SAMPLER: SamplerConfig =
@@ -29,7 +29,8 @@ fn gpu() -> Device {
     Device::cuda(0).unwrap()
 }
 
-/// One test at a time. Algorithms are timed and kept for the next run: beside another test, two runs may find different ones.
+/// One test at a time. Algorithms are timed and kept for the next run: beside another test, two runs may find different
+/// ones.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,8 +40,8 @@ fn alone() -> MutexGuard<'static, ()> {
 #[ignore = "needs an NVIDIA GPU"]
 fn oracle_cases_agree_in_half_precision() {
     let _alone = alone();
-    // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of whole gradients,
-    // 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
+    // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of
+    // whole gradients, 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
     let setting =
         Setting { device: gpu(), precision: Dtype::Bf16, values: 2e-2, whole: 2e-2, gradients: 6e-2 };
     cases().iter().for_each(|case| case.check(&setting));
@@ -135,7 +136,7 @@ impl Run<'_> {
         let folder = RunFolder::open(self.folder, true).unwrap();
         let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
         let mut trainer = make(&config).unwrap();
-        let mut callback = StopAfter { steps: 0, last: stop_after.unwrap_or(u64::MAX) };
+        let mut callback = StopAfter(stop_after.unwrap_or(u64::MAX));
         scope_train::run(&folder, &config, self.data, &mut trainer, options, &mut callback).unwrap()
     }
 
@@ -144,22 +145,6 @@ impl Run<'_> {
         let read = |name: &str| fs::read(self.folder.join(name)).unwrap();
         assert!(!read("algorithms.txt").is_empty());
         ["metrics.jsonl", "model.safetensors"].map(read).into()
-    }
-}
-
-/// Stops a run after some steps.
-struct StopAfter {
-    steps: u64,
-    last: u64,
-}
-
-impl Callback for StopAfter {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
-        self.steps += 1;
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        self.steps >= self.last
     }
 }
 

@@ -16,20 +16,7 @@ use scope_train::{
     AdaptConfig, Callback, InitialWeights, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
     RunOutcome, RunRequest, TrainError,
 };
-use small_set::make;
-
-/// Asks to stop after some steps.
-struct StopAfter(u64);
-
-impl Callback for StopAfter {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
-        self.0 -= 1;
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        self.0 == 0
-    }
-}
+use small_set::{StopAfter, make};
 
 const OPTIONS: RunOptions =
     RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
@@ -172,7 +159,8 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
         (training.draws, training.planned)
     };
     assert_eq!(trained(&milestone(&folder, 40)), (40, 160));
-    // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who wrote it.
+    // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who
+    // wrote it.
     fs::write(milestone(&folder, 80), "left alone").unwrap();
     assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     assert_eq!(fs::read(milestone(&folder, 80)).unwrap(), b"left alone");
@@ -234,13 +222,9 @@ struct Witness {
 }
 
 impl Callback for Witness {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         let trained = WeightFile::read(&self.model).unwrap().about.training.clone().unwrap();
         self.told.push((text.to_owned(), trained.draws));
-    }
-    fn should_stop(&self) -> bool {
-        false
     }
 }
 
@@ -372,7 +356,6 @@ fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
 struct Told(Vec<String>);
 
 impl Callback for Told {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }

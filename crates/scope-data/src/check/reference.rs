@@ -29,7 +29,7 @@ pub enum Source {
 /// An expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reference {
-    /// The value.
+    /// The value that a set should have.
     pub value: f64,
     /// Where it comes from.
     pub source: Source,
@@ -46,7 +46,8 @@ pub(super) struct ChannelReference {
     pub(super) extremes: Option<[f64; 2]>,
 }
 
-/// What is expected of a set: constants of released or generated records on their own grid, and on other grids what theory says.
+/// What is expected of a set: constants of released or generated records on their own grid, and on other grids what
+/// theory says.
 pub(super) fn expected(meta: &Meta) -> PerChannel<ChannelReference> {
     let facts = meta.pde.descriptor();
     let in_theory = || {

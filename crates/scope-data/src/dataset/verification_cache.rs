@@ -1,4 +1,5 @@
-//! What was verified before, remembered in the user's cache folder, so that a set is hashed once and not whenever it is opened.
+//! What was verified before, remembered in the user's cache folder, so that a set is hashed once and not whenever it is
+//! opened.
 //!
 //! A cache that cannot be read or written is no error: the set is verified again.
 
@@ -32,7 +33,7 @@ pub(super) struct VerifiedFile {
 }
 
 impl VerifiedFile {
-    /// None for a path that no longer leads to the file.
+    /// The entry of a file; none for a path that no longer leads to it.
     pub(super) fn of(path: &Path, stamp: &Stamp, blake3: &str) -> Option<Self> {
         Some(Self { path: path.canonicalize().ok()?, stamp: stamp.clone(), blake3: blake3.to_owned() })
     }
@@ -125,7 +126,8 @@ mod tests {
         assert!(!cache.holds(&VerifiedFile { blake3: "other".to_owned(), ..before.clone() }));
     }
 
-    /// Other bytes of the same length, with the time of the old ones: the system's own time tells, as soon as its clock has ticked.
+    /// Other bytes of the same length, with the time of the old ones: the system's own time tells, as soon as its clock
+    /// has ticked.
     #[cfg(unix)]
     #[test]
     fn a_time_that_was_set_back_hides_nothing() {

@@ -19,10 +19,11 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// From `low` to `high` along x and along y.
+    /// The domain from `low` to `high` along x and along y.
     pub fn new(low: [f64; 2], high: [f64; 2]) -> Result<Self, FrameError> {
         for (axis, name) in ["x", "y"].into_iter().enumerate() {
-            let (low, high) = (low[axis], high[axis]);
+            let low = low[axis];
+            let high = high[axis];
             let side = high - low;
             if !side.is_finite() || side <= 0.0 {
                 return Err(FrameError::Interval { axis: name, low, high });
@@ -31,7 +32,8 @@ impl Domain {
         Ok(Self { low, high })
     }
 
-    /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone says.
+    /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone
+    /// says.
     pub(super) fn of_problem(pde: Pde) -> Option<Self> {
         let facts = pde.descriptor();
         let [x, y] = facts.extent.bounds;

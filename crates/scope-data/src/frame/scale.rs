@@ -1,4 +1,5 @@
-//! The scales that turn a dimensional problem into ours: x = L x', a = A a', u = U u', with x', a' and u' on the unit square.
+//! The scales that turn a dimensional problem into ours: x = L x', a = A a', u = U u', with x', a' and u' on the unit
+//! square.
 //!
 //! | problem | its equation | what the scales must obey |
 //! |---|---|---|
@@ -56,9 +57,9 @@ impl ScalingLaw {
 pub struct StatedScale {
     /// L: the side of the square, in the unit that a and u are expressed in.
     pub length: Option<f64>,
-    /// A.
+    /// A: the scale of the values of a.
     pub a: Option<f64>,
-    /// U.
+    /// U: the scale of the values of u.
     pub u: Option<f64>,
     /// C: what stands before the operator of Poisson and Helmholtz.
     pub coefficient: Option<f64>,
@@ -69,11 +70,11 @@ pub struct StatedScale {
 /// Scales that agree with a problem's equation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// L.
+    /// L: the side of the square.
     pub length: f64,
-    /// A and U.
+    /// A and U: the scales of the values of a and u.
     pub values: PerChannel<f64>,
-    /// C.
+    /// C: what stands before the operator of Poisson and Helmholtz.
     pub coefficient: f64,
 }
 
@@ -132,7 +133,8 @@ fn agree(x: f64, y: f64) -> bool {
 }
 
 impl Scale {
-    /// The equation that fields in the user's units obey, for the user to compare with the own one; u is `edge` on the edge.
+    /// The equation that fields in the user's units obey, for the user to compare with the own one; u is `edge` on the
+    /// edge.
     pub(super) fn equation(&self, law: ScalingLaw, edge: f64) -> String {
         let Self { length, values: PerChannel { a, u }, coefficient } = self;
         let operator = if *coefficient == 1.0 { String::new() } else { format!("{coefficient} ") };

@@ -1,5 +1,5 @@
-//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; in f32 products with what windows see, and a plain
-//! kernel for what that does not take.
+//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; in f32 products with what windows
+//! see, and a plain kernel for what that does not take.
 
 use super::{
     Cuda,
@@ -62,7 +62,7 @@ pub(crate) fn forward(
     match Narrow::of(window, compute) {
         Some(narrow) if narrow.narrows() && out == Dtype::F32 => {
             let value = image(out)?;
-            narrow.narrow(cuda, x, weight, Some(bias), residual.as_ref(), &value)?;
+            narrow.narrow(cuda, x, [weight, bias], residual.as_ref(), &value)?;
             return Ok((value, None));
         }
         Some(narrow) if !narrow.narrows() && gelu => {
@@ -136,8 +136,8 @@ fn unfolded(
     Ok(sums)
 }
 
-/// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to two
-/// channels: GELU is applied while the second reads. With few samples that would leave multiprocessors idle.
+/// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to
+/// two channels: GELU is applied while the second reads. With few samples that would leave multiprocessors idle.
 pub(crate) fn pair(
     cuda: &Cuda,
     tape: &Tape<'_>,
@@ -297,7 +297,7 @@ pub(crate) fn input_gradient(
         if narrow.narrows() {
             narrow.widen(cuda, h, weight, Some(&dx), None)?;
         } else {
-            narrow.narrow(cuda, h, weight, None, None, &dx)?;
+            narrow.narrow(cuda, h, [weight, 0], None, &dx)?;
         }
         return Ok(dx);
     }

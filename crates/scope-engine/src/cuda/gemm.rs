@@ -34,6 +34,18 @@ impl Kind {
             }
         }
     }
+
+    /// How far apart numbers of each factor of a product \[m, n\] over k lie: along its rows of the result, and along
+    /// the sum.
+    pub(crate) fn strides(self, [m, n, k]: [usize; 3]) -> [[usize; 2]; 2] {
+        match self {
+            Kind::Forward | Kind::PairsTurned(_) => [[k, 1], [k, 1]],
+            Kind::Input | Kind::Pairs(_) => [[k, 1], [1, n]],
+            Kind::Weight => [[1, m], [1, n]],
+            Kind::Along(_) => [[k.next_multiple_of(8), 1], [1, n]],
+            Kind::AlongTurned(_) => [[1, m.next_multiple_of(8)], [1, n]],
+        }
+    }
 }
 
 /// Everything an algorithm is chosen by.
@@ -43,7 +55,7 @@ pub(crate) struct Shape {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
-    /// Of both factors.
+    /// The precision of both factors.
     pub(crate) input: Dtype,
     pub(crate) out: Dtype,
     /// Whether a bias \[n\] of the result's kind is added.
@@ -65,9 +77,9 @@ impl fmt::Display for Shape {
 /// Addresses of one product. `add` may be `out` itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
-    /// x or h.
+    /// The left factor: x or h.
     pub(crate) left: u64,
-    /// W or x.
+    /// The right factor: W or x.
     pub(crate) right: u64,
     pub(crate) bias: u64,
     pub(crate) add: u64,

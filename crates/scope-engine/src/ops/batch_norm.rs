@@ -18,9 +18,9 @@ const SHARE: f64 = 0.1;
 pub struct BatchNorm {
     /// Gain and bias.
     pub norm: Norm,
-    /// Of the mean.
+    /// The running mean.
     pub running_mean: ParamId,
-    /// Of the variance, divided by one less than the count.
+    /// The running variance, whose sum of squares is divided by one less than the count.
     pub running_var: ParamId,
 }
 
@@ -84,8 +84,8 @@ impl Record for BatchNormRecord {
 }
 
 impl Params {
-    /// running = 0.9 running + 0.1 that of the batch, for every normalisation that had one. Nothing happens if `guard`, the norm
-    /// of the step's gradients, is not finite.
+    /// running = 0.9 running + 0.1 that of the batch, for every normalisation that had one. Nothing happens if `guard`,
+    /// the norm of the step's gradients, is not finite.
     pub fn update_running_statistics(
         &mut self,
         batches: &[BatchStatistics],

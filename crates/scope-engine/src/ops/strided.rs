@@ -19,7 +19,7 @@ pub(crate) struct Windows {
     pub(crate) channels: usize,
     /// The side of a window, odd.
     pub(crate) side: usize,
-    /// From one window to the next.
+    /// The distance from one window to the next.
     pub(crate) stride: usize,
     /// Numbers in the row of a window: side side c, and zeros behind them where a GPU's library wants longer rows.
     pub(crate) row: usize,
@@ -38,8 +38,8 @@ struct Im2colRecord {
 }
 
 impl Tape<'_> {
-    /// y\[b, i, j, o\] = bias\[o\] + sum over k, l, c of W\[o, k, l, c\] x\[b, s i + k - p, s j + l - p, c\] with a stride s and
-    /// p = (side - 1) / 2, x being zero beyond the edge; then the epilogue.
+    /// y\[b, i, j, o\] = bias\[o\] + sum over k, l, c of W\[o, k, l, c\] x\[b, s i + k - p, s j + l - p, c\] with a
+    /// stride s and p = (side - 1) / 2, x being zero beyond the edge; then the epilogue.
     ///
     /// # Shapes
     /// x \[batch, height, width, c\], W \[o, side, side, c\], y \[batch, height / s, width / s, o\].

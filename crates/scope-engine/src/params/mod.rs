@@ -52,7 +52,7 @@ impl std::fmt::Debug for Params {
 }
 
 impl Params {
-    /// All zeros, in f32.
+    /// Parameters that are all zero, in f32.
     pub fn zeros(device: &Device, layout: Arc<Layout>) -> Result<Self, EngineError> {
         let length = layout.len();
         // Asked for first: a vector of zeros that memory has no room for ends the program.
@@ -64,7 +64,7 @@ impl Params {
         Self::from_flat(device, layout, &vec![0.0_f32; length])
     }
 
-    /// From a flat buffer of f32, or of f64 for checking gradients.
+    /// Parameters from a flat buffer of f32, or of f64 for checking gradients.
     pub fn from_flat<T: Element>(
         device: &Device,
         layout: Arc<Layout>,
@@ -118,7 +118,7 @@ impl Params {
         }
     }
 
-    /// All values, padding included.
+    /// The flat buffer of all values, padding included.
     pub fn flat(&self) -> &Tensor {
         &self.values
     }
@@ -191,8 +191,8 @@ impl Params {
         self.bf16_copy.as_ref().unwrap_or(&self.values)
     }
 
-    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are left
-    /// alone if another optimizer has them.
+    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are
+    /// left alone if another optimizer has them.
     pub(crate) fn marks(&self, paths: &[&str], without_hidden: bool) -> Result<Tensor, EngineError> {
         let mut kept = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, marks)) =

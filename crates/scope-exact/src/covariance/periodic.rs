@@ -6,7 +6,7 @@ pub(crate) struct Periodic {
     size: usize,
     /// \[S, S\]: T by offset modulo S.
     table: Vec<f64>,
-    /// Only for its transforms between fields and spectra.
+    /// A solver, used only for its transforms between fields and spectra.
     transforms: Vorticity,
     /// \[S, S\]: the eigenvalue S^-2 deviation_k^2 of each mode; symmetric in k1 and k2, so equal to its transpose.
     variances: Vec<f64>,
@@ -53,29 +53,5 @@ impl Periodic {
             *x *= factor(*variance);
         }
         self.transforms.field(&spectrum)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_the_row_and_the_transforms_agree() {
-        let size = 16;
-        let field = PeriodicField::new(size);
-        let covariance = Periodic::new(&field, size);
-        assert!((covariance.between(9, 9) - field.variance()).abs() < 1e-14);
-        for p in [0, 5, 7 * size + 3, size * size - 1] {
-            let mut delta = vec![0.0; size * size];
-            delta[p] = 1.0;
-            let applied = covariance.filter(delta, |variance| variance);
-            let mut row = vec![0.0; size * size];
-            covariance.row(p, &mut row);
-            for q in 0..size * size {
-                assert!((applied[q] - row[q]).abs() < 1e-14);
-                assert!((covariance.between(p, q) - row[q]).abs() < 1e-14);
-            }
-        }
     }
 }

@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 23;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
-    /// How many records.
+    /// The number of records that were evaluated.
     pub records: usize,
     /// Where they come from.
     pub origin: String,
@@ -88,7 +88,8 @@ impl HeldOut {
         Ok(())
     }
 
-    /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as those before.
+    /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as
+    /// those before.
     pub fn add_evaluation(&mut self, path: &Path, model: &str) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::Evaluation { path: path.to_owned(), problem };
         let bytes = read_bounded(path, MOST_BYTES)?;

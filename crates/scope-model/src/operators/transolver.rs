@@ -21,11 +21,11 @@ const TEMPERATURE: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransolverConfig {
-    /// The grid.
+    /// The points of the grid along each axis.
     pub resolution: GridShape,
     /// Numbers per pixel.
     pub width: usize,
-    /// Blocks.
+    /// The number of blocks.
     pub depth: usize,
     /// Attention heads.
     pub heads: usize,
@@ -60,7 +60,7 @@ impl TransolverConfig {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     ln1: Norm,
-    /// From which the weights of slices are made.
+    /// The layer from which the weights of slices are made.
     conv_x: Linear,
     /// What slices gather.
     conv_fx: Linear,
@@ -154,8 +154,8 @@ impl FieldNetwork for Transolver {
         tape.channels_first(&tape.linear(&h, self.head, Epilogue::Wide)?)
     }
 
-    /// Weights of linear layers are normal with a standard deviation of 0.02 (the original cuts them off at a hundred of
-    /// those, which never happens) and their biases zero; convolutions are as everywhere.
+    /// Weights of linear layers are normal with a standard deviation of 0.02 (the original cuts them off at a hundred
+    /// of those, which never happens) and their biases zero; convolutions are as everywhere.
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
         let default = default_initial(layout, param);
         match (param.name.rsplit_once('.'), &default) {

@@ -1,5 +1,5 @@
-//! Where a model and its figures come from: how it was trained, what was evaluated on what. Weight files, cards, evaluations and
-//! diagnoses state it with the types of this folder.
+//! Where a model and its figures come from: how it was trained, what was evaluated on what. Weight files, cards,
+//! evaluations and diagnoses state it with the types of this folder.
 
 mod method;
 mod training;
@@ -68,7 +68,7 @@ pub struct MaskIdentity {
 }
 
 impl DataIdentity {
-    /// Of a data set.
+    /// The provenance of a data set.
     pub fn of(data: &Dataset) -> Self {
         let meta = data.meta();
         Self {

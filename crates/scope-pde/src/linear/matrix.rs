@@ -2,9 +2,9 @@
 
 /// Single or double precision.
 pub trait Real: Copy + Send + Sync + Sealed {
-    /// Zero.
+    /// The number zero.
     const ZERO: Self;
-    /// One.
+    /// The number one.
     const ONE: Self;
 }
 
@@ -63,9 +63,9 @@ pub struct View<'a, T = f64> {
     pub rows: usize,
     /// How many columns.
     pub columns: usize,
-    /// From one row to the next.
+    /// The distance from one row to the next.
     pub row_stride: usize,
-    /// From one column to the next.
+    /// The distance from one column to the next.
     pub column_stride: usize,
 }
 
@@ -96,7 +96,7 @@ impl<'a, T> View<'a, T> {
 pub struct ViewMut<'a, T = f64> {
     /// Where the entries lie; the first is entry (0, 0).
     pub data: &'a mut [T],
-    /// From one row to the next.
+    /// The distance from one row to the next.
     pub row_stride: usize,
 }
 
@@ -113,6 +113,16 @@ pub fn add_product<T: Real>(a: View<T>, b: View<T>, c: ViewMut<T>) {
 /// C = C - A B.
 pub(crate) fn subtract_product(a: View, b: View, c: ViewMut) {
     general_product(-1.0, a, b, 1.0, c);
+}
+
+/// Makes a square matrix of n rows symmetric by its lower triangle: both triangles are equal in every bit, as a factor
+/// expects.
+pub fn mirror_lower<T: Copy>(matrix: &mut [T], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            matrix[j * n + i] = matrix[i * n + j];
+        }
+    }
 }
 
 /// C = beta C + alpha A B.

@@ -68,7 +68,7 @@ pub enum Length {
     Epochs(f64),
     /// Examples seen in all stages together.
     Draws(u64),
-    /// As much as fits into this time, measured on this machine.
+    /// As many draws as fit into this time, measured on this machine.
     Minutes(f64),
 }
 
@@ -234,8 +234,8 @@ impl RunConfig {
         Ok(write_atomic(path, text.as_bytes())?)
     }
 
-    /// Refuses a configuration that differs from this one, naming the first key that does. Stages are not compared: they
-    /// follow from the rest by what was measured, and by how warm-ups were counted, when the run began.
+    /// Refuses a configuration that differs from this one, naming the first key that does. Stages are not compared:
+    /// they follow from the rest by what was measured, and by how warm-ups were counted, when the run began.
     pub fn require_same(&self, now: &Self, folder: &Path) -> Result<(), TrainError> {
         let now = Self { stages: self.stages.clone(), ..now.clone() };
         // Not as TOML: its whole numbers end below the largest seeds.

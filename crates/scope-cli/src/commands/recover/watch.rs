@@ -9,13 +9,13 @@ use crate::terminal::{Interrupt, Progress};
 pub(super) struct Watch {
     progress: Progress,
     interrupt: Interrupt,
-    /// What a problem counts for: the fresh records that its bands are measured on, which take nearly all of the time, or
-    /// itself alone.
+    /// What a problem counts for: the fresh records that its bands are measured on, which take nearly all of the time,
+    /// or itself alone.
     each: usize,
 }
 
 impl Watch {
-    /// Of so many problems, with bands measured on so many fresh records each, if they are.
+    /// Shows the progress of so many problems, with bands measured on so many fresh records each, if they are.
     pub(super) fn begin(problems: usize, calibrate: Option<usize>) -> anyhow::Result<Self> {
         let label = if calibrate.is_some() { "measuring error bands" } else { "recovering" };
         let each = calibrate.unwrap_or(1);

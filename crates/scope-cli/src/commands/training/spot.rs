@@ -11,15 +11,15 @@ use scope_train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, 
 use super::live::Live;
 use crate::terminal::{Interrupt, Progress};
 
-/// Of the records and the training.
+/// The seed of the records and of the training.
 const SEED: u64 = 20_260_913;
 /// Coarse, so that a minute of a laptop teaches something.
 const RESOLUTION: usize = 64;
 /// Written at the end only.
 const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. The folder is scratch: who interrupts it
-/// is left with nothing.
+/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. The folder is scratch: who
+/// interrupts it is left with nothing.
 pub(crate) fn train_on_the_spot(
     pde: Pde,
     device: &Device,
