@@ -22,6 +22,7 @@ pub mod elliptic;
 mod error;
 mod generate;
 mod grid_shape;
+mod handle;
 pub mod linear;
 pub mod navier_stokes;
 mod pde;
@@ -37,6 +38,7 @@ pub use generate::{
     require_resolution,
 };
 pub use grid_shape::GridShape;
+pub use handle::Handle;
 pub use pde::{Pde, Split};
 pub use problem_spec::{
     DomainSpec, FieldSpec, GRID_MULTIPLE, GridSpec, KindSpec, KnownSpec, MaskSpec, PointsSpec, ProblemSpec,

@@ -1,11 +1,6 @@
 //! PDE problems and the two splits, by name.
 
-use std::{
-    cmp::Ordering,
-    fmt,
-    hash::{Hash, Hasher},
-    str::FromStr,
-};
+use std::{fmt, str::FromStr};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -21,30 +16,31 @@ use crate::{
     error::PdeError,
     generate::require_resolution,
     grid_shape::GridShape,
+    handle::Handle,
     navier_stokes::NAVIER_STOKES,
     problem_spec::ProblemSpec,
     registry::Registry,
 };
 
 /// The problems that names are looked up among: the five built-in ones in the order of the paper's tables, then declared ones.
-static PROBLEMS: Registry<Descriptor> =
+pub(crate) static PROBLEMS: Registry<Descriptor> =
     Registry::new(&[&DARCY, &POISSON, &HELMHOLTZ, &NAVIER_STOKES, &CYLINDER]);
 
 /// A PDE problem: a handle on its [`Descriptor`]. Two are equal when their names are; built-in ones come before others.
-#[derive(Clone, Copy)]
-pub struct Pde(&'static Descriptor);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pde(Handle<Descriptor>);
 
 impl Pde {
     /// -div(a grad u) = 1 with a two-valued permeability a.
-    pub const DARCY: Pde = Pde(&DARCY);
+    pub const DARCY: Pde = Pde(Handle::new(&DARCY));
     /// Lap u = a.
-    pub const POISSON: Pde = Pde(&POISSON);
+    pub const POISSON: Pde = Pde(Handle::new(&POISSON));
     /// Lap u + u = a.
-    pub const HELMHOLTZ: Pde = Pde(&HELMHOLTZ);
+    pub const HELMHOLTZ: Pde = Pde(Handle::new(&HELMHOLTZ));
     /// Periodic vorticity at times 0 (a) and 1 (u).
-    pub const NAVIER_STOKES: Pde = Pde(&NAVIER_STOKES);
+    pub const NAVIER_STOKES: Pde = Pde(Handle::new(&NAVIER_STOKES));
     /// Speed of a flow past a disk at an earlier (a) and a later (u) time.
-    pub const CYLINDER: Pde = Pde(&CYLINDER);
+    pub const CYLINDER: Pde = Pde(Handle::new(&CYLINDER));
 
     /// The built-in five, in the order of the paper's tables.
     pub const ALL: [Pde; 5] = [Pde::DARCY, Pde::POISSON, Pde::HELMHOLTZ, Pde::NAVIER_STOKES, Pde::CYLINDER];
@@ -52,8 +48,7 @@ impl Pde {
     /// Makes a problem of one's own known for as long as the program runs, so that files that name it can be read. Another
     /// problem of the same name is refused.
     pub fn declare(descriptor: &'static Descriptor) -> Result<Self, PdeError> {
-        PROBLEMS.declare(descriptor)?;
-        Ok(Self(descriptor))
+        Ok(Self(Handle::declare(descriptor)?))
     }
 
     /// Makes a problem known that a file states. One that was declared before and is the same in every word is that one; another of
@@ -61,7 +56,7 @@ impl Pde {
     pub fn of_spec(spec: ProblemSpec) -> Result<Self, PdeError> {
         spec.check()?;
         let known = |name: &str| match PROBLEMS.find(name) {
-            Some(known) if known.spec == Some(&spec) => Some(Ok(Self(known))),
+            Some(known) if known.spec == Some(&spec) => Some(Ok(Self(Handle::new(known)))),
             Some(_) => Some(Err(PdeError::SameName(name.to_owned()))),
             None => None,
         };
@@ -77,7 +72,7 @@ impl Pde {
 
     /// Everything that is known of the problem.
     pub fn descriptor(self) -> &'static Descriptor {
-        self.0
+        self.0.descriptor()
     }
 
     /// The name on the command line and in files.
@@ -133,43 +128,6 @@ impl Pde {
     pub fn makes_fresh_records(self) -> bool {
         self.0.solver.is_some() && !self.has_disk()
     }
-
-    /// What orders problems: built-in ones as in [`Pde::ALL`], then others by name.
-    fn rank(self) -> (usize, &'static str) {
-        (PROBLEMS.rank(self.name()).unwrap_or(usize::MAX), self.name())
-    }
-}
-
-impl PartialEq for Pde {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Pde {}
-
-impl Hash for Pde {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
-    }
-}
-
-impl Ord for Pde {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl PartialOrd for Pde {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Debug for Pde {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Pde").field(&self.name()).finish()
-    }
 }
 
 impl fmt::Display for Pde {
@@ -182,11 +140,11 @@ impl FromStr for Pde {
     type Err = PdeError;
 
     fn from_str(name: &str) -> Result<Self, PdeError> {
-        let unknown = || {
-            let known: Vec<&str> = PROBLEMS.all().iter().map(|descriptor| descriptor.name).collect();
-            PdeError::UnknownName { kind: "PDE", name: name.to_owned(), expected: known.join(", ") }
-        };
-        PROBLEMS.find(name).map(Pde).ok_or_else(unknown)
+        Handle::find(name).map(Pde).map_err(|known| PdeError::UnknownName {
+            kind: "PDE",
+            name: name.to_owned(),
+            expected: known.join(", "),
+        })
     }
 }
 
@@ -284,7 +242,7 @@ mod tests {
 
     #[test]
     fn built_in_problems_are_known_by_name_and_in_order() {
-        let known: Vec<Pde> = PROBLEMS.all().into_iter().map(Pde).collect();
+        let known: Vec<Pde> = PROBLEMS.all().into_iter().map(|known| Pde(Handle::new(known))).collect();
         assert_eq!(known, Pde::ALL);
         assert!(Pde::ALL.is_sorted());
         for pde in Pde::ALL {

@@ -2,10 +2,13 @@
 
 use std::sync::{PoisonError, RwLock};
 
-/// Something with a name that files and command lines use.
-pub trait Named: Sync + 'static {
+/// A descriptor with a name that files and command lines use.
+pub trait Named: Sized + Sync + 'static {
     /// The name.
     fn name(&self) -> &'static str;
+
+    /// Where descriptors of this type are looked up.
+    fn registry() -> &'static Registry<Self>;
 }
 
 /// Descriptors by name. Built-in ones come first and in a fixed order; others are added by [`Registry::declare`] and stay for
@@ -84,6 +87,11 @@ mod tests {
     impl Named for Thing {
         fn name(&self) -> &'static str {
             self.0
+        }
+
+        fn registry() -> &'static Registry<Self> {
+            static THINGS: Registry<Thing> = Registry::new(&ALL_BUILT_IN);
+            &THINGS
         }
     }
 

@@ -1,13 +1,8 @@
 //! Families of layouts, by name.
 
-use std::{
-    cmp::Ordering,
-    fmt,
-    hash::{Hash, Hasher},
-    str::FromStr,
-};
+use std::str::FromStr;
 
-use scope_pde::{GridShape, Registry, RegistryError};
+use scope_pde::{GridShape, Handle, Registry, RegistryError};
 
 use super::{
     condition::NAMED_POINTS,
@@ -17,23 +12,24 @@ use super::{
 };
 
 /// The families that names are looked up among: those of the protocol, then declared ones.
-static FAMILIES: Registry<FamilyDescriptor> = Registry::new(&[&UNIFORM, &GRID, &CLUSTER, &LINES, &BLOCK]);
+pub(super) static FAMILIES: Registry<FamilyDescriptor> =
+    Registry::new(&[&UNIFORM, &GRID, &CLUSTER, &LINES, &BLOCK]);
 
 /// A family of layouts: a handle on its [`FamilyDescriptor`]. Two are equal when their names are; the protocol's come before others.
-#[derive(Clone, Copy)]
-pub struct Family(&'static FamilyDescriptor);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Family(Handle<FamilyDescriptor>);
 
 impl Family {
     /// A uniform subset.
-    pub const UNIFORM: Family = Family(&UNIFORM);
+    pub const UNIFORM: Family = Family(Handle::new(&UNIFORM));
     /// A regular Cartesian grid.
-    pub const GRID: Family = Family(&GRID);
+    pub const GRID: Family = Family(Handle::new(&GRID));
     /// A few Gaussian clusters.
-    pub const CLUSTER: Family = Family(&CLUSTER);
+    pub const CLUSTER: Family = Family(Handle::new(&CLUSTER));
     /// Whole rows or columns.
-    pub const LINES: Family = Family(&LINES);
+    pub const LINES: Family = Family(Handle::new(&LINES));
     /// A rectangle.
-    pub const BLOCK: Family = Family(&BLOCK);
+    pub const BLOCK: Family = Family(Handle::new(&BLOCK));
 
     /// The protocol's five. Training takes them in shuffled turns and tests have a condition for each of their budgets, so another
     /// one among them would be another protocol.
@@ -46,13 +42,12 @@ impl Family {
         if ["benchmark_uniform", "full"].contains(&descriptor.name) {
             return Err(RegistryError::Taken(descriptor.name));
         }
-        FAMILIES.declare(descriptor)?;
-        Ok(Self(descriptor))
+        Handle::declare(descriptor).map(Self)
     }
 
     /// Everything that is known of the family.
     pub fn descriptor(self) -> &'static FamilyDescriptor {
-        self.0
+        self.0.descriptor()
     }
 
     /// The name on the command line and in files.
@@ -62,7 +57,7 @@ impl Family {
 
     /// The protocol's budgets, each once.
     pub fn budgets(self) -> &'static [usize] {
-        self.0.budgets
+        self.descriptor().budgets
     }
 
     /// The slots that training visits in shuffled cycles.
@@ -91,11 +86,6 @@ impl Family {
     pub fn points(self, budget: usize, shape: impl Into<GridShape>) -> usize {
         (self.0.points)(budget, shape.into())
     }
-
-    /// What orders families: those of the protocol as in [`Family::ALL`], then others by name.
-    fn rank(self) -> (usize, &'static str) {
-        (FAMILIES.rank(self.name()).unwrap_or(usize::MAX), self.name())
-    }
 }
 
 /// Names for a sentence: "x, y or z".
@@ -106,47 +96,17 @@ fn either(mut names: Vec<String>) -> String {
     }
 }
 
-impl PartialEq for Family {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Family {}
-
-impl Hash for Family {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
-    }
-}
-
-impl Ord for Family {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl PartialOrd for Family {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl fmt::Debug for Family {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Family").field(&self.name()).finish()
-    }
-}
-
 impl FromStr for Family {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let unknown = || {
-            let known = FAMILIES.all().iter().map(|family| family.name.to_owned()).collect();
-            format!("'{name}' is no family: expected {}", either(known))
+        let unknown = |known: Vec<&str>| {
+            format!(
+                "'{name}' is no family: expected {}",
+                either(known.into_iter().map(str::to_owned).collect())
+            )
         };
-        FAMILIES.find(name).map(Family).ok_or_else(unknown)
+        Handle::find(name).map(Family).map_err(unknown)
     }
 }
 

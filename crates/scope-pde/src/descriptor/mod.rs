@@ -18,7 +18,12 @@ pub use law::{Figure, Law, RESIDUAL_LIMIT, Sample, StoredRecord, difference_to_f
 pub use prior::GaussianPrior;
 
 use crate::{
-    channel::PerChannel, generate::Problem, grid_shape::GridShape, problem_spec::ProblemSpec, registry::Named,
+    channel::PerChannel,
+    generate::Problem,
+    grid_shape::GridShape,
+    pde::PROBLEMS,
+    problem_spec::ProblemSpec,
+    registry::{Named, Registry},
 };
 
 /// Everything that is known of a PDE problem.
@@ -60,5 +65,9 @@ pub struct Descriptor {
 impl Named for Descriptor {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn registry() -> &'static Registry<Self> {
+        &PROBLEMS
     }
 }

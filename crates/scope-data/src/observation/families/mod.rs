@@ -7,9 +7,9 @@ pub(super) mod grid;
 pub(super) mod lines;
 pub(super) mod uniform;
 
-use scope_pde::{GridShape, Named, random::Stream};
+use scope_pde::{GridShape, Named, Registry, random::Stream};
 
-use super::{condition::NAMED_POINTS, mask::Mask};
+use super::{condition::NAMED_POINTS, family::FAMILIES, mask::Mask};
 
 /// Everything that is known of a family of layouts.
 #[derive(Clone, Copy)]
@@ -42,6 +42,10 @@ pub struct Budget {
 impl Named for FamilyDescriptor {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn registry() -> &'static Registry<Self> {
+        &FAMILIES
     }
 }
 
