@@ -8,7 +8,7 @@ use scope_data::{
     observation::{Condition, Task},
 };
 use scope_exact::{
-    ExactError, FieldPrior, Posterior, Prior, Progress, Reading, UNHEARD, readings, rounding_noise,
+    FieldPrior, Posterior, PosteriorError, Prior, Progress, Reading, UNHEARD, readings, rounding_noise,
     with_rounding,
 };
 use scope_linear::LinearPrior;
@@ -38,7 +38,7 @@ const SEED: u64 = 20_261_013;
 
 impl PosteriorMethod {
     /// The exact posterior of a problem on S x S points.
-    pub fn exact(pde: Pde, constants: Constants, size: usize) -> Result<Self, ExactError> {
+    pub fn exact(pde: Pde, constants: Constants, size: usize) -> Result<Self, PosteriorError> {
         let prior = Prior::new(pde, size)?;
         Ok(Self::new(Box::new(prior), identity(MethodKind::Exact, 0, None), constants))
     }
@@ -95,7 +95,7 @@ impl PosteriorMethod {
     }
 
     /// The fields given readings in physical units.
-    pub fn given(&self, readings: &[Reading], progress: Progress) -> Result<Posterior<'_>, ExactError> {
+    pub fn given(&self, readings: &[Reading], progress: Progress) -> Result<Posterior<'_>, PosteriorError> {
         let posterior = Posterior::given(&*self.prior, readings, self.noise, progress)?;
         if posterior.is_approximate() {
             self.approximate.fetch_add(1, Ordering::Relaxed);
@@ -107,12 +107,12 @@ impl PosteriorMethod {
         readings(context, self.prior.resolution(), &self.constants)
     }
 
-    fn mean(&self, context: &[f32]) -> Result<Fields, ExactError> {
+    fn mean(&self, context: &[f32]) -> Result<Fields, PosteriorError> {
         let posterior = self.given(&self.readings(context), UNHEARD)?;
         Ok(single_precision(posterior.mean()?))
     }
 
-    fn stated(&self, context: &[f32]) -> Result<StatedBands, ExactError> {
+    fn stated(&self, context: &[f32]) -> Result<StatedBands, PosteriorError> {
         let readings = self.readings(context);
         let posterior = Posterior::given(&*self.prior, &readings, self.noise, UNHEARD)?;
         let deviations = single_precision(posterior.deviations(SEED)?.fields);
@@ -148,14 +148,14 @@ impl RecoveryMethod for PosteriorMethod {
 
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError> {
         let each = 4 * self.prior.resolution().points();
-        let fields: Result<Vec<Fields>, ExactError> =
+        let fields: Result<Vec<Fields>, PosteriorError> =
             contexts.par_chunks(each).map(|context| self.mean(context)).collect();
         Ok(fields?)
     }
 
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         let of = |shown: &Shown| self.with_bands.then(|| self.stated(shown.context)).transpose();
-        let stated: Result<Vec<Option<StatedBands>>, ExactError> = shown.par_iter().map(of).collect();
+        let stated: Result<Vec<Option<StatedBands>>, PosteriorError> = shown.par_iter().map(of).collect();
         Ok(stated?)
     }
 }

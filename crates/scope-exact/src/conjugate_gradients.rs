@@ -8,7 +8,7 @@
 use scope_pde::linear::cholesky::dot;
 
 use crate::{
-    error::ExactError,
+    error::PosteriorError,
     field_prior::FieldPrior,
     progress::{Progress, Stage, tell},
     sensors::Sensors,
@@ -40,7 +40,7 @@ pub(crate) fn solve(
     sensors: &Sensors,
     values: &[f64],
     progress: Progress,
-) -> Result<Solution, ExactError> {
+) -> Result<Solution, PosteriorError> {
     let precision: Vec<f64> = sensors.noise.iter().map(|variance| 1.0 / variance.sqrt()).collect();
     let mut xi = vec![0.0; prior.latent_length()];
     let mut residual = scaled(values, &precision);

@@ -4,7 +4,7 @@ use scope_data::Fields;
 use scope_pde::linear::cholesky::Cholesky;
 
 use crate::{
-    error::ExactError,
+    error::PosteriorError,
     posterior::{Method, Posterior, Simulated},
     progress::{Progress, Stage, Step, UNHEARD, in_parallel},
 };
@@ -72,12 +72,12 @@ impl Posterior<'_> {
     /// [`CLOSED_FORM_LIMIT`] sensors, else from draws: 64 or 16. The seed is that of draws of a u that is not linear. What lies
     /// below the square root of n machine epsilons of the prior's, n the number of sensors, is rounding error and reported as
     /// that much.
-    pub fn deviations(&self, seed: u64) -> Result<Deviations, ExactError> {
+    pub fn deviations(&self, seed: u64) -> Result<Deviations, PosteriorError> {
         self.deviations_watched(seed, UNHEARD)
     }
 
     /// The same, for more sensors than one wants to wait for unheard.
-    pub fn deviations_watched(&self, seed: u64, progress: Progress) -> Result<Deviations, ExactError> {
+    pub fn deviations_watched(&self, seed: u64, progress: Progress) -> Result<Deviations, PosteriorError> {
         let (mut fields, a) = match &self.factor {
             Some(factor) if self.sensors.len() <= CLOSED_FORM_LIMIT => {
                 (self.closed_form(factor, progress)?, How::Exact)
@@ -98,7 +98,7 @@ impl Posterior<'_> {
     }
 
     /// What draws tell; they are made once.
-    pub(crate) fn probes(&self, progress: Progress) -> Result<&Probes, ExactError> {
+    pub(crate) fn probes(&self, progress: Progress) -> Result<&Probes, PosteriorError> {
         if let Some(probes) = self.probes.get() {
             return Ok(probes);
         }
@@ -135,7 +135,7 @@ impl Posterior<'_> {
     }
 
     /// A draw from the prior minus what its own readings make us expect.
-    fn probe(&self, index: u64, progress: Progress) -> Result<Probe, ExactError> {
+    fn probe(&self, index: u64, progress: Progress) -> Result<Probe, PosteriorError> {
         let Simulated { mut latent, readings } = self.simulate(PROBE_SEED, index);
         let expected = self.expect(readings, progress)?;
         latent.iter_mut().zip(&expected.latent).for_each(|(x, expected)| *x -= expected);
@@ -145,7 +145,7 @@ impl Posterior<'_> {
     }
 
     /// What the sensors leave of the variance of every pixel.
-    fn closed_form(&self, factor: &Cholesky, progress: Progress) -> Result<Fields<f64>, ExactError> {
+    fn closed_form(&self, factor: &Cholesky, progress: Progress) -> Result<Fields<f64>, PosteriorError> {
         let before = self.prior.variances();
         let known = self.prior.explained(self.sensors.stencils(), factor, progress)?;
         let resolution = self.sensors.len() as f64 * f64::EPSILON;
@@ -157,7 +157,7 @@ impl Posterior<'_> {
     }
 
     /// The spread of draws of u about their own mean.
-    fn spread_of_response(&self, seed: u64, progress: Progress) -> Result<Vec<f64>, ExactError> {
+    fn spread_of_response(&self, seed: u64, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
         let samples = self.samples_watched(seed, SPREAD_SAMPLES, progress)?;
         let count = samples.len() as f64;
         let pixel = |at: usize| {

@@ -1,13 +1,13 @@
-//! What can go wrong.
+//! Why a posterior could not be computed.
 
 use scope_pde::{GridShape, Pde, PdeError};
 use thiserror::Error;
 
-/// An error of this crate.
+/// Why a posterior of sensors, exact or under any other prior, could not be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
-pub enum ExactError {
-    /// A problem that is not linear with a Gaussian prior.
+pub enum PosteriorError {
+    /// A problem without an exact posterior: it is not linear with a Gaussian prior.
     #[error(
         "{pde} has no exact posterior: {why}; use a trained network, or one of poisson, helmholtz and ns"
     )]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::{
     chi_square,
     deviations::CLOSED_FORM_LIMIT,
-    error::ExactError,
+    error::PosteriorError,
     model_check::{ModelCheck, wrong_zeros},
     posterior::Posterior,
     progress::{Progress, Stage, UNHEARD, tell},
@@ -67,7 +67,7 @@ impl Posterior<'_> {
     }
 
     /// The same, for more sensors than one wants to wait for unheard.
-    pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, ExactError> {
+    pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, PosteriorError> {
         let sensors = &self.sensors;
         let stopped = self.is_approximate() && self.all.is_none();
         let Some(check) = self.check.filter(|_| !stopped) else { return Ok(None) };
@@ -124,7 +124,7 @@ impl Unused {
         all: &Sensors,
         remaining: &Remaining,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         let latent = posterior.sensors.spread(posterior.prior, &remaining.weights);
         let kept = all.thinned_to(posterior.sensors.len());
         Ok(Self {
@@ -173,7 +173,7 @@ struct Remaining<'a> {
 }
 
 impl<'a> Remaining<'a> {
-    fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, ExactError> {
+    fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, PosteriorError> {
         let n = posterior.sensors.len();
         let diagonal = match &posterior.factor {
             Some(factor) if n <= CLOSED_FORM_LIMIT => {
@@ -215,7 +215,7 @@ impl<'a> Remaining<'a> {
     /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far: suspects are
     /// as many of them as possible of which the last stands out from those that remain, whose own scatter may be larger than
     /// the noise that was stated (a generalised extreme Studentised deviate test). They are given in order.
-    fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, ExactError> {
+    fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, PosteriorError> {
         let n = self.weights.len();
         let affordable = if self.posterior.is_direct() { MOST } else { MOST_ITERATIVE };
         let most = ((MOST_SHARE * n as f64) as usize).clamp(1, affordable).min(n.saturating_sub(2));
@@ -272,7 +272,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// The column of W of a sensor, given those that remain.
-    fn column(&self, j: usize, progress: Progress) -> Result<Vec<f64>, ExactError> {
+    fn column(&self, j: usize, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
         let mut unit = vec![0.0; self.weights.len()];
         unit[j] = 1.0;
         let mut column = self.posterior.expect(unit, progress)?.weights;

@@ -23,7 +23,7 @@
 //! let reading = Reading::of_pixel(Channel::U, 16 * 32 + 16, 32, 0.01);
 //! let posterior = prior.given(&[reading], rounding_noise(&Constants::generated(Pde::POISSON)))?;
 //! assert!((posterior.mean()?.u[16 * 32 + 16] - 0.01).abs() < 1e-8);
-//! # Ok::<(), scope_exact::ExactError>(())
+//! # Ok::<(), scope_exact::PosteriorError>(())
 //! ```
 
 pub mod chi_square;
@@ -35,6 +35,7 @@ mod field_prior;
 mod leave_one_out;
 mod model_check;
 mod noise;
+mod observation_model;
 mod placement;
 mod posterior;
 mod prior;
@@ -45,11 +46,12 @@ mod solver_sensors;
 
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};
-pub use error::ExactError;
-pub use field_prior::{FieldPrior, SensorSolver, Stencils, one_of};
+pub use error::PosteriorError;
+pub use field_prior::FieldPrior;
 pub use leave_one_out::{LeaveOneOut, Prediction};
 pub use model_check::{CONTRADICTION, ModelCheck};
 pub use noise::{NO_NOISE, rounding_noise, with_rounding};
+pub use observation_model::{ObservationModel, SensorSolver, Stencils, one_of};
 pub use placement::{Chosen, MOST_PLACED, Placement, Target};
 pub use posterior::{DENSE_LIMIT, Method, Posterior};
 pub use prior::Prior;

@@ -3,7 +3,7 @@
 
 use scope_data::{Constants, PerChannel, Scaling};
 
-use crate::error::ExactError;
+use crate::error::PosteriorError;
 
 /// Perfect sensors.
 pub const NO_NOISE: PerChannel<f64> = PerChannel { a: 0.0, u: 0.0 };
@@ -20,7 +20,7 @@ pub fn with_rounding(noise: PerChannel<f64>, constants: &Constants) -> PerChanne
 }
 
 /// Refuses standard deviations that are negative or not finite.
-pub(crate) fn require_sensible(noise: PerChannel<f64>) -> Result<(), ExactError> {
+pub(crate) fn require_sensible(noise: PerChannel<f64>) -> Result<(), PosteriorError> {
     let bad = noise.into_iter().find(|sd| !(sd.is_finite() && *sd >= 0.0));
-    bad.map_or(Ok(()), |sd| Err(ExactError::Noise(sd)))
+    bad.map_or(Ok(()), |sd| Err(PosteriorError::Noise(sd)))
 }

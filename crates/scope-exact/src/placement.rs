@@ -16,7 +16,7 @@ use scope_data::{Channel, Fields, PerChannel, observation::Spot};
 use scope_pde::linear::cholesky::dot;
 
 use crate::{
-    error::ExactError,
+    error::PosteriorError,
     field_prior::FieldPrior,
     progress::{Progress, Stage, tell},
     reading::Reading,
@@ -68,9 +68,9 @@ impl<'a> Placement<'a> {
         noise: PerChannel<f64>,
         target: Target,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         if target.0.u && !prior.is_linear() {
-            return Err(ExactError::NonlinearTarget(prior.pde()));
+            return Err(PosteriorError::NonlinearTarget(prior.pde()));
         }
         let readings: Vec<Reading> =
             candidates.iter().map(|spot| Reading { channel, spot: *spot, value: 0.0 }).collect();
@@ -121,10 +121,10 @@ impl<'a> Placement<'a> {
         readings: &[Reading],
         noise: PerChannel<f64>,
         progress: Progress,
-    ) -> Result<(), ExactError> {
+    ) -> Result<(), PosteriorError> {
         let sensors = Sensors::new(self.prior, readings, noise, progress)?;
         if sensors.len() > MOST_PLACED {
-            return Err(ExactError::TooManyPlaced(sensors.len()));
+            return Err(PosteriorError::TooManyPlaced(sensors.len()));
         }
         for k in 0..sensors.len() {
             tell(progress, Stage::Residuals, k, sensors.len())?;

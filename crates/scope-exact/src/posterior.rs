@@ -13,9 +13,10 @@ use scope_pde::{
 use crate::{
     conjugate_gradients::{self, Solution, TOLERANCE},
     deviations::{CLOSED_FORM_LIMIT, Probes},
-    error::ExactError,
-    field_prior::{FieldPrior, SensorSolver},
+    error::PosteriorError,
+    field_prior::FieldPrior,
     model_check::ModelCheck,
+    observation_model::SensorSolver,
     progress::{Progress, Stage, Step, UNHEARD, in_parallel, tell},
     reading::Reading,
     sensors::Sensors,
@@ -78,11 +79,11 @@ impl<'a> Posterior<'a> {
         readings: &[Reading],
         noise: PerChannel<f64>,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         Self::new(prior, Sensors::new(prior, readings, noise, progress)?, progress)
     }
 
-    fn new(prior: &'a dyn FieldPrior, sensors: Sensors, progress: Progress) -> Result<Self, ExactError> {
+    fn new(prior: &'a dyn FieldPrior, sensors: Sensors, progress: Progress) -> Result<Self, PosteriorError> {
         Self::with_limit(prior, sensors, DENSE_LIMIT, progress)
     }
 
@@ -93,7 +94,7 @@ impl<'a> Posterior<'a> {
         sensors: Sensors,
         limit: usize,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         if sensors.len() > CLOSED_FORM_LIMIT
             && let Some(solver) = prior.solver_of_many(sensors.stencils(), &sensors.noise)
         {
@@ -128,7 +129,7 @@ impl<'a> Posterior<'a> {
         mut sensors: Sensors,
         left_out: usize,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         let (factor, noise_floor) = factorise(prior, &mut sensors, progress)?;
         let method = Method::Factor { noise_floor, left_out };
         let mut weights = sensors.values.clone();
@@ -169,7 +170,7 @@ impl<'a> Posterior<'a> {
         prior: &'a dyn FieldPrior,
         mut sensors: Sensors,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         sensors.raise_noise(f64::EPSILON, &sensors.variances(prior));
         let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values, progress)?;
         let converged = mean.gradient <= TOLERANCE;
@@ -217,7 +218,7 @@ impl<'a> Posterior<'a> {
 
     /// The posterior mean of a and, where u is linear in a, of u. For Navier-Stokes u is the solver's
     /// answer to the mean of a.
-    pub fn mean(&self) -> Result<Fields<f64>, ExactError> {
+    pub fn mean(&self) -> Result<Fields<f64>, PosteriorError> {
         self.prior.fields(self.latent.clone())
     }
 
@@ -229,7 +230,7 @@ impl<'a> Posterior<'a> {
     /// One draw of both fields from the posterior, by Matheron's rule: a draw f from the prior, corrected by what the
     /// sensors say beyond what they would have said of f, f + cov(f, y) (K + s^2)^-1 (y - (H f + e)). It depends
     /// on the seed and its index alone.
-    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, ExactError> {
+    pub fn sample(&self, seed: u64, index: u64) -> Result<Fields<f64>, PosteriorError> {
         let Simulated { mut latent, readings } = self.simulate(seed, index);
         let apart = self.sensors.values.iter().zip(readings).map(|(value, simulated)| value - simulated);
         let correction = self.expect(apart.collect(), UNHEARD)?.latent;
@@ -238,7 +239,7 @@ impl<'a> Posterior<'a> {
     }
 
     /// The first `count` draws of a seed, on all threads.
-    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, ExactError> {
+    pub fn samples(&self, seed: u64, count: usize) -> Result<Vec<Fields<f64>>, PosteriorError> {
         self.samples_watched(seed, count, UNHEARD)
     }
 
@@ -248,7 +249,7 @@ impl<'a> Posterior<'a> {
         seed: u64,
         count: usize,
         progress: Progress,
-    ) -> Result<Vec<Fields<f64>>, ExactError> {
+    ) -> Result<Vec<Fields<f64>>, PosteriorError> {
         let at_once = rayon::current_num_threads();
         in_parallel(progress, Stage::Samples, count, at_once, |index| self.sample(seed, index as u64))
     }
@@ -267,7 +268,11 @@ impl<'a> Posterior<'a> {
     }
 
     /// The latent field cov(f, y) w that sensors with these values make us expect, with w = (K + s^2)^-1 y.
-    pub(crate) fn expect(&self, mut values: Vec<f64>, progress: Progress) -> Result<Expected, ExactError> {
+    pub(crate) fn expect(
+        &self,
+        mut values: Vec<f64>,
+        progress: Progress,
+    ) -> Result<Expected, PosteriorError> {
         match (&self.factor, &self.solver) {
             (Some(factor), _) => {
                 factor.solve(&mut values);
@@ -306,7 +311,7 @@ fn factorise(
     prior: &dyn FieldPrior,
     sensors: &mut Sensors,
     progress: Progress,
-) -> Result<(Cholesky, Option<f64>), ExactError> {
+) -> Result<(Cholesky, Option<f64>), PosteriorError> {
     let n = sensors.len();
     let mut matrix = prior.sensor_covariance(sensors.stencils(), progress)?;
     let variances: Vec<f64> = (0..n).map(|k| matrix[k * n + k]).collect();
@@ -319,13 +324,13 @@ fn factorise(
         matrix = match Cholesky::watched(matrix, n, &go_on) {
             Ok(factor) => return Ok((factor, floor.map(f64::sqrt))),
             Err(Unfactored::NotDefinite(matrix)) => matrix,
-            Err(Unfactored::Stopped) => return Err(ExactError::Interrupted),
+            Err(Unfactored::Stopped) => return Err(PosteriorError::Interrupted),
         };
         let share = n as f64 * f64::EPSILON * 4f64.powi(step);
         floor = Some(share);
         sensors.raise_noise(share, &variances);
     }
-    Err(ExactError::NotDefinite(n))
+    Err(PosteriorError::NotDefinite(n))
 }
 
 #[cfg(test)]

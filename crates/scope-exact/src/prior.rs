@@ -3,30 +3,22 @@
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
+use scope_data::{Channel, Fields, PerChannel};
 use scope_pde::{
-    GridShape, Pde,
-    descriptor::GaussianPrior,
-    elliptic::Elliptic,
-    linear::cholesky::{Cholesky, dot},
-    navier_stokes::NavierStokes,
-    random::Stream,
+    GridShape, Pde, descriptor::GaussianPrior, elliptic::Elliptic, linear::cholesky::dot,
+    navier_stokes::NavierStokes, random::Stream,
 };
 
 use crate::{
-    covariance::Covariance,
-    error::ExactError,
-    field_prior::{FieldPrior, Stencils, one_of},
-    posterior::Posterior,
-    progress::{Progress, ROWS_AT_ONCE, Stage, UNHEARD, in_parallel},
-    reading::Reading,
+    covariance::Covariance, error::PosteriorError, field_prior::FieldPrior, posterior::Posterior,
+    progress::UNHEARD, reading::Reading,
 };
 
 /// The Gaussian random field of a problem and the solver that follows it, planned for one grid. Make it once: every
 /// [`Posterior`] on that grid shares its tables.
 pub struct Prior {
     pde: Pde,
-    size: usize,
+    pub(crate) size: usize,
     pub(crate) covariance: Covariance,
     pub(crate) response: Response,
     variances: OnceLock<Fields<f64>>,
@@ -42,9 +34,9 @@ pub(crate) enum Response {
 
 impl Prior {
     /// Plans a problem on S x S points, S even.
-    pub fn new(pde: Pde, size: usize) -> Result<Self, ExactError> {
+    pub fn new(pde: Pde, size: usize) -> Result<Self, PosteriorError> {
         if !size.is_multiple_of(2) || !(8..=4096).contains(&size) {
-            return Err(ExactError::Resolution(size));
+            return Err(PosteriorError::Resolution(size));
         }
         let linear = |problem: Elliptic| (Covariance::of_source(&problem), Response::Linear(problem));
         let (covariance, response) = match pde.descriptor().prior {
@@ -53,7 +45,7 @@ impl Prior {
                 let problem = plan(size);
                 (Covariance::of_vorticity(&problem, size), Response::Flow(problem))
             }
-            GaussianPrior::None(why) => return Err(ExactError::NoPosterior { pde, why }),
+            GaussianPrior::None(why) => return Err(PosteriorError::NoPosterior { pde, why }),
         };
         Ok(Self { pde, size, covariance, response, variances: OnceLock::new() })
     }
@@ -61,7 +53,11 @@ impl Prior {
     /// The posterior given measurements. The mean of several of one place has the less
     /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
     /// Between pixels a field is interpolated, and what that may be off adds to the noise.
-    pub fn given(&self, readings: &[Reading], noise: PerChannel<f64>) -> Result<Posterior<'_>, ExactError> {
+    pub fn given(
+        &self,
+        readings: &[Reading],
+        noise: PerChannel<f64>,
+    ) -> Result<Posterior<'_>, PosteriorError> {
         Posterior::given(self, readings, noise, UNHEARD)
     }
 
@@ -95,7 +91,7 @@ impl FieldPrior for Prior {
         }
     }
 
-    fn fields(&self, latent: Vec<f64>) -> Result<Fields<f64>, ExactError> {
+    fn fields(&self, latent: Vec<f64>) -> Result<Fields<f64>, PosteriorError> {
         match &self.response {
             Response::Linear(_) => Ok(self.linear_fields(&latent)),
             Response::Flow(problem) => {
@@ -158,65 +154,12 @@ impl FieldPrior for Prior {
         self.covariance.apply_root(sources).iter().map(|x| x * x).sum()
     }
 
-    fn mean_at(&self, _: Channel, _: &Stencil) -> f64 {
-        0.0
-    }
-
-    /// The edge of u is zero by definition, and Helmholtz's of a.
-    fn says_something(&self, channel: Channel, stencil: &Stencil) -> bool {
-        let size = self.size;
-        let inside = |point: usize| [point / size, point % size].iter().all(|k| (1..size - 1).contains(k));
-        let any_inside = || stencil.weights.iter().any(|(point, _)| inside(*point));
-        match (&self.response, channel) {
-            (Response::Linear(_), Channel::U) => any_inside(),
-            (Response::Linear(problem), Channel::A) => !problem.zero_edge() || any_inside(),
-            (Response::Flow(_), _) => true,
-        }
-    }
-
     fn covariance(&self, latent: Vec<f64>) -> Vec<f64> {
         self.covariance.apply(latent)
     }
 
     fn covariance_root(&self, latent: Vec<f64>) -> Vec<f64> {
         self.covariance.apply_root(latent)
-    }
-
-    fn observe(&self, sensors: Stencils, latent: &[f64]) -> Vec<f64> {
-        self.observe_latent(sensors, latent)
-    }
-
-    fn sources(&self, sensors: Stencils, weights: &[f64]) -> Vec<f64> {
-        self.sources_of(sensors, weights)
-    }
-
-    fn sensor_covariance(&self, sensors: Stencils, progress: Progress) -> Result<Vec<f64>, ExactError> {
-        self.covariance_of_sensors(sensors, progress)
-    }
-
-    fn explained(
-        &self,
-        sensors: Stencils,
-        factor: &Cholesky,
-        progress: Progress,
-    ) -> Result<Fields<f64>, ExactError> {
-        self.explained_by(sensors, factor, progress)
-    }
-
-    fn told_by_each(
-        &self,
-        sensors: Stencils,
-        weights: PerChannel<f64>,
-        progress: Progress,
-    ) -> Result<Vec<(f64, f64)>, ExactError> {
-        let told = |k: usize| {
-            let functional = self.sources_of(one_of(sensors, k), &[1.0]);
-            let column = self.covariance.apply(functional.clone());
-            let squares = self.squares(&column);
-            Ok((weights.a * squares.a + weights.u * squares.u, dot(&functional, &column)))
-        };
-        let count = sensors.a.len() + sensors.u.len();
-        in_parallel(progress, Stage::Covariance, count, ROWS_AT_ONCE, told)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::ExactError;
+use crate::error::PosteriorError;
 
 /// What is being computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(crate) const ROWS_AT_ONCE: usize = 128;
 pub const UNHEARD: Progress<'static> = &|_| true;
 
 /// Tells of a step; an error if work is not to go on.
-pub fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), ExactError> {
-    if progress(Step { stage, done, of }) { Ok(()) } else { Err(ExactError::Interrupted) }
+pub fn tell(progress: Progress, stage: Stage, done: usize, of: usize) -> Result<(), PosteriorError> {
+    if progress(Step { stage, done, of }) { Ok(()) } else { Err(PosteriorError::Interrupted) }
 }
 
 /// What a function gives for 0, 1, ... on all threads, in order; so many at once, and a step told after these.
@@ -54,12 +54,12 @@ pub fn in_parallel<T: Send>(
     stage: Stage,
     count: usize,
     at_once: usize,
-    of: impl Fn(usize) -> Result<T, ExactError> + Sync,
-) -> Result<Vec<T>, ExactError> {
+    of: impl Fn(usize) -> Result<T, PosteriorError> + Sync,
+) -> Result<Vec<T>, PosteriorError> {
     let mut all = Vec::with_capacity(count);
     for first in (0..count).step_by(at_once) {
         tell(progress, stage, first, count)?;
-        let some: Result<Vec<T>, ExactError> =
+        let some: Result<Vec<T>, PosteriorError> =
             (first..count.min(first + at_once)).into_par_iter().map(&of).collect();
         all.extend(some?);
     }

@@ -8,9 +8,10 @@ use scope_data::{
 };
 
 use crate::{
-    error::ExactError,
-    field_prior::{FieldPrior, Stencils, one_of},
+    error::PosteriorError,
+    field_prior::FieldPrior,
     noise::require_sensible,
+    observation_model::{Stencils, one_of},
     progress::{Progress, ROWS_AT_ONCE, Stage, in_parallel},
     reading::Reading,
 };
@@ -67,10 +68,11 @@ impl Sensors {
         readings: &[Reading],
         noise: PerChannel<f64>,
         progress: Progress,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         require_sensible(noise)?;
         require_sound(prior, readings)?;
-        let (pde, grid) = (prior.pde(), prior.resolution());
+        let pde = prior.pde();
+        let grid = prior.resolution();
         let used = |reading: &Reading| Used {
             sensor: None,
             channel: reading.channel,
@@ -216,25 +218,25 @@ impl Sensors {
     }
 }
 
-fn require_sound(prior: &dyn FieldPrior, readings: &[Reading]) -> Result<(), ExactError> {
+fn require_sound(prior: &dyn FieldPrior, readings: &[Reading]) -> Result<(), PosteriorError> {
     let grid = prior.resolution();
     // A periodic grid goes on to where it begins again.
     let lengths = grid.lengths();
     let ends_meet = prior.pde().periodic();
-    let ends = [0, 1].map(|axis| match ends_meet[axis] {
-        true => (lengths[axis] as f64).next_down(),
-        false => (lengths[axis] - 1) as f64,
+    let ends = [0, 1].map(|axis| {
+        let length = lengths[axis] as f64;
+        if ends_meet[axis] { length.next_down() } else { length - 1.0 }
     });
     for (number, reading) in readings.iter().enumerate() {
         let at = reading.spot.at;
         if !at.iter().zip(ends).all(|(at, end)| (0.0..=end).contains(at)) {
-            return Err(ExactError::Outside { reading: number, at, grid });
+            return Err(PosteriorError::Outside { reading: number, at, grid });
         }
         if !reading.value.is_finite() {
-            return Err(ExactError::NotFinite(number));
+            return Err(PosteriorError::NotFinite(number));
         }
         if reading.channel == Channel::U && !prior.is_linear() {
-            return Err(ExactError::NonlinearSensors(prior.pde()));
+            return Err(PosteriorError::NonlinearSensors(prior.pde()));
         }
     }
     Ok(())

@@ -1,12 +1,13 @@
 //! Sensors as linear functionals of the exact prior's latent field: of itself, or of u through the solver.
 
 use rayon::prelude::*;
-use scope_data::{Channel, Fields, observation::Stencil};
-use scope_pde::linear::cholesky::Cholesky;
+use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
+use scope_pde::linear::cholesky::{Cholesky, dot};
 
 use crate::{
-    error::ExactError,
-    field_prior::Stencils,
+    error::PosteriorError,
+    field_prior::FieldPrior,
+    observation_model::{ObservationModel, Stencils, one_of},
     prior::{Prior, Response},
     progress::{Progress, ROWS_AT_ONCE, Stage, in_parallel, tell},
 };
@@ -18,28 +19,6 @@ const COLUMNS: usize = 256;
 const ROWS: usize = 32;
 
 impl Prior {
-    /// h^T f of sensors of a and h^T G f of those of u.
-    pub(crate) fn observe_latent(&self, sensors: Stencils, latent: &[f64]) -> Vec<f64> {
-        let mut values: Vec<f64> = sensors.a.iter().map(|stencil| stencil.value(latent)).collect();
-        if let (Response::Linear(problem), false) = (&self.response, sensors.u.is_empty()) {
-            let u = problem.solve(latent);
-            values.extend(sensors.u.iter().map(|stencil| stencil.value(&u)));
-        }
-        values
-    }
-
-    /// sum_p w_p h_p + G sum_q w_q h_q, h_p the stencils of sensors of a and h_q of u: one solve.
-    pub(crate) fn sources_of(&self, sensors: Stencils, weights: &[f64]) -> Vec<f64> {
-        let (weights_a, weights_u) = weights.split_at(sensors.a.len());
-        let mut sources = vec![0.0; self.pixels()];
-        if let (Response::Linear(problem), false) = (&self.response, sensors.u.is_empty()) {
-            sensors.u.iter().zip(weights_u).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
-            sources = problem.solve(&sources);
-        }
-        sensors.a.iter().zip(weights_a).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
-        sources
-    }
-
     /// cov(y, f) of one sensor, \[S, S\].
     fn covariance_row(&self, channel: Channel, stencil: &Stencil) -> Vec<f64> {
         let mut row = vec![0.0; self.pixels()];
@@ -58,13 +37,49 @@ impl Prior {
             }
         }
     }
+}
+
+impl ObservationModel for Prior {
+    fn mean_at(&self, _: Channel, _: &Stencil) -> f64 {
+        0.0
+    }
+
+    /// The edge of u is zero by definition, and Helmholtz's of a.
+    fn says_something(&self, channel: Channel, stencil: &Stencil) -> bool {
+        let size = self.size;
+        let inside = |point: usize| [point / size, point % size].iter().all(|k| (1..size - 1).contains(k));
+        let any_inside = || stencil.weights.iter().any(|(point, _)| inside(*point));
+        match (&self.response, channel) {
+            (Response::Linear(_), Channel::U) => any_inside(),
+            (Response::Linear(problem), Channel::A) => !problem.zero_edge() || any_inside(),
+            (Response::Flow(_), _) => true,
+        }
+    }
+
+    /// h^T f of sensors of a and h^T G f of those of u.
+    fn observe(&self, sensors: Stencils, latent: &[f64]) -> Vec<f64> {
+        let mut values: Vec<f64> = sensors.a.iter().map(|stencil| stencil.value(latent)).collect();
+        if let (Response::Linear(problem), false) = (&self.response, sensors.u.is_empty()) {
+            let u = problem.solve(latent);
+            values.extend(sensors.u.iter().map(|stencil| stencil.value(&u)));
+        }
+        values
+    }
+
+    /// sum_p w_p h_p + G sum_q w_q h_q, h_p the stencils of sensors of a and h_q of u: one solve.
+    fn sources(&self, sensors: Stencils, weights: &[f64]) -> Vec<f64> {
+        let (weights_a, weights_u) = weights.split_at(sensors.a.len());
+        let mut sources = vec![0.0; self.pixels()];
+        if let (Response::Linear(problem), false) = (&self.response, sensors.u.is_empty()) {
+            sensors.u.iter().zip(weights_u).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
+            sources = problem.solve(&sources);
+        }
+        sensors.a.iter().zip(weights_a).for_each(|(stencil, weight)| add(stencil, *weight, &mut sources));
+        sources
+    }
 
     /// K = cov(y, y) without noise, \[n, n\].
-    pub(crate) fn covariance_of_sensors(
-        &self,
-        sensors: Stencils,
-        progress: Progress,
-    ) -> Result<Vec<f64>, ExactError> {
+    fn sensor_covariance(&self, sensors: Stencils, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
         let n = sensors.a.len() + sensors.u.len();
         let mut matrix = vec![0.0; n * n];
         // Pixels of a have a table.
@@ -77,7 +92,7 @@ impl Prior {
             }
             _ => {
                 let (channel, stencil) = numbered(sensors, k);
-                let values = self.observe_latent(sensors, &self.covariance_row(channel, stencil));
+                let values = self.observe(sensors, &self.covariance_row(channel, stencil));
                 row[..=k].copy_from_slice(&values[..=k]);
             }
         };
@@ -95,12 +110,12 @@ impl Prior {
     }
 
     /// sum_k V(k, x)^2 with V = L^-1 cov(y, f), and of the rows of V carried through the solver.
-    pub(crate) fn explained_by(
+    fn explained(
         &self,
         sensors: Stencils,
         factor: &Cholesky,
         progress: Progress,
-    ) -> Result<Fields<f64>, ExactError> {
+    ) -> Result<Fields<f64>, PosteriorError> {
         let n = sensors.a.len() + sensors.u.len();
         let pixels = self.pixels();
         let row = |k: usize| {
@@ -145,6 +160,22 @@ impl Prior {
             total.u.iter_mut().zip(part.u).for_each(|(total, part)| *total += part);
         }
         Ok(total)
+    }
+
+    fn told_by_each(
+        &self,
+        sensors: Stencils,
+        weights: PerChannel<f64>,
+        progress: Progress,
+    ) -> Result<Vec<(f64, f64)>, PosteriorError> {
+        let told = |k: usize| {
+            let functional = self.sources(one_of(sensors, k), &[1.0]);
+            let column = self.covariance.apply(functional.clone());
+            let squares = self.squares(&column);
+            Ok((weights.a * squares.a + weights.u * squares.u, dot(&functional, &column)))
+        };
+        let count = sensors.a.len() + sensors.u.len();
+        in_parallel(progress, Stage::Covariance, count, ROWS_AT_ONCE, told)
     }
 }
 

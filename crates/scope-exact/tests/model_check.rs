@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use scope_data::{Channel, PerChannel};
-use scope_exact::{ExactError, Posterior, Prior, Reading, Stage, Step};
+use scope_exact::{Posterior, PosteriorError, Prior, Reading, Stage, Step};
 use scope_pde::{Generator, Identity, Pde, Split, random::Coordinates};
 
 const SIZE: usize = 32;
@@ -154,13 +154,13 @@ fn who_hears_of_progress_can_stop_the_work() {
     let until = |stage: Stage| move |step: Step| step.stage != stage;
     for stage in [Stage::Covariance, Stage::Factor] {
         let stopped = Posterior::given(&prior, &readings, NOISE, &until(stage)).err();
-        assert_eq!(stopped, Some(ExactError::Interrupted), "{stage:?}");
+        assert_eq!(stopped, Some(PosteriorError::Interrupted), "{stage:?}");
     }
     let posterior = posterior(&prior, &readings);
     let stopped = posterior.leave_one_out_watched(&until(Stage::Residuals)).err();
-    assert_eq!(stopped, Some(ExactError::Interrupted));
+    assert_eq!(stopped, Some(PosteriorError::Interrupted));
     let stopped = posterior.deviations_watched(0, &until(Stage::Deviations)).err();
-    assert_eq!(stopped, Some(ExactError::Interrupted));
+    assert_eq!(stopped, Some(PosteriorError::Interrupted));
     let stopped = posterior.samples_watched(0, 2, &until(Stage::Samples)).err();
-    assert_eq!(stopped, Some(ExactError::Interrupted));
+    assert_eq!(stopped, Some(PosteriorError::Interrupted));
 }

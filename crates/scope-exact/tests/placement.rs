@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use scope_data::{Channel, PerChannel, observation::Spot};
-use scope_exact::{ExactError, Placement, Prior, Reading, Target};
+use scope_exact::{Placement, PosteriorError, Prior, Reading, Target};
 use scope_pde::{Pde, random::Coordinates};
 
 const SIZE: usize = 16;
@@ -111,7 +111,7 @@ fn candidates_run_out_and_nonlinear_targets_are_refused() {
     assert_eq!(placement.place_next(), None);
     let flow = Prior::new(Pde::NAVIER_STOKES, SIZE).unwrap();
     let refused = Placement::new(&flow, Channel::A, &candidates, NOISE, target, &|_| true).err();
-    assert_eq!(refused, Some(ExactError::NonlinearTarget(Pde::NAVIER_STOKES)));
+    assert_eq!(refused, Some(PosteriorError::NonlinearTarget(Pde::NAVIER_STOKES)));
     let stopped = Placement::new(&prior, Channel::U, &candidates, NOISE, target, &|_| false).err();
-    assert_eq!(stopped, Some(ExactError::Interrupted));
+    assert_eq!(stopped, Some(PosteriorError::Interrupted));
 }

@@ -6,7 +6,7 @@ use scope_data::{
     Channel, Constants, Fields, PerChannel,
     observation::{Spot, Stencil},
 };
-use scope_exact::{DENSE_LIMIT, ExactError, Method, NO_NOISE, Posterior, Prior, Reading, rounding_noise};
+use scope_exact::{DENSE_LIMIT, Method, NO_NOISE, Posterior, PosteriorError, Prior, Reading, rounding_noise};
 use scope_pde::{
     Generator, Identity, Pde, Split, descriptor::GaussianPrior, random::Coordinates, random::PeriodicField,
 };
@@ -285,9 +285,12 @@ fn what_has_no_posterior_is_refused_with_advice() {
     }
     let flow = Prior::new(Pde::NAVIER_STOKES, 32).unwrap();
     let of_u = Reading::of_pixel(Channel::U, 3, 32, 0.1);
-    assert_eq!(flow.given(&[of_u], NO_NOISE).err(), Some(ExactError::NonlinearSensors(Pde::NAVIER_STOKES)));
+    assert_eq!(
+        flow.given(&[of_u], NO_NOISE).err(),
+        Some(PosteriorError::NonlinearSensors(Pde::NAVIER_STOKES))
+    );
     for size in [0, 6, 33, 4098] {
-        assert_eq!(Prior::new(Pde::POISSON, size).err(), Some(ExactError::Resolution(size)));
+        assert_eq!(Prior::new(Pde::POISSON, size).err(), Some(PosteriorError::Resolution(size)));
     }
 }
 
@@ -298,9 +301,9 @@ fn bad_readings_and_noise_are_refused() {
     let refusal = |reading, noise| prior.given(&[reading], noise).err().unwrap();
     assert_eq!(
         refusal(reading(256, 0.1), NO_NOISE),
-        ExactError::Outside { reading: 0, at: [16.0, 0.0], grid: 16.into() }
+        PosteriorError::Outside { reading: 0, at: [16.0, 0.0], grid: 16.into() }
     );
-    assert_eq!(refusal(reading(3, f64::NAN), NO_NOISE), ExactError::NotFinite(0));
-    assert_eq!(refusal(reading(3, 0.1), PerChannel { a: -1.0, u: 0.0 }), ExactError::Noise(-1.0));
-    assert!(matches!(refusal(reading(3, 0.1), PerChannel { a: 0.0, u: f64::NAN }), ExactError::Noise(_)));
+    assert_eq!(refusal(reading(3, f64::NAN), NO_NOISE), PosteriorError::NotFinite(0));
+    assert_eq!(refusal(reading(3, 0.1), PerChannel { a: -1.0, u: 0.0 }), PosteriorError::Noise(-1.0));
+    assert!(matches!(refusal(reading(3, 0.1), PerChannel { a: 0.0, u: f64::NAN }), PosteriorError::Noise(_)));
 }

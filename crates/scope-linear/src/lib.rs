@@ -16,6 +16,7 @@ mod error;
 mod fit;
 mod fit_file;
 mod many_sensors;
+mod observation_model;
 mod orthonormal;
 mod prior;
 mod product;

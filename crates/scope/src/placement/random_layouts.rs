@@ -1,7 +1,7 @@
 //! What sensors placed at random would have given.
 
 use rand::seq::index;
-use scope_exact::{ExactError, Placement, Progress, Stage, Step};
+use scope_exact::{Placement, PosteriorError, Progress, Stage, Step};
 use scope_pde::{Pde, random::Coordinates};
 use serde::Serialize;
 
@@ -28,13 +28,13 @@ impl RandomLayouts {
         options: &PlacementOptions,
         candidates: usize,
         progress: Progress,
-    ) -> Result<Option<Self>, ExactError> {
+    ) -> Result<Option<Self>, PosteriorError> {
         let layouts = options.random_layouts;
         let sensors = options.count.min(candidates);
         let mut errors = Vec::with_capacity(layouts);
         for layout in 0..layouts {
             if !progress(Step { stage: Stage::Samples, done: layout, of: layouts }) {
-                return Err(ExactError::Interrupted);
+                return Err(PosteriorError::Interrupted);
             }
             let coordinates = Coordinates::new("random layout").text(pde.name());
             let mut stream = coordinates.number(options.seed).number(layout as u64).stream();

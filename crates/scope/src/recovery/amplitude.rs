@@ -10,7 +10,7 @@ use scope_data::{
     frame::{Frame, FrameError, StatedFrame},
     sensors::SensorSet,
 };
-use scope_exact::{ExactError, Prior, Reading, with_rounding};
+use scope_exact::{PosteriorError, Prior, Reading, with_rounding};
 use scope_pde::Pde;
 
 use super::error::RecoveryError;
@@ -60,7 +60,11 @@ pub fn estimate_amplitude(
 }
 
 /// The chi-square statistic of readings, as a share of what it is on average.
-fn statistic(prior: &Prior, readings: &[Reading], noise: PerChannel<f64>) -> Result<Option<f64>, ExactError> {
+fn statistic(
+    prior: &Prior,
+    readings: &[Reading],
+    noise: PerChannel<f64>,
+) -> Result<Option<f64>, PosteriorError> {
     let check = prior.given(readings, noise)?.model_check();
     Ok(check.filter(|check| check.degrees > 0).map(|check| check.statistic / check.degrees as f64))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use scope_data::{DataError, frame::FrameError, observation::SensorError};
 use scope_eval::{EvalError, figure::FigureError};
-use scope_exact::ExactError;
+use scope_exact::PosteriorError;
 use scope_model::ModelError;
 use scope_pde::{GridShape, Pde};
 use thiserror::Error;
@@ -16,9 +16,9 @@ pub enum RecoveryError {
     /// Something about a network.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Something about the exact posterior.
+    /// Sensors or a prior that have no posterior, exact or of a linear fit.
     #[error(transparent)]
-    Exact(ExactError),
+    Posterior(PosteriorError),
     /// Sensors that cannot be put on the grid.
     #[error(transparent)]
     Sensors(#[from] SensorError),
@@ -78,12 +78,12 @@ pub enum RecoveryError {
     },
 }
 
-impl From<ExactError> for RecoveryError {
+impl From<PosteriorError> for RecoveryError {
     /// Work that was stopped is the same whatever was at work.
-    fn from(error: ExactError) -> Self {
+    fn from(error: PosteriorError) -> Self {
         match error {
-            ExactError::Interrupted => RecoveryError::Data(DataError::Interrupted),
-            other => RecoveryError::Exact(other),
+            PosteriorError::Interrupted => RecoveryError::Data(DataError::Interrupted),
+            other => RecoveryError::Posterior(other),
         }
     }
 }

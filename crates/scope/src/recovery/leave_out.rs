@@ -53,10 +53,8 @@ pub(super) fn leave_out(
     let expected = said_by_others(network, method, problem, &nobody)?;
     let first = scores(method.pde, sensors, &expected, &nobody);
     let apart = stand_out(&first);
-    let expected = match apart.contains(&true) {
-        true => said_by_others(network, method, problem, &apart)?,
-        false => expected,
-    };
+    let expected =
+        if apart.contains(&true) { said_by_others(network, method, problem, &apart)? } else { expected };
     let scores = scores(method.pde, sensors, &expected, &apart);
     let residual = |(k, sensor): (usize, &Placed)| {
         let [x, y] = sensor.spot.point(method.pde, method.resolution);

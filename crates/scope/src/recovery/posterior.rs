@@ -151,10 +151,8 @@ impl GaussianRecovery {
         progress: scope_exact::Progress,
     ) -> Result<Estimate, RecoveryError> {
         let seed = self.options.seed;
-        let deviations = match self.options.deviations {
-            true => Some(posterior.deviations_watched(seed, progress)?),
-            false => None,
-        };
+        let deviations =
+            if self.options.deviations { Some(posterior.deviations_watched(seed, progress)?) } else { None };
         let samples = posterior.samples_watched(seed, self.options.samples, progress)?;
         let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
         let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());

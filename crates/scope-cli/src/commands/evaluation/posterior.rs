@@ -2,7 +2,7 @@
 
 use scope_data::{Dataset, observation::Condition};
 use scope_eval::{PosteriorMethod, Protocol, RecoveryMethod};
-use scope_exact::{DENSE_LIMIT, ExactError};
+use scope_exact::{DENSE_LIMIT, PosteriorError};
 use scope_pde::{Pde, descriptor::GaussianPrior};
 
 use crate::{
@@ -20,7 +20,7 @@ pub(super) fn method(chosen: ChosenMethod, data: &Dataset) -> anyhow::Result<Pos
     // Problems that have a posterior are on square grids; any other is refused for having none.
     let method =
         PosteriorMethod::exact(pde, meta.constants(), meta.resolution.rows).map_err(|error| match error {
-            ExactError::NoPosterior { .. } => Misuse::of(error).into(),
+            PosteriorError::NoPosterior { .. } => Misuse::of(error).into(),
             other => anyhow::Error::from(other),
         })?;
     let folder = data.folder().display();

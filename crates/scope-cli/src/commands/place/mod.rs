@@ -12,7 +12,7 @@ use scope::{
 };
 use scope_data::{Channel, Constants, PerChannel};
 use scope_eval::{PosteriorMethod, RecoveryMethod};
-use scope_exact::{ExactError, Stage, Step};
+use scope_exact::{PosteriorError, Stage, Step};
 
 use super::{
     Misuse, Outcome,
@@ -154,8 +154,12 @@ impl PlaceCommand {
     /// What the command line alone shows to be wrong is misuse; sensors are called as their file does.
     fn explain(&self, error: RecoveryError, given: Option<&scope::SensorSet>) -> anyhow::Error {
         match (error, given) {
-            (RecoveryError::Exact(error @ ExactError::NonlinearTarget(_)), _) => Misuse::of(error).into(),
-            (RecoveryError::Exact(error @ ExactError::NonlinearSensors(_)), None) => Misuse::of(error).into(),
+            (RecoveryError::Posterior(error @ PosteriorError::NonlinearTarget(_)), _) => {
+                Misuse::of(error).into()
+            }
+            (RecoveryError::Posterior(error @ PosteriorError::NonlinearSensors(_)), None) => {
+                Misuse::of(error).into()
+            }
             (error @ RecoveryError::CandidateGrid { .. }, _) => {
                 anyhow::Error::from(error).context("--allowed and --resolution do not go together")
             }

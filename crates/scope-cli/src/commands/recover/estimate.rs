@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use scope_data::Channel;
 use scope_exact::{
-    CLOSED_FORM_LIMIT, DENSE_LIMIT, ExactError, FEW_SPREAD_SAMPLES, FieldPrior, MAX_ITERATIONS, NO_NOISE,
+    CLOSED_FORM_LIMIT, DENSE_LIMIT, FEW_SPREAD_SAMPLES, FieldPrior, MAX_ITERATIONS, NO_NOISE, PosteriorError,
     Prior, Reading, SPREAD_SAMPLES,
 };
 use scope_pde::{Pde, linear::cholesky::Cholesky};
@@ -27,7 +27,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn measure(prior: &Prior) -> Result<Self, ExactError> {
+    fn measure(prior: &Prior) -> Result<Self, PosteriorError> {
         let size = prior.resolution().rows;
         let channel = if prior.is_linear() { Channel::U } else { Channel::A };
         let point = |k: usize| size + 1 + k * (size * size - 2 * size - 2) / TIMED_ROWS;
@@ -66,7 +66,7 @@ pub(super) fn time_of_exact(
     resolution: usize,
     sensors: usize,
     deviations: bool,
-) -> Result<Duration, ExactError> {
+) -> Result<Duration, PosteriorError> {
     let prior = Prior::new(pde, resolution)?;
     let rates = Rates::measure(&prior)?;
     let pixels = (resolution * resolution) as f64;
