@@ -1,6 +1,7 @@
 //! DiffusionPDE's MATLAB files: which variables they hold, and their records.
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -114,7 +115,7 @@ impl MatFile {
     }
 
     /// The last S x S x N values of a variable: all of them, or its last time.
-    fn values(&self, container: &Container, channel: Channel, conversion: Conversion) -> Parsed<Vec<f32>> {
+    fn values(&self, container: &Container, channel: Channel, conversion: Conversion) -> Parsed<ColumnMajor> {
         let variable = &self.variables[channel];
         let store = conversion.channel(channel);
         let wanted = self.count * self.resolution * self.resolution;
@@ -123,7 +124,7 @@ impl MatFile {
         let mut take = |piece: &[f64]| values.extend(piece.iter().map(|x| store(*x)));
         container.read(&variable.name, skip, &mut take)?;
         if values.len() == wanted {
-            Ok(values)
+            Ok(ColumnMajor { values, count: self.count, size: self.resolution })
         } else {
             Err(format!("'{}' has {} values, expected {wanted}", variable.name, values.len()))
         }
@@ -153,8 +154,8 @@ impl Source for MatFile {
         let mut block = vec![0.0; BLOCK.min(self.count) * 2 * pixels];
         for first in (0..self.count).step_by(BLOCK) {
             let records = BLOCK.min(self.count - first);
-            gather(&a, first, records, self.count, self.resolution, &mut block, 0);
-            gather(&u, first, records, self.count, self.resolution, &mut block, pixels);
+            a.gather(first..first + records, &mut block, 0);
+            u.gather(first..first + records, &mut block, pixels);
             for pair in block.chunks_exact(2 * pixels).take(records) {
                 take(pair)?;
             }
@@ -163,22 +164,25 @@ impl Source for MatFile {
     }
 }
 
-/// Copies records `first ..` of a column-major \[N, S, S\] array to row-major fields at `offset` of each
-/// pair.
-fn gather(
-    values: &[f32],
-    first: usize,
-    records: usize,
+/// A column-major \[N, S, S\] array.
+struct ColumnMajor {
+    values: Vec<f32>,
+    /// N.
     count: usize,
+    /// S.
     size: usize,
-    block: &mut [f32],
-    offset: usize,
-) {
-    for j in 0..size {
-        for i in 0..size {
-            let from = &values[count * (i + size * j) + first..][..records];
-            for (n, value) in from.iter().enumerate() {
-                block[n * 2 * size * size + offset + i * size + j] = *value;
+}
+
+impl ColumnMajor {
+    /// Copies records to row-major fields at `offset` of each pair.
+    fn gather(&self, records: Range<usize>, block: &mut [f32], offset: usize) {
+        let size = self.size;
+        for j in 0..size {
+            for i in 0..size {
+                let from = &self.values[self.count * (i + size * j)..][records.clone()];
+                for (n, value) in from.iter().enumerate() {
+                    block[n * 2 * size * size + offset + i * size + j] = *value;
+                }
             }
         }
     }

@@ -5,7 +5,10 @@ use crate::bfloat16::bf16;
 
 use super::{
     Cpu, Shared,
-    gemm::{Finish, Left, Order, Out, Pair, PanelView, Unit, multiply_rows, pack_panel, panel_width, units},
+    gemm::{
+        Finish, Left, Order, Out, Pair, PanelView, Unit, Unpacked, multiply_rows, pack_panel, panel_width,
+        units,
+    },
     lanes::{Kernel, Lanes, Real, load_some, store_some, store_some_half},
 };
 use crate::{
@@ -93,16 +96,14 @@ fn panel_units<U: Unit>(cpu: &Cpu, k: usize, n: usize) -> (usize, usize) {
 /// Packs a \[k, n\] matrix on this thread.
 #[inline(always)]
 fn pack_here<'a, U: Unit>(
-    from: &[U::Element],
-    order: Order,
-    [k, n]: [usize; 2],
-    stride: usize,
+    matrix: Unpacked<'_, U::Element>,
     width: usize,
     into: &'a mut [U],
 ) -> PanelView<'a, U> {
+    let [k, n] = matrix.size;
     let depth = units::<U>(k);
     for (panel, piece) in into.chunks_mut(depth * width).enumerate() {
-        pack_panel::<U>(from, order, [k, n], stride, panel, width, piece);
+        pack_panel::<U>(matrix, panel, width, piece);
     }
     PanelView { units: into, panels: 0..n.div_ceil(width), k: depth, n, width }
 }
@@ -132,8 +133,9 @@ where
         let (value_units, _) = panel_units::<U>(self.cpu, tokens, size);
         let mut packed = self.cpu.memory((key_units + value_units) * size_of::<U>());
         let (keys, values) = packed.slice_mut::<U>().split_at_mut(key_units);
-        let keys = pack_here(&self.qkv[key..], Order::ByColumn, [size, tokens], stride, panel, keys);
-        let values = pack_here(&self.qkv[value..], Order::ByRow, [tokens, size], stride, panel, values);
+        let matrix = |at: usize, order, size| Unpacked { values: &self.qkv[at..], order, size, stride };
+        let keys = pack_here(matrix(key, Order::ByColumn, [size, tokens]), panel, keys);
+        let values = pack_here(matrix(value, Order::ByRow, [tokens, size]), panel, values);
 
         // A strip of scores, its exponentials as units, and a strip of the output; rows padded to whole units.
         let row = units::<U>(tokens) * U::ELEMENTS;
@@ -339,17 +341,17 @@ impl Packer<'_> {
     #[inline(always)]
     fn here<'r, R>(
         &self,
-        from: &[R],
+        values: &[R],
         order: Order,
-        shape: [usize; 2],
+        size: [usize; 2],
         stride: usize,
         room: &'r mut [R],
     ) -> PanelView<'r, R>
     where
         R: Real + Unit<Element = R, Real = R>,
     {
-        let units = panel_units::<R>(self.cpu, shape[0], shape[1]).0;
-        pack_here(from, order, shape, stride, self.panel, &mut room[..units])
+        let units = panel_units::<R>(self.cpu, size[0], size[1]).0;
+        pack_here(Unpacked { values, order, size, stride }, self.panel, &mut room[..units])
     }
 }
 

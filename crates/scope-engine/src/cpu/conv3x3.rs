@@ -12,8 +12,8 @@ use crate::bfloat16::bf16;
 use super::{
     Cpu, Shared,
     gemm::{
-        Finish, Left, Order, Out, Pair, PanelView, Panels, Unit, multiply, multiply_rows, pack_panel,
-        panel_width, units,
+        Finish, Left, Order, Out, Pair, PanelView, Panels, Unit, Unpacked, multiply, multiply_rows,
+        pack_panel, panel_width, units,
     },
     lanes::{Kernel, Lanes, Real},
     linear::through_gelu,
@@ -342,7 +342,8 @@ where
         let mut packed = self.cpu.memory(o.div_ceil(panel) * panel * pixels * size_of::<R>());
         let h = &self.h[(self.sample * height + self.rows.start) * width * o..];
         for (index, piece) in packed.slice_mut::<R>().chunks_mut(pixels * panel).enumerate() {
-            pack_panel::<R>(h, Order::ByRow, [pixels, o], o, index, panel, piece);
+            let matrix = Unpacked { values: h, order: Order::ByRow, size: [pixels, o], stride: o };
+            pack_panel::<R>(matrix, index, panel, piece);
         }
         let units = packed.slice::<R>();
         let right = PanelView { units, panels: 0..o.div_ceil(panel), k: pixels, n: o, width: panel };

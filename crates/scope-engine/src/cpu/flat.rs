@@ -141,14 +141,7 @@ pub(crate) fn step(
     moments: &mut Moments,
     update: Update<'_>,
 ) -> Result<Tensor, EngineError> {
-    let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
-    let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
-    if !length.is_finite() {
-        return Ok(measured);
-    }
-    let factor = (update.max_norm / (length + 1e-6)).min(1.0);
-    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update, factor))?;
-    Ok(measured)
+    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update))
 }
 
 fn step_in<R: Number>(
@@ -158,8 +151,13 @@ fn step_in<R: Number>(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
-    factor: f64,
-) -> Result<(), EngineError> {
+) -> Result<Tensor, EngineError> {
+    let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
+    let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
+    if !length.is_finite() {
+        return Ok(measured);
+    }
+    let factor = (update.max_norm / (length + 1e-6)).min(1.0);
     let matrices = params.layout().hidden_matrices(update.paths);
     let pieces = pieces(params.layout(), update.paths, optimizer.muon.is_some());
     let g = gradients.flat().cpu::<R>();
@@ -186,7 +184,7 @@ fn step_in<R: Number>(
             step.apply(cpu, [matrix.rows, matrix.columns], slices);
         }
     }
-    Ok(())
+    Ok(measured)
 }
 
 /// The numbers of one step.

@@ -62,7 +62,7 @@ pub(crate) fn forward(
     match Narrow::of(window, compute) {
         Some(narrow) if narrow.narrows() && out == Dtype::F32 => {
             let value = image(out)?;
-            narrow.narrow(cuda, x, weight, Some(bias), residual.as_ref(), &value)?;
+            narrow.narrow(cuda, x, [weight, bias], residual.as_ref(), &value)?;
             return Ok((value, None));
         }
         Some(narrow) if !narrow.narrows() && gelu => {
@@ -297,7 +297,7 @@ pub(crate) fn input_gradient(
         if narrow.narrows() {
             narrow.widen(cuda, h, weight, Some(&dx), None)?;
         } else {
-            narrow.narrow(cuda, h, weight, None, None, &dx)?;
+            narrow.narrow(cuda, h, [weight, 0], None, &dx)?;
         }
         return Ok(dx);
     }

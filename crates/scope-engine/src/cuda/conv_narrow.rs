@@ -76,21 +76,20 @@ impl Narrow {
         cuda.launch_with(CONV_NARROW, &self.constants(), "widen_image", grid, &arguments)
     }
 
-    /// From many channels to two, plus a bias and an image of f32 if there are. For a convolution that widens, the
-    /// gradient of its input.
+    /// From many channels to two, plus a bias and an image of f32 if there are. Addresses are of the weight and of the bias, zero
+    /// for none. For a convolution that widens, the gradient of its input.
     pub(super) fn narrow(
         self,
         cuda: &Cuda,
         x: &Tensor,
-        weight: u64,
-        bias: Option<u64>,
+        [weight, bias]: [u64; 2],
         added: Option<&Tensor>,
         out: &Tensor,
     ) -> Result<(), EngineError> {
         let arguments = [
             x.into(),
             weight.into(),
-            bias.unwrap_or(0).into(),
+            bias.into(),
             added.map_or(0, Tensor::address).into(),
             0_u64.into(),
             out.into(),

@@ -26,29 +26,13 @@ pub(super) fn product(
     (out, dtype, accumulate): (u64, Dtype, bool),
 ) -> Result<(), EngineError> {
     let rows = if which == Kind::Weight { m } else { k };
+    let bias_too = bias != 0;
+    let shape = Shape { kind: which, m, n, k, input, out: dtype, bias: bias_too, add: accumulate, period: 0 };
+    let operands = Operands { left, right, bias, add: out, out };
     if aligned(rows, input) && aligned(n, input) && aligned(n, dtype) {
-        let bias_too = bias != 0;
-        let period = 0;
-        let shape =
-            Shape { kind: which, m, n, k, input, out: dtype, bias: bias_too, add: accumulate, period };
-        return cuda.product(shape, Operands { left, right, bias, add: out, out });
+        return cuda.product(shape, operands);
     }
-    let (left_steps, right_steps) = match which {
-        Kind::Forward | Kind::PairsTurned(_) => ([k, 1], [k, 1]),
-        Kind::Input | Kind::Pairs(_) => ([k, 1], [1, n]),
-        Kind::Weight => ([1, m], [1, n]),
-        Kind::Along(_) => ([k.next_multiple_of(8), 1], [1, n]),
-        Kind::AlongTurned(_) => ([1, m.next_multiple_of(8)], [1, n]),
-    };
-    any_product(
-        cuda,
-        [m, n, k],
-        (left, left_steps),
-        (right, right_steps),
-        bias,
-        (input, out, dtype),
-        accumulate,
-    )
+    any_product(cuda, shape, operands)
 }
 
 /// Coefficients \[batch, fields, k\] times a basis \[points, k\], plus an offset a field.

@@ -3,7 +3,7 @@
 use super::{
     Cuda,
     kernels::{Arg, FLAT, Grid},
-    muon,
+    muon::MuonStep,
 };
 use crate::{
     dtype::Dtype,
@@ -131,7 +131,9 @@ pub(crate) fn step(
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {
-        muon::step(cuda, (muon, settings.decay), params, gradients, moments, update, &norm)?;
+        let step =
+            MuonStep { settings: muon, decay: settings.decay, gradients, moments, update, norm: &norm };
+        step.apply(cuda, params)?;
     }
     Ok(norm)
 }

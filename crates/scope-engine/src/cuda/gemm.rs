@@ -34,6 +34,17 @@ impl Kind {
             }
         }
     }
+
+    /// How far apart numbers of each factor of a product \[m, n\] over k lie: along its rows of the result, and along the sum.
+    pub(crate) fn strides(self, [m, n, k]: [usize; 3]) -> [[usize; 2]; 2] {
+        match self {
+            Kind::Forward | Kind::PairsTurned(_) => [[k, 1], [k, 1]],
+            Kind::Input | Kind::Pairs(_) => [[k, 1], [1, n]],
+            Kind::Weight => [[1, m], [1, n]],
+            Kind::Along(_) => [[k.next_multiple_of(8), 1], [1, n]],
+            Kind::AlongTurned(_) => [[1, m.next_multiple_of(8)], [1, n]],
+        }
+    }
 }
 
 /// Everything an algorithm is chosen by.

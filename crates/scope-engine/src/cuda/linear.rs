@@ -40,7 +40,7 @@ pub(crate) fn forward(
     let compute = tape.compute();
     let product = |out: Dtype, bias: Option<ParamId>, residual: Option<&Tensor>| {
         let y = Tensor::on_cuda(cuda, shape, out)?;
-        multiply(cuda, params, layer.weight, bias, residual, x, &y)?;
+        Product { params, weight: layer.weight, bias, residual }.write(cuda, x, &y)?;
         Ok::<_, EngineError>(y)
     };
     Ok(match epilogue {
@@ -81,7 +81,8 @@ fn add_rows(
         cuda.product(shape, Operands { left, right, bias, add: table, out: y.address() })
     };
     let apart = || {
-        multiply(cuda, params, layer.weight, Some(layer.bias), None, x, &y)?;
+        Product { params, weight: layer.weight, bias: Some(layer.bias), residual: None }
+            .write(cuda, x, &y)?;
         finish(cuda, &y, None, Some((table, numbers)), None, &y)
     };
     let possible = aligned(k, input) && aligned(n, input) && m.is_multiple_of(period.max(1));
@@ -117,7 +118,7 @@ fn gelu(
     let apart = || {
         // The product stands where the slope will, or GELU itself.
         let before = slope.as_ref().unwrap_or(&y);
-        multiply(cuda, params, layer.weight, None, None, x, before)?;
+        Product { params, weight: layer.weight, bias: None, residual: None }.write(cuda, x, before)?;
         finish(cuda, before, Some(bias), None, Some(slope.as_ref()), &y)
     };
     if fused.possible(cuda, compute) && fused.wanted(cuda, together, apart)? {
@@ -139,79 +140,85 @@ pub(super) fn aligned(length: usize, dtype: Dtype) -> bool {
     (length * dtype.size()).is_multiple_of(16)
 }
 
-/// y = x W^T (+ b) (+ residual).
-fn multiply(
-    cuda: &Cuda,
-    params: &Params,
+/// The product of a layer: x W^T, with a bias and a residual if there are.
+struct Product<'a> {
+    params: &'a Params,
     weight: ParamId,
     bias: Option<ParamId>,
-    residual: Option<&Tensor>,
-    x: &Tensor,
-    y: &Tensor,
-) -> Result<(), EngineError> {
-    let n = params.layout().param(weight).shape[0];
-    let m = y.len() / n.max(1);
-    let k = row(params, weight);
-    let input = x.dtype();
-    let out = y.dtype();
-    let right = params.address(weight, input);
-    if aligned(k, input) && aligned(n, input) {
-        let bias_at = bias.map(|id| params.address(id, out));
-        let add = residual.map(Tensor::address);
-        let shape = Shape {
-            kind: Kind::Forward,
-            m,
-            n,
-            k,
-            input,
-            out,
-            bias: bias.is_some(),
-            add: add.is_some(),
-            period: 0,
-        };
-        let left = x.address();
-        let bias = bias_at.unwrap_or(0);
-        let add = add.unwrap_or(0);
-        return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
-    }
-    let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
-    if input == Dtype::Bf16 && (k > NARROW || m >= MANY || x.len() > m * k) {
-        let bias = bias.map(|id| params.address(id, Dtype::F32));
-        return unaligned::forward(cuda, x, (right, [n, k]), bias, residual.as_ref(), y);
-    }
-    let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
-    let added = residual.as_ref().map_or(0, Tensor::address);
-    if k <= NARROW {
-        let name = format!("narrow_product_{}_{}", kind(input), kind(out));
-        let arguments =
-            [x.into(), right.into(), bias.into(), added.into(), y.into(), y.len().into(), n.into(), k.into()];
-        return cuda.launch(LINEAR, &name, Grid::over(y.len()), &arguments);
-    }
-    let left = (x.address(), [k, 1]);
-    let right = (right, [k, 1]);
-    any_product(cuda, [m, n, k], left, right, bias, (input, y.address(), out), false)?;
-    match residual {
-        Some(_) => finish(cuda, y, None, Some((added, 0)), None, y),
-        None => Ok(()),
+    residual: Option<&'a Tensor>,
+}
+
+impl Product<'_> {
+    /// y = x W^T (+ b) (+ residual).
+    fn write(&self, cuda: &Cuda, x: &Tensor, y: &Tensor) -> Result<(), EngineError> {
+        let Self { params, weight, bias, residual } = *self;
+        let n = params.layout().param(weight).shape[0];
+        let m = y.len() / n.max(1);
+        let k = row(params, weight);
+        let input = x.dtype();
+        let out = y.dtype();
+        let right = params.address(weight, input);
+        if aligned(k, input) && aligned(n, input) {
+            let bias_at = bias.map(|id| params.address(id, out));
+            let add = residual.map(Tensor::address);
+            let shape = Shape {
+                kind: Kind::Forward,
+                m,
+                n,
+                k,
+                input,
+                out,
+                bias: bias.is_some(),
+                add: add.is_some(),
+                period: 0,
+            };
+            let left = x.address();
+            let bias = bias_at.unwrap_or(0);
+            let add = add.unwrap_or(0);
+            return cuda.product(shape, Operands { left, right, bias, add, out: y.address() });
+        }
+        let residual = residual.map(|residual| add::convert(residual.clone(), Dtype::F32)).transpose()?;
+        if input == Dtype::Bf16 && (k > NARROW || m >= MANY || x.len() > m * k) {
+            let bias = bias.map(|id| params.address(id, Dtype::F32));
+            return unaligned::forward(cuda, x, (right, [n, k]), bias, residual.as_ref(), y);
+        }
+        let bias = bias.map_or(0, |id| params.address(id, Dtype::F32));
+        let added = residual.as_ref().map_or(0, Tensor::address);
+        if k <= NARROW {
+            let name = format!("narrow_product_{}_{}", kind(input), kind(out));
+            let arguments = [
+                x.into(),
+                right.into(),
+                bias.into(),
+                added.into(),
+                y.into(),
+                y.len().into(),
+                n.into(),
+                k.into(),
+            ];
+            return cuda.launch(LINEAR, &name, Grid::over(y.len()), &arguments);
+        }
+        let shape =
+            Shape { kind: Kind::Forward, m, n, k, input, out, bias: bias != 0, add: false, period: 0 };
+        let operands = Operands { left: x.address(), right, bias, add: 0, out: y.address() };
+        any_product(cuda, shape, operands)?;
+        match residual {
+            Some(_) => finish(cuda, y, None, Some((added, 0)), None, y),
+            None => Ok(()),
+        }
     }
 }
 
-/// A product of any sizes; each factor with the strides of its row and of the summed index.
-pub(super) fn any_product(
-    cuda: &Cuda,
-    [m, n, k]: [usize; 3],
-    (left, [left_row, left_step]): (u64, [usize; 2]),
-    (right, [right_row, right_step]): (u64, [usize; 2]),
-    bias: u64,
-    (input, out, out_kind): (Dtype, u64, Dtype),
-    accumulate: bool,
-) -> Result<(), EngineError> {
-    let name = format!("product_{}_{}", kind(input), kind(out_kind));
+/// A product of any sizes by a plain kernel. What is added to it, if anything, is what stands where it goes.
+pub(super) fn any_product(cuda: &Cuda, shape: Shape, operands: Operands) -> Result<(), EngineError> {
+    let Shape { kind: which, m, n, k, input, out, add: accumulate, .. } = shape;
+    let [[left_row, left_step], [right_row, right_step]] = which.strides([m, n, k]);
+    let name = format!("product_{}_{}", kind(input), kind(out));
     let arguments = [
-        left.into(),
-        right.into(),
-        bias.into(),
-        out.into(),
+        operands.left.into(),
+        operands.right.into(),
+        operands.bias.into(),
+        operands.out.into(),
         m.into(),
         n.into(),
         k.into(),
@@ -352,22 +359,19 @@ fn outer_product(
     let n = h.shape().last().copied().unwrap_or(1);
     let input = h.dtype();
     let rows = h.len() / n.max(1);
+    let shape = Shape {
+        kind: Kind::Weight,
+        m: n,
+        n: k,
+        k: rows,
+        input,
+        out: Dtype::F32,
+        bias: false,
+        add: accumulate,
+        period: 0,
+    };
+    let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
     if aligned(n, input) && aligned(k, input) {
-        let m = n;
-        let n = k;
-        let k = rows;
-        let shape = Shape {
-            kind: Kind::Weight,
-            m,
-            n,
-            k,
-            input,
-            out: Dtype::F32,
-            bias: false,
-            add: accumulate,
-            period: 0,
-        };
-        let operands = Operands { left: h.address(), right: x.address(), bias: 0, add: out, out };
         return cuda.product(shape, operands);
     }
     if input == Dtype::Bf16 && (k > NARROW || rows >= MANY || x.len() > rows * k) {
@@ -376,9 +380,7 @@ fn outer_product(
     if k <= NARROW {
         return narrow_gradient(cuda, h, x, (out, accumulate), [rows, n, k]);
     }
-    let left = (h.address(), [1, n]);
-    let right = (x.address(), [1, k]);
-    any_product(cuda, [n, k, rows], left, right, 0, (input, out, Dtype::F32), accumulate)
+    any_product(cuda, shape, operands)
 }
 
 /// dW += h^T x for rows of x that are a few numbers long.
@@ -449,16 +451,13 @@ fn product_with(
     dx: &Tensor,
 ) -> Result<(), EngineError> {
     let input = h.dtype();
+    let shape = Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false, period: 0 };
+    let operands = Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() };
     if aligned(k, input) && aligned(n, input) {
-        let shape =
-            Shape { kind: Kind::Input, m, n, k, input, out: input, bias: false, add: false, period: 0 };
-        let operands = Operands { left: h.address(), right, bias: 0, add: 0, out: dx.address() };
         return cuda.product(shape, operands);
     }
     if input == Dtype::Bf16 {
         return unaligned::input(cuda, h, (right, [k, n]), dx);
     }
-    let left = (h.address(), [k, 1]);
-    let right = (right, [1, n]);
-    any_product(cuda, [m, n, k], left, right, 0, (input, dx.address(), input), false)
+    any_product(cuda, shape, operands)
 }

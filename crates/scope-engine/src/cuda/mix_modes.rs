@@ -26,7 +26,7 @@ pub(crate) fn forward(
     weight: ParamId,
     x: &Tensor,
 ) -> Result<Tensor, EngineError> {
-    multiply(cuda, "mix", mixing, params, weight, x, mixing.o)
+    multiply(cuda, "mix", mixing, params.address(weight, Dtype::F32), x, mixing.o)
 }
 
 /// dx = dy W^H, in the precision of dy.
@@ -37,20 +37,19 @@ pub(crate) fn input_gradient(
     weight: ParamId,
     dy: &Tensor,
 ) -> Result<Tensor, EngineError> {
-    multiply(cuda, "mix_input", mixing, params, weight, dy, mixing.c)
+    multiply(cuda, "mix_input", mixing, params.address(weight, Dtype::F32), dy, mixing.c)
 }
 
+/// Multiplies by the weight at an address, with one of the kernels for that, to so many channels.
 fn multiply(
     cuda: &Cuda,
     name: &str,
     mixing: Mixing,
-    params: &Params,
-    weight: ParamId,
+    weight: u64,
     x: &Tensor,
     channels: usize,
 ) -> Result<Tensor, EngineError> {
     let Mixing { batch, modes, .. } = mixing;
-    let weight = params.address(weight, Dtype::F32);
     let out = Tensor::on_cuda(cuda, &[batch, modes, 2 * channels], x.dtype())?;
     let arguments = [x.into(), weight.into(), (&out).into(), batch.into(), modes.into()];
     let name = format!("{name}_{}", kind(x.dtype()));

@@ -64,79 +64,77 @@ impl HiddenGroup {
     }
 }
 
-/// One step of the hidden matrices under the update's paths; `norm` is that of all gradients.
-pub(super) fn step(
-    cuda: &Cuda,
-    (settings, decay): (&Muon, f64),
-    params: &Params,
-    gradients: &Gradients,
-    moments: &Moments,
-    update: Update<'_>,
-    norm: &Tensor,
-) -> Result<(), EngineError> {
-    let one = |group: &HiddenGroup| {
-        let x = direction(cuda, group, settings, gradients, moments, update, norm)?;
-        let x = orthogonalised(cuda, group, x)?;
-        let arguments = [
-            params.flat().into(),
-            params.bf16_copy().into(),
-            (&x).into(),
-            (&group.table).into(),
-            (&update.scalars.numbers).into(),
-            norm.into(),
-            group.m.into(),
-            group.n.into(),
-            (settings.rate_ratio as f32).into(),
-            (decay as f32).into(),
-        ];
-        cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
-    };
-    // A few dozen small matrices do not fill a GPU: every other group goes on the side stream.
-    let groups = params.hidden_groups(update.paths)?;
-    for group in groups.iter().skip(1).step_by(2) {
-        cuda.on_side_stream(&[norm], || one(group))?;
-    }
-    groups.iter().step_by(2).try_for_each(one)?;
-    cuda.join_streams()
+/// One step of the hidden matrices under the update's paths.
+pub(super) struct MuonStep<'a> {
+    pub(super) settings: &'a Muon,
+    /// Weight decay, as of the optimizer beside it.
+    pub(super) decay: f64,
+    pub(super) gradients: &'a Gradients,
+    pub(super) moments: &'a Moments,
+    pub(super) update: Update<'a>,
+    /// The norm of all gradients.
+    pub(super) norm: &'a Tensor,
 }
 
-/// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.
-fn direction(
-    cuda: &Cuda,
-    group: &HiddenGroup,
-    settings: &Muon,
-    gradients: &Gradients,
-    moments: &Moments,
-    update: Update<'_>,
-    norm: &Tensor,
-) -> Result<Tensor, EngineError> {
-    let chunks = (group.m * group.n).div_ceil(CHUNK);
-    let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
-    let beta = Arg::from(settings.momentum as f32);
-    let max_norm = Arg::from(update.max_norm as f32);
-    let first = (&moments.first).into();
-    let gradient = gradients.flat().into();
-    let table = (&group.table).into();
-    let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
-    let arguments = [first, gradient, table, (&partial).into(), norm.into(), beta, max_norm];
-    cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
-    let x = group.room(cuda, group.n)?;
-    let arguments = [
-        (&x).into(),
-        first,
-        gradient,
-        table,
-        (&partial).into(),
-        norm.into(),
-        chunks.into(),
-        group.m.into(),
-        group.n.into(),
-        beta,
-        max_norm,
-        (EPSILON as f32).into(),
-    ];
-    cuda.launch(MUON, "muon_direction", group.tiles(), &arguments)?;
-    Ok(x)
+impl MuonStep<'_> {
+    /// Changes the parameters.
+    pub(super) fn apply(&self, cuda: &Cuda, params: &Params) -> Result<(), EngineError> {
+        let one = |group: &HiddenGroup| {
+            let x = self.direction(cuda, group)?;
+            let x = orthogonalised(cuda, group, x)?;
+            let arguments = [
+                params.flat().into(),
+                params.bf16_copy().into(),
+                (&x).into(),
+                (&group.table).into(),
+                (&self.update.scalars.numbers).into(),
+                self.norm.into(),
+                group.m.into(),
+                group.n.into(),
+                (self.settings.rate_ratio as f32).into(),
+                (self.decay as f32).into(),
+            ];
+            cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
+        };
+        // A few dozen small matrices do not fill a GPU: every other group goes on the side stream.
+        let groups = params.hidden_groups(self.update.paths)?;
+        for group in groups.iter().skip(1).step_by(2) {
+            cuda.on_side_stream(&[self.norm], || one(group))?;
+        }
+        groups.iter().step_by(2).try_for_each(one)?;
+        cuda.join_streams()
+    }
+
+    /// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.
+    fn direction(&self, cuda: &Cuda, group: &HiddenGroup) -> Result<Tensor, EngineError> {
+        let chunks = (group.m * group.n).div_ceil(CHUNK);
+        let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
+        let beta = Arg::from(self.settings.momentum as f32);
+        let max_norm = Arg::from(self.update.max_norm as f32);
+        let first = (&self.moments.first).into();
+        let gradient = self.gradients.flat().into();
+        let table = (&group.table).into();
+        let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
+        let arguments = [first, gradient, table, (&partial).into(), self.norm.into(), beta, max_norm];
+        cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
+        let x = group.room(cuda, group.n)?;
+        let arguments = [
+            (&x).into(),
+            first,
+            gradient,
+            table,
+            (&partial).into(),
+            self.norm.into(),
+            chunks.into(),
+            group.m.into(),
+            group.n.into(),
+            beta,
+            max_norm,
+            (EPSILON as f32).into(),
+        ];
+        cuda.launch(MUON, "muon_direction", group.tiles(), &arguments)?;
+        Ok(x)
+    }
 }
 
 /// X = a X + (b A + c A^2) X with A = X X^T, five times.

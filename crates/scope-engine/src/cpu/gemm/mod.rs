@@ -8,7 +8,7 @@ mod tile;
 mod unit;
 
 pub(crate) use finish::{Finish, Out};
-pub(crate) use panels::{Order, PanelView, Panels, pack_panel, panel_width};
+pub(crate) use panels::{Order, PanelView, Panels, Unpacked, pack_panel, panel_width};
 pub(crate) use product::multiply;
 pub(crate) use tile::{Left, multiply_rows};
 pub(crate) use unit::{Pair, Unit, units};

@@ -58,37 +58,45 @@ pub(crate) enum Order {
     ByRow,
 }
 
+/// A matrix \[k, n\] before it is packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Unpacked<'a, E> {
+    /// Its elements, from its first one on.
+    pub values: &'a [E],
+    /// Whether its columns or its rows are contiguous.
+    pub order: Order,
+    /// Inner dimension and columns.
+    pub size: [usize; 2],
+    /// How many elements lie from one column or row to the next.
+    pub stride: usize,
+}
+
 impl Panels {
     /// Packs a matrix whose rows or columns are `stride` elements apart, on all threads.
     pub(crate) fn pack<U: Unit>(
         cpu: &Cpu,
-        from: &[U::Element],
+        values: &[U::Element],
         order: Order,
-        [k, n]: [usize; 2],
+        size: [usize; 2],
         stride: usize,
     ) -> Self {
         let width = panel_width::<U::Real>(cpu.isa());
-        Self::pack_wide::<U>(cpu, from, order, [k, n], stride, width)
+        Self::pack_wide::<U>(cpu, Unpacked { values, order, size, stride }, width)
     }
 
     /// Packs the transpose of a left matrix: \[k, m\], row after row, as groups of a tile's rows.
-    pub(crate) fn pack_left<U: Unit>(cpu: &Cpu, from: &[U::Element], [k, m]: [usize; 2]) -> Self {
-        Self::pack_wide::<U>(cpu, from, Order::ByRow, [k, m], m, tile_rows::<U::Real>(cpu.isa()))
+    pub(crate) fn pack_left<U: Unit>(cpu: &Cpu, values: &[U::Element], [k, m]: [usize; 2]) -> Self {
+        let matrix = Unpacked { values, order: Order::ByRow, size: [k, m], stride: m };
+        Self::pack_wide::<U>(cpu, matrix, tile_rows::<U::Real>(cpu.isa()))
     }
 
-    fn pack_wide<U: Unit>(
-        cpu: &Cpu,
-        from: &[U::Element],
-        order: Order,
-        [k, n]: [usize; 2],
-        stride: usize,
-        width: usize,
-    ) -> Self {
+    fn pack_wide<U: Unit>(cpu: &Cpu, matrix: Unpacked<'_, U::Element>, width: usize) -> Self {
+        let [k, n] = matrix.size;
         let bytes = n.div_ceil(width) * width * units::<U>(k) * size_of::<U>();
         let mut panels = Self { memory: cpu.memory(bytes), k: units::<U>(k), n, width };
         let each = panels.k * width;
         cpu.for_pieces(panels.memory.slice_mut::<U>(), each, |panel, piece| {
-            pack_panel(from, order, [k, n], stride, panel, width, piece);
+            pack_panel(matrix, panel, width, piece);
         });
         panels
     }
@@ -138,21 +146,18 @@ impl<U> PanelView<'_, U> {
 /// Fills one panel.
 #[inline(always)]
 pub(crate) fn pack_panel<U: Unit>(
-    from: &[U::Element],
-    order: Order,
-    [k, n]: [usize; 2],
-    stride: usize,
+    matrix: Unpacked<'_, U::Element>,
     panel: usize,
     width: usize,
     piece: &mut [U],
 ) {
-    let columns = panel * width..((panel + 1) * width).min(n);
+    let columns = panel * width..((panel + 1) * width).min(matrix.size[1]);
     if columns.len() < width {
         piece.fill(U::zeroed());
     }
-    match order {
-        Order::ByColumn => pack_columns(from, columns, k, stride, width, piece),
-        Order::ByRow => pack_rows(from, columns, k, stride, width, piece),
+    match matrix.order {
+        Order::ByColumn => pack_columns(matrix, columns, width, piece),
+        Order::ByRow => pack_rows(matrix, columns, width, piece),
     }
 }
 
@@ -160,19 +165,18 @@ pub(crate) fn pack_panel<U: Unit>(
 /// source is read once while the block it scatters into stays in the first-level cache.
 #[inline(always)]
 fn pack_columns<U: Unit>(
-    from: &[U::Element],
+    matrix: Unpacked<'_, U::Element>,
     columns: Range<usize>,
-    k: usize,
-    stride: usize,
     width: usize,
     piece: &mut [U],
 ) {
+    let Unpacked { values, size: [k, _], stride, .. } = matrix;
     const BLOCK: usize = 16;
     let all = units::<U>(k);
     for start in (0..all).step_by(BLOCK) {
         let end = (start + BLOCK).min(all);
         for (c, column) in columns.clone().enumerate() {
-            let source = &from[column * stride..][..k];
+            let source = &values[column * stride..][..k];
             for unit in start..end {
                 let at = unit * U::ELEMENTS;
                 piece[unit * width + c] = U::join(source[at], source.get(at + 1).copied());
@@ -184,18 +188,17 @@ fn pack_columns<U: Unit>(
 /// Packs rows that are contiguous.
 #[inline(always)]
 fn pack_rows<U: Unit>(
-    from: &[U::Element],
+    matrix: Unpacked<'_, U::Element>,
     columns: Range<usize>,
-    k: usize,
-    stride: usize,
     width: usize,
     piece: &mut [U],
 ) {
+    let Unpacked { values, size: [k, _], stride, .. } = matrix;
     for (unit, out) in piece.chunks_exact_mut(width).take(units::<U>(k)).enumerate() {
         let row = unit * U::ELEMENTS;
-        let first = &from[row * stride..][columns.clone()];
+        let first = &values[row * stride..][columns.clone()];
         if U::ELEMENTS == 2 && row + 1 < k {
-            let second = &from[(row + 1) * stride..][columns.clone()];
+            let second = &values[(row + 1) * stride..][columns.clone()];
             for ((out, first), second) in out.iter_mut().zip(first).zip(second) {
                 *out = U::join(*first, Some(*second));
             }
