@@ -18,7 +18,7 @@ impl Threads {
         threads
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.as_ref().map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads)
     }

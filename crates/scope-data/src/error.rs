@@ -63,11 +63,11 @@ pub enum DataError {
         record: usize,
         /// "a" or "u".
         channel: &'static str,
-        /// Axis 0.
+        /// Its place along axis 0.
         row: usize,
-        /// Axis 1.
+        /// Its place along axis 1.
         column: usize,
-        /// The value.
+        /// The value found there.
         value: f64,
     },
     /// The destination already holds something.
@@ -156,7 +156,7 @@ pub enum DataError {
     Solver {
         /// The record.
         index: u64,
-        /// Why.
+        /// Why the solver failed.
         source: PdeError,
     },
     /// The user stopped the work.

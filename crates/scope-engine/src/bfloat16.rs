@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 pub struct bf16(u16);
 
 impl bf16 {
-    /// Zero.
+    /// The number zero.
     pub const ZERO: Self = Self(0);
 
     /// Rounds to nearest, to even where two are as near. What is no number stays none.

@@ -86,8 +86,8 @@ pub(crate) use kernel;
 /// The memory of a tensor, on its device.
 #[derive(Debug)]
 pub(crate) enum Buffer {
-    /// In main memory.
+    /// The memory is main memory.
     Cpu(Memory),
-    /// On a GPU.
+    /// The memory is a GPU's.
     Cuda(cuda::Memory),
 }

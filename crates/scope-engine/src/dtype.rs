@@ -44,7 +44,7 @@ impl fmt::Display for Dtype {
 
 /// A Rust type that is some [`Dtype`].
 pub trait Element: bytemuck::Pod + Send + Sync {
-    /// Which one.
+    /// The precision of such numbers.
     const DTYPE: Dtype;
 }
 

@@ -68,7 +68,7 @@ pub enum EngineError {
     /// A call to CUDA failed.
     #[error("CUDA: {call} failed: {reason}")]
     Cuda {
-        /// Which one.
+        /// The name of the call.
         call: &'static str,
         /// What it said.
         reason: String,

@@ -49,7 +49,7 @@ pub struct SelectedNoise<'a> {
     pub exact: &'a [u64],
 }
 
-/// A batch.
+/// A batch gathered from the table.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     /// \[batch, channels, height, width\].
@@ -57,7 +57,7 @@ pub struct Gathered {
     /// \[batch, 2 channels, height, width\]: what is seen of each channel, zero elsewhere, and its mask; of noisy readings both are
     /// times the row's weight, as in [`RowNoise::reading`].
     pub seen: Tensor,
-    /// The same with everything seen.
+    /// The same contexts with everything seen.
     pub complete: Tensor,
     /// \[batch, channels\].
     pub weights: Tensor,

@@ -20,7 +20,7 @@ pub struct Var {
 }
 
 impl Var {
-    /// The value.
+    /// The value of the variable.
     pub fn value(&self) -> &Tensor {
         &self.value
     }

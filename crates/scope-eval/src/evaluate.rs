@@ -40,9 +40,9 @@ pub struct Scores {
 pub struct Evaluation<'a> {
     /// The records.
     pub data: &'a Dataset,
-    /// Of the test masks.
+    /// The seed of the test masks.
     pub mask_seed: u64,
-    /// Of the readings, if they are not exact.
+    /// The noise of the readings, if they are not exact.
     pub noise: Option<TestNoise>,
     /// The first so many records.
     pub records: usize,

@@ -63,7 +63,7 @@ impl Neighbour {
 }
 
 impl Sensors {
-    /// Of a field \[2, rows, columns\]: what is seen, times how far it can be trusted, and that.
+    /// The sensors of a field \[2, rows, columns\]: what is seen, times how far it can be trusted, and that.
     fn new(seen: &[f32], shape: [usize; 2], periodic: [bool; 2], scaling: Scaling) -> Self {
         let (values, mask) = seen.split_at(seen.len() / 2);
         let points: Vec<usize> = (0..mask.len()).filter(|point| mask[*point] != 0.0).collect();
@@ -77,7 +77,7 @@ impl Sensors {
         }
     }
 
-    /// None where there are no sensors.
+    /// The interpolated field; none where there are no sensors.
     fn interpolate(&self, how: Interpolation) -> Option<Vec<f32>> {
         if self.places.is_empty() {
             return None;
@@ -162,14 +162,14 @@ fn nearest(about: &[Neighbour], at: [f64; 2]) -> usize {
 /// Cubic radial basis functions and a plane.
 struct Cubic {
     places: Vec<[f64; 2]>,
-    /// Of the sensors, then of 1, x and y.
+    /// The weights of the sensors, then of 1, x and y.
     weights: Vec<f64>,
     /// Places are in units of this.
     unit: f64,
 }
 
 impl Cubic {
-    /// None where sensors are too few, or all on one line.
+    /// The spline through some sensors; none where they are too few, or all on one line.
     fn new(about: &[Neighbour], values: &[f64]) -> Option<Self> {
         let unit = about.iter().map(Neighbour::distance).fold(1.0, f64::max);
         let places: Vec<[f64; 2]> = about.iter().map(|sensor| sensor.at.map(|x| x / unit)).collect();
@@ -197,7 +197,7 @@ impl Cubic {
     }
 }
 
-/// |x - y|^3.
+/// The cube of a distance: |x - y|^3.
 fn cube(x: [f64; 2], y: [f64; 2]) -> f64 {
     let square = (x[0] - y[0]).powi(2) + (x[1] - y[1]).powi(2);
     square * square.sqrt()

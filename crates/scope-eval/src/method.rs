@@ -19,7 +19,7 @@ pub trait RecoveryMethod {
     /// How the values of its contexts are stored.
     fn constants(&self) -> Constants;
 
-    /// Its grid.
+    /// The points of its grid along each axis.
     fn resolution(&self) -> GridShape;
 
     /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
@@ -43,7 +43,7 @@ pub trait RecoveryMethod {
 pub struct Shown<'a> {
     /// Which channels are measured.
     pub task: Task,
-    /// Where.
+    /// The points where they are measured.
     pub masks: &'a ContextMasks,
     /// \[4, rows, columns\].
     pub context: &'a [f32],
@@ -54,7 +54,7 @@ pub struct Shown<'a> {
 pub struct StatedBands {
     /// The shares of pixels that are said to lie within.
     pub levels: [f64; 2],
-    /// Of each level, in physical units; zero where a value is known.
+    /// The half-widths of each level, in physical units; zero where a value is known.
     pub half_widths: [Fields; 2],
 }
 

@@ -38,7 +38,7 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Of two values a record.
+    /// The statistics of two values a record.
     pub fn of(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Self> {
         let differences: Vec<f64> = a.iter().zip(b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
         let count = differences.len();

@@ -33,7 +33,7 @@ pub struct PosteriorMethod {
 /// A Gaussian lies within so many standard deviations with the probability of each of [`LEVELS`].
 const DEVIATIONS: [f32; 2] = [0.994_458, 1.959_964];
 
-/// Of standard deviations that are estimated from samples.
+/// The seed of standard deviations that are estimated from samples.
 const SEED: u64 = 20_261_013;
 
 impl PosteriorMethod {
@@ -79,7 +79,7 @@ impl PosteriorMethod {
         self.approximate.load(Ordering::Relaxed)
     }
 
-    /// Who it is.
+    /// The name and the facts that results identify it by.
     pub fn identity(&self) -> MethodIdentity {
         self.identity.clone()
     }

@@ -51,7 +51,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// With nothing evaluated yet.
+    /// Results with nothing evaluated yet.
     pub fn new(identity: Provenance) -> Self {
         Self { results: Results { identity, conditions: BTreeMap::new() }, values: BTreeMap::new() }
     }

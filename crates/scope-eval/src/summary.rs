@@ -19,7 +19,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of one value a record.
+    /// The summary of one value a record.
     pub fn of(values: &[Option<f64>]) -> Self {
         let scored: Vec<f64> = values.iter().flatten().copied().collect();
         let count = scored.len();
@@ -28,7 +28,7 @@ impl Summary {
         Self { count, undefined: values.len() - count, mean, sd, undefined_rmse: None }
     }
 
-    /// Of relative errors, with the absolute errors of the same records for those that have none.
+    /// The summary of relative errors, with the absolute errors of the same records for those that have none.
     pub(crate) fn with_absolute(values: &[Option<f64>], absolute: &[Option<f64>]) -> Self {
         let undefined = values.iter().zip(absolute).filter(|(value, _)| value.is_none());
         let rmse: Vec<f64> = undefined.filter_map(|(_, absolute)| *absolute).collect();

@@ -22,15 +22,15 @@ const CHEAP_SENSORS: usize = 16_384;
 /// Up to this many sensors standard deviations are computed in closed form, which takes n^2 products for each pixel.
 pub const CLOSED_FORM_LIMIT: usize = 2048;
 
-/// Of the draws that standard deviations are estimated from.
+/// The seed of the draws that standard deviations are estimated from.
 const PROBE_SEED: u64 = 0;
 
 /// How a standard deviation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// In closed form.
+    /// It was computed in closed form.
     Exact,
-    /// From this many draws.
+    /// It was estimated from this many draws.
     Samples(usize),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Probes {
     pub(crate) diagonal: Vec<f64>,
     /// Mean squares of the errors at all sensors, where some were left out.
     pub(crate) at_all: Vec<f64>,
-    /// How many draws.
+    /// The number of draws.
     count: usize,
 }
 
@@ -76,7 +76,7 @@ impl Posterior<'_> {
         self.deviations_watched(seed, UNHEARD)
     }
 
-    /// The same, for more sensors than one wants to wait for unheard.
+    /// As [`Self::deviations`], with progress that is told and can be stopped.
     pub fn deviations_watched(&self, seed: u64, progress: Progress) -> Result<Deviations, PosteriorError> {
         let (mut fields, a) = match &self.factor {
             Some(factor) if self.sensors.len() <= CLOSED_FORM_LIMIT => {

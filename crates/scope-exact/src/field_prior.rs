@@ -46,9 +46,9 @@ pub trait FieldPrior: ObservationModel {
     /// The variance of sum_p w_p x(p), x the latent part of a field before what is zero by definition is cleared.
     fn variance_of(&self, channel: Channel, weights: &[(usize, f64)]) -> f64;
 
-    /// C f.
+    /// C f: the covariance times a latent vector.
     fn covariance(&self, latent: Vec<f64>) -> Vec<f64>;
 
-    /// C^(1/2) f.
+    /// C^(1/2) f: a root of the covariance times a latent vector.
     fn covariance_root(&self, latent: Vec<f64>) -> Vec<f64>;
 }

@@ -44,7 +44,7 @@ pub struct Prediction {
 /// Each reading beside what the others say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeaveOneOut {
-    /// In the order of the readings.
+    /// What the others say of each reading, in the order of the readings.
     pub predictions: Vec<Prediction>,
     /// The test of the readings that are not suspected.
     pub rest: ModelCheck,
@@ -66,7 +66,7 @@ impl Posterior<'_> {
         self.leave_one_out_watched(UNHEARD).ok()?
     }
 
-    /// The same, for more sensors than one wants to wait for unheard.
+    /// As [`Self::leave_one_out`], with progress that is told and can be stopped.
     pub fn leave_one_out_watched(&self, progress: Progress) -> Result<Option<LeaveOneOut>, PosteriorError> {
         let sensors = &self.sensors;
         let stopped = self.is_approximate() && self.all.is_none();
@@ -162,7 +162,7 @@ struct Remaining<'a> {
     weights: Vec<f64>,
     /// \[n\]: the diagonal of W.
     diagonal: Vec<f64>,
-    /// y^T W y.
+    /// The chi-square statistic y^T W y.
     statistic: f64,
     /// Those left out, in order.
     left_out: Vec<usize>,

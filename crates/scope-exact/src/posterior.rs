@@ -32,7 +32,7 @@ const FLOOR_STEPS: i32 = 12;
 /// How a posterior was computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// By a factor of the sensors' covariance.
+    /// It was computed by a factor of the sensors' covariance.
     Factor {
         /// Where sensors are so close that double precision cannot tell them apart with the noise given: the noise
         /// that was taken instead, as a share of a sensor's standard deviation under the prior.
@@ -41,7 +41,7 @@ pub enum Method {
         /// not converge and fitted them less well.
         left_out: usize,
     },
-    /// By conjugate gradients: there were more sensors than [`DENSE_LIMIT`].
+    /// It was computed by conjugate gradients: there were more sensors than [`DENSE_LIMIT`].
     ConjugateGradients {
         /// Steps taken for the mean.
         iterations: usize,
@@ -56,7 +56,7 @@ pub struct Posterior<'a> {
     pub(crate) sensors: Sensors,
     /// All sensors, where some were left out.
     pub(crate) all: Option<Box<Sensors>>,
-    /// None for too many sensors.
+    /// The factor of the sensors' covariance; none for too many sensors.
     pub(crate) factor: Option<Cholesky>,
     /// In its place, where the prior has a cheaper way to many sensors.
     solver: Option<Box<dyn SensorSolver>>,
@@ -142,7 +142,7 @@ impl<'a> Posterior<'a> {
         Ok(Self { prior, sensors, all, factor, solver: None, method, weights, latent, check, probes })
     }
 
-    /// By the prior's own way to many sensors.
+    /// The posterior by the prior's own way to many sensors.
     fn solved(prior: &'a dyn FieldPrior, sensors: Sensors, solver: Box<dyn SensorSolver>) -> Self {
         let mut weights = sensors.values.clone();
         solver.solve(&mut weights);
@@ -243,7 +243,7 @@ impl<'a> Posterior<'a> {
         self.samples_watched(seed, count, UNHEARD)
     }
 
-    /// The same, for more than one wants to wait for unheard.
+    /// As [`Self::samples`], with progress that is told and can be stopped.
     pub fn samples_watched(
         &self,
         seed: u64,

@@ -19,18 +19,18 @@ pub enum Stage {
     Residuals,
     /// Standard deviations, by sensors and pixels.
     Deviations,
-    /// Draws.
+    /// Draws from the posterior, by draws.
     Samples,
 }
 
 /// How far a stage has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which one.
+    /// The stage.
     pub stage: Stage,
     /// How much of it is done.
     pub done: usize,
-    /// Of how much, at most.
+    /// How much there is in all, at most.
     pub of: usize,
 }
 
@@ -40,7 +40,7 @@ pub type Progress<'a> = &'a (dyn Fn(Step) -> bool + Sync);
 /// Sensors whose rows of a covariance are computed before the next word of progress.
 pub(crate) const ROWS_AT_ONCE: usize = 128;
 
-/// For who does not want to know.
+/// Progress that nobody hears of and nobody stops.
 pub const UNHEARD: Progress<'static> = &|_| true;
 
 /// Tells of a step; an error if work is not to go on.

@@ -8,14 +8,14 @@ use scope_pde::GridShape;
 pub struct Reading {
     /// What is measured.
     pub channel: Channel,
-    /// Where.
+    /// Where it was measured.
     pub spot: Spot,
-    /// The value.
+    /// The value measured, in physical units.
     pub value: f64,
 }
 
 impl Reading {
-    /// Of a pixel, told by its place among all of them, row after row.
+    /// The reading of a pixel, told by its place among all of them, row after row.
     pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
         let [row, column] = grid.into().place(point);
         Self { channel, spot: Spot::pixel(row, column), value }

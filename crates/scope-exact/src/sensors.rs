@@ -159,7 +159,7 @@ impl Sensors {
         (0..count).map(|k| k * self.len() / count).collect()
     }
 
-    /// As many of them, evenly spread over their order.
+    /// So many of the sensors, evenly spread over their order.
     pub(crate) fn thinned(&self, count: usize) -> Self {
         let kept = self.thinned_to(count);
         let of = |values: &[f64]| kept.iter().map(|k| values[*k]).collect();

@@ -17,13 +17,13 @@ pub enum LinearError {
     TooFewRecords {
         /// How many there are.
         got: usize,
-        /// How many it takes.
+        /// How many a fit takes at least.
         least: usize,
     },
     /// More modes than records or numbers.
     #[error("{modes} modes are too many: {records} of the records are fitted, and have {most} modes at most")]
     TooManyModes {
-        /// How many were asked for.
+        /// How many modes were asked for.
         modes: usize,
         /// The records that modes are found in.
         records: usize,
@@ -33,7 +33,7 @@ pub enum LinearError {
     /// More modes than a file may hold.
     #[error("{modes} modes of {values} values each are too many: a fit may hold {most} numbers")]
     TooLarge {
-        /// How many were asked for.
+        /// How many modes were asked for.
         modes: usize,
         /// The numbers of a record.
         values: usize,

@@ -66,7 +66,7 @@ impl FitProgress<'_> {
 /// What records have in common, in stored coordinates: x = mean + modes z + residual e, z and e standard normal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearFit {
-    /// What it is of.
+    /// What the fit was made from.
     pub about: About,
     /// \[2, H, W\].
     pub mean: Vec<f32>,

@@ -25,13 +25,13 @@ const MEAN: &str = "mean";
 const MODES: &str = "modes";
 const RESIDUAL: &str = "residual";
 
-/// What a fit is of.
+/// What a fit was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// The records.
     pub source: Source,
-    /// How many modes.
+    /// How many modes it has.
     pub modes: usize,
     /// How many records, those held out among them.
     pub records: usize,
@@ -60,7 +60,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Of a set.
+    /// The source that a data set is.
     pub fn of(meta: &Meta) -> Self {
         Self {
             pde: meta.pde,

@@ -27,12 +27,12 @@ pub(crate) struct ManySensors {
     modes: usize,
     /// \[n\]: R^-1.
     precision: Vec<f64>,
-    /// Of 1 + A^T R^-1 A.
+    /// The Cholesky factor of 1 + A^T R^-1 A.
     factor: Cholesky,
 }
 
 impl ManySensors {
-    /// Of rows A \[n, r\] and the diagonal of R; none where the factor breaks down.
+    /// The solver of rows A \[n, r\] and the diagonal of R; none where the factor breaks down.
     pub(crate) fn new(rows: Vec<f64>, modes: usize, noise: &[f64]) -> Option<Self> {
         let precision: Vec<f64> = rows
             .par_chunks_exact(modes)

@@ -34,12 +34,12 @@ pub struct LinearPrior {
 }
 
 impl LinearPrior {
-    /// Of a fit.
+    /// The prior of a fit.
     pub fn new(fit: LinearFit) -> Self {
         Self { fit, blake3: None, variances: OnceLock::new(), squares: OnceLock::new() }
     }
 
-    /// Of a file.
+    /// The prior of a fit in a file.
     pub fn open(path: &Path) -> Result<Self, LinearError> {
         let bytes = LinearFit::bytes(path)?;
         let blake3 = blake3::Hasher::new().update_rayon(&bytes).finalize().to_string();
@@ -65,7 +65,7 @@ impl LinearPrior {
         Posterior::given(self, readings, noise, UNHEARD)
     }
 
-    /// How many modes.
+    /// The number of modes.
     pub(crate) fn modes(&self) -> usize {
         self.fit.about.modes
     }

@@ -27,7 +27,7 @@ use crate::{
 /// Passes over the records after the first. Two find all but the last few of a hundred modes as well as an exact decomposition does.
 pub(crate) const PASSES: usize = 2;
 
-/// Of the random directions.
+/// The seed of the random directions.
 const SEED: u64 = 20_261_118;
 
 /// Directions in which records vary most, largest first.
@@ -121,7 +121,7 @@ impl Centred<'_> {
         Ok(y)
     }
 
-    /// X^T X Q.
+    /// X^T X Q: what the records' covariance makes of a basis.
     fn image(&self, basis: &[f32], width: usize, pass: usize) -> Result<Vec<f32>, LinearError> {
         let mut y = vec![0.0; self.length() * width];
         self.for_each_block((FitStage::Pass, pass, PASSES), |_, block| {

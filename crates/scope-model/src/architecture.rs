@@ -28,7 +28,7 @@ pub enum Architecture {
     Scope(ModelConfig),
     /// The Fourier neural operator.
     Fno(FnoConfig),
-    /// DeepONet.
+    /// A DeepONet of these sizes.
     DeepOnet(DeepOnetConfig),
     /// The convolutional neural operator.
     Cno(CnoConfig),

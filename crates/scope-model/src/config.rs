@@ -20,7 +20,7 @@ const PATCH: usize = 8;
 pub struct Transformer {
     /// Numbers per token.
     pub width: usize,
-    /// Blocks.
+    /// The number of blocks.
     pub depth: usize,
     /// Attention heads.
     pub heads: usize,
@@ -30,9 +30,9 @@ pub struct Transformer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecoderConfig {
-    /// Of the tokenwise linear layers.
+    /// The widths of the tokenwise linear layers.
     pub mlp: Vec<usize>,
-    /// Of the 3x3 convolutions.
+    /// The widths of the 3x3 convolutions.
     pub conv: Vec<usize>,
 }
 

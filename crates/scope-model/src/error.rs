@@ -110,9 +110,9 @@ pub enum ModelError {
         context: usize,
         /// Which channel.
         channel: usize,
-        /// Axis 0.
+        /// Its place along axis 0.
         row: usize,
-        /// Axis 1.
+        /// Its place along axis 1.
         column: usize,
     },
     /// A file that could not be written.

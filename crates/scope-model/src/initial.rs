@@ -11,7 +11,7 @@ const POSITION_SPREAD: f64 = 0.02;
 /// How the numbers of a parameter begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Initial {
-    /// All the same.
+    /// All begin with this value.
     Constant(f64),
     /// Uniform between minus and plus this.
     Uniform(f64),

@@ -34,7 +34,7 @@ pub enum Interpolation {
 }
 
 impl Interpolation {
-    /// Both.
+    /// The two interpolations.
     pub const ALL: [Self; 2] = [Interpolation::Nearest, Interpolation::Cubic];
 
     /// Its name in files.
@@ -49,7 +49,7 @@ impl Interpolation {
 /// A part of the grid round a cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
-    /// All that is not the disk.
+    /// Every pixel outside the disk.
     Fluid,
     /// The fluid beside the disk.
     Band,

@@ -16,9 +16,9 @@ use crate::{
 /// A SCOPE network with its parameters on a device.
 #[derive(Debug)]
 pub struct Model {
-    /// Its sizes.
+    /// The sizes of the network.
     pub config: ModelConfig,
-    /// Its parts.
+    /// The parts of the network.
     pub network: Network,
     /// Their values.
     pub params: Params,

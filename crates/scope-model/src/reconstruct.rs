@@ -35,7 +35,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Both.
+    /// The two precisions.
     pub const ALL: [Self; 2] = [Precision::F32, Precision::Bf16];
 
     /// Its name on the command line and in files.
@@ -87,7 +87,7 @@ struct Batch<'a> {
     fits: Option<&'a [f32]>,
 }
 
-/// The same on a device.
+/// The inputs of a pass on a device.
 #[derive(Debug)]
 struct Inputs {
     contexts: Tensor,

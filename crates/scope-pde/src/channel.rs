@@ -14,7 +14,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Both, in the order they are stored.
+    /// The two channels, in the order they are stored.
     pub const BOTH: [Channel; 2] = [Channel::A, Channel::U];
 
     /// The name in files and on the command line.
@@ -39,9 +39,9 @@ impl Channel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerChannel<T> {
-    /// Of the input field.
+    /// The value of the input field.
     pub a: T,
-    /// Of the response field.
+    /// The value of the response field.
     pub u: T,
 }
 

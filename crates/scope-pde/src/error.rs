@@ -42,9 +42,9 @@ pub enum PdeError {
     OtherGrid {
         /// The problem.
         name: &'static str,
-        /// Its grid.
+        /// The only grid of the problem.
         expected: GridShape,
-        /// The other.
+        /// The grid that was given.
         got: GridShape,
     },
     /// A rectangle where solvers make squares.

@@ -26,7 +26,7 @@ pub fn require_resolution(size: usize) -> Result<(), PdeError> {
 /// One pair of fields in physical units, each \[S, S\] row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Both fields.
+    /// The fields a and u.
     pub fields: Fields<f64>,
     /// The disk inside which both fields are known, for problems that have one.
     pub disk: Option<Disk>,
@@ -46,7 +46,7 @@ pub struct Identity {
     pub pde: Pde,
     /// The seed of the set.
     pub seed: u64,
-    /// The split.
+    /// The split that the record belongs to.
     pub split: Split,
     /// The number of grid points along each axis.
     pub resolution: usize,

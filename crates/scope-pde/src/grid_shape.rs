@@ -15,7 +15,7 @@ pub struct GridShape {
 }
 
 impl GridShape {
-    /// As many points along both axes.
+    /// A grid with as many points along both axes.
     pub const fn square(size: usize) -> Self {
         Self { rows: size, columns: size }
     }

@@ -186,9 +186,9 @@ impl<'de> Visitor<'de> for NameOrSpec {
 /// Which part of a data set a record belongs to. Splits never share a random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Split {
-    /// For training.
+    /// The record is for training.
     Train,
-    /// Held out.
+    /// The record is held out for testing.
     Test,
 }
 

@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock};
 
 /// A descriptor with a name that files and command lines use.
 pub trait Named: Sized + Sync + 'static {
-    /// The name.
+    /// The name on the command line and in files.
     fn name(&self) -> &'static str;
 
     /// Where descriptors of this type are looked up.

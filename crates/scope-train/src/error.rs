@@ -28,7 +28,7 @@ pub enum TrainError {
     Busy {
         /// The run folder.
         folder: PathBuf,
-        /// The other process.
+        /// The number of the other process.
         pid: String,
     },
     /// A run that cannot be continued as asked.
@@ -62,7 +62,7 @@ pub enum TrainError {
     NotFinite {
         /// Which number.
         what: String,
-        /// What it is.
+        /// The value of that number.
         value: f64,
         /// The step of the stage, from one.
         step: u64,

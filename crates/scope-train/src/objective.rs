@@ -103,7 +103,7 @@ impl Objective {
     pub const FULL: Self = Self { field: 1.0, latent: 1.0, grounding: 0.25, variance: 0.01, ..Self::NONE };
     /// F + alpha (J + 0.01 V).
     pub const FJV: Self = Self { grounding: 0.0, ..Self::FULL };
-    /// F alone.
+    /// The field loss F alone.
     pub const FO: Self = Self { field: 1.0, ..Self::NONE };
     /// F + alpha 0.25 G.
     pub const FG: Self = Self { field: 1.0, grounding: 0.25, ..Self::NONE };

@@ -33,7 +33,7 @@ use scope_pde::{GridShape, MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resoluti
 /// How a command that ran to its end turned out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All is well.
+    /// Everything that was asked for was done.
     Success,
     /// The command did its work and found something wrong with what it was given.
     Faults,

@@ -9,7 +9,7 @@ const EXPECTED: &str = "expected a standard deviation, zero or more, in physical
 /// The standard deviation of one channel's measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deviation {
-    /// In physical units.
+    /// A standard deviation in physical units.
     Physical(f64),
     /// In units of the field's own standard deviation.
     Share(f64),
@@ -20,7 +20,7 @@ enum Deviation {
 pub(crate) struct StatedNoise(PerChannel<Deviation>);
 
 impl StatedNoise {
-    /// In physical units.
+    /// The standard deviations of a and u in physical units.
     pub(crate) fn physical(&self, constants: &Constants) -> PerChannel<f64> {
         self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd,

@@ -31,7 +31,7 @@ pub struct StagedFolder {
     destination: PathBuf,
     partial: PathBuf,
     files: Unfinished,
-    /// Of the empty folder that this one replaces.
+    /// The permissions of the empty folder that this one replaces.
     permissions: Option<Permissions>,
     finished: bool,
     /// Let go last, after whatever dropping does.

@@ -15,7 +15,7 @@ use crate::{
 pub struct LawReport {
     /// What is tested.
     pub name: &'static str,
-    /// On how many records.
+    /// The number of records it was tested on.
     pub records: usize,
     /// The worst figure found.
     pub worst: f64,

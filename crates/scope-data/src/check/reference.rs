@@ -29,7 +29,7 @@ pub enum Source {
 /// An expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reference {
-    /// The value.
+    /// The value that a set should have.
     pub value: f64,
     /// Where it comes from.
     pub source: Source,

@@ -31,7 +31,7 @@ pub struct Meta {
     pub version: u32,
     /// The problem.
     pub pde: Pde,
-    /// The split.
+    /// The split that the records belong to.
     pub split: Split,
     /// The number of records in the folder.
     pub count: usize,
@@ -56,7 +56,7 @@ pub struct Meta {
 pub struct ChannelMeta {
     /// stored = (physical - mean) / (2 sigma).
     pub mean: f64,
-    /// See `mean`.
+    /// The standard deviation that values are scaled by, as in the formula of `mean`.
     pub sigma: f64,
     /// The root mean square of the physical values of this set.
     pub rms: f64,
@@ -77,7 +77,7 @@ impl ChannelMeta {
 pub enum Origin {
     /// Made by this program's solvers: fresh draws, not the released records.
     Generated {
-        /// The seed.
+        /// The seed of the set.
         seed: u64,
         /// The version of the generator.
         generator_version: u32,
@@ -97,7 +97,7 @@ impl Origin {
         matches!(self, Origin::Generated { .. })
     }
 
-    /// One line for people and tables.
+    /// The origin in one line, for people and tables.
     pub fn describe(&self, pde: Pde) -> String {
         match self {
             Origin::Generated { seed, generator_version } => {

@@ -35,7 +35,7 @@ pub struct Dataset {
 struct Geometry {
     path: PathBuf,
     disks: Vec<Disk>,
-    /// Of the bytes that the disks come from.
+    /// BLAKE3 of the bytes that the disks come from.
     blake3: String,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct VerifiedFile {
 }
 
 impl VerifiedFile {
-    /// None for a path that no longer leads to the file.
+    /// The entry of a file; none for a path that no longer leads to it.
     pub(super) fn of(path: &Path, stamp: &Stamp, blake3: &str) -> Option<Self> {
         Some(Self { path: path.canonicalize().ok()?, stamp: stamp.clone(), blake3: blake3.to_owned() })
     }

@@ -26,7 +26,7 @@ use crate::{
 pub struct Plan {
     /// The problem.
     pub pde: Pde,
-    /// The split.
+    /// The split that the records belong to.
     pub split: Split,
     /// Grid points along each axis.
     pub resolution: GridShape,

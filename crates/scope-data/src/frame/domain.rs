@@ -19,7 +19,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// From `low` to `high` along x and along y.
+    /// The domain from `low` to `high` along x and along y.
     pub fn new(low: [f64; 2], high: [f64; 2]) -> Result<Self, FrameError> {
         for (axis, name) in ["x", "y"].into_iter().enumerate() {
             let (low, high) = (low[axis], high[axis]);

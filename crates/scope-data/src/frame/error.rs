@@ -19,18 +19,18 @@ pub enum FrameError {
     Interval {
         /// "x" or "y".
         axis: &'static str,
-        /// Its beginning.
+        /// Where the interval begins.
         low: f64,
-        /// Its end.
+        /// Where the interval ends.
         high: f64,
     },
-    /// A rectangle.
+    /// A domain that is a rectangle and no square.
     #[error(
         "the domain is {} by {}: the problem is posed on a square, and stretching a rectangle to one would make it another equation, with \
          other coefficients along x and y", sides[0], sides[1]
     )]
     NotSquare {
-        /// Along x and y.
+        /// The lengths of the sides along x and y.
         sides: [f64; 2],
     },
     /// A domain for a problem that has stated its own.
@@ -48,11 +48,11 @@ pub enum FrameError {
          the coefficient of your equation, coefficient * Lap u = a"
     )]
     Tied {
-        /// A.
+        /// The stated scale A of a.
         a: f64,
-        /// U.
+        /// The stated scale U of u.
         u: f64,
-        /// C U / L^2.
+        /// The scale that the equation gives a: C U / L^2.
         expected: f64,
     },
     /// Two scales for one kind of value.
@@ -60,9 +60,9 @@ pub enum FrameError {
     OneUnit {
         /// The problem.
         pde: Pde,
-        /// A.
+        /// The stated scale A of a.
         a: f64,
-        /// U.
+        /// The stated scale U of u.
         u: f64,
     },
     /// An estimate of an amplitude that is fixed.

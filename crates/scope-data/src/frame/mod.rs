@@ -38,7 +38,7 @@ pub struct StatedFrame {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frame {
     domain: Option<Domain>,
-    /// None: values are ours.
+    /// The scale of values; none where they are in the problem's own units.
     scale: Option<Scale>,
     edge_value: f64,
     /// Whether the amplitude was estimated from the readings.

@@ -56,9 +56,9 @@ impl ScalingLaw {
 pub struct StatedScale {
     /// L: the side of the square, in the unit that a and u are expressed in.
     pub length: Option<f64>,
-    /// A.
+    /// A: the scale of the values of a.
     pub a: Option<f64>,
-    /// U.
+    /// U: the scale of the values of u.
     pub u: Option<f64>,
     /// C: what stands before the operator of Poisson and Helmholtz.
     pub coefficient: Option<f64>,
@@ -69,11 +69,11 @@ pub struct StatedScale {
 /// Scales that agree with a problem's equation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// L.
+    /// L: the side of the square.
     pub length: f64,
-    /// A and U.
+    /// A and U: the scales of the values of a and u.
     pub values: PerChannel<f64>,
-    /// C.
+    /// C: what stands before the operator of Poisson and Helmholtz.
     pub coefficient: f64,
 }
 

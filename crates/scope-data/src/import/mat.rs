@@ -167,9 +167,9 @@ impl Source for MatFile {
 /// A column-major \[N, S, S\] array.
 struct ColumnMajor {
     values: Vec<f32>,
-    /// N.
+    /// N: the number of records.
     count: usize,
-    /// S.
+    /// S: the points along a side.
     size: usize,
 }
 

@@ -21,7 +21,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// All three.
+    /// The three tasks.
     pub const ALL: [Task; 3] = [Task::Forward, Task::Inverse, Task::Joint];
 
     /// The tasks of a problem: all of them, or the one that measures the only field.
@@ -92,7 +92,7 @@ impl Condition {
         self.task
     }
 
-    /// Where.
+    /// The layout of the measured points.
     pub fn layout(&self) -> Layout {
         self.layout
     }

@@ -20,7 +20,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of a mask; none if it is empty.
+    /// How a mask covers the square; none if it is empty.
     pub fn of(mask: &Mask) -> Option<Self> {
         let shape = mask.shape();
         let sensors = mask.count();

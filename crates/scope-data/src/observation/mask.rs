@@ -24,7 +24,7 @@ pub(super) fn points_of(words: &[u64]) -> impl Iterator<Item = usize> {
 }
 
 impl Mask {
-    /// No point.
+    /// A mask that observes no point.
     pub fn empty(shape: impl Into<GridShape>) -> Self {
         let shape = shape.into();
         Self { shape, words: vec![0; words_for(shape)] }

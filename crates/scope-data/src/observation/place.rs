@@ -25,12 +25,12 @@ pub enum Place {
 /// A place on a problem's grid, counted in pixels along each axis: (3, 4) is a pixel, (3.5, 4) midway to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Along axis 0 and axis 1, from 0 to S - 1 on S points, or to less than S where the problem is periodic.
+    /// Pixels along axis 0 and axis 1, from 0 to S - 1 on S points, or to less than S where the problem is periodic.
     pub at: [f64; 2],
 }
 
 impl Spot {
-    /// A pixel.
+    /// The place of a pixel.
     pub fn pixel(i: usize, j: usize) -> Self {
         Self { at: [i as f64, j as f64] }
     }

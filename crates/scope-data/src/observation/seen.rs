@@ -6,7 +6,7 @@ use crate::{Channel, Constants};
 /// One thing that is seen of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Where.
+    /// The place that is seen.
     pub spot: Spot,
     /// The value in stored coordinates.
     pub value: f32,

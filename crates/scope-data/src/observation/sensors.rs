@@ -18,9 +18,9 @@ use crate::{Channel, Constants, Fields, PerChannel, Scaling, geometry::check_dis
 pub struct Sensor {
     /// What is measured.
     pub channel: Channel,
-    /// Where.
+    /// Where it is measured.
     pub place: Place,
-    /// The value.
+    /// The value measured.
     pub value: f64,
 }
 
@@ -128,7 +128,7 @@ pub struct Placed {
     pub number: usize,
     /// What is measured.
     pub channel: Channel,
-    /// Where.
+    /// Where it is measured.
     pub spot: Spot,
     /// The value in physical units.
     pub value: f64,

@@ -34,7 +34,7 @@ pub enum SensorFileError {
     Foreign {
         /// The file.
         file: String,
-        /// What it is.
+        /// What the file is instead.
         what: &'static str,
         /// What to do.
         remedy: &'static str,
@@ -56,7 +56,7 @@ pub enum Fault {
     /// A fault with its line, counted from 1.
     #[error(", line {line}{fault}")]
     Line {
-        /// The line.
+        /// The number of the line, from 1.
         line: usize,
         /// What is wrong there.
         fault: Box<Fault>,
@@ -78,7 +78,7 @@ pub enum Fault {
     /// Bytes that are no text.
     #[error(": byte {at} is zero, so this is no text: expected CSV, JSON, .npy or .npz")]
     Binary {
-        /// Where.
+        /// The position of the byte in the file.
         at: usize,
     },
     /// Text in another encoding.
@@ -87,7 +87,7 @@ pub enum Fault {
         /// The first such byte.
         byte: u8,
     },
-    /// One column only.
+    /// A table of a single column.
     #[error(
         ": \"{0}\" is a single column: expected x, y, channel and value, separated by commas, semicolons, tabs or spaces"
     )]
@@ -124,9 +124,9 @@ pub enum Fault {
         ": the header has both \"{first}\" and \"{second}\": keep one of them, or state which one is meant"
     )]
     TwoColumns {
-        /// One name.
+        /// The name of one column.
         first: String,
-        /// The other.
+        /// The name of the other column.
         second: String,
     },
     /// A table whose columns have no names and cannot be guessed.
@@ -145,9 +145,9 @@ pub enum Fault {
     /// A row of another length.
     #[error(": {got} cells, expected {expected} as in the first line{hint}")]
     Cells {
-        /// In this row.
+        /// The number of cells in this row.
         got: usize,
-        /// In the first.
+        /// The number of cells in the first line.
         expected: usize,
         /// What may have happened.
         hint: &'static str,
@@ -163,7 +163,7 @@ pub enum Fault {
     NotANumber {
         /// The column.
         column: String,
-        /// The cell.
+        /// The text of the cell.
         text: String,
         /// What may have happened.
         hint: &'static str,
@@ -173,7 +173,7 @@ pub enum Fault {
     NotFinite {
         /// The column or element.
         column: String,
-        /// The value.
+        /// The value that was read.
         value: f64,
         /// What to do.
         remedy: &'static str,
@@ -186,7 +186,7 @@ pub enum Fault {
     TooLarge {
         /// The column or element.
         column: String,
-        /// The value.
+        /// The value that was read.
         value: f64,
     },
     /// A pixel that is no whole number.
@@ -196,7 +196,7 @@ pub enum Fault {
     NotAnIndex {
         /// The column.
         column: String,
-        /// The value.
+        /// The value that was read.
         value: f64,
     },
     /// A channel that there is not.

@@ -20,7 +20,7 @@ use crate::{
     observation::{Place, Sensor},
 };
 
-/// One problem, or several.
+/// A file of one problem, or of several.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {

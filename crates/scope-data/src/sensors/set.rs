@@ -19,13 +19,13 @@ pub struct SensorSet {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Labels {
-    /// By its line.
+    /// A sensor is called by its line.
     Lines(Vec<u32>),
-    /// By its number from 1.
+    /// A sensor is called by its number, from 1.
     Numbers,
-    /// By the number from 0 that it had before others were left out.
+    /// A sensor is called by the number, from 0, that it had before others were left out.
     Kept(Vec<usize>),
-    /// By its channel and its place: in arrays nobody counts sensors.
+    /// A sensor is called by its channel and its place: in arrays nobody counts sensors.
     Places,
 }
 

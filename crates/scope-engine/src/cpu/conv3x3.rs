@@ -218,7 +218,7 @@ fn with_border<U: Unit>(cpu: &Cpu, window: Window, x: &[U::Element]) -> Memory {
     padded
 }
 
-/// One row of an image.
+/// The kernel that computes one row of an image.
 struct ImageRow<'a, U: Unit> {
     left: Left<U>,
     right: PanelView<'a, U>,

@@ -115,7 +115,7 @@ where
     Ok([dx, dt])
 }
 
-/// x W^T.
+/// Computes x W^T without a bias.
 pub(crate) fn project(
     cpu: &Cpu,
     params: &Params,

@@ -13,7 +13,7 @@ const PIECES: usize = 512;
 /// What is summed, given a gradient g.
 #[derive(Clone, Copy)]
 pub(super) enum Summand<'a> {
-    /// g itself.
+    /// The gradient g itself is summed.
     Gradient,
     /// h = g gelu'(u + bias), which is written.
     Gelu(&'a Tensor, u64, &'a Tensor),

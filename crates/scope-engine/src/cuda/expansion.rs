@@ -107,7 +107,7 @@ fn unaligned(sizes: [usize; 2], dtype: Dtype) -> bool {
     dtype == Dtype::Bf16 && sizes.into_iter().any(|length| !aligned(length, dtype))
 }
 
-/// x W^T.
+/// Computes x W^T without a bias.
 pub(crate) fn project(
     cuda: &Cuda,
     params: &Params,

@@ -30,7 +30,7 @@ pub(super) struct Fused {
 pub(super) enum What {
     /// GELU of x w^T + b.
     Gelu,
-    /// The same, and its slope.
+    /// GELU of the product, and its slope.
     GeluAndSlope,
     /// Times slopes, with the sums of columns.
     TimesSlope,

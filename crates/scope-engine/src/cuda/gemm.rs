@@ -54,7 +54,7 @@ pub(crate) struct Shape {
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
-    /// Of both factors.
+    /// The precision of both factors.
     pub(crate) input: Dtype,
     pub(crate) out: Dtype,
     /// Whether a bias \[n\] of the result's kind is added.
@@ -76,9 +76,9 @@ impl fmt::Display for Shape {
 /// Addresses of one product. `add` may be `out` itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
-    /// x or h.
+    /// The left factor: x or h.
     pub(crate) left: u64,
-    /// W or x.
+    /// The right factor: W or x.
     pub(crate) right: u64,
     pub(crate) bias: u64,
     pub(crate) add: u64,

@@ -22,9 +22,9 @@ impl Default for AdamW {
 /// The running moments of all parameters.
 #[derive(Debug)]
 pub struct Moments {
-    /// Of gradients, flat like the parameters; of hidden matrices under Muon, their momentum.
+    /// Averages of gradients, flat like the parameters; for hidden matrices under Muon, their momentum.
     pub first: Tensor,
-    /// Of squared gradients; zero for hidden matrices under Muon.
+    /// Averages of squared gradients; zero for hidden matrices under Muon.
     pub second: Tensor,
 }
 

@@ -10,7 +10,7 @@
 /// AdamW's (Moonlight, arXiv 2502.16982), so that both share one weight decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Muon {
-    /// mu.
+    /// mu: the share of the momentum that a step keeps.
     pub momentum: f64,
     /// Its learning rate, as a multiple of AdamW's in the same step.
     pub rate_ratio: f64,

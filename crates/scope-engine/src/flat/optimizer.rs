@@ -11,9 +11,9 @@ use crate::{
 /// How parameters follow their gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Optimizer {
-    /// Of everything that Muon does not take; its weight decay is Muon's too.
+    /// The rule of every parameter that Muon does not take; its weight decay is Muon's too.
     pub adamw: AdamW,
-    /// Of the parameters that the layout marks as hidden matrices; without it they are AdamW's.
+    /// The rule of the parameters that the layout marks as hidden matrices; without it they are AdamW's.
     pub muon: Option<Muon>,
 }
 

@@ -18,9 +18,9 @@ const SHARE: f64 = 0.1;
 pub struct BatchNorm {
     /// Gain and bias.
     pub norm: Norm,
-    /// Of the mean.
+    /// The running mean.
     pub running_mean: ParamId,
-    /// Of the variance, divided by one less than the count.
+    /// The running variance, whose sum of squares is divided by one less than the count.
     pub running_var: ParamId,
 }
 

@@ -15,9 +15,9 @@ pub(crate) const EPSILON: f64 = 1e-5;
 /// The parameters of a normalisation: gain \[n\] and bias \[n\].
 #[derive(Clone, Copy, Debug)]
 pub struct Norm {
-    /// g.
+    /// g: the gain of each channel.
     pub weight: ParamId,
-    /// b.
+    /// b: the bias of each channel.
     pub bias: ParamId,
 }
 

@@ -13,9 +13,9 @@ use crate::{
 /// A linear layer's parameters: weight \[n, k\] (or \[n, ...\] with k numbers each) and bias \[n\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear {
-    /// W.
+    /// W: the weight.
     pub weight: ParamId,
-    /// b.
+    /// b: the bias.
     pub bias: ParamId,
 }
 

@@ -46,7 +46,7 @@ impl Tape<'_> {
     }
 }
 
-/// As of a linear layer, with sums over the heads too.
+/// Gradients as of a linear layer, with sums over the heads too.
 impl Record for HeadsRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Device::Cuda(cuda) = gradient.device().clone() else { return Ok(()) };

@@ -19,7 +19,7 @@ pub(crate) struct Windows {
     pub(crate) channels: usize,
     /// The side of a window, odd.
     pub(crate) side: usize,
-    /// From one window to the next.
+    /// The distance from one window to the next.
     pub(crate) stride: usize,
     /// Numbers in the row of a window: side side c, and zeros behind them where a GPU's library wants longer rows.
     pub(crate) row: usize,

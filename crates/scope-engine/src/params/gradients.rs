@@ -53,7 +53,7 @@ impl Gradients {
         &self.layout
     }
 
-    /// All of them, padding included.
+    /// The flat buffer of all gradients, padding included.
     pub fn flat(&self) -> &Tensor {
         &self.flat
     }

@@ -52,7 +52,7 @@ impl std::fmt::Debug for Params {
 }
 
 impl Params {
-    /// All zeros, in f32.
+    /// Parameters that are all zero, in f32.
     pub fn zeros(device: &Device, layout: Arc<Layout>) -> Result<Self, EngineError> {
         let length = layout.len();
         // Asked for first: a vector of zeros that memory has no room for ends the program.
@@ -64,7 +64,7 @@ impl Params {
         Self::from_flat(device, layout, &vec![0.0_f32; length])
     }
 
-    /// From a flat buffer of f32, or of f64 for checking gradients.
+    /// Parameters from a flat buffer of f32, or of f64 for checking gradients.
     pub fn from_flat<T: Element>(
         device: &Device,
         layout: Arc<Layout>,
@@ -118,7 +118,7 @@ impl Params {
         }
     }
 
-    /// All values, padding included.
+    /// The flat buffer of all values, padding included.
     pub fn flat(&self) -> &Tensor {
         &self.values
     }

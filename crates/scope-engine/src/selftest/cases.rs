@@ -8,7 +8,7 @@ use crate::{
     tape::{Tape, Var},
 };
 
-/// All cases.
+/// The cases of all operations of SCOPE's networks.
 pub(super) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     for [m, k, n] in [[96, 64, 128], [512, 256, 512], [30, 7, 5], [300, 2, 24], [314, 200, 72]] {

@@ -16,7 +16,7 @@ use crate::{
 /// Both devices compute in double precision; results are rounded to f32, or to bf16.
 const LIMITS: [(Dtype, f64); 2] = [(Dtype::F32, 1e-5), (Dtype::Bf16, 4e-3)];
 
-/// All cases on both devices.
+/// Compares all cases on both devices.
 pub(super) fn checks(cpu: &Device, gpu: &Device) -> Result<Vec<Check>, EngineError> {
     let mut checks = Vec::new();
     let grids = [
@@ -56,7 +56,7 @@ struct Case {
     stride: usize,
     /// What is known along the edge of the second field.
     edge: Option<f64>,
-    /// Of the pixels, how many are measured.
+    /// The share of the pixels that is measured.
     share: f32,
 }
 

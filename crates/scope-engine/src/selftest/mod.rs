@@ -22,7 +22,7 @@ use crate::{
     tensor::Tensor,
 };
 
-/// One comparison.
+/// A comparison of one result on two devices.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// What was compared.

@@ -8,7 +8,7 @@ use crate::{
     tape::{Tape, Var},
 };
 
-/// All cases.
+/// The cases of the operations that only other operators use.
 pub(super) fn all() -> Vec<Case> {
     let mut cases = vec![
         plain("gelu alone", &[&[3, 1001]], true, |tape, x| tape.activate(&x[0], Activation::Gelu)),

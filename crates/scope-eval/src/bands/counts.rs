@@ -16,7 +16,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of one record's errors. Records of one count must have equally many.
+    /// The counts of one record's errors. Records of one count must have equally many.
     pub(crate) fn of_record(errors: impl IntoIterator<Item = f64>) -> Self {
         let mut counts = Self { records: 1, ..Self::default() };
         for error in errors {

@@ -17,7 +17,7 @@ use crate::{
     trust::{Calibrated, Fitted, estimate_noise, misfit_percent},
 };
 
-/// Of the fresh records, which are test records: no training set has them.
+/// The seed of the fresh records, which are test records: no training set has them.
 const SEED: u64 = 20261213;
 /// Records recovered together.
 const TOGETHER: usize = 32;

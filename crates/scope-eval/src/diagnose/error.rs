@@ -15,9 +15,9 @@ pub enum DiagnoseError {
         "the records are {data} and the model was trained on {model}: problem and normalisation must be the same"
     )]
     OtherProblem {
-        /// Of the records.
+        /// The problem of the records.
         data: Pde,
-        /// Of the model.
+        /// The problem of the model.
         model: Pde,
     },
     /// Records on another grid.

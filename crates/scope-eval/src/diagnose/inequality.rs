@@ -13,7 +13,7 @@ const ROUNDING: f64 = 1e-12;
 /// An inequality with numbers in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Inequality {
-    /// As the paper writes it.
+    /// The inequality as the paper writes it.
     pub statement: &'static str,
     /// The value of its left side.
     pub left: f64,

@@ -43,12 +43,12 @@ pub struct Subject<'a> {
     pub base: Option<&'a Model>,
 }
 
-/// On which records, seen how.
+/// Which records are diagnosed, and what is shown of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// What the context shows.
     pub condition: Condition,
-    /// Of the test masks.
+    /// The seed of the test masks.
     pub seed: u64,
     /// The first so many records.
     pub limit: usize,
@@ -61,11 +61,11 @@ pub struct Settings {
 pub struct Diagnosis {
     /// Records looked at.
     pub records: usize,
-    /// Tokens of a latent, and numbers of a token; r is their product.
+    /// The number of tokens of a latent.
     pub tokens: usize,
-    /// See `tokens`.
+    /// The length of a token; the paper's r is the product of both.
     pub width: usize,
-    /// Of the fields, by their names.
+    /// What was found of each field, by its name.
     pub channels: BTreeMap<&'static str, ChannelDiagnosis>,
     /// z_F over the records.
     pub complete: Spread,
@@ -82,7 +82,7 @@ pub struct ChannelDiagnosis {
     pub decoder: Readout,
     /// The decoder that it has replaced.
     pub base: Option<Readout>,
-    /// Of the records whose field is not zero; none if there are none.
+    /// What was found of the records whose field is not zero; none if there are none.
     pub cohort: Option<Cohort>,
     /// The paper's inequalities, as far as they can be computed.
     pub inequalities: Vec<Inequality>,

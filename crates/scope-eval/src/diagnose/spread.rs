@@ -30,7 +30,7 @@ pub struct Spread {
 /// Where numbers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// The least.
+    /// The least standard deviation.
     pub min: f64,
     /// A twentieth is below.
     pub p05: f64,
@@ -132,7 +132,7 @@ fn ranks(spectrum: &[f64]) -> [Option<f64>; 2] {
 }
 
 impl Quantiles {
-    /// Of numbers in ascending order; at least one.
+    /// The quantiles of numbers in ascending order; at least one.
     fn of_sorted(sorted: &[f64]) -> Self {
         let last = sorted.len() - 1;
         let at = |share: f64| sorted[(share * last as f64).round() as usize];

@@ -38,7 +38,7 @@ const SIZE: (f64, f64) = (560.0, 340.0);
 const MARGINS: [f64; 3] = [64.0, 30.0, 42.0];
 const LEGEND_GAP: f64 = 12.0;
 const LEGEND_LINE: f64 = 16.0;
-/// Of levels: apart from each other in print too.
+/// The colours of levels: apart from each other in print too.
 const LEVELS: [Colour; 2] = [INK, [150, 150, 150]];
 /// Points drawn per curve: more than a screen shows.
 const MOST_POINTS: usize = 600;

@@ -133,7 +133,7 @@ impl Drawing {
         self.stroke(&corners, 1.0, colour);
     }
 
-    /// A dot.
+    /// Adds a dot.
     pub(crate) fn dot(&mut self, at: (f64, f64), width: f64, colour: Colour) {
         self.stroke(&[at, at], width, colour);
     }

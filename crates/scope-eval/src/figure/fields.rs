@@ -56,7 +56,7 @@ const TITLES: f64 = 20.0;
 const BELOW: f64 = 22.0;
 /// Around the dot of a sensor.
 const RIM: Colour = [150, 150, 150];
-/// Of warnings.
+/// The colour of warnings.
 const ALARM: Colour = [176, 0, 32];
 const WARNING_LINE: f64 = 13.0;
 /// With more sensors than this, pixels are drawn instead of dots.
@@ -89,7 +89,7 @@ pub struct FieldPicture<'a> {
 }
 
 impl FieldPicture<'_> {
-    /// Draws it.
+    /// Draws the picture.
     pub fn draw(self) -> Drawing {
         let Self { heading, rows, rings, dots, axes, warnings } = self;
         let axes = axes.cloned().unwrap_or_default();
@@ -155,7 +155,7 @@ fn groups<'a, 'b>(row: &'b FieldRow<'a>) -> Vec<&'b [FieldPanel<'a>]> {
     row.panels.chunk_by(|one, next| one.measure == next.measure).collect()
 }
 
-/// From values to colours.
+/// The map from values to colours.
 struct ColourScale {
     low: f64,
     high: f64,

@@ -11,7 +11,7 @@ const SIDE: f64 = 170.0;
 const LEAST_ASPECT: f64 = 0.2;
 /// Left of the first panel: for the name of the row and short numbers of its axis.
 const LEFT: f64 = 46.0;
-/// Of it the part for the row's name.
+/// The part of it for the row's name.
 const NAME: f64 = 26.0;
 /// Between the numbers of the axis and the panel.
 const BESIDE: f64 = 5.0;
@@ -19,7 +19,7 @@ const BESIDE: f64 = 5.0;
 /// The axes of panels: what they are called, and where they begin and end. A panel has the proportions that they state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelAxes {
-    /// Of axis 0, to the right, and of axis 1, upwards.
+    /// The names of axis 0, to the right, and of axis 1, upwards.
     pub names: [String; 2],
     /// Their beginnings and ends.
     pub bounds: [[f64; 2]; 2],

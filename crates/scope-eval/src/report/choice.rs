@@ -13,7 +13,7 @@ pub enum TableName {
     Recipes,
     /// Replacement decoders on the Full backbone.
     Adaptation,
-    /// Both reconstructed channels.
+    /// The errors of both reconstructed channels.
     Channels,
     /// Sizes and training views of replacement decoders.
     Capacity,

@@ -9,17 +9,17 @@ use crate::protocol::Protocol;
 /// Which error is a task's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// u from a.
+    /// The error of u recovered from a.
     Forward,
-    /// a from u.
+    /// The error of a recovered from u.
     Inverse,
 }
 
 impl Endpoint {
-    /// Both.
+    /// The two endpoints.
     pub(crate) const ALL: [Self; 2] = [Endpoint::Forward, Endpoint::Inverse];
 
-    /// The task.
+    /// The task that it is an error of.
     pub fn task(self) -> Task {
         match self {
             Endpoint::Forward => Task::Forward,

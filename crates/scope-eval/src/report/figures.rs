@@ -71,7 +71,7 @@ fn channel_notes() -> Vec<String> {
     ]
 }
 
-/// Both reconstructed channels.
+/// The table of the errors of both reconstructed channels.
 pub(super) fn channels(published: &Published, runs: &[Run]) -> Table {
     let methods = ["FO", "FJV", "Full", "SP-5M", "SP-10M"];
     let ours: Vec<&Run> = runs.iter().collect();

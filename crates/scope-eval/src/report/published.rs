@@ -53,13 +53,13 @@ pub enum Group {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Errors {
-    /// Of u from a.
+    /// The error of u from a.
     pub forward: Option<f64>,
-    /// Of a from u.
+    /// The error of a from u.
     pub inverse: Option<f64>,
 }
 
-/// Both channels of one method.
+/// The errors of both channels by one method.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
@@ -67,17 +67,17 @@ pub struct Channels {
     pub pde: Option<Pde>,
     /// The recipe or the head.
     pub method: String,
-    /// Of a from a.
+    /// The error of a from a.
     pub forward_a: Option<f64>,
-    /// Of u from a.
+    /// The error of u from a.
     pub forward_u: Option<f64>,
     /// Its standard deviation over records.
     pub forward_u_sd: Option<f64>,
-    /// Of a from u; Darcy's is a bit error rate.
+    /// The error of a from u; Darcy's is a bit error rate.
     pub inverse_a: Option<f64>,
     /// Its standard deviation over records.
     pub inverse_a_sd: Option<f64>,
-    /// Of u from u.
+    /// The error of u from u.
     pub inverse_u: Option<f64>,
     /// Darcy's relative error of a from u.
     pub inverse_a_l2: Option<f64>,
@@ -89,13 +89,13 @@ pub struct Channels {
 pub struct PairedRow {
     /// Negative differences favour this one.
     pub first: String,
-    /// The other.
+    /// The method that it is compared with.
     pub second: String,
     /// Which error of which task.
     pub endpoint: String,
     /// The problem.
     pub pde: Pde,
-    /// Records.
+    /// The number of records.
     pub count: usize,
     /// The mean difference in percentage points.
     pub difference: f64,

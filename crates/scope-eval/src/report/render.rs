@@ -9,7 +9,7 @@ use super::table::{Cell, Mark, Number, Table};
 /// A notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For code hosts.
+    /// Markdown, as code hosts show it.
     Markdown,
     /// For papers; needs the package booktabs.
     Latex,

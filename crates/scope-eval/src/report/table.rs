@@ -28,12 +28,12 @@ pub struct Section {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// One entry.
+/// One entry of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words.
+    /// An entry of words.
     Text(String),
-    /// A figure.
+    /// An entry that is a figure.
     Number(Number),
     /// Nothing was reported.
     Missing,
@@ -42,9 +42,9 @@ pub enum Cell {
 /// A figure with its decimals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
-    /// Unrounded.
+    /// The figure, not rounded.
     pub value: f64,
-    /// How many are shown.
+    /// How many decimals are shown.
     pub decimals: usize,
     /// The standard deviation over records.
     pub sd: Option<f64>,
@@ -55,11 +55,11 @@ pub struct Number {
 /// The place of a figure within its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// None, or no group.
+    /// The figure has no mark, or no group.
     Plain,
-    /// The least.
+    /// The figure is the least of its group.
     Best,
-    /// The second least.
+    /// The figure is the second least of its group.
     Second,
 }
 
@@ -77,7 +77,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Words.
+    /// An entry of words.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Cell::Text(text.into())
     }

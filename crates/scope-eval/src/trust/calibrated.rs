@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What was measured on fresh records of the problem's own solver, seen by someone's very sensors with their noise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
-    /// How many records.
+    /// The number of fresh records.
     pub records: usize,
     /// The mean relative L2 errors of a and u, in percent; none where no record has any.
     pub error_percent: PerChannel<Option<f64>>,

@@ -51,9 +51,9 @@ const NEAR: f64 = 2.5;
 /// What the exact posterior has under a condition like that of a network's sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ExactLimit {
-    /// Under which condition.
+    /// The condition that it was measured under.
     pub condition: Condition,
-    /// On how many fresh records.
+    /// The number of fresh records that it was measured on.
     pub records: usize,
     /// Mean relative L2 errors of a and u, in percent.
     pub error_percent: PerChannel<f64>,

@@ -239,7 +239,7 @@ impl Case<'_> {
         (!fits).then(|| Warning::PoorFit { channel: name, percent, usual, beyond_noise: noise.is_some() })
     }
 
-    /// Of the worse channel.
+    /// Warns of large expected errors of the worse channel.
     fn large_errors(&self, trust: &Trust) -> Option<Warning> {
         let errors = match self.known.calibrated {
             Some(calibrated) => calibrated.error_percent,

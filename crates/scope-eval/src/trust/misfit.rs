@@ -55,7 +55,7 @@ fn squares(sensors: &[Fitted]) -> f64 {
     sensors.iter().map(|sensor| sensor.measured.powi(2)).sum()
 }
 
-/// Of what was measured.
+/// The root mean square of what was measured.
 pub(super) fn root_mean_square(sensors: &[Fitted]) -> f64 {
     (squares(sensors) / sensors.len().max(1) as f64).sqrt()
 }

@@ -23,7 +23,7 @@ const ALIKE: f64 = 1.5;
 /// The condition most like a set of sensors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nearest {
-    /// Which one.
+    /// The name of the condition.
     pub condition: Condition,
     /// How many times as many sensors there are as it has.
     pub sensors_ratio: f64,

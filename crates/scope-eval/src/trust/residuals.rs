@@ -16,9 +16,9 @@ pub struct Residual {
     pub label: String,
     /// "a" or "u".
     pub channel: &'static str,
-    /// Where it is, in the unit square.
+    /// Its place along axis 0, in the unit square.
     pub x: f64,
-    /// Along axis 1.
+    /// Its place along axis 1.
     pub y: f64,
     /// What was read.
     pub value: f64,
@@ -83,7 +83,7 @@ impl Residuals {
 pub struct Suspects {
     /// The first of them.
     pub first: Vec<Residual>,
-    /// How many there are.
+    /// How many suspects there are.
     pub count: usize,
     /// Whether the other readings agree with the model.
     pub others_agree: bool,

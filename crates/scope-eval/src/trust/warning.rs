@@ -17,7 +17,7 @@ pub enum Usual {
     Better,
     /// They are as large: the model is to be doubted.
     Alike,
-    /// Nothing.
+    /// Nothing is known of the model's errors.
     Unknown,
 }
 
@@ -28,9 +28,9 @@ pub enum Warning {
     OutsideRange {
         /// "a" or "u".
         channel: &'static str,
-        /// How many sensors.
+        /// How many sensors have such values.
         count: usize,
-        /// Of so many.
+        /// How many sensors of the field there are in all.
         of: usize,
         /// The least and the largest value in training.
         range: [f64; 2],
@@ -41,7 +41,7 @@ pub enum Warning {
     Fewer {
         /// "a" or "u".
         channel: &'static str,
-        /// How many there are.
+        /// How many sensors of the field there are.
         sensors: usize,
         /// The fewest in training, on this grid.
         trained: usize,
@@ -50,16 +50,16 @@ pub enum Warning {
     More {
         /// "a" or "u".
         channel: &'static str,
-        /// How many there are.
+        /// How many sensors of the field there are.
         sensors: usize,
         /// The most in training, on this grid.
         trained: usize,
     },
     /// Sensors that leave wider gaps than those of the nearest condition.
     Gaps {
-        /// How many times as wide.
+        /// How many times as wide the gaps are.
         ratio: f64,
-        /// Than under this condition.
+        /// The condition that they are compared with.
         condition: Condition,
         /// The widest gap, in sides of the square.
         largest: f64,
@@ -119,7 +119,7 @@ pub enum Warning {
     },
     /// Errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
     LargeErrors {
-        /// Under this condition; none if they were measured for the very sensors.
+        /// The condition of these errors; none if they were measured for the very sensors.
         condition: Option<Condition>,
         /// "a" or "u", the worse of the two.
         channel: &'static str,

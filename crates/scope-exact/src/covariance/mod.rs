@@ -10,9 +10,9 @@ use reflected::Reflected;
 
 /// The covariance of one of the two random fields.
 pub(crate) enum Covariance {
-    /// Of the static problems' source.
+    /// The covariance of the source of Poisson and Helmholtz.
     Reflected(Reflected),
-    /// Of the initial vorticity.
+    /// The covariance of the initial vorticity.
     Periodic(Periodic),
 }
 
@@ -25,7 +25,7 @@ impl Covariance {
         Covariance::Periodic(Periodic::new(problem.initial(), size))
     }
 
-    /// C(p, q).
+    /// The covariance C(p, q) of two points.
     pub(crate) fn between(&self, p: usize, q: usize) -> f64 {
         match self {
             Covariance::Reflected(table) => table.between(p, q),

@@ -6,7 +6,7 @@ pub(crate) struct Periodic {
     size: usize,
     /// \[S, S\]: T by offset modulo S.
     table: Vec<f64>,
-    /// Only for its transforms between fields and spectra.
+    /// A solver, used only for its transforms between fields and spectra.
     transforms: Vorticity,
     /// \[S, S\]: the eigenvalue S^-2 deviation_k^2 of each mode; symmetric in k1 and k2, so equal to its transpose.
     variances: Vec<f64>,

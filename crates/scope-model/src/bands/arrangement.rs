@@ -24,13 +24,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of the channels that a task measures.
+    /// The arrangements of the channels that a task measures.
     pub fn all(masks: &ContextMasks, task: Task) -> Vec<Self> {
         let measured = Channel::BOTH.into_iter().filter(|channel| task.observes()[*channel]);
         measured.filter_map(|channel| Self::of(masks, channel)).collect()
     }
 
-    /// Of a channel; none if nothing is known of it.
+    /// The arrangement of a channel; none if nothing is known of it.
     fn of(masks: &ContextMasks, channel: Channel) -> Option<Self> {
         let coverage = Coverage::of(&masks.seen[channel])?;
         let sensors = masks.sensors(channel);
@@ -45,7 +45,7 @@ impl Measured {
 pub struct Arrangement([f64; 3]);
 
 impl Arrangement {
-    /// Of sensors, and how what is known covers the square.
+    /// The arrangement of sensors, and how what is known covers the square.
     pub fn of(mask: &Mask, coverage: &Coverage) -> Self {
         let numbers = [coverage.mean_gap, coverage.largest_gap, loose(mask)];
         Self(numbers.map(|number| number.max(LEAST).ln()))

@@ -24,7 +24,7 @@ pub struct FieldBands {
     pub between: [usize; 2],
     /// The shares of pixels that lie within, on average over records.
     pub levels: [f64; 2],
-    /// Of each level, in physical units.
+    /// The half-widths of each level, in physical units.
     pub half_widths: [Fields; 2],
 }
 
@@ -38,11 +38,11 @@ pub enum NoBands {
     /// A number of sensors beyond those measured.
     #[error("error bands were measured for {fewest} to {most} sensors of a field, not for {sensors}")]
     Sensors {
-        /// How many there are.
+        /// How many sensors there are.
         sensors: usize,
-        /// The fewest measured.
+        /// The fewest that bands were measured for.
         fewest: usize,
-        /// The most.
+        /// The most that bands were measured for.
         most: usize,
     },
     /// A joint problem with far more sensors of one channel.
@@ -50,9 +50,9 @@ pub enum NoBands {
         "error bands of joint problems were measured for as many sensors of a as of u, not for {a} and {u}"
     )]
     Unequal {
-        /// Of a.
+        /// How many sensors of a there are.
         a: usize,
-        /// Of u.
+        /// How many sensors of u there are.
         u: usize,
     },
     /// Gaps wider than under any layout.
@@ -143,7 +143,7 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// None for a number beyond those measured.
+    /// The measured numbers that a number lies between; none for one beyond them.
     fn find(numbers: &[usize], number: usize) -> Option<Self> {
         let first = *numbers.first()? as f64;
         let last = *numbers.last()? as f64;

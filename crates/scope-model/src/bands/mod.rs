@@ -38,9 +38,9 @@ pub struct Bands {
     pub origin: String,
     /// BLAKE3 of their fields.
     pub blake3: String,
-    /// Of the masks they were seen through.
+    /// The seed of the masks they were seen through.
     pub mask_seed: u64,
-    /// By task and layout, as in `forward/uniform`.
+    /// The bands by task and layout, as in `forward/uniform`.
     pub layouts: BTreeMap<String, LayoutBands>,
 }
 
@@ -58,9 +58,9 @@ pub struct LayoutBands {
     pub typical: [Vec<f64>; 3],
     /// Their standard deviations.
     pub spread: [Vec<f64>; 3],
-    /// Of the input field.
+    /// The bands of the input field.
     pub a: ChannelBands,
-    /// Of the response field.
+    /// The bands of the response field.
     pub u: ChannelBands,
 }
 
@@ -77,7 +77,7 @@ pub struct ChannelBands {
     /// d_a: by cell of distance to the nearest sensor of a, if a is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_a: Option<Vec<f64>>,
-    /// d_u: of u.
+    /// d_u: by cell of distance to the nearest sensor of u, if u is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_u: Option<Vec<f64>>,
 }

@@ -80,13 +80,13 @@ pub struct CardTraining {
     pub draws: u64,
     /// Examples that were planned: with fewer seen, training was cut short.
     pub planned: u64,
-    /// Of initial parameters, batches and masks.
+    /// The seed of initial parameters, batches and masks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
-    /// On what.
+    /// The device that it was trained on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// The tasks it was trained for.
@@ -156,7 +156,7 @@ impl CardTraining {
 pub struct CardData {
     /// Where the records come from.
     pub origin: String,
-    /// How many.
+    /// The number of records.
     pub records: usize,
     /// BLAKE3 of the fields.
     pub blake3: String,

@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 23;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeldOut {
-    /// How many records.
+    /// The number of records that were evaluated.
     pub records: usize,
     /// Where they come from.
     pub origin: String,

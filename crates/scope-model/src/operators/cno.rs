@@ -19,7 +19,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CnoConfig {
-    /// The grid.
+    /// The points of the grid along each axis.
     pub resolution: GridShape,
     /// Times that the grid is halved.
     pub levels: usize,
@@ -101,7 +101,7 @@ impl Residual {
     }
 }
 
-/// A CNO.
+/// A convolutional neural operator.
 #[derive(Clone, Debug)]
 pub struct Cno {
     config: CnoConfig,
@@ -111,7 +111,7 @@ pub struct Cno {
     down: Vec<Block>,
     skips: Vec<Vec<Residual>>,
     neck: Vec<Residual>,
-    /// Of each skip, and of the neck.
+    /// The invariant blocks of each skip, and of the neck.
     invariant: Vec<Block>,
     up: Vec<Block>,
     project: [Linear; 2],

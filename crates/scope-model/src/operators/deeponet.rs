@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeepOnetConfig {
-    /// The grid.
+    /// The points of the grid along each axis.
     pub resolution: GridShape,
     /// The side of the first convolution's windows.
     pub stem: usize,

@@ -19,13 +19,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FnoConfig {
-    /// The grid.
+    /// The points of the grid along each axis.
     pub resolution: GridShape,
-    /// Channels.
+    /// The number of channels.
     pub width: usize,
     /// Columns of modes that are kept; twice as many rows.
     pub modes: usize,
-    /// Layers.
+    /// The number of Fourier layers.
     pub layers: usize,
     /// The width of the last hidden layer.
     pub projection: usize,
@@ -64,7 +64,7 @@ struct Layer {
     pointwise: Linear,
 }
 
-/// An FNO.
+/// A Fourier neural operator.
 #[derive(Clone, Debug)]
 pub struct Fno {
     width: usize,

@@ -23,7 +23,7 @@ impl Transforms {
     /// How many numbers the four matrices have for each point of the longer side and each mode, at most.
     pub(super) const CONSTANTS: usize = 16;
 
-    /// Of so many points along axis 0 and axis 1, keeping `modes` columns and twice as many rows.
+    /// The transforms of so many points along axis 0 and axis 1, keeping `modes` columns and twice as many rows.
     pub(super) fn new([p, q]: [usize; 2], modes: usize) -> Self {
         // Exact angles: the product is taken modulo n before it is scaled.
         let angle = |n: usize, k: usize, at: usize| TAU * ((k * at) % n) as f64 / n as f64;

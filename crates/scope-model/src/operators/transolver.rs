@@ -21,11 +21,11 @@ const TEMPERATURE: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransolverConfig {
-    /// The grid.
+    /// The points of the grid along each axis.
     pub resolution: GridShape,
     /// Numbers per pixel.
     pub width: usize,
-    /// Blocks.
+    /// The number of blocks.
     pub depth: usize,
     /// Attention heads.
     pub heads: usize,
@@ -60,7 +60,7 @@ impl TransolverConfig {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     ln1: Norm,
-    /// From which the weights of slices are made.
+    /// The layer from which the weights of slices are made.
     conv_x: Linear,
     /// What slices gather.
     conv_fx: Linear,

@@ -104,7 +104,7 @@ pub struct Budget {
     pub cut_short: bool,
     /// Whether its data were made by our own solvers: fresh draws, not the released records.
     pub generated: bool,
-    /// Of initial parameters, batches and masks.
+    /// The seed of initial parameters, batches and masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The time it was given, if its length was a time.
@@ -138,7 +138,7 @@ impl Budget {
 }
 
 impl MethodIdentity {
-    /// Of a network in a weight file.
+    /// The identity of a network in a weight file.
     pub fn of_network(about: &About, parameters: usize, blake3: String) -> Self {
         let preset = about.config.scope().and_then(Preset::of);
         let trained = about.training.as_ref();

@@ -68,7 +68,7 @@ pub struct MaskIdentity {
 }
 
 impl DataIdentity {
-    /// Of a data set.
+    /// The provenance of a data set.
     pub fn of(data: &Dataset) -> Self {
         let meta = data.meta();
         Self {

@@ -20,7 +20,7 @@ pub struct Training {
     pub planned: u64,
     /// Whether its data were made by our own solvers: fresh draws, not the released records.
     pub generated: bool,
-    /// Of initial parameters, batches and masks.
+    /// The seed of initial parameters, batches and masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The time it was given, if its length was a time; with the time of what it went on from.
@@ -29,7 +29,7 @@ pub struct Training {
     /// Few and noisy sensors among those that it was trained on, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensors: Option<SensorMix>,
-    /// Of a training that another went on from: its problem, if that is another.
+    /// The problem of a training that another went on from, if that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Pde>,
     /// If only a replacement decoder was trained: on what.

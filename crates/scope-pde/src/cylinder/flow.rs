@@ -31,9 +31,9 @@ const BLOW_UP: f64 = 100.0;
 /// A flow in progress.
 pub(super) struct Flow<'a> {
     size: usize,
-    /// In pixels per second.
+    /// The speed of the inflow, in pixels per second.
     inflow: f64,
-    /// In pixels^2 per second.
+    /// The kinematic viscosity, in pixels^2 per second.
     viscosity: f64,
     pressure_solver: &'a SeparableSolver,
     obstacle: Obstacle,

@@ -18,7 +18,7 @@ use super::staggered::{Staggered, pitch};
 pub(super) struct Stage {
     /// The share of the step's first velocity.
     pub(super) kept: f64,
-    /// Seconds.
+    /// The length of a step, in seconds.
     pub(super) dt: f64,
     /// Pixels^2 per second.
     pub(super) viscosity: f64,

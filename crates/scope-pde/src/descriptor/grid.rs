@@ -47,7 +47,7 @@ impl GridPoints {
 /// Where both fields are known before anything is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KnownRegion {
-    /// Nowhere.
+    /// Nothing is known anywhere.
     Nowhere,
     /// Inside a disk of each record's own, where both fields are zero.
     Disk,

@@ -17,7 +17,7 @@ pub struct Law {
     pub name: &'static str,
     /// What the figure must not exceed.
     pub limit: f64,
-    /// On which records of a set.
+    /// Which records of a set it is tested on.
     pub sample: Sample,
     /// Whether it is a law of our solver's records only, and not of other people's.
     pub generated_only: bool,
@@ -28,12 +28,12 @@ pub struct Law {
 /// The figure of a record.
 pub type Figure = Box<dyn Fn(&StoredRecord) -> f64 + Send + Sync>;
 
-/// On which records of a set a law is tested.
+/// Which records of a set a law is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// On all of them.
+    /// All records.
     All,
-    /// On so many, spread evenly.
+    /// So many records, spread evenly over the set.
     Spread(usize),
 }
 

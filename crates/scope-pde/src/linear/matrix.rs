@@ -2,9 +2,9 @@
 
 /// Single or double precision.
 pub trait Real: Copy + Send + Sync + Sealed {
-    /// Zero.
+    /// The number zero.
     const ZERO: Self;
-    /// One.
+    /// The number one.
     const ONE: Self;
 }
 
@@ -63,9 +63,9 @@ pub struct View<'a, T = f64> {
     pub rows: usize,
     /// How many columns.
     pub columns: usize,
-    /// From one row to the next.
+    /// The distance from one row to the next.
     pub row_stride: usize,
-    /// From one column to the next.
+    /// The distance from one column to the next.
     pub column_stride: usize,
 }
 
@@ -96,7 +96,7 @@ impl<'a, T> View<'a, T> {
 pub struct ViewMut<'a, T = f64> {
     /// Where the entries lie; the first is entry (0, 0).
     pub data: &'a mut [T],
-    /// From one row to the next.
+    /// The distance from one row to the next.
     pub row_stride: usize,
 }
 

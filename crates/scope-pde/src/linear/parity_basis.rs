@@ -48,7 +48,7 @@ impl ParityBasis {
         self.points
     }
 
-    /// phi_p(i).
+    /// The value phi_p(i) of a basis function at a point.
     pub fn value(&self, p: usize, i: usize) -> f64 {
         let half = self.points / 2;
         let odd = p % 2 == 1;

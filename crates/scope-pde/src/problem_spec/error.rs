@@ -9,15 +9,15 @@ use crate::generate::{MAX_RESOLUTION, MIN_RESOLUTION};
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ProblemSpecError {
-    /// Neither field.
+    /// A problem without fields.
     #[error("it has no field: state [fields.a], [fields.u] or both, each with a name")]
     NoField,
     /// A text that is empty, too long or not printable.
     #[error("{key} is {text:?}: expected {least} to {most} printable letters")]
     Text {
-        /// Which.
+        /// The key in the file.
         key: String,
-        /// What it is.
+        /// What the file has there.
         text: String,
         /// The fewest letters.
         least: usize,
@@ -27,9 +27,9 @@ pub enum ProblemSpecError {
     /// A number that is not finite.
     #[error("{key} is {value}: expected a finite number")]
     NotFinite {
-        /// Which.
+        /// The key in the file.
         key: String,
-        /// What it is.
+        /// What the file has there.
         value: f64,
     },
     /// A two-valued field whose values are not stated.
@@ -43,19 +43,19 @@ pub enum ProblemSpecError {
     /// Two numbers in the wrong order.
     #[error("{key} is [{low}, {high}]: expected two different numbers, the smaller one first")]
     Order {
-        /// Which.
+        /// The key in the file.
         key: String,
-        /// The first.
+        /// The first number.
         low: f64,
-        /// The second.
+        /// The second number.
         high: f64,
     },
     /// A value that contradicts what else is said of its field.
     #[error("{key} is {value}, which the field cannot have: {why}")]
     Impossible {
-        /// Which.
+        /// The key in the file.
         key: String,
-        /// What it is.
+        /// What the file has there.
         value: f64,
         /// What contradicts it.
         why: String,
@@ -72,7 +72,7 @@ pub enum ProblemSpecError {
     Side {
         /// "rows" or "columns".
         key: &'static str,
-        /// What it is.
+        /// What the file has there.
         got: usize,
         /// What to do.
         nearest: String,
@@ -88,9 +88,9 @@ pub enum ProblemSpecError {
         "known.mask has {got} points, and the grid has {expected}: it must be of the same rows and columns"
     )]
     MaskPoints {
-        /// The mask's.
+        /// The points of the mask.
         got: u64,
-        /// The grid's.
+        /// The points of the grid.
         expected: usize,
     },
     /// A mask that knows nothing, or everything.

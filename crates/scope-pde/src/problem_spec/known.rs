@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownSpec {
-    /// Where.
+    /// Which points are known.
     pub mask: MaskSpec,
     /// What both fields are there, unless `a` or `u` says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ pub struct ProblemSpec {
     /// The fields a and u, or one of them.
     #[serde(with = "known_values")]
     pub fields: PerChannel<Option<FieldSpec>>,
-    /// The grid.
+    /// The grid of the records.
     pub grid: GridSpec,
     /// Where the grid lies.
     #[serde(default)]
@@ -73,14 +73,14 @@ pub struct FieldSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KindSpec {
-    /// Any values.
+    /// The field takes any values.
     #[default]
     Continuous,
-    /// One of two.
+    /// Each point has one of two values.
     TwoValued,
 }
 
-/// The grid.
+/// The grid as a problem file states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GridSpec {
@@ -100,9 +100,9 @@ pub struct GridSpec {
     expecting = "expected \"nodes\" (both ends), \"cells\" (centres) or \"periodic\", or two of them as in [\"periodic\", \"cells\"]"
 )]
 pub enum PointsSpec {
-    /// Along both alike.
+    /// Points lie alike along both axes.
     Both(GridPoints),
-    /// Along axis 0 and along axis 1.
+    /// How points lie along axis 0 and along axis 1.
     Each([GridPoints; 2]),
 }
 
@@ -152,7 +152,7 @@ impl GridSpec {
 }
 
 impl PointsSpec {
-    /// Along axis 0 and along axis 1.
+    /// How points lie along axis 0 and along axis 1.
     pub fn of_axes(self) -> [GridPoints; 2] {
         match self {
             PointsSpec::Both(points) => [points; 2],

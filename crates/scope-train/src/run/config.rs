@@ -68,7 +68,7 @@ pub enum Length {
     Epochs(f64),
     /// Examples seen in all stages together.
     Draws(u64),
-    /// As much as fits into this time, measured on this machine.
+    /// As many draws as fit into this time, measured on this machine.
     Minutes(f64),
 }
 

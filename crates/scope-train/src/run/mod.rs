@@ -39,7 +39,7 @@ use session::Session;
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// All draws are taken.
+    /// The run has taken all its draws.
     Finished,
     /// They had been taken before; nothing was changed.
     WasFinished,

@@ -21,7 +21,7 @@ const CAP_SETS: [&str; 2] = ["", "encoder"];
 pub(super) enum Passes<'a> {
     /// All but those that are exactly zero, which the device is asked for.
     AsNeeded,
-    /// All.
+    /// The gradients of all components.
     All,
     /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and nothing
     /// changes.

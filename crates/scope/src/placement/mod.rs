@@ -28,7 +28,7 @@ use crate::recovery::RecoveryError;
 /// What is placed, and for what.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementOptions {
-    /// How many sensors.
+    /// How many sensors to place.
     pub count: usize,
     /// What they measure.
     pub channel: Channel,
@@ -45,7 +45,7 @@ pub struct PlacementOptions {
 pub struct PlacedSensor {
     /// Where, along axis 0, in the problem's own coordinates: the unit square's, unless its file has others.
     pub x: f64,
-    /// Along axis 1.
+    /// Its place along axis 1.
     pub y: f64,
     /// The relative L2 errors of a and u that are expected with it and all before, in percent; none of a u that is not linear.
     pub expected_percent: PerChannel<Option<f64>>,

@@ -10,7 +10,7 @@ use super::PlacementOptions;
 /// Expected errors of random layouts, in percent of the fields that are to be known well: for both, the root of the mean square.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RandomLayouts {
-    /// How many layouts.
+    /// The number of random layouts.
     pub layouts: usize,
     /// The least expected error among them.
     pub best_percent: f64,

@@ -43,7 +43,7 @@ impl BandedNetwork {
         Ok(Self { network, bands, options, summary })
     }
 
-    /// What it is.
+    /// What results say of the network.
     pub(super) fn summary(&self) -> Arc<MethodSummary> {
         Arc::clone(&self.summary)
     }

@@ -60,7 +60,7 @@ pub(super) struct BandSource {
 enum Origin {
     /// Nowhere: the card has none, or there is no card.
     None,
-    /// Its card.
+    /// The bands of the model's card.
     Card(Box<Bands>),
     /// Fresh records, for each set of sensors.
     Measured(Box<Measured>),

@@ -71,9 +71,9 @@ pub enum RecoveryError {
     /// A file that could not be written.
     #[error("cannot write {file}: {source}")]
     Write {
-        /// Its name.
+        /// The name of the file.
         file: String,
-        /// Why.
+        /// Why the system refused.
         source: io::Error,
     },
 }

@@ -63,7 +63,7 @@ use posterior::GaussianRecovery;
 pub enum Progress {
     /// The fields of so many problems are recovered; nothing is known yet of how far to trust them.
     Fields {
-        /// How many.
+        /// How many problems are recovered.
         problems: usize,
     },
     /// The posterior of a problem is being computed.
@@ -77,7 +77,7 @@ pub enum Progress {
     Bands {
         /// How many problems are done.
         problems: usize,
-        /// On how many fresh records those of the next one have been measured.
+        /// The number of fresh records on which those of the next one have been measured.
         records: usize,
     },
 }
@@ -140,12 +140,12 @@ impl Recovery {
         self.summary.constants
     }
 
-    /// Its grid.
+    /// The points of its grid along each axis.
     pub fn resolution(&self) -> GridShape {
         self.summary.resolution
     }
 
-    /// What it is.
+    /// What results say of the method.
     pub fn summary(&self) -> &Arc<MethodSummary> {
         &self.summary
     }

@@ -11,7 +11,7 @@ use super::{error::RecoveryError, summary::MethodSummary};
 /// The sensors of one problem, on a method's grid.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What it is called.
+    /// The name of the problem in messages and results.
     pub name: String,
     /// The sensors as they were given, in our coordinates and units.
     pub sensors: SensorSet,

@@ -12,16 +12,16 @@ use serde::{Serialize, Serializer};
 pub enum Remark {
     /// Sensors between pixels.
     BetweenPixels {
-        /// How many.
+        /// How many sensors lie between pixels.
         sensors: usize,
-        /// Of so many.
+        /// How many sensors there are in all.
         of: usize,
     },
     /// Sensors of a value that is zero by definition.
     OnEdge {
-        /// How many.
+        /// How many sensors have such a value.
         sensors: usize,
-        /// Of so many.
+        /// How many sensors there are in all.
         of: usize,
     },
     /// Readings that scatter less than the noise that was stated; with so much of it for a and u they would agree.
@@ -36,7 +36,7 @@ pub enum Remark {
     NotConverged(usize),
     /// Standard deviations are estimated from so many draws.
     DeviationFromDraws {
-        /// How many.
+        /// The number of draws.
         draws: usize,
         /// Whether those of u only.
         of_u_only: bool,

@@ -65,7 +65,7 @@ pub struct MethodSummary {
     /// Whether it is a posterior, which states standard deviations itself.
     #[serde(skip)]
     pub is_posterior: bool,
-    /// Its name.
+    /// The name of the method.
     pub name: String,
     /// Where it is, or what it is.
     pub file: String,
@@ -97,7 +97,7 @@ impl MethodSummary {
     }
 }
 
-/// One problem.
+/// What is said of one problem.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProblemSummary {
     /// What it is called.
@@ -112,7 +112,7 @@ pub struct ProblemSummary {
     /// Measured bands about the fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bands: Option<BandSummary>,
-    /// Why there are none.
+    /// Why there are no bands, if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_bands: Option<WithoutBands>,
     /// Readings that do not fit the others.
@@ -142,7 +142,7 @@ pub struct ProblemSummary {
 }
 
 impl Summary {
-    /// Of problems that a method recovered; `sensors` says where these come from.
+    /// The summary of problems that a method recovered; `sensors` says where these come from.
     pub(super) fn new(
         method: &MethodSummary,
         sensors: &str,

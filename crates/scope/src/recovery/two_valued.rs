@@ -28,7 +28,7 @@ pub struct TwoValuedSummary {
 }
 
 impl TwoValued {
-    /// Of a recovered a; none for problems whose a has more values.
+    /// The probabilities of a recovered a; none for problems whose a has more values.
     pub(super) fn of(pde: Pde, a: &[f32]) -> Option<Self> {
         let FieldKind::TwoValued { low, high } = pde.descriptor().fields.a.kind else { return None };
         let probability: Vec<f32> =

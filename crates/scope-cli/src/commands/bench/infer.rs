@@ -32,7 +32,7 @@ pub(crate) struct BenchInfer {
     measuring: Measuring,
 }
 
-/// One row of figures.
+/// What one pass took and gave.
 #[derive(Debug, Serialize)]
 struct Row {
     model: &'static str,

@@ -38,7 +38,7 @@ pub(crate) struct BenchTrain {
     measuring: Measuring,
 }
 
-/// The figures.
+/// What training steps took.
 #[derive(Debug, Serialize)]
 struct Row {
     model: &'static str,
@@ -47,7 +47,7 @@ struct Row {
     device: String,
     median_ms: f64,
     draws_per_second: f64,
-    /// Of SCOPE models.
+    /// How fast a SCOPE model trains; none for other operators.
     #[serde(flatten)]
     speed: Option<Speed>,
     /// What is held of a GPU's memory, in GiB.

@@ -15,9 +15,9 @@ use scope_eval::figure::{Drawing, FieldPicture};
 use scope_model::Fields;
 use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
 
-/// Of the fresh record: no training set has it.
+/// The seed of the fresh record: no training set has it.
 const SEED: u64 = 2_026;
-/// Of a grid of 128 x 128; others observe the same share.
+/// Sensors on a grid of 128 x 128; other grids observe the same share.
 const SENSORS: usize = 500;
 
 /// Which field is measured.
@@ -217,7 +217,7 @@ impl Problem {
         text
     }
 
-    /// Both directions, a row for each field.
+    /// A picture of both directions, with a row for each field.
     pub(super) fn picture(&self, solved: &[Solved]) -> Drawing {
         let measured: Vec<Fields> = solved.iter().map(|solved| solved.recovered.measured()).collect();
         let rows = solved.iter().zip(&measured).flat_map(|(solved, measured)| {

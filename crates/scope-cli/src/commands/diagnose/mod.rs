@@ -84,7 +84,7 @@ struct DiagnosisProvenance {
     condition: Condition,
     mask_seed: u64,
     method: MethodIdentity,
-    /// Whose backbone the method's is, if its decoder was replaced.
+    /// The model whose backbone the method has, if its decoder was replaced.
     base: Option<MethodIdentity>,
     data: DataIdentity,
 }

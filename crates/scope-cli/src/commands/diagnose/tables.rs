@@ -41,7 +41,7 @@ impl Results {
     }
 }
 
-/// Both fields side by side.
+/// A table of the decoders' errors, with a and u side by side.
 fn readouts(diagnosis: &Diagnosis) -> Table {
     let mut table = Table::new(&["figure", "a", "u", "meaning"]);
     let mut row = |figure: &str, value: &dyn Fn(&ChannelDiagnosis) -> Option<f64>, meaning: &str| {
@@ -111,7 +111,7 @@ fn inequalities(diagnosis: &Diagnosis) -> Table {
     table
 }
 
-/// Both latents side by side.
+/// A table of the latents' spread, with the complete and the predicted ones side by side.
 fn latents(diagnosis: &Diagnosis) -> Table {
     let mut table = Table::new(&["latents", "z_F", "z_M", "meaning"]);
     let mut row = |figure: &str, value: fn(&Spread) -> Option<f64>, meaning: &str| {

@@ -13,7 +13,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Of this machine, if it can be told.
+    /// The memory of this machine, if it can be told.
     pub(super) fn of_this_machine() -> Option<Self> {
         Self::parse(&std::fs::read_to_string(MEMORY_FILE).ok()?)
     }

@@ -151,7 +151,7 @@ fn operations(gpu: &Device, only: &str) -> anyhow::Result<Vec<Checked>> {
     Ok(selftest::run(gpu, only)?.into_iter().map(checked).collect())
 }
 
-/// One training step.
+/// Compares one training step on the GPU with the same on the CPU.
 fn training_step(gpu: &Device) -> anyhow::Result<Vec<Checked>> {
     let mut checks = Vec::new();
     let expected = step(&Device::all_threads())?;

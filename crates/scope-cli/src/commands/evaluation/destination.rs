@@ -15,9 +15,9 @@ use crate::{
 /// The places that an evaluation goes to.
 #[derive(Debug)]
 pub(super) struct Destination {
-    /// Of the results and the figures, if they go anywhere.
+    /// The folder of the results and the figures, if they are kept.
     pub(super) folder: Option<PathBuf>,
-    /// Of the summaries alone: a file, or "-" for standard output.
+    /// Where the summaries alone go: a file, or "-" for standard output.
     pub(super) json: Option<PathBuf>,
     /// What results are called there: the protocol, and the noise of the readings if they have any.
     pub(super) name: String,

@@ -15,7 +15,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Of so many problems, with bands measured on so many fresh records each, if they are.
+    /// Shows the progress of so many problems, with bands measured on so many fresh records each, if they are.
     pub(super) fn begin(problems: usize, calibrate: Option<usize>) -> anyhow::Result<Self> {
         let label = if calibrate.is_some() { "measuring error bands" } else { "recovering" };
         let each = calibrate.unwrap_or(1);

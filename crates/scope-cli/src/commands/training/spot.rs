@@ -11,7 +11,7 @@ use scope_train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, 
 use super::live::Live;
 use crate::terminal::{Interrupt, Progress};
 
-/// Of the records and the training.
+/// The seed of the records and of the training.
 const SEED: u64 = 20_260_913;
 /// Coarse, so that a minute of a laptop teaches something.
 const RESOLUTION: usize = 64;

@@ -17,7 +17,7 @@ const KIND: &str = "MATLAB file";
 
 /// A variable N x rows x columns, or rows x columns x N.
 pub(super) struct MatlabField {
-    /// In the file's order.
+    /// The values in the file's order.
     values: Vec<f32>,
     count: usize,
     shape: GridShape,

@@ -29,9 +29,9 @@ pub(super) fn read_groups(path: &Path, count: usize) -> Result<Vec<u64>, DataErr
 /// What a record is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Training.
+    /// The record is for training.
     Train,
-    /// Testing.
+    /// The record is for testing.
     Test,
     /// Measuring error bands, on records that neither training nor testing has seen.
     Calibration,

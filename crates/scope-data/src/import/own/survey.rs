@@ -17,7 +17,7 @@ pub(super) struct Survey<'a> {
     pde: Pde,
     parts: &'a [Part],
     groups: Option<&'a [u64]>,
-    /// Of the training split.
+    /// The moments of the training split.
     moments: PerChannel<Moments>,
     /// The record that first had some values.
     seen: HashMap<[u8; 32], usize>,
@@ -145,7 +145,7 @@ impl Moments {
         self.count = total;
     }
 
-    /// None for values that never change.
+    /// The constants that values are stored with; none for values that never change.
     fn scaling(&self) -> Option<Scaling> {
         let sigma = (self.squares / self.count).sqrt();
         // Rounding of a constant leaves a deviation of about its last digit.

@@ -30,7 +30,7 @@ const SEPARATION: f64 = 0.30;
 /// The range of standard deviations, in domain widths.
 const WIDTHS: [f64; 2] = [0.12, 0.20];
 
-/// One Gaussian.
+/// One Gaussian of the mixture that points are drawn from.
 #[derive(Clone, Copy, Debug)]
 struct Component {
     centre: [f64; 2],

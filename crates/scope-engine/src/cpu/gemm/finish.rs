@@ -10,9 +10,9 @@ use crate::cpu::{
 /// Where a product's rows go.
 #[derive(Clone, Copy)]
 pub(crate) enum Out<R> {
-    /// At full width.
+    /// Rows are written at full width.
     Real(*mut R),
-    /// Rounded to bf16.
+    /// Rows are rounded to bf16.
     Half(*mut bf16),
 }
 
@@ -46,7 +46,7 @@ unsafe impl<R: Send> Send for Finish<R> {}
 unsafe impl<R: Sync> Sync for Finish<R> {}
 
 impl<R: Real> Finish<R> {
-    /// Only writes.
+    /// A last step that only writes.
     pub(crate) fn plain(out: Out<R>, stride: usize) -> Self {
         Self {
             out,

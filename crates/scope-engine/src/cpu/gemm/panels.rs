@@ -43,7 +43,7 @@ pub(crate) struct Panels {
     memory: Memory,
     /// Inner dimension, in units.
     pub k: usize,
-    /// Columns.
+    /// The number of columns.
     pub n: usize,
     /// Columns per panel.
     pub width: usize,
@@ -101,7 +101,7 @@ impl Panels {
         panels
     }
 
-    /// All panels.
+    /// A view of all panels.
     pub(crate) fn view<U: Unit>(&self) -> PanelView<'_, U> {
         let panels = 0..self.n.div_ceil(self.width);
         PanelView { units: self.memory.slice(), panels, k: self.k, n: self.n, width: self.width }
@@ -111,7 +111,7 @@ impl Panels {
 /// Some panels of a packed matrix.
 #[derive(Clone)]
 pub(crate) struct PanelView<'a, U> {
-    /// All units.
+    /// The units of all panels.
     pub units: &'a [U],
     /// Which panels.
     pub panels: Range<usize>,

@@ -17,17 +17,17 @@ pub(crate) struct Left<U> {
     pub base: *const U,
     /// Rows per group.
     pub group: usize,
-    /// From a group to the next.
+    /// The distance from a group to the next.
     pub group_jump: usize,
-    /// From a row to the next within a group.
+    /// The distance from a row to the next within a group.
     pub row_step: usize,
-    /// From one unit of the inner dimension to the next.
+    /// The distance from one unit of the inner dimension to the next.
     pub step: usize,
     /// Units per segment.
     pub run: usize,
     /// Segments of the inner dimension.
     pub segments: usize,
-    /// From a segment to the next.
+    /// The distance from a segment to the next.
     pub jump: usize,
 }
 

@@ -71,9 +71,9 @@ pub(crate) trait Real:
     + std::ops::Div<Output = Self>
     + std::ops::AddAssign
 {
-    /// From double precision.
+    /// Rounds a number of double precision.
     fn of(x: f64) -> Self;
-    /// To double precision.
+    /// The number in double precision.
     fn wide(self) -> f64;
     /// Square root.
     fn sqrt(self) -> Self;

@@ -15,13 +15,13 @@ pub(super) struct Lines {
 /// Sensors of one field at one place along axis 0.
 pub(super) struct Line {
     pub(super) at: f64,
-    /// From low to high.
+    /// The sensors of the line, from low to high along axis 1.
     pub(super) readings: Vec<Reading>,
 }
 
 /// A sensor of a line.
 pub(super) struct Reading {
-    /// Along axis 1.
+    /// The place of the sensor along axis 1.
     pub(super) at: f64,
     pub(super) mask: f64,
     /// Its value, times the mask.
@@ -29,7 +29,7 @@ pub(super) struct Reading {
 }
 
 impl Lines {
-    /// Of a context \[2 fields, height, width\], with the edges that are known beside sensors.
+    /// The lines of a context \[2 fields, height, width\], with the edges that are known beside sensors.
     pub(super) fn of_context<R: Real>(sizes: FitSizes, fit: &LocalFit, context: &[R]) -> Self {
         let line = |channel: usize, line: usize| {
             &context[channel * sizes.pixels() + line * sizes.width..][..sizes.width]
@@ -52,7 +52,7 @@ impl Lines {
         Self::new((0..sizes.fields).map(field))
     }
 
-    /// Of readings anywhere, in any order: the sums do not depend on it, unless several are at one place.
+    /// The lines of readings anywhere, in any order: the sums do not depend on it, unless several are at one place.
     pub(super) fn of_points(sizes: FitSizes, fit: &LocalFit, points: &[Vec<FitPoint>]) -> Self {
         let field = |(field, points): (usize, &Vec<FitPoint>)| {
             let mut points = points.clone();

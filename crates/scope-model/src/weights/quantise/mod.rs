@@ -25,7 +25,7 @@ const SENSITIVE: [&str; 5] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quantisation {
-    /// All bits.
+    /// Values keep all bits.
     F32,
     /// Half the size, rounded to nearest even: eight bits of each number.
     Bf16,
@@ -44,7 +44,7 @@ pub(in crate::weights) struct StoredTensor {
 }
 
 impl Quantisation {
-    /// All of them.
+    /// All formats of weights.
     pub const ALL: [Self; 4] =
         [Quantisation::F32, Quantisation::Bf16, Quantisation::Int16, Quantisation::Int8];
 

@@ -12,9 +12,9 @@ use super::compensated::round_compensated;
 /// The integers that rows are quantised to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IntegerType {
-    /// From -127 to 127.
+    /// Whole numbers from -127 to 127.
     Int8,
-    /// From -32767 to 32767.
+    /// Whole numbers from -32767 to 32767.
     Int16,
 }
 
