@@ -52,7 +52,8 @@ fn main() -> Outcome<()> {
 
 /// What is seen of a record under conditions joined by "+".
 fn seen(data: &Dataset, record: usize, name: &str) -> Outcome<ContextMasks> {
-    let (pde, size) = (data.meta().pde, data.meta().resolution);
+    let pde = data.meta().pde;
+    let size = data.meta().resolution;
     let mut all = ContextMasks::empty(size);
     for condition in name.split('+') {
         let condition: Condition = condition.parse()?;
@@ -75,7 +76,8 @@ fn shares(
 ) -> Outcome<Option<[f64; 4]>> {
     let task = task_of(&masks.seen).ok_or("nothing is seen")?;
     let Ok(bands) = bands.of(task, masks) else { return Ok(None) };
-    let (pair, meta) = (data.pair(record)?, data.meta());
+    let pair = data.pair(record)?;
+    let meta = data.meta();
     let mut context = vec![0.0; 4 * pair.a().len()];
     write_context(pair.fields(), &masks.seen, &mut context);
     let fields = model.recover(&context)?.remove(0);

@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn band_and_interior_are_the_fluid() {
-        let (disk, size) = (Disk { cx: 9.0, cy: 14.0, r: 3.0 }, 32);
+        let disk = Disk { cx: 9.0, cy: 14.0, r: 3.0 };
+        let size = 32;
         let regions = Regions::of(&disk, size);
         let count =
             |region: Region| (0..size * size).filter(|point| regions.contains(region, *point)).count();

@@ -38,7 +38,8 @@ fn conditions(names: &[&str]) -> Vec<Condition> {
 #[test]
 fn bands_cover_fresh_records_as_promised() {
     let folder = tempfile::tempdir().unwrap();
-    let (known, fresh) = (records(folder.path(), 1, 400), records(folder.path(), 2, 400));
+    let known = records(folder.path(), 1, 400);
+    let fresh = records(folder.path(), 2, 400);
     let evaluation = |data, mask_seed| Evaluation { data, mask_seed, noise: None, records: 400, batch: 100 };
     let measured = conditions(&["forward/cluster/1024", "inverse/uniform/500", "inverse/uniform/1024"]);
     let calibration = Calibration { evaluation: evaluation(&known, CALIBRATION_MASK_SEED) };

@@ -41,7 +41,8 @@ fn context(data: &Dataset, noise: Option<TestNoise>, record: usize, condition: C
 fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
     let root = tempfile::tempdir().unwrap();
     let data = records(root.path(), Pde::CYLINDER, 6);
-    let (condition, levels) = ("joint/uniform/8192".parse().unwrap(), PerChannel { a: 0.1, u: 0.02 });
+    let condition = "joint/uniform/8192".parse().unwrap();
+    let levels = PerChannel { a: 0.1, u: 0.02 };
     let mut squares = PerChannel::both((0.0, 0.0));
     for record in 0..6 {
         let [exact, told] = [None, noisy(levels)].map(|noise| context(&data, noise, record, condition));
@@ -126,7 +127,8 @@ fn evaluations_with_different_noise_are_not_compared() {
         compare(&of(a), &of(b), "forward/uniform/500".parse().unwrap(), Measure::U)
             .map_err(|error| error.to_string())
     };
-    let (none, some) = (None, noisy(PerChannel { a: 0.05, u: 0.01 }));
+    let none = None;
+    let some = noisy(PerChannel { a: 0.05, u: 0.01 });
     let refused = compared(none, some).unwrap_err();
     assert!(refused.contains("differ in their noise ([0.0, 0.0] and [0.05, 0.01])"), "{refused}");
     assert!(compared(some, noisy(PerChannel::both(0.05))).is_err());

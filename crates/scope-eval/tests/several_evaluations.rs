@@ -118,8 +118,10 @@ fn held(folder: &std::path::Path) -> (Vec<String>, Record) {
 /// The moments are rebuilt from the files that a whole writing leaves.
 #[test]
 fn stopped_at_any_moment_the_old_or_the_new_evaluation_is_whole() {
-    let (old, new) = (evaluation("full", "all", 5, 1, 2.0), evaluation("full", "all", 9, 1, 3.0));
-    let (root, apart) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let old = evaluation("full", "all", 5, 1, 2.0);
+    let new = evaluation("full", "all", 9, 1, 3.0);
+    let root = tempfile::tempdir().unwrap();
+    let apart = tempfile::tempdir().unwrap();
     let at = |name: &str| root.path().join(name);
     new.write(&apart.path().join("all.json")).unwrap();
     let [json, npz] = ["all.json", "all.npz"].map(|name| std::fs::read(apart.path().join(name)).unwrap());

@@ -78,7 +78,8 @@ fn a_hidden_field_is_recovered_better_once_it_is_measured_too() {
     for pde in Pde::ALL {
         let card = card(pde);
         for (task, field) in [("forward", "u"), ("inverse", "a")] {
-            let (alone, jointly) = (curve(&card, task, field), curve(&card, "joint", field));
+            let alone = curve(&card, task, field);
+            let jointly = curve(&card, "joint", field);
             assert!(alone.iter().zip(&jointly).all(|(alone, jointly)| jointly < alone), "{pde}, {field}");
         }
     }

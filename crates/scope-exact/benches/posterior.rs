@@ -35,15 +35,18 @@ fn one_thread() -> rayon::ThreadPool {
 
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500", "joint/uniform/500"], max_time = 2)]
 fn mean(bencher: Bencher, condition: &str) {
-    let (prior, readings) = (Prior::new(Pde::POISSON, SIZE).unwrap(), readings(condition));
-    let (noise, pool) = (rounding_noise(&Constants::generated(Pde::POISSON)), one_thread());
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let readings = readings(condition);
+    let noise = rounding_noise(&Constants::generated(Pde::POISSON));
+    let pool = one_thread();
     let mean = || prior.given(&readings, noise).unwrap().mean().unwrap();
     bencher.bench_local(|| pool.install(mean));
 }
 
 #[divan::bench(args = ["forward/uniform/500", "inverse/uniform/500"], max_time = 4)]
 fn deviations(bencher: Bencher, condition: &str) {
-    let (prior, readings) = (Prior::new(Pde::POISSON, SIZE).unwrap(), readings(condition));
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let readings = readings(condition);
     let posterior = prior.given(&readings, rounding_noise(&Constants::generated(Pde::POISSON))).unwrap();
     let pool = one_thread();
     bencher.bench_local(|| pool.install(|| posterior.deviations(0).unwrap()));

@@ -38,7 +38,8 @@ fn main() -> Outcome<()> {
     let [pde, count, conditions @ ..] = &words[..] else {
         return Err("usage: limits PDE COUNT CONDITION... [--errors-only]".into());
     };
-    let (pde, count): (Pde, u64) = (pde.parse()?, count.parse()?);
+    let pde: Pde = pde.parse()?;
+    let count: u64 = count.parse()?;
     println!("condition, records, field, error %, within one and two standard deviations %");
     for condition in conditions {
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: 128 };
@@ -63,11 +64,9 @@ impl Task {
                 let values: Vec<f64> = scores.iter().filter_map(|score| pick(&score[channel])).collect();
                 mean_and_error(&values)
             };
-            let (error, one, two) = (
-                of(&|score| Some(score.error)),
-                of(&|score| score.within.map(|within| within[0])),
-                of(&|score| score.within.map(|within| within[1])),
-            );
+            let error = of(&|score| Some(score.error));
+            let one = of(&|score| score.within.map(|within| within[0]));
+            let two = of(&|score| score.within.map(|within| within[1]));
             println!("{}, {count}, {}, {error}, {one}, {two}", self.condition, channel.name());
         }
         println!("{:.3} s a record", begun.elapsed().as_secs_f64() / count as f64);
@@ -89,7 +88,8 @@ impl Task {
         let mean = posterior.mean()?;
         let sd = if self.calibrate { Some(posterior.deviations(index)?.fields) } else { None };
         Ok(PerChannel::from_fn(|channel| {
-            let (mean, truth) = (&mean[channel], &record.fields[channel]);
+            let mean = &mean[channel];
+            let truth = &record.fields[channel];
             let within =
                 |sd: &Fields<f64>| [1.0, 2.0].map(|width| coverage(mean, truth, &sd[channel], width));
             Score { error: relative_error(mean, truth), within: sd.as_ref().map(within) }

@@ -345,7 +345,8 @@ mod tests {
 
     /// What a test mask of record 0 shows of it.
     fn sensors(prior: &dyn FieldPrior, condition: &str, noise: PerChannel<f64>) -> Sensors {
-        let (pde, size) = (prior.pde(), prior.resolution().rows);
+        let pde = prior.pde();
+        let size = prior.resolution().rows;
         let identity = Identity { pde, seed: 1, split: Split::Test, resolution: size };
         let record = Generator::new(identity).unwrap().record(0).unwrap();
         let condition: Condition = condition.parse().unwrap();

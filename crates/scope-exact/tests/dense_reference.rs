@@ -43,7 +43,8 @@ fn apart(x: &[f64], y: &[f64]) -> f64 {
 #[test]
 fn mean_and_deviations_agree_with_the_dense_posterior() {
     for pde in LINEAR {
-        let (dense, prior) = (Dense::new(pde, SIZE), Prior::new(pde, SIZE).unwrap());
+        let dense = Dense::new(pde, SIZE);
+        let prior = Prior::new(pde, SIZE).unwrap();
         for (number, kind) in KINDS.into_iter().enumerate() {
             let mut stream = Coordinates::new("dense").number(number as u64).stream();
             let mut readings = readings(kind.into(), 60, &mut stream);
@@ -75,7 +76,8 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
 #[test]
 fn the_default_noise_agrees_too() {
     for pde in LINEAR {
-        let (dense, prior) = (Dense::new(pde, SIZE), Prior::new(pde, SIZE).unwrap());
+        let dense = Dense::new(pde, SIZE);
+        let prior = Prior::new(pde, SIZE).unwrap();
         let noise = rounding_noise(&Constants::generated(pde));
         for kind in KINDS {
             // Few enough for a smooth field to be told apart at all of them.
@@ -95,7 +97,8 @@ fn the_default_noise_agrees_too() {
 /// C(p, q) = sum_k deviation_k^2 cos(2 pi k (p - q) / S) / S^4, and two sensors solved by hand.
 #[test]
 fn navier_stokes_follows_from_the_spectrum() {
-    let (size, two_pi) = (SIZE as i64, 2.0 * std::f64::consts::PI);
+    let size = SIZE as i64;
+    let two_pi = 2.0 * std::f64::consts::PI;
     let field = scope_pde::random::PeriodicField::new(SIZE);
     let covariance = |p: usize, q: usize| {
         let offset = |x: usize, y: usize| (x as i64 - y as i64) as f64 / size as f64;
@@ -110,17 +113,22 @@ fn navier_stokes_follows_from_the_spectrum() {
         }
         sum / (size as f64).powi(4)
     };
-    let (p, q, noise) = (20, 3 * SIZE + 14, 0.01);
+    let p = 20;
+    let q = 3 * SIZE + 14;
+    let noise = 0.01;
     let readings =
         [(p, 0.4), (q, -0.1)].map(|(point, value)| Reading::of_pixel(Channel::A, point, SIZE, value));
     let prior = Prior::new(Pde::NAVIER_STOKES, SIZE).unwrap();
     let posterior = prior.given(&readings, PerChannel { a: noise, u: 0.0 }).unwrap();
-    let (mean, deviations) = (posterior.mean().unwrap(), posterior.deviations(1).unwrap());
+    let mean = posterior.mean().unwrap();
+    let deviations = posterior.deviations(1).unwrap();
     assert_eq!((deviations.a, deviations.u), (How::Exact, How::Samples(scope_exact::SPREAD_SAMPLES)));
-    let (own, cross) = (covariance(p, p) + noise * noise, covariance(p, q));
+    let own = covariance(p, p) + noise * noise;
+    let cross = covariance(p, q);
     let determinant = own * own - cross * cross;
     for x in 0..SIZE * SIZE {
-        let (to_p, to_q) = (covariance(p, x), covariance(q, x));
+        let to_p = covariance(p, x);
+        let to_q = covariance(q, x);
         let weight = [(own * to_p - cross * to_q) / determinant, (own * to_q - cross * to_p) / determinant];
         assert!((mean.a[x] - (0.4 * weight[0] - 0.1 * weight[1])).abs() < 1e-10);
         let variance = covariance(x, x) - weight[0] * to_p - weight[1] * to_q;

@@ -69,7 +69,8 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
         let prior = Prior::new(pde, size).unwrap();
         let identity = Identity { pde, seed: 5, split: Split::Test, resolution: size };
         let generator = Generator::new(identity).unwrap();
-        let (mut squares, mut count) = (0.0, 0.0);
+        let mut squares = 0.0;
+        let mut count = 0.0;
         for number in 0..4 {
             let record = generator.record(number).unwrap();
             let field = if channel == Channel::A { &record.fields.a } else { &record.fields.u };
@@ -83,7 +84,8 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
                 .collect();
             let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
             assert_eq!(posterior.between_pixels(), 200);
-            let (mean, deviations) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
+            let mean = posterior.mean().unwrap();
+            let deviations = posterior.deviations(0).unwrap().fields;
             let apart = mean.a.iter().zip(&record.fields.a).zip(&deviations.a).filter(|(_, sd)| **sd > 0.0);
             for ((mean, truth), sd) in apart {
                 squares += ((mean - truth) / sd).powi(2);
@@ -102,7 +104,8 @@ fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
         let reading = Reading { channel: Channel::U, spot: Spot { at: [12.0 + offset, 20.0] }, value: 0.004 };
         prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
     };
-    let (on, near) = (mean(0.0), mean(1e-5));
+    let on = mean(0.0);
+    let near = mean(1e-5);
     let apart = on.iter().zip(&near).map(|(on, near)| (on - near).abs()).fold(0.0, f64::max);
     assert!(apart > 0.0 && apart < 1e-4 * on.iter().fold(0.0, |most, x| x.abs().max(most)), "{apart}");
 }
@@ -205,7 +208,8 @@ fn sensors_of_what_is_zero_by_definition_are_left_out() {
         let expected = if pde == Pde::POISSON { 1 } else { 0 };
         assert_eq!(counted(prior.given(&corner, NO_NOISE).unwrap()), expected);
         let posterior = prior.given(&corner, NO_NOISE).unwrap();
-        let (mean, sd) = (posterior.mean().unwrap(), posterior.deviations(0).unwrap().fields);
+        let mean = posterior.mean().unwrap();
+        let sd = posterior.deviations(0).unwrap().fields;
         for point in (0..256).filter(|point| on_edge(*point, 16)) {
             assert_eq!((mean.u[point], sd.u[point]), (0.0, 0.0));
             assert!(pde == Pde::POISSON || (mean.a[point], sd.a[point]) == (0.0, 0.0));
@@ -243,7 +247,8 @@ fn repeated_measurements_are_averaged() {
         all.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
     };
     assert!(pairs(&twice.mean().unwrap(), &once.mean().unwrap()) < 1e-12);
-    let (twice, once) = (twice.deviations(0).unwrap(), once.deviations(0).unwrap());
+    let twice = twice.deviations(0).unwrap();
+    let once = once.deviations(0).unwrap();
     assert!(pairs(&twice.fields, &once.fields) < 1e-12);
 }
 
@@ -259,7 +264,8 @@ fn many_readings_of_few_places_are_few_sensors() {
     let few = prior.given(&once, PerChannel { a: 3e-3, u: 0.0 }).unwrap();
     let many = prior.given(&nine, PerChannel { a: 9e-3, u: 0.0 }).unwrap();
     assert_eq!((many.sensors(), many.method()), (1000, few.method()));
-    let (few, many) = (few.mean().unwrap(), many.mean().unwrap());
+    let few = few.mean().unwrap();
+    let many = many.mean().unwrap();
     let apart = few.a.iter().zip(&many.a).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     assert!(apart < 1e-9, "{apart}");
 }

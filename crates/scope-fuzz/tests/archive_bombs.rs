@@ -29,7 +29,8 @@ fn answer(bomb: &Bomb) -> String {
     within_memory(bomb.bytes.len(), || match bomb.reader {
         Reader::Sensors => SensorFile::open(&path).unwrap_err().to_string(),
         Reader::Import(pde) => {
-            let (split, from) = (Split::Test, vec![path.clone()]);
+            let split = Split::Test;
+            let from = vec![path.clone()];
             let request = ImportRequest { pde, split, from, geometry: None, units: None };
             import(&request, &folder.path().join("set"), |_, _| true).unwrap_err().to_string()
         }

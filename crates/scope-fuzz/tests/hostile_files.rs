@@ -143,7 +143,8 @@ fn no_records_of_absurd_size_are_refused() {
 fn absurd_matlab_dimensions_are_refused() {
     let mut bytes = std::fs::read(fixture("poisson_v5.mat")).unwrap();
     let dimensions = |d: [i32; 3]| d.map(i32::to_le_bytes).concat();
-    let (true_ones, absurd) = (dimensions([3, 32, 32]), dimensions([i32::MAX - 1; 3]));
+    let true_ones = dimensions([3, 32, 32]);
+    let absurd = dimensions([i32::MAX - 1; 3]);
     let places: Vec<usize> = (0..bytes.len() - 12).filter(|at| bytes[*at..at + 12] == true_ones).collect();
     assert_eq!(places.len(), 2);
     places.iter().for_each(|at| bytes[*at..at + 12].copy_from_slice(&absurd));

@@ -90,7 +90,8 @@ mod tests {
     /// What comes out is what a factor of the whole covariance gives.
     #[test]
     fn many_sensors_are_solved_for_as_by_the_whole_matrix() {
-        let (n, modes) = (120, 9);
+        let n = 120;
+        let modes = 9;
         let rows: Vec<f64> = (0..n * modes).map(|at| (at as f64 * 0.731).sin()).collect();
         let noise: Vec<f64> = (0..n).map(|k| 0.01 + 0.005 * (k as f64).cos()).collect();
         let row = |k: usize| &rows[k * modes..][..modes];

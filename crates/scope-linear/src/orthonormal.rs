@@ -103,7 +103,8 @@ mod tests {
     /// Columns of very different size, two of them alike.
     #[test]
     fn columns_become_orthonormal_and_copies_are_left_out() {
-        let (length, width) = (300, 40);
+        let length = 300;
+        let width = 40;
         let entry = |row: usize, k: usize| {
             let k = if k == 7 { 6 } else { k };
             let scale = 10f64.powi(-((k % 6) as i32));

@@ -31,14 +31,17 @@ impl FieldNetwork for ThreeConvolutions {
 
 #[allow(clippy::print_stdout)] // a program of its own
 fn main() -> anyhow::Result<()> {
-    let (root, device, resolution) = (tempfile::tempdir()?, Device::all_threads(), 32);
+    let root = tempfile::tempdir()?;
+    let device = Device::all_threads();
+    let resolution = 32;
     let set = |split: Split, count: usize| -> anyhow::Result<Dataset> {
         let out = root.path().join(split.name());
         let identity = Identity { pde: Pde::POISSON, seed: 1, split, resolution };
         generate(&Request { identity, count, shard: None }, &out, |_| true)?;
         Ok(Dataset::open(&out)?)
     };
-    let (train, test) = (set(Split::Train, 500)?, set(Split::Test, 50)?);
+    let train = set(Split::Train, 500)?;
+    let test = set(Split::Test, 50)?;
     let own =
         Architecture::Own(OwnConfig { name: "three-convolutions".to_owned(), resolution: resolution.into() });
     let build = |seed: u64| {
@@ -48,7 +51,8 @@ fn main() -> anyhow::Result<()> {
     };
     // The same run as everybody's: config.toml, metrics, checkpoints that resume in every bit, a weight file.
     let recipe = Recipe::resolve("operator", &["batch=10".to_owned(), "peak_rate=2e-3".to_owned()])?;
-    let (model, length) = (own.clone(), Some(Length::Draws(2_000)));
+    let model = own.clone();
+    let length = Some(Length::Draws(2_000));
     let ask = RunRequest { recipe, model, length, seed: 1, log_every: 10, from: None, adapt: None };
     let trainer = |config: &RunConfig| Trainer::field(build(config.seed)?);
     let config = scope::train::plan(ask, &train, &trainer, 1)?;

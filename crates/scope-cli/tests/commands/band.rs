@@ -62,7 +62,9 @@ fn shares(out: &Path, problem: usize, channel: &str, truth: &[f64]) -> [f64; 2] 
 #[test]
 fn the_shipped_model_states_bands_that_hold() {
     let root = tempfile::tempdir().unwrap();
-    let (here, size, records) = (root.path(), 128, 6);
+    let here = root.path();
+    let size = 128;
+    let records = 6;
     let conditions = ["inverse/uniform/500", "forward/uniform/700", "joint/grid/1024", "inverse/uniform/200"];
     let likes = ["inverse/uniform", "forward/uniform", "joint/grid"];
     // Means over records: for one field the shares of u differ by a dozen points.
@@ -126,7 +128,8 @@ fn a_faulty_sensor_is_named_and_left_out_on_request() {
 /// A folder with an untrained model and measurements of u.
 fn with_model(size: usize) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let (pde, config) = (Pde::POISSON, Preset::Tiny.config(size));
+    let pde = Pde::POISSON;
+    let config = Preset::Tiny.config(size);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
     let about = About { pde, constants: Constants::generated(pde), config: config.into(), training: None };
     model.save(&root.path().join("model.safetensors"), &about, Quantisation::F32).unwrap();

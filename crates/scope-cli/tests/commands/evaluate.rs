@@ -66,7 +66,8 @@ fn few_and_noisy_sensors_have_results_of_their_own() {
         assert_eq!(results["conditions"].as_object().unwrap().len(), 15);
         results["conditions"]["joint/uniform/100"]["u"]["mean"].as_f64().unwrap()
     };
-    let (exact, nothing) = (few(&[]), few(&["--noise", "0"]));
+    let exact = few(&[]);
+    let nothing = few(&["--noise", "0"]);
     assert_eq!((&exact, exact["identity"]["masks"].get("noise")), (&nothing, None));
     let noisy = few(&["--noise", "20%,0.00417478", "--batch", "3"]);
     assert_eq!(noisy["identity"]["masks"]["noise"], serde_json::json!({ "levels": [0.2, 1.0] }));

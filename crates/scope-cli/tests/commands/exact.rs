@@ -64,7 +64,8 @@ fn reports_show_the_papers_rows_without_any_run() {
 fn conditions_without_an_exact_posterior_are_left_out() {
     let root = with_records("ns");
     let output = scope(root.path(), &exact("ns", &[])).assert().success().get_output().clone();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let out = String::from_utf8(output.stdout).unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
     assert!(out.contains("forward/uniform/500") && !out.contains("inverse/uniform/500"), "{out}");
     assert!(err.contains("1 of 2 conditions observe u"), "{err}");
     let nothing = refused(root.path(), &exact("ns", &["--protocol", "full-observation"]), 1);
@@ -107,7 +108,9 @@ fn sensors_are_recovered_with_their_uncertainty() {
     assert!(text.contains("draws in a_samples.npy and u_samples.npy, residuals.csv, a picture"), "{text}");
     assert!(text.contains("expected error in L2"), "{text}");
     let array = |name: &str| values(&root.path().join("recovered").join(name));
-    let (u, sd, samples) = (array("u.npy"), array("u_sd.npy"), array("u_samples.npy"));
+    let u = array("u.npy");
+    let sd = array("u_sd.npy");
+    let samples = array("u_samples.npy");
     let sensor = 16 * 32 + 16;
     assert!((u[sensor] - 0.004).abs() < 3e-5 && sd[sensor] < 1.1e-5);
     assert!(sd[24 * 32 + 24] > 1e-4 && sd[0] == 0.0);

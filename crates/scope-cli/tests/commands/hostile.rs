@@ -73,7 +73,8 @@ fn weights_that_state_more_draws_than_can_be_are_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_a_single_thread_the_same_comes_out() {
-    let (plain, alone) = (with_data(), tempfile::tempdir().unwrap());
+    let plain = with_data();
+    let alone = tempfile::tempdir().unwrap();
     let without = |arguments: &[&str]| {
         scope(alone.path(), arguments).env("RUST_MIN_STACK", (1_u64 << 50).to_string()).assert().success();
     };

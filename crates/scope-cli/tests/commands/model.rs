@@ -44,7 +44,8 @@ fn info_reads_a_weight_file() {
     let path = folder.path().join("model.safetensors");
     let config = Preset::Tiny.config(32);
     let model = Model::initial(config.clone(), 1, &Device::cpu(1)).unwrap();
-    let (pde, config) = (Pde::DARCY, config.into());
+    let pde = Pde::DARCY;
+    let config = config.into();
     let about = About { pde, constants: Constants::released(pde), config, training: None };
     model.save(&path, &about, Quantisation::Bf16).unwrap();
     let text = stdout(&["model", "info", "--model", path.to_str().unwrap()]);

@@ -358,7 +358,8 @@ fn archives_and_arrays_give_the_same_records() {
 fn bands_come_from_held_out_records() {
     let bench = Bench::new(PROBLEM);
     let wave = |k: usize| {
-        let (record, point) = (k / 1280, k % 1280);
+        let record = k / 1280;
+        let point = k % 1280;
         ((point / 40) as f32 * 0.2 + record as f32).sin() + ((point % 40) as f32 * 0.1 - record as f32).cos()
     };
     bench.write("a.npy", &[100, 32, 40], wave);

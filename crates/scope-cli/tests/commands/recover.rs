@@ -50,7 +50,8 @@ fn value(problem: usize, k: usize) -> f64 {
 #[test]
 fn command_library_and_any_batch_give_the_same_bits() {
     let root = with_model(Pde::POISSON);
-    let (count, each) = (40, 33);
+    let count = 40;
+    let each = 33;
     let mut table = String::from("problem,i,j,u\n");
     for problem in 0..count {
         for k in 0..each {
@@ -94,7 +95,8 @@ fn command_library_and_any_batch_give_the_same_bits() {
 fn arrays_and_json_give_what_tables_give() {
     let root = with_model(Pde::POISSON);
     let mut table = String::from("i,j,a\n");
-    let (mut json, mut context) = (Vec::new(), vec![0.0_f64; 4 * SIZE * SIZE]);
+    let mut json = Vec::new();
+    let mut context = vec![0.0_f64; 4 * SIZE * SIZE];
     for k in 0..35 {
         let ((i, j), value) = (pixel(k), value(3, k));
         writeln!(table, "{i},{j},{value}").unwrap();
@@ -357,7 +359,8 @@ fn the_demo_uses_whatever_models_are_dropped_in() {
     let here = root.path();
     fs::create_dir(here.join("models")).unwrap();
     for pde in Pde::ALL {
-        let (name, from) = (pde.name(), with_model(pde));
+        let name = pde.name();
+        let from = with_model(pde);
         let weights = fs::read(from.path().join("model.safetensors")).unwrap();
         let card = include_str!("card.toml").replace("poisson", name);
         let card = card.replace("BLAKE3", &blake3::hash(&weights).to_string());

@@ -22,7 +22,8 @@ impl Domain {
     /// The domain from `low` to `high` along x and along y.
     pub fn new(low: [f64; 2], high: [f64; 2]) -> Result<Self, FrameError> {
         for (axis, name) in ["x", "y"].into_iter().enumerate() {
-            let (low, high) = (low[axis], high[axis]);
+            let low = low[axis];
+            let high = high[axis];
             let side = high - low;
             if !side.is_finite() || side <= 0.0 {
                 return Err(FrameError::Interval { axis: name, low, high });

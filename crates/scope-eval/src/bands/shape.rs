@@ -139,7 +139,8 @@ mod tests {
         let axis = axis_cells(size);
         let mask = Mask::from_fn(size, |i, j| [130, 1000, 2222, 4000].contains(&(i * size + j)));
         let cells = distance_cells(&mask);
-        let (x, y) = (|cell: usize| 1.0 + 0.3 * cell as f64, |cell: usize| 2.0 / (1.0 + cell as f64));
+        let x = |cell: usize| 1.0 + 0.3 * cell as f64;
+        let y = |cell: usize| 2.0 / (1.0 + cell as f64);
         let d = |cell: usize| 0.1 + cell as f64;
         let distances = PerChannel { a: None, u: Some(cells.clone()) };
         let measured = PerChannel { a: false, u: true };

@@ -57,7 +57,8 @@ impl DecoderAlone {
         let config = &model.config;
         let mut layout = Layout::new();
         let decoder = Decoder::declare(layout.root().scope("decoder"), config, &config.decoder);
-        let (whole, values) = (model.params.layout(), model.params.flat().to_vec::<f32>()?);
+        let whole = model.params.layout();
+        let values = model.params.flat().to_vec::<f32>()?;
         let mut flat = vec![0.0_f32; layout.len()];
         for param in layout.params() {
             if let Some(id) = whole.find(&param.name) {

@@ -114,7 +114,8 @@ impl Settings {
             return Err(DiagnoseError::OtherProblem { data: meta.pde, model: about.pde });
         }
         if about.config.resolution() != meta.resolution {
-            let (data, model) = (meta.resolution, about.config.resolution());
+            let data = meta.resolution;
+            let model = about.config.resolution();
             return Err(DiagnoseError::OtherGrid { data, model });
         }
         if matches!(self.condition.layout(), Layout::BenchmarkUniform) && !meta.pde.descriptor().benchmark {

@@ -137,7 +137,8 @@ impl<'a> Session<'a> {
             readouts.push(sums.finish(&self.probes, Channel::BOTH.map(|channel| constants[channel]))?);
         }
         let channels = Channel::BOTH.iter().enumerate().map(|(k, channel)| {
-            let (decoder, base) = (readouts[0][k].clone(), readouts.get(1).map(|both| both[k].clone()));
+            let decoder = readouts[0][k].clone();
+            let base = readouts.get(1).map(|both| both[k].clone());
             let cohort = self.cohorts[k].finish();
             let mut inequalities = cohort.map_or_else(Vec::new, |c| of_decoder(&decoder, &c));
             inequalities.extend(base.as_ref().and_then(|base| of_replacement(base, &decoder)));

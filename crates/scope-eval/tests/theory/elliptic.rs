@@ -59,7 +59,8 @@ proptest! {
     #[test]
     fn minimisers_and_gap_are_those_of_the_paper(alpha in 0.05..20.0, beta in 0.05..20.0) {
         let problem = without_interaction(alpha, beta);
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric()));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric());
         for outcome in &problem.law.0 {
             let [_, v] = mask_and_value(outcome.seen);
             let half = 0.5_f64.sqrt();
@@ -77,7 +78,8 @@ proptest! {
     #[test]
     fn the_interaction_of_mask_and_value_removes_the_gap(alpha in 0.05..20.0, beta in 0.05..20.0) {
         let problem = illustration(alpha, beta, |m, v| vec![1.0, m, v, m * v]);
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric()));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric());
         assert_close(problem.field_risk(&w), problem.field_risk(&w0));
     }
 }
@@ -101,7 +103,8 @@ fn its_parts_are_those_of_the_paper() {
 
 #[test]
 fn the_weighted_normal_equations_are_those_of_the_paper() {
-    let (alpha, beta) = (0.7, 1.3);
+    let alpha = 0.7;
+    let beta = 1.3;
     let problem = without_interaction(alpha, beta);
     // Only V has a part in the solution: the gradient of J in its coefficients, at W = 0 and along each of them.
     let half = 0.5_f64.sqrt();

@@ -24,7 +24,8 @@ proptest! {
 
     #[test]
     fn refinement_lowers_the_least_risk_by_what_it_tells(law in laws(8, 2, 1, 4), decoder in decoders()) {
-        let (fine, coarse) = (law.clone(), law.seen_as(|outcome| outcome.seen / 2));
+        let fine = law.clone();
+        let coarse = law.seen_as(|outcome| outcome.seen / 2);
         let [told, guessed] = [&fine, &coarse].map(|law| means(law, &decoder));
         let told: f64 = law.0.iter().zip(told.iter().zip(&guessed)).map(|(o, (l, k))| o.p * apart(l, k)).sum();
         assert_close(decoder.uncertainty(&coarse), decoder.uncertainty(&fine) + told);

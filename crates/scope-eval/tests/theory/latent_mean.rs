@@ -16,7 +16,8 @@ proptest! {
 
     #[test]
     fn field_risks_differ_by_excess_gap_and_distance(law in laws(7, 2, 1, 3), decoder in decoders(), f in predictors()) {
-        let (mu, best) = (decoder.latent_mean(&law), decoder.best(&law));
+        let mu = decoder.latent_mean(&law);
+        let best = decoder.best(&law);
         // Gamma = R(mu) - R*, with R* found on the risk itself.
         let gamma = decoder.risk(&law, &mu) - decoder.risk(&law, &best);
         let distance = law.mean(|outcome| (f[&outcome.seen] - mu[&outcome.seen]).powi(2));
@@ -26,8 +27,10 @@ proptest! {
 
     #[test]
     fn the_joint_optimum_is_no_worse_than_the_decoded_mean(law in laws(7, 2, 1, 3), decoder in decoders()) {
-        let (mu, best) = (decoder.latent_mean(&law), decoder.best(&law));
-        let (joint, decoded) = (decoder.field_risk(&law, &best), decoder.field_risk(&law, &mu));
+        let mu = decoder.latent_mean(&law);
+        let best = decoder.best(&law);
+        let joint = decoder.field_risk(&law, &best);
+        let decoded = decoder.field_risk(&law, &mu);
         assert_at_most(joint, decoded);
         if decoder.risk(&law, &mu) - decoder.risk(&law, &best) > 1e-6 {
             prop_assert!(joint < decoded);

@@ -37,7 +37,8 @@ pub(crate) fn minimise(low: f64, high: f64, function: impl Fn(f64) -> f64) -> (f
     let at = |k: usize| low + step * k as f64;
     let best = (0..=POINTS).min_by(|i, j| function(at(*i)).total_cmp(&function(at(*j)))).unwrap();
     assert!((1..POINTS).contains(&best), "the minimum lies outside {low} .. {high}");
-    let (mut left, mut right) = (at(best) - step, at(best) + step);
+    let mut left = at(best) - step;
+    let mut right = at(best) + step;
     let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
     for _ in 0..80 {
         let (x, y) = (right - golden * (right - left), left + golden * (right - left));

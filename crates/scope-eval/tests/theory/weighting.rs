@@ -125,9 +125,11 @@ proptest! {
 
     #[test]
     fn the_gap_is_at_least_its_bound((problem, metric) in problems()) {
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric);
         let gap = problem.field_risk(&w) - problem.field_risk(&w0);
-        let (d, rho) = (problem.displacement(&w, &w0), problem.rho());
+        let d = problem.displacement(&w, &w0);
+        let rho = problem.rho();
         assert_at_most(d * d - 2.0 * rho * d, gap);
         // The proof's equality: gap = d^2 - 2 E <A Delta phi, H R>, H = (I + beta/alpha A A^T)^-1.
         let a = &problem.a;
@@ -144,7 +146,8 @@ proptest! {
     fn with_exact_decoding_the_gap_is_the_squared_displacement((problem, metric) in problems()) {
         let problem = problem.exactly_grounded();
         assert_close(problem.rho(), 0.0);
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric);
         let d = problem.displacement(&w, &w0);
         assert_close(problem.field_risk(&w) - problem.field_risk(&w0), d * d);
         // The identity metric is then no worse than fields alone would be.
@@ -156,7 +159,8 @@ proptest! {
     fn the_full_target_has_its_closed_form((problem, _) in problems()) {
         // W_0 = W_Z + beta K_0^-1 A^T W_R.
         let w0 = problem.minimiser(&problem.identity());
-        let (a, turned) = (&problem.a, problem.a.transposed());
+        let a = &problem.a;
+        let turned = a.transposed();
         let k0 = Matrix::diagonal(&[problem.alpha; 2]).plus(problem.beta, &turned.times(a));
         let w_z = problem.projection(|outcome| outcome.z.clone());
         let w_r = problem.projection(|outcome| minus(&outcome.x, &problem.decode(&outcome.z)));

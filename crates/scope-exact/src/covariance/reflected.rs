@@ -38,16 +38,19 @@ impl Reflected {
     }
 
     pub(crate) fn between(&self, p: usize, q: usize) -> f64 {
-        let (size, width) = (self.size, self.size + 1);
+        let size = self.size;
+        let width = size + 1;
         let (i, j, k, l) = (p / size, p % size, q / size, q % size);
         let near = &self.table[i.abs_diff(k) * width..][..width];
         let far = &self.table[self.fold(i + k + 1) * width..][..width];
-        let (e, reflected) = (j.abs_diff(l), self.fold(j + l + 1));
+        let e = j.abs_diff(l);
+        let reflected = self.fold(j + l + 1);
         near[e] + far[e] + near[reflected] + far[reflected]
     }
 
     pub(crate) fn row(&self, p: usize, out: &mut [f64]) {
-        let (size, width) = (self.size, self.size + 1);
+        let size = self.size;
+        let width = size + 1;
         let (i, j) = (p / size, p % size);
         let mut both = vec![0.0; width];
         for (k, out) in out.chunks_exact_mut(size).enumerate() {

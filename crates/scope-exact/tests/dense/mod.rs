@@ -123,7 +123,8 @@ fn source_factor(size: usize) -> Vec<Vec<f64>> {
         _ => n * 3.0 / (PI * PI * (k1 * k1 + k2 * k2) as f64 + 9.0),
     };
     let entry = |x: usize, k: usize| {
-        let (k1, k2) = (k / size, k % size);
+        let k1 = k / size;
+        let k2 = k % size;
         deviation(k1, k2) * phi(k1, x / size) * phi(k2, x % size)
     };
     (0..size * size).map(|x| (0..size * size).map(|k| entry(x, k)).collect()).collect()
@@ -156,7 +157,8 @@ fn solve(mut a: Vec<Vec<f64>>, mut b: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         for i in 0..n {
             let factor = a[i][k] / a[k][k];
             if i != k && factor != 0.0 {
-                let (row, right) = (a[k].clone(), b[k].clone());
+                let row = a[k].clone();
+                let right = b[k].clone();
                 a[i].iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
                 b[i].iter_mut().zip(&right).for_each(|(x, y)| *x -= factor * y);
             }

@@ -64,7 +64,9 @@ impl NpzField {
             return Err(inside("it is in Fortran order: save numpy.ascontiguousarray(x)".to_owned()));
         }
         let count = require_fields(path, &format!("'{variable}'"), &header.shape, shape)?;
-        let (path, name, dtype) = (path.to_owned(), variable.to_owned(), header.dtype);
+        let path = path.to_owned();
+        let name = variable.to_owned();
+        let dtype = header.dtype;
         Ok(Self { path, name, place, packed, deflated, dtype, prefix, count })
     }
 }

@@ -92,7 +92,10 @@ pub(crate) trait Kernel<R: Real> {
     type Output;
     /// Whether it rounds to bf16 or multiplies bf16: only then is it compiled once more for processors that have instructions
     /// for that, and all other kernels run there as they do with AVX-512 alone.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "x86 alone has such instructions here"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "x86 alone has such instructions here")
+    )]
     const HAS_BF16: bool = false;
     /// Does the work.
     fn run<V: Lanes<Real = R>>(self) -> Self::Output;
