@@ -25,7 +25,7 @@ pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::Recovered;
 pub use paired::{Paired, compare, matching};
 pub use posterior::{PosteriorMethod, single_precision};
-pub use protocol::{Protocol, UnknownProtocol};
+pub use protocol::Protocol;
 pub use regions::Regions;
 pub use results::{Record, Results, Summaries};
 pub use scope_data::observation::TestNoise;

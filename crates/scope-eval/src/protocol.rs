@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use scope_data::observation::{Condition, Family, Layout, Task};
+use scope_model::{UnknownName, named};
 use scope_pde::Pde;
-use thiserror::Error;
 
 /// A named set of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,17 +65,11 @@ impl Protocol {
     }
 }
 
-/// A name that no protocol has.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no protocol is called \"{0}\"; there are {list}", list = Protocol::ALL.map(Protocol::name).join(", "))]
-pub struct UnknownProtocol(String);
-
 impl FromStr for Protocol {
-    type Err = UnknownProtocol;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, UnknownProtocol> {
-        let found = Self::ALL.into_iter().find(|protocol| protocol.name() == name);
-        found.ok_or_else(|| UnknownProtocol(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named("protocol", Self::ALL, Self::name, name)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
-use scope_pde::linear::cholesky::{Cholesky, dot};
+use scope_pde::linear::{
+    cholesky::{Cholesky, dot},
+    matrix::mirror_lower,
+};
 
 use crate::{
     error::PosteriorError,
@@ -101,11 +104,7 @@ impl ObservationModel for Prior {
             tell(progress, Stage::Covariance, first, n)?;
             rows.par_chunks_mut(n).enumerate().for_each(|(k, row)| fill((first + k, row)));
         }
-        for i in 0..n {
-            for j in 0..i {
-                matrix[j * n + i] = matrix[i * n + j];
-            }
-        }
+        mirror_lower(&mut matrix, n);
         Ok(matrix)
     }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use scope_exact::SensorSolver;
 use scope_pde::linear::{
     cholesky::{Cholesky, dot},
-    matrix::{View, ViewMut, add_product},
+    matrix::{View, ViewMut, add_product, mirror_lower},
 };
 
 /// A sensor is taken to be off by this share of its variance at least: less than that double precision cannot tell from none here.
@@ -56,12 +56,8 @@ impl ManySensors {
             };
             add_product(left, View::new(&rows, n, modes), ViewMut { data: out, row_stride: modes });
         });
-        for i in 0..modes {
-            matrix[i * modes + i] += 1.0;
-            for j in 0..i {
-                matrix[j * modes + i] = matrix[i * modes + j];
-            }
-        }
+        (0..modes).for_each(|i| matrix[i * modes + i] += 1.0);
+        mirror_lower(&mut matrix, modes);
         let factor = Cholesky::new(matrix, modes).ok()?;
         Some(Self { rows, modes, precision, factor })
     }

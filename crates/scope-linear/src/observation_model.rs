@@ -9,7 +9,7 @@ use scope_exact::{
 };
 use scope_pde::linear::{
     cholesky::{Cholesky, dot},
-    matrix::{View, ViewMut, add_product, multiply},
+    matrix::{View, ViewMut, add_product, mirror_lower, multiply},
 };
 
 use crate::{
@@ -67,12 +67,7 @@ impl ObservationModel for LinearPrior {
                 seen.iter().for_each(|(j, other)| matrix[i * n + j] += one * other);
             }
         }
-        // The two triangles are equal in every bit, as a factor expects.
-        for i in 0..n {
-            for j in 0..i {
-                matrix[j * n + i] = matrix[i * n + j];
-            }
-        }
+        mirror_lower(&mut matrix, n);
         Ok(matrix)
     }
 

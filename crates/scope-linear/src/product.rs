@@ -1,7 +1,7 @@
 //! Products of large matrices on all threads. Work is cut by size alone, so no bit depends on the number of threads.
 
 use rayon::prelude::*;
-use scope_pde::linear::matrix::{View, ViewMut, add_product, multiply};
+use scope_pde::linear::matrix::{View, ViewMut, add_product, mirror_lower, multiply};
 
 /// Rows of a product that are computed together.
 const ROWS: usize = 64;
@@ -65,11 +65,7 @@ pub(crate) fn gram(y: &[f32], width: usize, weight: &(dyn Fn(usize) -> f64 + Syn
             add_product(left, View::new(&right, length, columns), target);
         }
     });
-    for i in 0..width {
-        for j in 0..i {
-            gram[j * width + i] = gram[i * width + j];
-        }
-    }
+    mirror_lower(&mut gram, width);
     gram
 }
 

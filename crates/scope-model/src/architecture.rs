@@ -10,7 +10,7 @@ use crate::{
     error::ModelError,
     field_model::FieldNetwork,
     limits::{require_count, require_grid},
-    names::named,
+    names::{UnknownName, named},
     network::Network,
     operators::{
         CONTEXT, Cno, CnoConfig, DeepOnet, DeepOnetConfig, Fno, FnoConfig, Transolver, TransolverConfig,
@@ -97,9 +97,9 @@ impl Operator {
 }
 
 impl std::str::FromStr for Operator {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("operator", Self::ALL, Self::name, name)
     }
 }

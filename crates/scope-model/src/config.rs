@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::ModelError,
     limits::{require_grid, require_layers},
-    names::named,
+    names::{UnknownName, named},
 };
 
 /// The side of a patch, and of a token's tile.
@@ -184,9 +184,9 @@ impl Preset {
 }
 
 impl std::str::FromStr for Preset {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("model", Self::ALL, Self::name, name)
     }
 }
@@ -231,9 +231,9 @@ impl Head {
 }
 
 impl std::str::FromStr for Head {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("head", Self::ALL, Self::name, name)
     }
 }

@@ -6,6 +6,8 @@ use scope_data::{DataError, GridShape};
 use scope_engine::EngineError;
 use thiserror::Error;
 
+use crate::names::UnknownName;
+
 /// An error of this crate.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -13,6 +15,9 @@ pub enum ModelError {
     /// Sizes that make no model.
     #[error("{0}")]
     Config(String),
+    /// A name that no model, head, operator or precision has.
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
     /// A weight file that cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Io {

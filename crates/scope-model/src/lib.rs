@@ -39,6 +39,7 @@ pub use initial::{Initial, default_initial, initialise};
 pub use known_facts::impose_known_facts;
 pub use measure::{Interpolation, Measure, Region, UnknownMeasure};
 pub use model::Model;
+pub use names::{UnknownName, named};
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
 pub use provenance::{
     Adapted, Budget, DataIdentity, MOST_DRAWS, MaskIdentity, MethodIdentity, MethodKind, Provenance,

@@ -17,7 +17,7 @@ use scope_pde::{GridShape, Pde, cylinder::Disk};
 use crate::{
     error::ModelError,
     field_model::FieldModel,
-    names::named,
+    names::{UnknownName, named},
     sensors::{fit_sensors, recover_sensors},
     weights::{About, WeightFile},
 };
@@ -56,9 +56,9 @@ impl Precision {
 }
 
 impl FromStr for Precision {
-    type Err = ModelError;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, ModelError> {
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         named("precision", Self::ALL, Self::name, name)
     }
 }

@@ -16,10 +16,10 @@ use scope_engine::{Device, Dtype, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Callback, Component, Conditions, DataLoader, Length, MetricsLine, Objective, Rates, Recipe, RunConfig,
-    RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Trainer,
+    Component, Conditions, DataLoader, Length, Objective, Rates, Recipe, RunConfig, RunFolder, RunOptions,
+    RunOutcome, RunRequest, SamplerConfig, Trainer,
 };
-use small_set::make;
+use small_set::{StopAfter, make};
 
 /// The batches that steps are compared on.
 const SAMPLER: SamplerConfig =
@@ -135,7 +135,7 @@ impl Run<'_> {
         let folder = RunFolder::open(self.folder, true).unwrap();
         let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
         let mut trainer = make(&config).unwrap();
-        let mut callback = StopAfter { steps: 0, last: stop_after.unwrap_or(u64::MAX) };
+        let mut callback = StopAfter(stop_after.unwrap_or(u64::MAX));
         scope_train::run(&folder, &config, self.data, &mut trainer, options, &mut callback).unwrap()
     }
 
@@ -144,22 +144,6 @@ impl Run<'_> {
         let read = |name: &str| fs::read(self.folder.join(name)).unwrap();
         assert!(!read("algorithms.txt").is_empty());
         ["metrics.jsonl", "model.safetensors"].map(read).into()
-    }
-}
-
-/// Stops a run after some steps.
-struct StopAfter {
-    steps: u64,
-    last: u64,
-}
-
-impl Callback for StopAfter {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
-        self.steps += 1;
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        self.steps >= self.last
     }
 }
 

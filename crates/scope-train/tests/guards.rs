@@ -109,12 +109,8 @@ fn a_number_that_is_not_finite_stops_the_run_and_spoils_nothing() {
 struct Warnings(Vec<String>);
 
 impl Callback for Warnings {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         self.0.push(text.to_owned());
-    }
-    fn should_stop(&self) -> bool {
-        false
     }
 }
 
@@ -237,10 +233,6 @@ impl Callback for Damage<'_> {
         if draws == self.after {
             (self.damage)();
         }
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        false
     }
 }
 

@@ -12,23 +12,10 @@ use scope_model::{
 };
 use scope_pde::{Pde, Split};
 use scope_train::{
-    Callback, Component, Examples, Length, MetricsLine, Rates, Recipe, RunFolder, RunOptions, RunOutcome,
-    RunRequest, Trainer, loss_weights,
+    Component, Examples, Length, Rates, Recipe, RunFolder, RunOptions, RunOutcome, RunRequest, Trainer,
+    loss_weights,
 };
-use small_set::make;
-
-/// Asks to stop after some steps.
-struct StopAfter(u64);
-
-impl Callback for StopAfter {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
-        self.0 -= 1;
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        self.0 == 0
-    }
-}
+use small_set::{StopAfter, make};
 
 /// Each operator with little of everything.
 fn reduced(resolution: impl Into<GridShape>) -> [Architecture; 4] {

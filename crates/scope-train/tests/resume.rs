@@ -16,20 +16,7 @@ use scope_train::{
     AdaptConfig, Callback, InitialWeights, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
     RunOutcome, RunRequest, TrainError,
 };
-use small_set::make;
-
-/// Asks to stop after some steps.
-struct StopAfter(u64);
-
-impl Callback for StopAfter {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
-        self.0 -= 1;
-    }
-    fn on_warning(&mut self, _: &str) {}
-    fn should_stop(&self) -> bool {
-        self.0 == 0
-    }
-}
+use small_set::{StopAfter, make};
 
 const OPTIONS: RunOptions =
     RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
@@ -234,13 +221,9 @@ struct Witness {
 }
 
 impl Callback for Witness {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         let trained = WeightFile::read(&self.model).unwrap().about.training.clone().unwrap();
         self.told.push((text.to_owned(), trained.draws));
-    }
-    fn should_stop(&self) -> bool {
-        false
     }
 }
 
@@ -372,7 +355,6 @@ fn a_log_that_is_a_link_is_refused_and_what_it_leads_to_is_kept() {
 struct Told(Vec<String>);
 
 impl Callback for Told {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         self.0.push(text.to_owned());
     }

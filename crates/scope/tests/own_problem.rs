@@ -21,8 +21,7 @@ use scope::{
         random::Stream,
     },
     train::{
-        Callback, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
-        build_trainer,
+        Callback, Length, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, build_trainer,
     },
 };
 
@@ -141,12 +140,8 @@ fn make(root: &Path, pde: Pde, split: Split, count: usize) -> Dataset {
 struct Quiet;
 
 impl Callback for Quiet {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
         panic!("a warning: {text}");
-    }
-    fn should_stop(&self) -> bool {
-        false
     }
 }
 

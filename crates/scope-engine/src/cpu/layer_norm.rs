@@ -7,7 +7,7 @@ use super::{
     lanes::{Kernel, Lanes, Real, load_some, store_some, store_some_half},
 };
 use crate::{
-    dtype::Dtype,
+    dtype::{Dtype, Element},
     error::EngineError,
     ops::{NORM_EPSILON, Norm},
     tape::{Flow, Tape},
@@ -20,32 +20,26 @@ const ROWS: usize = 32;
 /// The normalised rows.
 pub(crate) fn forward(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Result<Tensor, EngineError> {
     Ok(match tape.compute() {
-        Dtype::F64 => forward_wide::<f64>(cpu, tape, norm, x),
-        Dtype::F32 => forward_wide::<f32>(cpu, tape, norm, x),
-        Dtype::Bf16 => {
-            let affine = Affine::of(tape, norm);
-            let shape = x.shape();
-            let x = x.cpu::<f32>();
-            let each = ROWS * affine.gain.len();
-            Tensor::compute::<bf16>(cpu, shape, |out| {
-                cpu.for_pieces(out, each, |piece, out| {
-                    let x = &x[piece * each..][..out.len()];
-                    cpu.run(Normalise { x, affine, out: Rows::Half(out) });
-                });
-            })
-        }
+        Dtype::F64 => forward_in::<f64, f64>(cpu, Affine::of(tape, norm), x, |out| Rows::Real(out)),
+        Dtype::F32 => forward_in::<f32, f32>(cpu, Affine::of(tape, norm), x, |out| Rows::Real(out)),
+        Dtype::Bf16 => forward_in::<f32, bf16>(cpu, Affine::of(tape, norm), x, |out| Rows::Half(out)),
     })
 }
 
-fn forward_wide<R: Real>(cpu: &Cpu, tape: &Tape<'_>, norm: Norm, x: &Tensor) -> Tensor {
-    let affine = Affine::of(tape, norm);
+/// The normalised rows in the precision of what `rows` makes rows of.
+fn forward_in<R: Real, E: Element>(
+    cpu: &Cpu,
+    affine: Affine<'_, R>,
+    x: &Tensor,
+    rows: impl Fn(&mut [E]) -> Rows<'_, R> + Sync,
+) -> Tensor {
     let shape = x.shape();
     let x = x.cpu::<R>();
     let each = ROWS * affine.gain.len();
-    Tensor::compute::<R>(cpu, shape, |out| {
+    Tensor::compute::<E>(cpu, shape, |out| {
         cpu.for_pieces(out, each, |piece, out| {
             let x = &x[piece * each..][..out.len()];
-            cpu.run(Normalise { x, affine, out: Rows::Real(out) });
+            cpu.run(Normalise { x, affine, out: rows(out) });
         });
     })
 }

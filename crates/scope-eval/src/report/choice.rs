@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use thiserror::Error;
+use scope_model::{UnknownName, named};
 
 /// The tables by name, in the order of the paper; the last three are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +73,11 @@ impl TableName {
     }
 }
 
-/// A name that no table has.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no table is called \"{0}\"; there are {list}", list = TableName::ALL.map(TableName::name).join(", "))]
-pub struct UnknownTable(String);
-
 impl FromStr for TableName {
-    type Err = UnknownTable;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, UnknownTable> {
-        let found = Self::ALL.into_iter().find(|table| table.name() == name);
-        found.ok_or_else(|| UnknownTable(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named("table", Self::ALL, Self::name, name)
     }
 }
 

@@ -15,11 +15,11 @@ mod runs;
 mod table;
 
 pub use charts::{budget_chart, comparison_chart};
-pub use choice::{Choice, TableName, UnknownTable};
+pub use choice::{Choice, TableName};
 pub use endpoint::Endpoint;
 pub use learning::learning_charts;
 pub use published::Published;
-pub use render::{Format, UnknownFormat, csv_cell};
+pub use render::{Format, csv_cell};
 pub use runs::{Run, Runs, grouped};
 pub use table::Table;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, str::FromStr};
 
-use thiserror::Error;
+use scope_model::{UnknownName, named};
 
 use super::table::{Cell, Mark, Number, Table};
 
@@ -44,17 +44,11 @@ impl Format {
     }
 }
 
-/// A name that no notation has.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no format is called \"{0}\"; there are md, tex, csv")]
-pub struct UnknownFormat(String);
-
 impl FromStr for Format {
-    type Err = UnknownFormat;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| UnknownFormat(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named("format", Self::ALL, Self::name, name)
     }
 }
 

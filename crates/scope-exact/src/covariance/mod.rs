@@ -57,3 +57,37 @@ impl Covariance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use scope_pde::random::{NeumannField, PeriodicField};
+
+    use super::*;
+
+    const SIZE: usize = 16;
+
+    #[test]
+    fn the_table_the_row_and_the_transforms_agree() {
+        let reflected = Covariance::Reflected(Reflected::new(&NeumannField::new(SIZE)));
+        let periodic = Covariance::Periodic(Periodic::new(&PeriodicField::new(SIZE), SIZE));
+        for covariance in [reflected, periodic] {
+            for p in [0, 5, 7 * SIZE + 3, SIZE * SIZE - 1] {
+                let mut delta = vec![0.0; SIZE * SIZE];
+                delta[p] = 1.0;
+                let applied = covariance.apply(delta);
+                let mut row = vec![0.0; SIZE * SIZE];
+                covariance.row(p, &mut row);
+                for q in 0..SIZE * SIZE {
+                    assert!((applied[q] - row[q]).abs() < 1e-14);
+                    assert!((covariance.between(p, q) - row[q]).abs() < 1e-14);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_variance_of_a_periodic_field_is_the_one_it_states() {
+        let field = PeriodicField::new(SIZE);
+        assert!((Periodic::new(&field, SIZE).between(9, 9) - field.variance()).abs() < 1e-14);
+    }
+}

@@ -55,27 +55,3 @@ impl Periodic {
         self.transforms.field(&spectrum)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_the_row_and_the_transforms_agree() {
-        let size = 16;
-        let field = PeriodicField::new(size);
-        let covariance = Periodic::new(&field, size);
-        assert!((covariance.between(9, 9) - field.variance()).abs() < 1e-14);
-        for p in [0, 5, 7 * size + 3, size * size - 1] {
-            let mut delta = vec![0.0; size * size];
-            delta[p] = 1.0;
-            let applied = covariance.filter(delta, |variance| variance);
-            let mut row = vec![0.0; size * size];
-            covariance.row(p, &mut row);
-            for q in 0..size * size {
-                assert!((applied[q] - row[q]).abs() < 1e-14);
-                assert!((covariance.between(p, q) - row[q]).abs() < 1e-14);
-            }
-        }
-    }
-}

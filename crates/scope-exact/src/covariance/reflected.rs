@@ -102,25 +102,3 @@ fn table(variances: &[f64], size: usize) -> Vec<f64> {
     multiply(half, cosines.transposed(), ViewMut { data: &mut table, row_stride: width });
     table
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_the_row_and_the_transforms_agree() {
-        let size = 16;
-        let covariance = Reflected::new(&NeumannField::new(size));
-        for p in [0, 5, 7 * size + 3, size * size - 1] {
-            let mut delta = vec![0.0; size * size];
-            delta[p] = 1.0;
-            let applied = covariance.filter(delta, |variance| variance);
-            let mut row = vec![0.0; size * size];
-            covariance.row(p, &mut row);
-            for q in 0..size * size {
-                assert!((applied[q] - row[q]).abs() < 1e-14);
-                assert!((covariance.between(p, q) - row[q]).abs() < 1e-15);
-            }
-        }
-    }
-}

@@ -1,4 +1,4 @@
-//! Small data sets and a silent callback, for tests of whole runs.
+//! Small data sets and callbacks, for tests of whole runs.
 #![allow(dead_code)] // each test uses its part
 
 use std::path::Path;
@@ -19,11 +19,19 @@ pub(crate) fn make(root: &Path, name: &str, pde: Pde, split: Split, count: usize
 pub(crate) struct Quiet;
 
 impl Callback for Quiet {
-    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {}
     fn on_warning(&mut self, text: &str) {
-        assert!(text.is_empty(), "an warning: {text}");
+        assert!(text.is_empty(), "a warning: {text}");
+    }
+}
+
+/// Asks to stop after some steps.
+pub(crate) struct StopAfter(pub(crate) u64);
+
+impl Callback for StopAfter {
+    fn on_step(&mut self, _: &MetricsLine, _: u64, _: u64) {
+        self.0 -= 1;
     }
     fn should_stop(&self) -> bool {
-        false
+        self.0 == 0
     }
 }
