@@ -60,8 +60,8 @@ fn color(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     choice.unwrap_or(ColorChoice::Auto)
 }
 
-/// Lets a write beyond the largest file that is allowed (`ulimit -f`) fail as on a full disk, with an error that names the
-/// file: by default the signal ends the program without a word.
+/// Lets a write beyond the largest file that is allowed (`ulimit -f`) fail as on a full disk, with an error that names
+/// the file: by default the signal ends the program without a word.
 #[cfg(unix)]
 fn survive_large_files() {
     // Without it the program works as well, but for that error.

@@ -1,5 +1,5 @@
-//! Threads for work in parallel, as many as the system allows: under a limit (`ulimit -u`, a container's) fewer than asked for,
-//! or none beside the one that is there. Results do not depend on their number.
+//! Threads for work in parallel, as many as the system allows: under a limit (`ulimit -u`, a container's) fewer than
+//! asked for, or none beside the one that is there. Results do not depend on their number.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -32,7 +32,8 @@ impl Threads {
     }
 }
 
-/// Runs the program's work with threads for everything that asks for none of its own: all cores', or as many as there may be.
+/// Runs the program's work with threads for everything that asks for none of its own: all cores', or as many as there
+/// may be.
 pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if ThreadPoolBuilder::new().build_global().is_ok() {
         return work();

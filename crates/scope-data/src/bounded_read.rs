@@ -1,4 +1,5 @@
-//! Files that are read into memory whole: what they are and how long they are is checked before and while they are read.
+//! Files that are read into memory whole: what they are and how long they are is checked before and while they are
+//! read.
 
 use std::{
     fs::{File, FileType},
@@ -8,8 +9,8 @@ use std::{
 
 use crate::error::DataError;
 
-/// Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is refused before it is opened, and a longer file
-/// before any of it is read.
+/// Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is refused before it is opened, and a
+/// longer file before any of it is read.
 pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, DataError> {
     let (file, length) = open_regular(path)?;
     if length > limit {
@@ -18,8 +19,8 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, DataError> {
     read_up_to(file, path, limit, length)
 }
 
-/// Reads a small file of text of at most `limit` bytes, which may be a pipe, as that of a shell's `<(...)`. What never ends is
-/// read up to the limit and refused.
+/// Reads a small file of text of at most `limit` bytes, which may be a pipe, as that of a shell's `<(...)`. What never
+/// ends is read up to the limit and refused.
 pub fn read_bounded_text(path: &Path, limit: u64) -> Result<String, DataError> {
     if path.is_dir() {
         return Err(DataError::NotAFile { path: path.to_owned(), what: "a folder" });

@@ -9,8 +9,8 @@ const BASE_MEMORY: u64 = 64 << 20;
 /// The part of it that readers keep for buffers of their own.
 const BUFFER_MEMORY: u64 = 4 << 20;
 
-/// The memory that may still be taken for a file: ten times its length and 64 MB in all. Readers spend it before they unpack
-/// anything, so that a short file that states an absurd content is refused at once.
+/// The memory that may still be taken for a file: ten times its length and 64 MB in all. Readers spend it before they
+/// unpack anything, so that a short file that states an absurd content is refused at once.
 #[derive(Debug)]
 pub(crate) struct Budget {
     length: u64,

@@ -159,7 +159,8 @@ impl Header {
         self.shape.iter().try_fold(1usize, |product, axis| product.checked_mul(*axis))
     }
 
-    /// Refuses a file of `length` bytes, of which `before` come before the data, that does not hold just what the header says.
+    /// Refuses a file of `length` bytes, of which `before` come before the data, that does not hold just what the
+    /// header says.
     pub(crate) fn require_length(&self, before: usize, length: u64) -> Result<(), String> {
         let data = self.elements().and_then(|n| n.checked_mul(self.dtype.size()));
         let expected = data.and_then(|data| data.checked_add(before));

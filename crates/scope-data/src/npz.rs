@@ -50,8 +50,8 @@ pub(crate) enum NpzError {
     OverBudget { name: String, over: OverBudget },
 }
 
-/// An archive whose directory was checked: no name twice, no byte in two files. Files are unpacked by name, within the memory
-/// that a file of this length may take.
+/// An archive whose directory was checked: no name twice, no byte in two files. Files are unpacked by name, within the
+/// memory that a file of this length may take.
 pub(crate) struct Archive<R> {
     zip: ZipArchive<R>,
     budget: Budget,

@@ -4,7 +4,8 @@ use scope_pde::{Channel, GridShape, PerChannel};
 
 use crate::error::DataError;
 
-/// A pair of fields in stored coordinates, \[2, rows, columns\]: its own values, or values borrowed from wherever they lie.
+/// A pair of fields in stored coordinates, \[2, rows, columns\]: its own values, or values borrowed from wherever they
+/// lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<V = Vec<f32>> {
     values: V,

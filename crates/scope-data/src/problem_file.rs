@@ -10,7 +10,8 @@ use crate::{bounded_read::read_bounded_text, error::DataError, npy::MappedArray}
 const MOST_BYTES: u64 = 1 << 20;
 const KIND: &str = "problem file";
 
-/// Reads a problem file and makes its problem known. One that is known already, and the same in every word, is that one.
+/// Reads a problem file and makes its problem known. One that is known already, and the same in every word, is that
+/// one.
 pub fn read_problem(path: &Path) -> Result<Pde, DataError> {
     let text = read_bounded_text(path, MOST_BYTES)?;
     let refuse = |problem: String| DataError::malformed(path, KIND, problem);

@@ -1,5 +1,5 @@
-//! The number bf16, the upper half of single precision. The crate that has it brings a second parser of Rust, which takes longer to
-//! build than everything else that it does.
+//! The number bf16, the upper half of single precision. The crate that has it brings a second parser of Rust, which
+//! takes longer to build than everything else that it does.
 
 use bytemuck::{Pod, Zeroable};
 

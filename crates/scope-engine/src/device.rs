@@ -35,7 +35,8 @@ impl Device {
         }
     }
 
-    /// Does work whose result is wanted later; a GPU does it on its side stream, beside what it is asked for until then.
+    /// Does work whose result is wanted later; a GPU does it on its side stream, beside what it is asked for until
+    /// then.
     pub fn on_side_stream<T>(
         &self,
         reads: &[&Tensor],

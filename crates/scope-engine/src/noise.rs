@@ -18,7 +18,8 @@ impl RowNoise {
     /// Exact readings.
     pub const NONE: Self = Self { key: 0, level: 0.0, weight: 1.0 };
 
-    /// What is shown of a seen pixel: its reading times its weight, and the weight. An exact row gives the value itself, and 1.
+    /// What is shown of a seen pixel: its reading times its weight, and the weight. An exact row gives the value
+    /// itself, and 1.
     pub fn reading(&self, pixel: usize, value: f32) -> [f32; 2] {
         if self.level > 0.0 {
             [self.weight * (value + self.level * normal(self.key, pixel)), self.weight]
@@ -40,8 +41,8 @@ impl RowNoise {
     }
 }
 
-/// The standard normal number of a pixel: Box and Muller's cosine of the two halves of a SplitMix64 hash. In double precision, so that
-/// devices whose functions differ in the last place agree in single.
+/// The standard normal number of a pixel: Box and Muller's cosine of the two halves of a SplitMix64 hash. In double
+/// precision, so that devices whose functions differ in the last place agree in single.
 pub fn normal(key: u64, pixel: usize) -> f32 {
     let hash = mix(key.wrapping_add((pixel as u64 + 1).wrapping_mul(STRIDE)));
     let unit = |half: u64| (half as f64 + 0.5) / 4_294_967_296.0;

@@ -17,8 +17,9 @@ pub struct ImageTable {
 /// Which images a batch has, what is seen of them, and a weight for each of their channels; one tensor, so that one
 /// small copy brings a device its next batch.
 ///
-/// Words: \[batch\] indices of images, \[batch, channels\] weights, \[batch, channels, 4\] noise, \[batch, channels, pixels / 32\]
-/// masks, a bit a pixel, lowest first, and \[batch, pixels / 32\] the pixels that are exact in noisy rows too.
+/// Words: \[batch\] indices of images, \[batch, channels\] weights, \[batch, channels, 4\] noise, \[batch, channels,
+/// pixels / 32\] masks, a bit a pixel, lowest first, and \[batch, pixels / 32\] the pixels that are exact in noisy rows
+/// too.
 #[derive(Clone, Debug)]
 pub struct Selection {
     pub(crate) words: Tensor,
@@ -54,8 +55,8 @@ pub struct SelectedNoise<'a> {
 pub struct Gathered {
     /// \[batch, channels, height, width\].
     pub images: Tensor,
-    /// \[batch, 2 channels, height, width\]: what is seen of each channel, zero elsewhere, and its mask; of noisy readings both are
-    /// times the row's weight, as in [`RowNoise::reading`].
+    /// \[batch, 2 channels, height, width\]: what is seen of each channel, zero elsewhere, and its mask; of noisy
+    /// readings both are times the row's weight, as in [`RowNoise::reading`].
     pub seen: Tensor,
     /// The same contexts with everything seen.
     pub complete: Tensor,
@@ -106,8 +107,8 @@ pub(crate) const NOISE_WORDS: usize = 4;
 const PIECE: usize = 8 << 20;
 
 impl ImageTable {
-    /// Copies images to a device; the pixels of each must be a multiple of 64. `read` gives them piece by piece, told the first
-    /// image of each: to a GPU they come through main memory without ever being there together.
+    /// Copies images to a device; the pixels of each must be a multiple of 64. `read` gives them piece by piece, told
+    /// the first image of each: to a GPU they come through main memory without ever being there together.
     pub fn new<E: From<EngineError>>(
         device: &Device,
         shape: [usize; 4],

@@ -136,7 +136,8 @@ impl<'p> Tape<'p> {
         self.push(value, true, || Box::new(Leaf { node: node.unwrap_or(0) }))
     }
 
-    /// The statistics of the batches that batch normalisations have had so far, for [`Params::update_running_statistics`].
+    /// The statistics of the batches that batch normalisations have had so far, for
+    /// [`Params::update_running_statistics`].
     pub fn batch_statistics(&self) -> Vec<BatchStatistics> {
         self.statistics.borrow().clone()
     }

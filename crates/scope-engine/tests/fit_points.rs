@@ -1,4 +1,5 @@
-//! Local fits of sensors where they are: against the fits of a grid, against sums written out, and what must hold of them.
+//! Local fits of sensors where they are: against the fits of a grid, against sums written out, and what must hold of
+//! them.
 
 use std::sync::Arc;
 

@@ -143,7 +143,8 @@ fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
     assert!(together[..12 * side * side].iter().all(|x| *x == 0.0), "nothing measured, nothing fitted");
 }
 
-/// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in every coefficient.
+/// Readings and masks times weights c make the fit that minimises sum c w (v - fit)^2 + ridge: its slope vanishes in
+/// every coefficient.
 #[test]
 fn weighted_readings_are_fitted_by_weighted_least_squares() {
     let side = 20_usize;
@@ -172,7 +173,8 @@ fn weighted_readings_are_fitted_by_weighted_least_squares() {
     }
 }
 
-/// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a sensor has none.
+/// Beside sensors, a known edge counts as if it were measured, whatever the context says of it; a field without a
+/// sensor has none.
 #[test]
 fn a_known_edge_is_a_line_of_sensors() {
     let size = 20;

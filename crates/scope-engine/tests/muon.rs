@@ -17,8 +17,8 @@ impl Steps {
         Golden::all("muon_").into_iter().map(Self).collect()
     }
 
-    /// The largest error over the weights after each step: |ours - golden| relative to |golden|, and to how far the golden ones
-    /// have moved.
+    /// The largest error over the weights after each step: |ours - golden| relative to |golden|, and to how far the
+    /// golden ones have moved.
     fn errors<T: Element>(
         &self,
         device: &Device,

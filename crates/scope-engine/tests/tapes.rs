@@ -126,8 +126,8 @@ fn instruction_sets_agree_to_rounding() {
     }
 }
 
-/// A layer of more outputs than a task of a product takes rows: 600 are more than the 256 of the longest strip, and no multiple of
-/// any tile.
+/// A layer of more outputs than a task of a product takes rows: 600 are more than the 256 of the longest strip, and no
+/// multiple of any tile.
 #[test]
 fn gradients_of_wide_layers_agree_on_every_instruction_set() {
     let gradient = |isa: Isa| {

@@ -1,5 +1,5 @@
-//! How many pixels lie within a model's error bands, under any conditions: also for numbers of sensors between those that
-//! the bands were measured for.
+//! How many pixels lie within a model's error bands, under any conditions: also for numbers of sensors between those
+//! that the bands were measured for.
 //!
 //!     cargo run --release -p scope-eval --example coverage -- models/poisson.safetensors data/poisson-test 500 inverse/uniform/700
 //!

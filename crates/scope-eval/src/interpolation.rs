@@ -1,8 +1,8 @@
 //! Trivial answers from the same sensors: what a method adds shows beside them.
 //!
-//! The nearest sensor's value; and cubic radial basis functions, s(x) = sum_k w_k |x - x_k|^3 + c_0 + c^T x with sum_k w_k = 0 and
-//! sum_k w_k x_k = 0, through the sensors about each block of pixels (scipy's `RBFInterpolator(kernel="cubic", neighbors=64)` has the
-//! same through those about each point).
+//! The nearest sensor's value; and cubic radial basis functions, s(x) = sum_k w_k |x - x_k|^3 + c_0 + c^T x with sum_k
+//! w_k = 0 and sum_k w_k x_k = 0, through the sensors about each block of pixels (scipy's
+//! `RBFInterpolator(kernel="cubic", neighbors=64)` has the same through those about each point).
 
 use scope_data::{Channel, Constants, Fields, Scaling};
 use scope_model::Interpolation;
@@ -116,7 +116,8 @@ impl Sensors {
         (0..rows).step_by(side).flat_map(across).collect()
     }
 
-    /// The sensors that may be nearest to any pixel of a block or among its neighbours, the nearest to its middle first.
+    /// The sensors that may be nearest to any pixel of a block or among its neighbours, the nearest to its middle
+    /// first.
     fn about(&self, block: &Block) -> Vec<Neighbour> {
         let middle = block.middle();
         let seen = |(number, place): (usize, &[f64; 2])| {

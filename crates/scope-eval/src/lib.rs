@@ -1,4 +1,5 @@
-//! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and figures.
+//! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and
+//! figures.
 
 pub mod bands;
 pub mod diagnose;

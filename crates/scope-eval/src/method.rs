@@ -22,17 +22,18 @@ pub trait RecoveryMethod {
     /// The points of its grid along each axis.
     fn resolution(&self) -> GridShape;
 
-    /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A record's fields must not
-    /// depend on the others.
+    /// Recovers the fields of contexts \[n, 4, rows, columns\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates. A
+    /// record's fields must not depend on the others.
     fn recover(&self, contexts: &[f32]) -> Result<Vec<Fields>, MethodError>;
 
-    /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them carried to pixels; one
-    /// that can use them where they are does so.
+    /// Recovers the fields of sensors that may lie between pixels. A method that reads nothing but contexts has them
+    /// carried to pixels; one that can use them where they are does so.
     fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, MethodError> {
         recover_sensors(self.pde(), &self.constants(), contexts, |contexts| self.recover(contexts))
     }
 
-    /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing of.
+    /// How far it says its fields may be off, for each context; none for a method, or for sensors, that it says nothing
+    /// of.
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         Ok(shown.iter().map(|_| None).collect())
     }

@@ -14,9 +14,9 @@ pub struct Recovered<'a> {
 }
 
 impl Recovered<'_> {
-    /// The relative L2 error in percent over the pixels of a region, 100 |recovered - true| / |true|, in physical units. A
-    /// target that is zero in all of the region has none, and so has a region without pixels. What counts as zero is asked of
-    /// the stored values: decoded ones are tiny, not zero.
+    /// The relative L2 error in percent over the pixels of a region, 100 |recovered - true| / |true|, in physical
+    /// units. A target that is zero in all of the region has none, and so has a region without pixels. What counts as
+    /// zero is asked of the stored values: decoded ones are tiny, not zero.
     pub fn relative_error(&self, region: impl Fn(usize) -> bool) -> Option<f64> {
         let zero = self.scaling.stored_zero();
         let mut apart = 0.0;
@@ -42,8 +42,8 @@ impl Recovered<'_> {
         (sum / self.field.len() as f64).sqrt()
     }
 
-    /// The share of pixels of a two-valued field that lie on the wrong side of the threshold between its values, in percent. Pixel
-    /// accuracy is what is missing to 100.
+    /// The share of pixels of a two-valued field that lie on the wrong side of the threshold between its values, in
+    /// percent. Pixel accuracy is what is missing to 100.
     pub fn bit_error_rate(&self, threshold: f64) -> f64 {
         let upper = |value: f64| value > threshold;
         let wrong =

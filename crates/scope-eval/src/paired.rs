@@ -77,8 +77,8 @@ fn bootstrap(differences: &[f64]) -> [f64; 2] {
     [tail, 1.0 - tail].map(|share| means[(share * (RESAMPLES - 1) as f64).round() as usize])
 }
 
-/// Compares two evaluations under one condition, for one measure. Only what was measured on the same records under the same
-/// masks can be compared.
+/// Compares two evaluations under one condition, for one measure. Only what was measured on the same records under the
+/// same masks can be compared.
 pub fn compare(a: &Record, b: &Record, condition: Condition, measure: Measure) -> Result<Paired, EvalError> {
     require_match(a, b, condition)?;
     let values = |record: &Record, which: &str| {
@@ -92,8 +92,8 @@ pub fn compare(a: &Record, b: &Record, condition: Condition, measure: Measure) -
     })
 }
 
-/// Of the evaluations of two methods the pair that can be compared under a condition, the one with the most records; if there is
-/// none, why the largest two cannot.
+/// Of the evaluations of two methods the pair that can be compared under a condition, the one with the most records; if
+/// there is none, why the largest two cannot.
 pub fn matching<'a>(
     first: &'a [Record],
     second: &'a [Record],

@@ -57,7 +57,8 @@ mod tests {
         let covered = disk.points(size).count();
         assert_eq!((covered, count(Region::Fluid)), (29, 1024 - 29));
         assert_eq!(count(Region::Band) + count(Region::Interior), count(Region::Fluid));
-        // A disk of radius 3 dilated by two pixels: rows of 5, 9, 9 and then five of 11, mirrored, without the disk's 29.
+        // A disk of radius 3 dilated by two pixels: rows of 5, 9, 9 and then five of 11, mirrored, without the disk's
+        // 29.
         assert_eq!(count(Region::Band), 2 * (5 + 9 + 9) + 5 * 11 - 29);
     }
 

@@ -1,8 +1,8 @@
 //! Results of an evaluation: a JSON file of summaries and an archive of per-record values beside it.
 //!
-//! The two replace older ones together. New values first lie beside the old ones under a name with their hash; the summaries, which
-//! state that hash, replace the old ones; then the values take their plain name. Whoever is stopped between leaves summaries
-//! whose values are found under one name or the other.
+//! The two replace older ones together. New values first lie beside the old ones under a name with their hash; the
+//! summaries, which state that hash, replace the old ones; then the values take their plain name. Whoever is stopped
+//! between leaves summaries whose values are found under one name or the other.
 
 use std::{
     collections::BTreeMap,
@@ -64,8 +64,8 @@ impl Record {
         self.values.insert(condition, scores.measures);
     }
 
-    /// Writes values and summaries in the place of those that are there: either the old ones or the new ones are whole, whenever
-    /// it is stopped.
+    /// Writes values and summaries in the place of those that are there: either the old ones or the new ones are whole,
+    /// whenever it is stopped.
     pub fn write(&self, json: &Path) -> Result<(), EvalError> {
         settle(json)?;
         let bytes = npz_bytes(&self.arrays()).map_err(|error| EvalError::malformed(json, error))?;
@@ -163,7 +163,8 @@ fn waiting_archive(json: &Path, hash: &str) -> PathBuf {
     json.with_extension(format!("{}.npz", hash.get(..HASH_LETTERS).unwrap_or(hash)))
 }
 
-/// Gives the values of the summaries in place their name, and removes values that a killed writer left without summaries.
+/// Gives the values of the summaries in place their name, and removes values that a killed writer left without
+/// summaries.
 fn settle(json: &Path) -> Result<(), EvalError> {
     let refuse = |error: std::io::Error| EvalError::malformed(json, error);
     if let Ok(Written { values_blake3: Some(hash), .. }) = Written::read(json) {

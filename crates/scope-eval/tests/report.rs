@@ -1,4 +1,5 @@
-//! Tables from made-up evaluations, as they are written. After a change that is meant: `UPDATE=1 cargo test -p scope-eval`.
+//! Tables from made-up evaluations, as they are written. After a change that is meant:
+//! `UPDATE=1 cargo test -p scope-eval`.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

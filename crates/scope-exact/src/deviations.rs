@@ -47,8 +47,8 @@ pub struct Deviations {
 
 /// What draws from the prior tell, each recovered from readings of itself.
 pub(crate) struct Probes {
-    /// Mean squares of the errors of a and, where it is linear, of u: the variance of what was computed, whether it is the
-    /// posterior's mean or what conjugate gradients had come to.
+    /// Mean squares of the errors of a and, where it is linear, of u: the variance of what was computed, whether it is
+    /// the posterior's mean or what conjugate gradients had come to.
     squares: Fields<f64>,
     /// \[n\]: mean squares of (K + s^2)^-1 y, whose expectation is the diagonal of (K + s^2)^-1.
     pub(crate) diagonal: Vec<f64>,
@@ -69,9 +69,9 @@ struct Probe {
 
 impl Posterior<'_> {
     /// The standard deviation of every pixel: in closed form where the posterior is Gaussian and has no more than
-    /// [`CLOSED_FORM_LIMIT`] sensors, else from draws: 64 or 16. The seed is that of draws of a u that is not linear. What lies
-    /// below the square root of n machine epsilons of the prior's, n the number of sensors, is rounding error and reported as
-    /// that much.
+    /// [`CLOSED_FORM_LIMIT`] sensors, else from draws: 64 or 16. The seed is that of draws of a u that is not linear.
+    /// What lies below the square root of n machine epsilons of the prior's, n the number of sensors, is rounding error
+    /// and reported as that much.
     pub fn deviations(&self, seed: u64) -> Result<Deviations, PosteriorError> {
         self.deviations_watched(seed, UNHEARD)
     }
@@ -184,8 +184,8 @@ mod tests {
         field.iter().map(|x| x * x).sum::<f64>() / field.len() as f64
     }
 
-    /// What draws say of standard deviations and of the diagonal of the inverse is what closed forms say, within what so many
-    /// draws can tell: 12.5% in each square, far less in means over many.
+    /// What draws say of standard deviations and of the diagonal of the inverse is what closed forms say, within what
+    /// so many draws can tell: 12.5% in each square, far less in means over many.
     #[test]
     fn draws_estimate_what_closed_forms_give() {
         let size = 32;
@@ -210,8 +210,8 @@ mod tests {
         }
     }
 
-    /// Where conjugate gradients are stopped early, what is said of the errors is true of what they had come to: more than the
-    /// posterior's own deviations, and as large as errors are.
+    /// Where conjugate gradients are stopped early, what is said of the errors is true of what they had come to: more
+    /// than the posterior's own deviations, and as large as errors are.
     #[test]
     fn deviations_of_an_answer_that_was_stopped_early_are_its_own() {
         let size = 64;

@@ -7,8 +7,8 @@ use crate::{error::PosteriorError, observation_model::ObservationModel};
 
 /// A Gaussian distribution of both fields before any sensor is read.
 ///
-/// Both follow from a latent vector f of mean zero and covariance C: a = m_a + T_a f and, where it is linear, u = m_u + T_u f, with
-/// m their means. What sensors say of f is its [`ObservationModel`].
+/// Both follow from a latent vector f of mean zero and covariance C: a = m_a + T_a f and, where it is linear, u = m_u +
+/// T_u f, with m their means. What sensors say of f is its [`ObservationModel`].
 pub trait FieldPrior: ObservationModel {
     /// The problem.
     fn pde(&self) -> Pde;

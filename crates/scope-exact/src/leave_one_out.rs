@@ -26,8 +26,8 @@ const MOST: usize = 50;
 /// This many where each takes conjugate gradients.
 const MOST_ITERATIVE: usize = 5;
 
-/// Readings whose squares are on average so many times what they should be are no measure for others: then the model is wrong for
-/// all of them, and no few are to blame.
+/// Readings whose squares are on average so many times what they should be are no measure for others: then the model is
+/// wrong for all of them, and no few are to blame.
 const MOST_SCATTER: f64 = 10.0;
 
 /// What the other sensors say of a reading.
@@ -60,8 +60,8 @@ impl Prediction {
 
 impl Posterior<'_> {
     /// Each reading beside what the others say; none where conjugate gradients did not come to an end. For more than
-    /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those kept say
-    /// what is expected.
+    /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those
+    /// kept say what is expected.
     pub fn leave_one_out(&self) -> Option<LeaveOneOut> {
         self.leave_one_out_watched(UNHEARD).ok()?
     }
@@ -149,7 +149,8 @@ impl Unused {
     }
 }
 
-/// A sensor is suspected beyond so many standard deviations: none of n sound ones lies there, with a probability of all but
+/// A sensor is suspected beyond so many standard deviations: none of n sound ones lies there, with a probability of all
+/// but
 /// [`FALSE_ALARM`].
 fn threshold(n: usize) -> f64 {
     chi_square::quantile(FALSE_ALARM / n.max(1) as f64, 1).sqrt()
@@ -200,8 +201,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic loses
-    /// without it.
+    /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic
+    /// loses without it.
     fn square(&self, i: usize) -> f64 {
         self.weights[i].powi(2) / self.diagonal[i]
     }
@@ -212,9 +213,10 @@ impl<'a> Remaining<'a> {
         present.max_by(|i, j| self.square(*i).total_cmp(&self.square(*j)))
     }
 
-    /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far: suspects are
-    /// as many of them as possible of which the last stands out from those that remain, whose own scatter may be larger than
-    /// the noise that was stated (a generalised extreme Studentised deviate test). They are given in order.
+    /// Leaves out the worst sensors one by one, as long as any may be suspected, and takes back what went too far:
+    /// suspects are as many of them as possible of which the last stands out from those that remain, whose own scatter
+    /// may be larger than the noise that was stated (a generalised extreme Studentised deviate test). They are given in
+    /// order.
     fn leave_out_suspects(&mut self, limit: f64, progress: Progress) -> Result<Vec<usize>, PosteriorError> {
         let n = self.weights.len();
         let affordable = if self.posterior.is_direct() { MOST } else { MOST_ITERATIVE };
@@ -256,8 +258,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Those left out have W_RR = T T^T with T(l, k) = v_k(j_l), v_k the kept columns: T is lower triangular, as a sensor that is
-    /// gone has no entry. Their residuals are T^-T s, s the shares, with covariance T^-T T^-1.
+    /// Those left out have W_RR = T T^T with T(l, k) = v_k(j_l), v_k the kept columns: T is lower triangular, as a
+    /// sensor that is gone has no entry. Their residuals are T^-T s, s the shares, with covariance T^-T T^-1.
     fn residual_of_left_out(&self, place: usize) -> (f64, f64) {
         // Row `place` of T^-T, that is column `place` of T^-1, by forward substitution.
         let count = self.left_out.len();

@@ -20,8 +20,8 @@ const NOISE_SENSORS: usize = 500;
 const SHARES: [f64; 2] = [1e-9, 1e9];
 const HALVINGS: usize = 40;
 
-/// A chi-square test of the whitened measurements: y^T (K + s^2)^-1 y has a chi-square distribution with as many degrees of
-/// freedom as there are measurements, if fields are draws from the prior and the noise is as stated.
+/// A chi-square test of the whitened measurements: y^T (K + s^2)^-1 y has a chi-square distribution with as many
+/// degrees of freedom as there are measurements, if fields are draws from the prior and the noise is as stated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelCheck {
     /// y^T (K + s^2)^-1 y.
@@ -57,9 +57,9 @@ impl Posterior<'_> {
         (degrees > 0).then_some(ModelCheck { statistic, degrees })
     }
 
-    /// The noise with which the measurements would agree with the model, as a share of the standard deviations of the fields
-    /// that are given: where y^T (K + s^2)^-1 y is what it is expected to be. Of many sensors some are asked. None where no
-    /// noise does.
+    /// The noise with which the measurements would agree with the model, as a share of the standard deviations of the
+    /// fields that are given: where y^T (K + s^2)^-1 y is what it is expected to be. Of many sensors some are asked.
+    /// None where no noise does.
     pub fn consistent_noise(&self, deviations: PerChannel<f64>) -> Option<f64> {
         let few = self.sensors.thinned(NOISE_SENSORS.min(self.sensors.len()));
         let expected = (few.len() + wrong_zeros(&few).count()) as f64;
@@ -82,8 +82,8 @@ impl Posterior<'_> {
     }
 }
 
-/// Readings that are not zero of what is zero by definition. Those that are zero say nothing: whoever writes them down has
-/// not measured them.
+/// Readings that are not zero of what is zero by definition. Those that are zero say nothing: whoever writes them down
+/// has not measured them.
 pub(crate) fn wrong_zeros(sensors: &Sensors) -> impl Iterator<Item = &Used> {
     sensors.silent().filter(|reading| reading.value != 0.0)
 }

@@ -24,8 +24,8 @@ pub fn one_of(sensors: Stencils<'_>, k: usize) -> Stencils<'_> {
 
 /// Sensors as linear functionals of a prior's latent vector f.
 ///
-/// A sensor of a says h^T a of it without noise, h its stencil, and so q^T f beyond its mean, with q = T_a^T h. What is given for all
-/// sensors is in the order of those of a, then those of u.
+/// A sensor of a says h^T a of it without noise, h its stencil, and so q^T f beyond its mean, with q = T_a^T h. What is
+/// given for all sensors is in the order of those of a, then those of u.
 pub trait ObservationModel: Sync {
     /// What a sensor is expected to say before any is read.
     fn mean_at(&self, channel: Channel, stencil: &Stencil) -> f64;
@@ -42,7 +42,8 @@ pub trait ObservationModel: Sync {
     /// \[n, n\]: the covariance K of the sensors without noise.
     fn sensor_covariance(&self, sensors: Stencils, progress: Progress) -> Result<Vec<f64>, PosteriorError>;
 
-    /// The variance of every pixel that sensors explain: cov(x(p), y) (L L^T)^-1 cov(y, x(p)), L L^T their covariance with noise.
+    /// The variance of every pixel that sensors explain: cov(x(p), y) (L L^T)^-1 cov(y, x(p)), L L^T their covariance
+    /// with noise.
     fn explained(
         &self,
         sensors: Stencils,
@@ -50,7 +51,8 @@ pub trait ObservationModel: Sync {
         progress: Progress,
     ) -> Result<Fields<f64>, PosteriorError>;
 
-    /// A way to many sensors that is cheaper than a factor of their covariance, if there is one; `noise` are the squares of theirs.
+    /// A way to many sensors that is cheaper than a factor of their covariance, if there is one; `noise` are the
+    /// squares of theirs.
     fn solver_of_many(&self, _sensors: Stencils, _noise: &[f64]) -> Option<Box<dyn SensorSolver>> {
         None
     }

@@ -1,16 +1,16 @@
 //! Where the next sensors say most: greedy placement by remaining variance.
 //!
-//! The uncertainty of a Gaussian posterior does not depend on what sensors say, only on where they are. With f the latent field
-//! given the sensors so far, a candidate reads y_c = q_c^T f with noise s_c, and leaves of the fields T f (a, u or both, each
-//! in units of its own standard deviation) the variance
+//! The uncertainty of a Gaussian posterior does not depend on what sensors say, only on where they are. With f the
+//! latent field given the sensors so far, a candidate reads y_c = q_c^T f with noise s_c, and leaves of the fields T f
+//! (a, u or both, each in units of its own standard deviation) the variance
 //!
 //! ```text
 //! tr cov(T f) - |T k_c|^2 / (var y_c + s_c^2),   k_c = cov(f, y_c)
 //! ```
 //!
-//! Taking a candidate is a rank-one downdate of cov(f) by g = k_c / sqrt(var y_c + s_c^2). What every other candidate would then
-//! say follows from |T k|^2 - 2 (g^T q) (T k)^T (T g) + (g^T q)^2 |T g|^2, whose middle factor is a single product with the
-//! covariance for all candidates together: no column is kept.
+//! Taking a candidate is a rank-one downdate of cov(f) by g = k_c / sqrt(var y_c + s_c^2). What every other candidate
+//! would then say follows from |T k|^2 - 2 (g^T q) (T k)^T (T g) + (g^T q)^2 |T g|^2, whose middle factor is a single
+//! product with the covariance for all candidates together: no column is kept.
 
 use scope_data::{Channel, Fields, PerChannel, observation::Spot};
 use scope_pde::linear::cholesky::dot;
@@ -60,7 +60,8 @@ pub struct Chosen {
 }
 
 impl<'a> Placement<'a> {
-    /// Looks at all candidates. Those of a value that is zero by definition are never chosen, several at one place once.
+    /// Looks at all candidates. Those of a value that is zero by definition are never chosen, several at one place
+    /// once.
     pub fn new(
         prior: &'a dyn FieldPrior,
         channel: Channel,
@@ -178,7 +179,8 @@ impl<'a> Placement<'a> {
         self.known.push(g);
     }
 
-    /// The relative L2 errors of a and u that are expected with the sensors so far, in percent: sqrt(E|x - mean|^2 / E|x|^2).
+    /// The relative L2 errors of a and u that are expected with the sensors so far, in percent: sqrt(E|x - mean|^2 /
+    /// E|x|^2).
     pub fn expected_percent(&self) -> PerChannel<f64> {
         self.percent(self.remaining)
     }

@@ -22,8 +22,8 @@ use crate::{
     sensors::Sensors,
 };
 
-/// Up to this many sensors the covariance is factored, which takes 512 MiB and some ten seconds of one core for so many.
-/// Beyond, conjugate gradients do without the matrix; where they do not converge, sensors may be left out.
+/// Up to this many sensors the covariance is factored, which takes 512 MiB and some ten seconds of one core for so
+/// many. Beyond, conjugate gradients do without the matrix; where they do not converge, sensors may be left out.
 pub const DENSE_LIMIT: usize = 8192;
 
 /// How often the noise floor may be raised, fourfold each time.
@@ -65,15 +65,16 @@ pub struct Posterior<'a> {
     pub(crate) weights: Vec<f64>,
     /// The posterior mean of the latent field.
     latent: Vec<f64>,
-    /// The test of the sensors that say something, or of those that were factored; none where conjugate gradients did not come
-    /// to an end.
+    /// The test of the sensors that say something, or of those that were factored; none where conjugate gradients did
+    /// not come to an end.
     pub(crate) check: Option<ModelCheck>,
     /// What was learned from draws, once any were made.
     pub(crate) probes: OnceLock<Probes>,
 }
 
 impl<'a> Posterior<'a> {
-    /// The fields of a prior given measurements and their noise. `progress` hears of its steps, and says whether to go on.
+    /// The fields of a prior given measurements and their noise. `progress` hears of its steps, and says whether to go
+    /// on.
     pub fn given(
         prior: &'a dyn FieldPrior,
         readings: &[Reading],
@@ -105,8 +106,8 @@ impl<'a> Posterior<'a> {
             return Self::factored(prior, sensors, 0, progress);
         }
         let iterative = Self::iterative(prior, sensors.clone(), progress)?;
-        // The statistic is an upper bound as long as anything is left to do: one that is too large may also mean that. A factor of
-        // some sensors tells.
+        // The statistic is an upper bound as long as anything is left to do: one that is too large may also mean that.
+        // A factor of some sensors tells.
         if iterative.check.is_some_and(|check| !check.contradicts()) {
             return Ok(iterative);
         }

@@ -51,8 +51,8 @@ impl Prior {
     }
 
     /// The posterior given measurements. The mean of several of one place has the less
-    /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say nothing and are left out.
-    /// Between pixels a field is interpolated, and what that may be off adds to the noise.
+    /// noise the more they are; those of a value that is zero by definition (u on the edge; for Helmholtz a too) say
+    /// nothing and are left out. Between pixels a field is interpolated, and what that may be off adds to the noise.
     pub fn given(
         &self,
         readings: &[Reading],

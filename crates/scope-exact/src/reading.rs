@@ -22,8 +22,8 @@ impl Reading {
     }
 }
 
-/// The readings of a context \[4, rows, columns\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored coordinates.
-/// Noisy readings are there times the weight that their mask holds.
+/// The readings of a context \[4, rows, columns\], which is what a network sees: (Ma a, Ma, Mu u, Mu) in stored
+/// coordinates. Noisy readings are there times the weight that their mask holds.
 pub fn readings(context: &[f32], grid: impl Into<GridShape>, constants: &Constants) -> Vec<Reading> {
     let grid = grid.into();
     let pixels = grid.points();

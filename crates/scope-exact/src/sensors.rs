@@ -259,7 +259,8 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
     places
 }
 
-/// The variance, under the prior, of what two polynomials say differently: no field is known between its pixels. Zero on a pixel.
+/// The variance, under the prior, of what two polynomials say differently: no field is known between its pixels. Zero
+/// on a pixel.
 fn interpolation_variance(prior: &dyn FieldPrior, reading: &Reading, stencil: &Stencil) -> f64 {
     if stencil.single().is_some() {
         return 0.0;

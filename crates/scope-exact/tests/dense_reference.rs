@@ -48,7 +48,8 @@ fn mean_and_deviations_agree_with_the_dense_posterior() {
         for (number, kind) in KINDS.into_iter().enumerate() {
             let mut stream = Coordinates::new("dense").number(number as u64).stream();
             let mut readings = readings(kind.into(), 60, &mut stream);
-            // Every third between pixels; not near Helmholtz's edge, where a jumps to zero and its source, which is interpolated, does not.
+            // Every third between pixels; not near Helmholtz's edge, where a jumps to zero and its source, which is
+            // interpolated, does not.
             let edge = if pde == Pde::HELMHOLTZ { 3.0 } else { 0.0 };
             for reading in readings.iter_mut().step_by(3) {
                 let width = (SIZE - 1) as f64 - 2.0 * edge;

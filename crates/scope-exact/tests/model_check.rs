@@ -146,7 +146,8 @@ fn the_noise_that_would_agree_is_the_noise_there_is() {
     assert!((0.85..1.2).contains(&share), "{share}");
 }
 
-/// Who hears of any step can stop the work there: in the covariance, its factor, residuals, standard deviations and draws.
+/// Who hears of any step can stop the work there: in the covariance, its factor, residuals, standard deviations and
+/// draws.
 #[test]
 fn who_hears_of_progress_can_stop_the_work() {
     let prior = Prior::new(Pde::POISSON, SIZE).unwrap();

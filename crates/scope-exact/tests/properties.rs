@@ -58,8 +58,8 @@ fn without_noise_the_sensors_are_interpolated() {
     }
 }
 
-/// Sensors between pixels of fields that a polynomial is not: standard deviations must allow for what interpolation may be off, and the
-/// answer be nearly that of as many sensors on pixels.
+/// Sensors between pixels of fields that a polynomial is not: standard deviations must allow for what interpolation may
+/// be off, and the answer be nearly that of as many sensors on pixels.
 #[test]
 fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
     let size = 64;
@@ -252,8 +252,8 @@ fn repeated_measurements_are_averaged() {
     assert!(pairs(&twice.fields, &once.fields) < 1e-12);
 }
 
-/// 9,000 readings are more than a factor is made for. Nine each of 1,000 places say what one with a third of the noise says, and have
-/// one.
+/// 9,000 readings are more than a factor is made for. Nine each of 1,000 places say what one with a third of the noise
+/// says, and have one.
 #[test]
 fn many_readings_of_few_places_are_few_sensors() {
     let prior = Prior::new(Pde::POISSON, 128).unwrap();
@@ -270,7 +270,8 @@ fn many_readings_of_few_places_are_few_sensors() {
     assert!(apart < 1e-9, "{apart}");
 }
 
-/// a follows from u: with both seen everywhere the covariance is singular, and a floor of noise, which is told, takes its part.
+/// a follows from u: with both seen everywhere the covariance is singular, and a floor of noise, which is told, takes
+/// its part.
 #[test]
 fn what_double_precision_cannot_tell_apart_gets_a_noise_floor() {
     let prior = Prior::new(Pde::HELMHOLTZ, 32).unwrap();

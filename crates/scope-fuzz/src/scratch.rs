@@ -1,4 +1,5 @@
-//! Files for readers that take a path: in memory where the system has a folder there, for thousands are written a second.
+//! Files for readers that take a path: in memory where the system has a folder there, for thousands are written a
+//! second.
 
 use std::path::Path;
 

@@ -128,8 +128,8 @@ fn mean(records: &dyn Records, range: Range<usize>, progress: &FitProgress) -> R
     Ok(sums.into_iter().map(|sum| (sum / total as f64) as f32).collect())
 }
 
-/// What modes hold of records that they were not found in. Modes follow the very records that they are found in: along them other records
-/// vary less, the more so the later the mode, and more is left out.
+/// What modes hold of records that they were not found in. Modes follow the very records that they are found in: along
+/// them other records vary less, the more so the later the mode, and more is left out.
 struct HeldOut {
     records: usize,
     /// \[r\]: sums of squares along each mode.
@@ -167,8 +167,8 @@ impl HeldOut {
         Ok(seen)
     }
 
-    /// The standard deviation of each mode's coefficient: that of the records it was found in, times what held-out ones have of it on
-    /// average over neighbouring modes.
+    /// The standard deviation of each mode's coefficient: that of the records it was found in, times what held-out ones
+    /// have of it on average over neighbouring modes.
     fn deviations(&self, variances: &[f64]) -> Vec<f32> {
         let reach = SMOOTHED_OVER / (2 * self.records);
         let of_mode = |k: usize| {

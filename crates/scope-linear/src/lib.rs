@@ -1,8 +1,9 @@
-//! The best linear estimate of fields from sensors, learned from records: gappy POD with a Gaussian posterior, or kriging with a covariance
-//! that is measured instead of assumed.
+//! The best linear estimate of fields from sensors, learned from records: gappy POD with a Gaussian posterior, or
+//! kriging with a covariance that is measured instead of assumed.
 //!
-//! A [`LinearFit`] holds what records of any problem have in common: their mean m, the r directions in which they vary most (POD
-//! modes, the principal components of both fields together) and, for every pixel, the standard deviation d of what these leave out. As a
+//! A [`LinearFit`] holds what records of any problem have in common: their mean m, the r directions in which they vary
+//! most (POD modes, the principal components of both fields together) and, for every pixel, the standard deviation d of
+//! what these leave out. As a
 //! [`LinearPrior`] it is a Gaussian distribution of both fields,
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! More sensors than modes: solved for in the space of the modes.
 //!
-//! Where no two sensors see one pixel, their covariance with noise is A A^T + R with A = H B \[n, r\] and R diagonal, what modes leave
-//! out of each among it. Then (Woodbury)
+//! Where no two sensors see one pixel, their covariance with noise is A A^T + R with A = H B \[n, r\] and R diagonal,
+//! what modes leave out of each among it. Then (Woodbury)
 //!
 //! ```text
 //! (A A^T + R)^-1 y = R^-1 (y - A z),    z = (1 + A^T R^-1 A)^-1 A^T R^-1 y
@@ -14,7 +14,8 @@ use scope_pde::linear::{
     matrix::{View, ViewMut, add_product, mirror_lower},
 };
 
-/// A sensor is taken to be off by this share of its variance at least: less than that double precision cannot tell from none here.
+/// A sensor is taken to be off by this share of its variance at least: less than that double precision cannot tell from
+/// none here.
 const LEAST_NOISE: f64 = 1e-10;
 
 /// Rows of a product that are computed together.

@@ -71,7 +71,8 @@ impl ObservationModel for LinearPrior {
         Ok(matrix)
     }
 
-    /// The squares of (L^-1 A) B^T and, where sensors see a pixel beyond the modes, of L^-1 of that too, strip by strip of pixels.
+    /// The squares of (L^-1 A) B^T and, where sensors see a pixel beyond the modes, of L^-1 of that too, strip by strip
+    /// of pixels.
     fn explained(
         &self,
         sensors: Stencils,

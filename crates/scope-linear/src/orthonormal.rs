@@ -5,15 +5,16 @@ use scope_pde::linear::cholesky::Cholesky;
 
 use crate::product::gram;
 
-/// Columns whose part beyond the others has a smaller share of the largest square are left out: single precision holds no more.
+/// Columns whose part beyond the others has a smaller share of the largest square are left out: single precision holds
+/// no more.
 const TOLERANCE: f64 = 1e-12;
 
 /// Rows that are turned together.
 const STRIP: usize = 256;
 
-/// Replaces Y \[length, width\] by orthonormal columns that span the same, but for directions that rounding has swallowed; returns how many
-/// they are. Each round takes a factor of Y^T Y; after one, columns may still be off by what rounding took of small directions, and a second
-/// makes that good.
+/// Replaces Y \[length, width\] by orthonormal columns that span the same, but for directions that rounding has
+/// swallowed; returns how many they are. Each round takes a factor of Y^T Y; after one, columns may still be off by
+/// what rounding took of small directions, and a second makes that good.
 pub(crate) fn orthonormalise(y: &mut Vec<f32>, width: usize, rounds: usize) -> usize {
     let mut width = width;
     for _ in 0..rounds {

@@ -1,7 +1,7 @@
 //! A fit as a Gaussian distribution of both fields.
 //!
-//! The latent vector is (z, e): coefficients of the modes, and residuals of all pixels in units of their standard deviations. Its
-//! covariance is the identity.
+//! The latent vector is (z, e): coefficients of the modes, and residuals of all pixels in units of their standard
+//! deviations. Its covariance is the identity.
 
 use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 

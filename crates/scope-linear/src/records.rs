@@ -56,8 +56,8 @@ impl Records for RecordArray {
     }
 }
 
-/// Calls `take` with the first record's number and the values of some records at a time, less a mean, in order. It says whether to go on;
-/// what it returns last is returned.
+/// Calls `take` with the first record's number and the values of some records at a time, less a mean, in order. It says
+/// whether to go on; what it returns last is returned.
 pub(crate) fn for_each_block(
     records: &dyn Records,
     range: std::ops::Range<usize>,

@@ -1,7 +1,8 @@
 //! Where records vary most: a randomised subspace iteration over records that are read some at a time.
 //!
-//! With X \[N, length\] the records less their mean, Y = X^T R for random R \[N, width\] spans most of where they vary, and each Q <-
-//! orthonormal columns of X^T (X Q) more of it (Halko, Martinsson and Tropp, 2011). Memory does not depend on the number of records.
+//! With X \[N, length\] the records less their mean, Y = X^T R for random R \[N, width\] spans most of where they vary,
+//! and each Q <- orthonormal columns of X^T (X Q) more of it (Halko, Martinsson and Tropp, 2011). Memory does not
+//! depend on the number of records.
 
 use std::ops::Range;
 
@@ -24,7 +25,8 @@ use crate::{
     records::{Records, for_each_block},
 };
 
-/// Passes over the records after the first. Two find all but the last few of a hundred modes as well as an exact decomposition does.
+/// Passes over the records after the first. Two find all but the last few of a hundred modes as well as an exact
+/// decomposition does.
 pub(crate) const PASSES: usize = 2;
 
 /// The seed of the random directions.
@@ -89,7 +91,8 @@ impl Centred<'_> {
         self.records.record_length()
     }
 
-    /// Calls `take` with the first record's number and the values of every block. This is pass `pass` of so many of a stage.
+    /// Calls `take` with the first record's number and the values of every block. This is pass `pass` of so many of a
+    /// stage.
     fn for_each_block(
         &self,
         (stage, pass, passes): (FitStage, usize, usize),

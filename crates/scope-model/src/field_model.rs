@@ -28,8 +28,8 @@ pub trait FieldNetwork: Debug + Send + Sync {
         None
     }
 
-    /// The fields of contexts whose local fits are given, normalised, because their sensors are not only on pixels. Only a network
-    /// that has [`Self::fits`] is asked; for every other this is [`Self::forward`].
+    /// The fields of contexts whose local fits are given, normalised, because their sensors are not only on pixels.
+    /// Only a network that has [`Self::fits`] is asked; for every other this is [`Self::forward`].
     ///
     /// # Shapes
     /// fits \[batch, fit channels, size, size\], the others as before.

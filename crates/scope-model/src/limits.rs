@@ -1,7 +1,7 @@
 //! How large a network may be: far beyond any use, and small enough for any machine to count with.
 //!
-//! Sizes come from files. Each is bounded by itself, so that no product of a few of them overflows, and the parameters that they
-//! make are bounded together.
+//! Sizes come from files. Each is bounded by itself, so that no product of a few of them overflows, and the parameters
+//! that they make are bounded together.
 
 use scope_engine::Layout;
 use scope_pde::{GridShape, MAX_RESOLUTION};
@@ -10,7 +10,8 @@ use crate::error::ModelError;
 
 /// The most layers of a stack.
 pub(crate) const MOST_LAYERS: usize = 1 << 10;
-/// The most parameters of a network: 32 GiB in single precision. The paper's DeepONet has half as many on the finest grid.
+/// The most parameters of a network: 32 GiB in single precision. The paper's DeepONet has half as many on the finest
+/// grid.
 pub(crate) const MOST_PARAMETERS: u64 = 1 << 33;
 
 /// Refuses a grid that is empty, or finer than data are.

@@ -15,8 +15,8 @@ pub enum Measure {
     Absolute(Channel),
     /// The relative L2 error of a channel within a region round a cylinder, in percent: `a/fluid` and its like.
     Regional(Channel, Region),
-    /// The share of pixels of a channel within the bands of a level (in percent) that a method states, in percent: `a/within68`
-    /// and its like.
+    /// The share of pixels of a channel within the bands of a level (in percent) that a method states, in percent:
+    /// `a/within68` and its like.
     Within(Channel, u8),
     /// The relative L2 error that interpolation between the same sensors has, in percent: `a/nearest` and its like.
     Interpolated(Channel, Interpolation),
@@ -24,7 +24,8 @@ pub enum Measure {
     BitErrorRate,
 }
 
-/// A trivial answer, which any method must be compared with. Where a field is not measured, it is the mean that values are stored about.
+/// A trivial answer, which any method must be compared with. Where a field is not measured, it is the mean that values
+/// are stored about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
     /// The value of the nearest sensor.
@@ -82,7 +83,8 @@ impl Measure {
         Measure::Within(channel, (100.0 * level).round() as u8)
     }
 
-    /// Whether it is an error of the method itself: neither a share of pixels within bands, nor the error of interpolation.
+    /// Whether it is an error of the method itself: neither a share of pixels within bands, nor the error of
+    /// interpolation.
     pub fn is_error(self) -> bool {
         !matches!(self, Measure::Within(..) | Measure::Interpolated(..))
     }

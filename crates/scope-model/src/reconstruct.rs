@@ -173,8 +173,8 @@ impl Reconstructor {
         Ok(fields)
     }
 
-    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second pass. A network that
-    /// sees local fits of the sensors sees those of the sensors where they are, in both.
+    /// Recovers the fields of sensors placed by [`Self::place`]: those between pixels are carried to them, in a second
+    /// pass. A network that sees local fits of the sensors sees those of the sensors where they are, in both.
     pub fn recover_sensors(&self, contexts: &mut [UserContext]) -> Result<Vec<Fields>, ModelError> {
         let About { pde, constants, .. } = &self.about;
         let params = &self.model.params;

@@ -6,8 +6,9 @@ use scope_pde::Pde;
 
 use crate::network::Fits;
 
-/// Recovers the fields of sensors with a method that reads contexts \[n, 4, S, S\]. Where sensors lie between pixels, their values are
-/// carried to the pixels by what was recovered first, and all is recovered again; `contexts` are then as they were seen last.
+/// Recovers the fields of sensors with a method that reads contexts \[n, 4, S, S\]. Where sensors lie between pixels,
+/// their values are carried to the pixels by what was recovered first, and all is recovered again; `contexts` are then
+/// as they were seen last.
 pub fn recover_sensors<E>(
     pde: Pde,
     constants: &Constants,
@@ -26,8 +27,8 @@ pub fn recover_sensors<E>(
     recover(&read(contexts))
 }
 
-/// The local fits \[n, fit channels, S, S\] that a network has, normalised, of sensors where they are: they are the same before and
-/// after values are carried to pixels.
+/// The local fits \[n, fit channels, S, S\] that a network has, normalised, of sensors where they are: they are the
+/// same before and after values are carried to pixels.
 pub(crate) fn fit_sensors(
     cpu: &Cpu,
     params: &Params,

@@ -77,7 +77,8 @@ fn widths_follow_sensors_and_places() {
     let axis = axis_cells(SIZE);
     for (level, widths) in [1.0, 2.0].iter().zip(&found.half_widths) {
         for point in masks.seen.u.points() {
-            // Twice the fewer sensors, half the more: halfway by a power law. A sensor's own pixel is in the first cell of distance.
+            // Twice the fewer sensors, half the more: halfway by a power law. A sensor's own pixel is in the first cell
+            // of distance.
             let expected = (level * 0.5 * (1.0 + axis[point / SIZE] as f64)) as f32;
             assert!((widths.a[point] - expected).abs() < 1e-5 * expected);
             assert_eq!(widths.a[point], widths.u[point]);

@@ -129,8 +129,8 @@ fn equal_pytorchs(device: &Device) {
     }
 }
 
-/// Kernels for bf16 are others than those for single precision. PyTorch's own bf16 is off by up to 2% in fields of such sizes, by
-/// 2% in gradients, and by 13% in those of CNO; what is wrong is off by 100%.
+/// Kernels for bf16 are others than those for single precision. PyTorch's own bf16 is off by up to 2% in fields of such
+/// sizes, by 2% in gradients, and by 13% in those of CNO; what is wrong is off by 100%.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn in_bf16_a_card_is_near_pytorch() {

@@ -142,8 +142,8 @@ fn contexts(count: usize) -> Vec<f32> {
     (0..count * 4096).map(value).collect()
 }
 
-/// Rounded for what its layers are given, a model's fields change less than with every weight rounded to nearest, for contexts
-/// that rounding has not seen too; sizes are the same.
+/// Rounded for what its layers are given, a model's fields change less than with every weight rounded to nearest, for
+/// contexts that rounding has not seen too; sizes are the same.
 #[test]
 fn weights_are_rounded_for_their_inputs() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,8 +329,8 @@ fn refusal(bytes: Vec<u8>) -> String {
     scope_model::WeightFile::parse(Path::new("x"), bytes).unwrap_err().to_string()
 }
 
-/// A few hundred bytes must not ask for gigabytes: what is stated is compared with what is there, and what no network has is
-/// refused as such.
+/// A few hundred bytes must not ask for gigabytes: what is stated is compared with what is there, and what no network
+/// has is refused as such.
 #[test]
 fn networks_that_a_file_has_no_room_for_are_refused_before_memory_is_taken() {
     use scope_model::{Operator, Transformer};

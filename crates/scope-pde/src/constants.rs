@@ -49,7 +49,8 @@ impl Constants {
         }
     }
 
-    /// The constants that generated records are stored with: the released ones, unless the solver's distribution is its own.
+    /// The constants that generated records are stored with: the released ones, unless the solver's distribution is its
+    /// own.
     pub fn generated(pde: Pde) -> Self {
         match &pde.descriptor().distribution {
             Distribution::Released(released) => released.constants,

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The points of a grid along axis 0 and axis 1. Fields on it are \[rows, columns\], row after row. It prints as `96 x 160`; in files a
-/// square is one number, and another rectangle the array \[rows, columns\].
+/// The points of a grid along axis 0 and axis 1. Fields on it are \[rows, columns\], row after row. It prints as
+/// `96 x 160`; in files a square is one number, and another rectangle the array \[rows, columns\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GridShape {
     /// Points along axis 0, x.

@@ -9,8 +9,8 @@ use std::{
 
 use crate::registry::{Named, RegistryError};
 
-/// A descriptor by reference. Two are equal when their names are; built-in ones come before others, in the order of their registry,
-/// and others are ordered by name.
+/// A descriptor by reference. Two are equal when their names are; built-in ones come before others, in the order of
+/// their registry, and others are ordered by name.
 pub struct Handle<T: 'static>(&'static T);
 
 impl<T: Named> Handle<T> {

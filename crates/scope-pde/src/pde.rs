@@ -22,7 +22,8 @@ use crate::{
     registry::Registry,
 };
 
-/// The problems that names are looked up among: the five built-in ones in the order of the paper's tables, then declared ones.
+/// The problems that names are looked up among: the five built-in ones in the order of the paper's tables, then
+/// declared ones.
 pub(crate) static PROBLEMS: Registry<Descriptor> =
     Registry::new(&[&DARCY, &POISSON, &HELMHOLTZ, &NAVIER_STOKES, &CYLINDER]);
 
@@ -45,14 +46,14 @@ impl Pde {
     /// The built-in five, in the order of the paper's tables.
     pub const ALL: [Pde; 5] = [Pde::DARCY, Pde::POISSON, Pde::HELMHOLTZ, Pde::NAVIER_STOKES, Pde::CYLINDER];
 
-    /// Makes a problem of one's own known for as long as the program runs, so that files that name it can be read. Another
-    /// problem of the same name is refused.
+    /// Makes a problem of one's own known for as long as the program runs, so that files that name it can be read.
+    /// Another problem of the same name is refused.
     pub fn declare(descriptor: &'static Descriptor) -> Result<Self, PdeError> {
         Ok(Self(Handle::declare(descriptor)?))
     }
 
-    /// Makes a problem known that a file states. One that was declared before and is the same in every word is that one; another of
-    /// its name is refused.
+    /// Makes a problem known that a file states. One that was declared before and is the same in every word is that
+    /// one; another of its name is refused.
     pub fn of_spec(spec: ProblemSpec) -> Result<Self, PdeError> {
         spec.check()?;
         let known = |name: &str| match PROBLEMS.find(name) {
@@ -112,8 +113,8 @@ impl Pde {
         self.0.grid.map(|points| points.is_periodic())
     }
 
-    /// The values that a and u have on the outermost grid points, in physical units, where an equation's boundary condition fixes
-    /// them there.
+    /// The values that a and u have on the outermost grid points, in physical units, where an equation's boundary
+    /// condition fixes them there.
     pub fn edges(self) -> PerChannel<Option<f64>> {
         self.0.fields.map(|field| field.edge)
     }
@@ -123,8 +124,8 @@ impl Pde {
         self.0.known_region == KnownRegion::Disk
     }
 
-    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records have no disks of
-    /// their own.
+    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records
+    /// have no disks of their own.
     pub fn makes_fresh_records(self) -> bool {
         self.0.solver.is_some() && !self.has_disk()
     }

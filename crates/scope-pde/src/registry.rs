@@ -11,8 +11,8 @@ pub trait Named: Sized + Sync + 'static {
     fn registry() -> &'static Registry<Self>;
 }
 
-/// Descriptors by name. Built-in ones come first and in a fixed order; others are added by [`Registry::declare`] and stay for
-/// as long as the program runs.
+/// Descriptors by name. Built-in ones come first and in a fixed order; others are added by [`Registry::declare`] and
+/// stay for as long as the program runs.
 pub struct Registry<T: Named> {
     built_in: &'static [&'static T],
     declared: RwLock<Vec<&'static T>>,
@@ -36,8 +36,8 @@ impl<T: Named> Registry<T> {
         Self { built_in, declared: RwLock::new(Vec::new()) }
     }
 
-    /// Adds a descriptor. The same one may be declared again; another one of the same name is refused, so that a name means one
-    /// thing throughout a program.
+    /// Adds a descriptor. The same one may be declared again; another one of the same name is refused, so that a name
+    /// means one thing throughout a program.
     pub fn declare(&self, descriptor: &'static T) -> Result<(), RegistryError> {
         let name = descriptor.name();
         if !is_name(name) {

@@ -20,8 +20,8 @@ pub enum ScheduleKind {
 pub enum LearningRateSchedule {
     /// Cosine decay from the warm-up to the end.
     Cosine,
-    /// The learning rate stays at the peak, and decays linearly over the last share of the stage. A run with a share of zero
-    /// can be continued with its learning rate for as long as one likes.
+    /// The learning rate stays at the peak, and decays linearly over the last share of the stage. A run with a share of
+    /// zero can be continued with its learning rate for as long as one likes.
     ConstantThenDecay {
         /// Share of the stage that decays: 0 is never, 1 begins at the end of the warm-up.
         decay_share: f64,

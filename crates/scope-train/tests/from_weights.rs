@@ -137,8 +137,8 @@ fn draws_minutes_and_batches_follow_the_earlier_ones() {
     assert_eq!((third.training(0).draws, third.training(0).minutes), (1048, Some(7.0)));
 }
 
-/// Weights of another problem keep their sizes; what their fits know of axes and edges becomes the new problem's, and the model
-/// tells where its weights come from.
+/// Weights of another problem keep their sizes; what their fits know of axes and edges becomes the new problem's, and
+/// the model tells where its weights come from.
 #[test]
 fn weights_of_another_problem_are_carried_over() {
     let recipe = Recipe::resolve("muon-fits", &[]).unwrap();

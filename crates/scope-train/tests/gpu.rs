@@ -29,7 +29,8 @@ fn gpu() -> Device {
     Device::cuda(0).unwrap()
 }
 
-/// One test at a time. Algorithms are timed and kept for the next run: beside another test, two runs may find different ones.
+/// One test at a time. Algorithms are timed and kept for the next run: beside another test, two runs may find different
+/// ones.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,8 +40,8 @@ fn alone() -> MutexGuard<'static, ()> {
 #[ignore = "needs an NVIDIA GPU"]
 fn oracle_cases_agree_in_half_precision() {
     let _alone = alone();
-    // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of whole gradients,
-    // 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
+    // Gradients of single tensors of these toys are few and noisy numbers: 3.5e-2 was seen, for the variance term. Of
+    // whole gradients, 3.7e-3 (F), 1.0e-2 (J), 1.2e-3 (G) and 2.2e-2 (V) were seen.
     let setting =
         Setting { device: gpu(), precision: Dtype::Bf16, values: 2e-2, whole: 2e-2, gradients: 6e-2 };
     cases().iter().for_each(|case| case.check(&setting));

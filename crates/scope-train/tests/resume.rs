@@ -159,7 +159,8 @@ fn milestones_are_models_of_their_moment_and_stay_as_they_are() {
         (training.draws, training.planned)
     };
     assert_eq!(trained(&milestone(&folder, 40)), (40, 160));
-    // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who wrote it.
+    // A process that ended between a milestone's model and its checkpoint has left the model; other bytes show who
+    // wrote it.
     fs::write(milestone(&folder, 80), "left alone").unwrap();
     assert_eq!(session(&folder, &data, &request, 2, u64::MAX), RunOutcome::Finished);
     assert_eq!(fs::read(milestone(&folder, 80)).unwrap(), b"left alone");

@@ -15,12 +15,13 @@ use crate::terminal::notice;
 /// How sensors are to be read.
 #[derive(Debug, Args)]
 pub(crate) struct FrameArguments {
-    /// Where the square lies in your coordinates, as in 0,500,0,500 for metres; it maps coordinates, and values are left alone
+    /// Where the square lies in your coordinates, as in 0,500,0,500 for metres; it maps coordinates, and values are
+    /// left alone
     #[arg(long, value_name = "X0,X1,Y0,Y1", allow_hyphen_values = true)]
     domain: Option<Domain>,
-    /// Values in your units: L, A and U are what lengths, a and u are multiples of, undone on the way out; those left out follow
-    /// from the equation, and L from --domain. u=auto estimates the amplitude of a linear problem from the readings, and
-    /// coefficient=C is for C Lap u = a. See docs/units.md
+    /// Values in your units: L, A and U are what lengths, a and u are multiples of, undone on the way out; those left
+    /// out follow from the equation, and L from --domain. u=auto estimates the amplitude of a linear problem from the
+    /// readings, and coefficient=C is for C Lap u = a. See docs/units.md
     #[arg(long, value_name = "length=L,a=A,u=U", allow_hyphen_values = true)]
     scale: Option<StatedScale>,
     /// What u is on the edge of the square in your units, for poisson and darcy: a reference level [default: 0]
@@ -43,8 +44,8 @@ impl FrameArguments {
         }
     }
 
-    /// The coordinates and units of a problem's sensors. An amplitude that is left open is estimated from those of the first problem
-    /// of a file, with the standard deviations of their errors.
+    /// The coordinates and units of a problem's sensors. An amplitude that is left open is estimated from those of the
+    /// first problem of a file, with the standard deviations of their errors.
     pub(crate) fn frame(
         &self,
         pde: Pde,

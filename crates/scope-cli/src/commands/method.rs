@@ -12,8 +12,8 @@ use super::{Misuse, pde_names};
 /// A method that needs no network.
 #[derive(Debug, Args)]
 pub(crate) struct MethodArguments {
-    /// A method without a network: exact, the exact posterior of poisson, helmholtz or ns (--pde); or linear, the best linear estimate
-    /// from any records (--fit)
+    /// A method without a network: exact, the exact posterior of poisson, helmholtz or ns (--pde); or linear, the best
+    /// linear estimate from any records (--fit)
     #[arg(long, value_parser = ["exact", "linear"])]
     method: Option<String>,
     /// The problem of --method exact

@@ -20,7 +20,8 @@ pub(crate) const WHERE_TO_GET: &str = "The project's repository has NAME.safeten
                                        a folder models here or beside the program, or into one that SCOPE_MODELS names; or install the \
                                        program with `cargo install --path crates/scope-cli --features embedded-models`.";
 
-/// The model of a name, a run's folder or a weight file. Where one of the project's own is not here, it is said where to get it.
+/// The model of a name, a run's folder or a weight file. Where one of the project's own is not here, it is said where
+/// to get it.
 pub(crate) fn find(named: impl AsRef<Path>) -> anyhow::Result<Found> {
     let named = named.as_ref();
     catalogue().find(named).map_err(|error| {

@@ -1,6 +1,6 @@
-//! Foreign text made safe to print. Cells, cards, recipes, names of files and of arrays come from others, and a terminal obeys
-//! the control characters in them: they set its title, clear it, or turn around what stands beside them. Everything that the
-//! program prints passes here, on its way out, so that no message can forget it.
+//! Foreign text made safe to print. Cells, cards, recipes, names of files and of arrays come from others, and a
+//! terminal obeys the control characters in them: they set its title, clear it, or turn around what stands beside them.
+//! Everything that the program prints passes here, on its way out, so that no message can forget it.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub(super) fn visible_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && is_control(c), |c| format!("\\u{:04x}", u32::from(c)))
 }
 
-/// Whether a terminal may obey a character instead of showing it: the control characters of ASCII and Latin-1, separators of lines
-/// and paragraphs, and the marks that turn the direction of writing.
+/// Whether a terminal may obey a character instead of showing it: the control characters of ASCII and Latin-1,
+/// separators of lines and paragraphs, and the marks that turn the direction of writing.
 fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

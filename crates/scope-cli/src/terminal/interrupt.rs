@@ -14,13 +14,15 @@ use signal_hook::{
     low_level,
 };
 
-/// Interrupts closer together than this are one request to stop: `timeout` and job schedulers send theirs to the program and to its group.
+/// Interrupts closer together than this are one request to stop: `timeout` and job schedulers send theirs to the
+/// program and to its group.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
-/// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while the state is saved.
+/// The same for signals that no key sends: a machine that shuts down sends several, for several reasons, while the
+/// state is saved.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// The signals that ask to stop. A terminal that is closed sends a hangup; it is not listened for where whoever started the program
-/// has it ignored, as `nohup` does.
+/// The signals that ask to stop. A terminal that is closed sends a hangup; it is not listened for where whoever started
+/// the program has it ignored, as `nohup` does.
 fn stop_signals() -> Vec<i32> {
     let mut signals = vec![SIGINT, SIGTERM];
     if !is_ignored(SIGHUP) {
@@ -39,8 +41,8 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Set by the first interrupt, termination or hangup signal. A later one ends the program at once, whatever its threads are doing: an
-/// interrupt a second or more after the first signal, any other after ten.
+/// Set by the first interrupt, termination or hangup signal. A later one ends the program at once, whatever its threads
+/// are doing: an interrupt a second or more after the first signal, any other after ten.
 pub(crate) struct Interrupt(Arc<StopRequest>);
 
 /// When the first signal came.

@@ -1,5 +1,5 @@
-//! The way out of an error. Libraries say what is wrong and what would help; which options of this program those are, and what
-//! to do about a path that the operating system refused, is said here.
+//! The way out of an error. Libraries say what is wrong and what would help; which options of this program those are,
+//! and what to do about a path that the operating system refused, is said here.
 
 use std::{
     error::Error,

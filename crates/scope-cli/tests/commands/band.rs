@@ -58,7 +58,8 @@ fn shares(out: &Path, problem: usize, channel: &str, truth: &[f64]) -> [f64; 2] 
     })
 }
 
-/// The model that is shipped, on fresh records: bands for sensors like those of the protocol and between them, none beyond.
+/// The model that is shipped, on fresh records: bands for sensors like those of the protocol and between them, none
+/// beyond.
 #[test]
 fn the_shipped_model_states_bands_that_hold() {
     let root = tempfile::tempdir().unwrap();

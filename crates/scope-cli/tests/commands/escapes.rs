@@ -1,5 +1,5 @@
-//! Text of others is never obeyed by the terminal: whatever a file or a name holds, what the program prints has no control
-//! characters but line breaks.
+//! Text of others is never obeyed by the terminal: whatever a file or a name holds, what the program prints has no
+//! control characters but line breaks.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,5 @@
-//! What the command line alone shows to be wrong ends with 2; what files, folders or the machine stand in the way of, with 1.
+//! What the command line alone shows to be wrong ends with 2; what files, folders or the machine stand in the way of,
+//! with 1.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
-//! What must not bring the program down: sizes and counts that no file bears out, files that never end, a system that refuses
-//! threads, work that does not answer.
+//! What must not bring the program down: sizes and counts that no file bears out, files that never end, a system that
+//! refuses threads, work that does not answer.
 
 use std::{
     fs,

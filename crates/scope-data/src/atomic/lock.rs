@@ -15,12 +15,13 @@ const MAX_BYTES: u64 = 32;
 /// How often a folder is made again that the holder before took away with its lock.
 const ATTEMPTS: usize = 100;
 
-/// A lock that is held until it is dropped; the system lets go of it even when the process is killed. Its file goes with it, and
-/// the folder that was made for it if nothing else is in it. What a killed process leaves is a file that nobody holds, which the next
-/// one takes over.
+/// A lock that is held until it is dropped; the system lets go of it even when the process is killed. Its file goes
+/// with it, and the folder that was made for it if nothing else is in it. What a killed process leaves is a file that
+/// nobody holds, which the next one takes over.
 ///
-/// The file is removed while it is still held. Whoever had opened it before gets a lock on a file without a name; it compares the two,
-/// and begins again with the file that now has the name. So the file that is held is always the one that others find.
+/// The file is removed while it is still held. Whoever had opened it before gets a lock on a file without a name; it
+/// compares the two, and begins again with the file that now has the name. So the file that is held is always the one
+/// that others find.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -39,8 +40,8 @@ pub enum NotLocked {
 }
 
 impl Lock {
-    /// Takes the lock, making its file if need be, and leaves this process's number in it. A link is not followed, and a file
-    /// that holds anything but a number is somebody else's.
+    /// Takes the lock, making its file if need be, and leaves this process's number in it. A link is not followed, and
+    /// a file that holds anything but a number is somebody else's.
     pub fn take(path: &Path) -> Result<Self, NotLocked> {
         Self::take_after(path, &mut || {})
     }
@@ -70,8 +71,8 @@ impl Lock {
         Self::take(&path)
     }
 
-    /// Takes the lock; `opened` is called between the opening of the file and the attempt to hold it, where another process may
-    /// do anything.
+    /// Takes the lock; `opened` is called between the opening of the file and the attempt to hold it, where another
+    /// process may do anything.
     fn take_after(path: &Path, opened: &mut dyn FnMut()) -> Result<Self, NotLocked> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
@@ -94,8 +95,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A file that was removed by hand, and perhaps made again by another process, is not ours to remove. Whatever cannot be
-        // removed is no obstacle to the next process.
+        // A file that was removed by hand, and perhaps made again by another process, is not ours to remove. Whatever
+        // cannot be removed is no obstacle to the next process.
         if cfg!(unix) && has_name(&self.file, &self.path).unwrap_or(false) {
             let _ = fs::remove_file(&self.path);
         }

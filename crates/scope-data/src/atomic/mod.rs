@@ -23,8 +23,8 @@ pub use staged::StagedFolder;
 /// The most links that are followed to a file; systems allow about as many.
 const MAX_LINKS: usize = 40;
 
-/// Writes a file whole or not at all, replacing what was there, under the permissions that it had. A link stays, and what it points
-/// to is replaced. What is no file at all, such as a pipe or a device, is written to.
+/// Writes a file whole or not at all, replacing what was there, under the permissions that it had. A link stays, and
+/// what it points to is replaced. What is no file at all, such as a pipe or a device, is written to.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     match fs::metadata(path) {
         Ok(there) if !there.is_file() && !there.is_dir() => {
@@ -48,7 +48,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
     sync_folder(parent_of(&file))
 }
 
-/// What a path leads to, whether it is there or not: links are followed by hand, as one may point to what is still to be written.
+/// What a path leads to, whether it is there or not: links are followed by hand, as one may point to what is still to
+/// be written.
 pub(crate) fn linked_to(path: &Path) -> Result<PathBuf, DataError> {
     let mut file = path.to_owned();
     for _ in 0..MAX_LINKS {

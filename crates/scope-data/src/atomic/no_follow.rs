@@ -7,8 +7,8 @@ use std::{
 
 use crate::{bounded_read::name_of, error::DataError};
 
-/// Opens a file that is written in place. A link is refused, for what it leads to may be anybody's, and so is what is no file, such
-/// as a pipe, which could be waited for without end.
+/// Opens a file that is written in place. A link is refused, for what it leads to may be anybody's, and so is what is
+/// no file, such as a pipe, which could be waited for without end.
 pub fn open_unlinked(options: &OpenOptions, path: &Path) -> Result<File, DataError> {
     let opened = refusing_links(options, path);
     if path.is_symlink() {

@@ -10,7 +10,8 @@ use std::{
 use super::name_of;
 use crate::error::DataError;
 
-/// How many names are tried; all are taken only if as many processes were killed that had the numbers of this one and its successors.
+/// How many names are tried; all are taken only if as many processes were killed that had the numbers of this one and
+/// its successors.
 const ATTEMPTS: u32 = 100;
 
 /// The names beside a path that a process may take: `.NAME.NUMBER.partial`, with its own number first.
@@ -34,8 +35,8 @@ pub(crate) fn free_beside(path: &Path) -> Result<PathBuf, DataError> {
     names(path)?.find(is_free).ok_or_else(none)
 }
 
-/// Makes a file beside a path under a name that nobody has, with the permissions of what is at that path. Errors name the
-/// path that was `asked` for, which may be a link to this one.
+/// Makes a file beside a path under a name that nobody has, with the permissions of what is at that path. Errors name
+/// the path that was `asked` for, which may be a link to this one.
 pub(crate) fn create_beside(path: &Path, asked: &Path) -> Result<(PathBuf, File), DataError> {
     let replaced = fs::metadata(path).ok().map(|about| about.permissions());
     for scratch in names(path)? {
@@ -48,7 +49,8 @@ pub(crate) fn create_beside(path: &Path, asked: &Path) -> Result<(PathBuf, File)
     Err(DataError::io("write", asked)(ErrorKind::AlreadyExists.into()))
 }
 
-/// Makes a file that was not there, under permissions that allow nobody more than those of the replaced one at any time.
+/// Makes a file that was not there, under permissions that allow nobody more than those of the replaced one at any
+/// time.
 #[cfg(unix)]
 fn create(scratch: &Path, replaced: Option<&fs::Permissions>) -> std::io::Result<File> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -21,11 +21,11 @@ const PARTIAL: &str = ".partial";
 const LOCK: &str = ".scope-lock";
 
 /// A folder being written beside its destination: `OUT.partial`, renamed to `OUT` when it is complete and
-/// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one; what others have put
-/// there is refused and kept.
+/// removed when it is dropped before that. What a killed process leaves behind is cleared by the next one; what others
+/// have put there is refused and kept.
 ///
-/// A lock beside the two, `.OUT.scope-lock`, is held until the folder has its name, so that nobody else clears what is about to be
-/// renamed. It goes when it is let go.
+/// A lock beside the two, `.OUT.scope-lock`, is held until the folder has its name, so that nobody else clears what is
+/// about to be renamed. It goes when it is let go.
 #[derive(Debug)]
 pub struct StagedFolder {
     destination: PathBuf,
@@ -68,8 +68,8 @@ impl StagedFolder {
         Ok(staged)
     }
 
-    /// Removes what a killed process left of a folder that it had begun: nothing, where another is at work on it, or where
-    /// anything else is among it. In one that it had finished, no more than its list is left.
+    /// Removes what a killed process left of a folder that it had begun: nothing, where another is at work on it, or
+    /// where anything else is among it. In one that it had finished, no more than its list is left.
     pub fn sweep(destination: &Path) -> Result<(), DataError> {
         let [partial, lock] = names_beside(destination)?;
         let _lock = match Lock::take(&lock) {
@@ -150,8 +150,8 @@ impl StagedFolder {
         sync_folder(parent_of(&self.destination))
     }
 
-    /// Gives the folder the permissions of the empty one that it has replaced. Where they are the same there is nothing to do: some
-    /// disks know none, and refuse to change them.
+    /// Gives the folder the permissions of the empty one that it has replaced. Where they are the same there is nothing
+    /// to do: some disks know none, and refuse to change them.
     fn keep_permissions(&self) -> io::Result<()> {
         let Some(kept) = &self.permissions else { return Ok(()) };
         if fs::metadata(&self.destination)?.permissions() == *kept {

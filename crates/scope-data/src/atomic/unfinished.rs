@@ -23,8 +23,8 @@ const TITLE: &str = "SCOPE is writing this folder; so far it has begun these fil
 /// The most bytes of a list that is read: a name for each of a million pictures.
 const MAX_BYTES: u64 = 1 << 25;
 
-/// The files of an unfinished folder. The list of them lies in the folder itself, and a name is in it before the file is made: what is
-/// not in it is not ours, and is never removed.
+/// The files of an unfinished folder. The list of them lies in the folder itself, and a name is in it before the file
+/// is made: what is not in it is not ours, and is never removed.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     folder: PathBuf,
@@ -58,8 +58,8 @@ impl Unfinished {
         Ok(file)
     }
 
-    /// Closes the list, with the moment of the folder's last change: moving the folder changes it once more. So a folder that got its
-    /// name, and the one of an unfinished folder again, is not taken for an unfinished one.
+    /// Closes the list, with the moment of the folder's last change: moving the folder changes it once more. So a
+    /// folder that got its name, and the one of an unfinished folder again, is not taken for an unfinished one.
     pub(super) fn seal(&mut self) -> Result<(), DataError> {
         let moment = last_change(&self.folder).map_err(DataError::io("read", &self.folder))?;
         // Some systems rename no folder in which a file is open.
@@ -68,8 +68,8 @@ impl Unfinished {
         written.map_err(DataError::io("write", &self.folder.join(LIST)))
     }
 
-    /// Removes the files that were made, the list, and the folder if nothing else is in it. Nothing better can be done with a
-    /// failure here; the next process removes the rest.
+    /// Removes the files that were made, the list, and the folder if nothing else is in it. Nothing better can be done
+    /// with a failure here; the next process removes the rest.
     pub(super) fn discard(&mut self) {
         self.list = None;
         let mut names = self.made.iter().map(String::as_str).chain([LIST]);
@@ -121,8 +121,8 @@ fn read_list(folder: &Path) -> Result<Option<String>, DataError> {
     Ok(is_ours.then_some(text))
 }
 
-/// The names on the list of an unfinished folder, and the list's own; none where there is no list of ours, or where the folder
-/// was complete and has been moved since.
+/// The names on the list of an unfinished folder, and the list's own; none where there is no list of ours, or where the
+/// folder was complete and has been moved since.
 fn listed(folder: &Path) -> Result<BTreeSet<String>, DataError> {
     let Some(text) = read_list(folder)? else { return Ok(BTreeSet::new()) };
     // A line without an end was cut short, and its file has not been made.

@@ -12,15 +12,16 @@ pub use statistics::{ChannelReport, Estimate};
 
 use crate::{Channel, dataset::Dataset, error::DataError};
 
-/// With fewer records there are no statistics: the spread between them, which standard errors come from, is hardly known.
+/// With fewer records there are no statistics: the spread between them, which standard errors come from, is hardly
+/// known.
 const MIN_RECORDS: usize = 10;
 
 /// A deviation of more than this many standard errors is no accident; none is told of fewer than ten records.
 ///
 /// 4, and more for few records: their spread is itself uncertain, and small where the deviation came out small. In
-/// 100,000 sets of each number of records, drawn from 20,000 or more of each problem, the 999th of a thousand had a largest |z|
-/// of 8.9 with 10 records, 5.8 with 20, 4.8 with 40, 4.2 with 100 and 3.9 with 150 (the cylinder; other problems had less).
-/// So fewer than one right set in a thousand is called wrong.
+/// 100,000 sets of each number of records, drawn from 20,000 or more of each problem, the 999th of a thousand had a
+/// largest |z| of 8.9 with 10 records, 5.8 with 20, 4.8 with 40, 4.2 with 100 and 3.9 with 150 (the cylinder; other
+/// problems had less). So fewer than one right set in a thousand is called wrong.
 pub fn z_limit(records: usize) -> Option<f64> {
     (records >= MIN_RECORDS).then(|| 4.0 + 50.0 / records as f64)
 }

@@ -46,7 +46,8 @@ pub(super) struct ChannelReference {
     pub(super) extremes: Option<[f64; 2]>,
 }
 
-/// What is expected of a set: constants of released or generated records on their own grid, and on other grids what theory says.
+/// What is expected of a set: constants of released or generated records on their own grid, and on other grids what
+/// theory says.
 pub(super) fn expected(meta: &Meta) -> PerChannel<ChannelReference> {
     let facts = meta.pde.descriptor();
     let in_theory = || {

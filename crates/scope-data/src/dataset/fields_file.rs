@@ -1,7 +1,7 @@
 //! `fields.npy`: records that are read from disk when they are wanted.
 //!
-//! By reads at a place, not through a memory map: a file that is cut short while it is mapped ends the process by a signal, and
-//! a read that comes up short is an error like any other.
+//! By reads at a place, not through a memory map: a file that is cut short while it is mapped ends the process by a
+//! signal, and a read that comes up short is an error like any other.
 
 use std::{
     fs::File,

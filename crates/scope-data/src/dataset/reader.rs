@@ -40,8 +40,8 @@ struct Geometry {
 }
 
 impl Dataset {
-    /// Opens a folder to learn from it or to measure on it: it must have records, and every byte of its arrays must be what was
-    /// written, every value finite. What was verified before, and has not changed since, is not read again.
+    /// Opens a folder to learn from it or to measure on it: it must have records, and every byte of its arrays must be
+    /// what was written, every value finite. What was verified before, and has not changed since, is not read again.
     pub fn open(folder: &Path) -> Result<Self, DataError> {
         let set = Self::inspect(folder)?;
         if set.is_empty() {
@@ -51,8 +51,8 @@ impl Dataset {
         Ok(set)
     }
 
-    /// Opens a folder to see what it holds, and checks kinds, shapes and sizes only. It may have no records, as a part of a set
-    /// may; contents are checked by [`Dataset::verify`].
+    /// Opens a folder to see what it holds, and checks kinds, shapes and sizes only. It may have no records, as a part
+    /// of a set may; contents are checked by [`Dataset::verify`].
     pub fn inspect(folder: &Path) -> Result<Self, DataError> {
         if !folder.exists() {
             return Err(DataError::Missing(folder.to_owned()));
@@ -94,8 +94,8 @@ impl Dataset {
         Ok(Pair::new(values, self.meta.resolution))
     }
 
-    /// Reads records into \[n, 2, rows, columns\] values, from number `first` on. Panics when there are not so many, as slices do. It is an
-    /// error if the file has changed since it was opened.
+    /// Reads records into \[n, 2, rows, columns\] values, from number `first` on. Panics when there are not so many, as
+    /// slices do. It is an error if the file has changed since it was opened.
     pub fn read(&self, first: usize, values: &mut [f32]) -> Result<(), DataError> {
         let each = self.fields.record_length();
         assert!(values.len().is_multiple_of(each), "whole records");
@@ -172,7 +172,8 @@ mod tests {
     use super::*;
     use crate::generate::{Request, generate};
 
-    /// A set that is damaged, and said to have been verified since: it is believed where the cache is asked, and nowhere else.
+    /// A set that is damaged, and said to have been verified since: it is believed where the cache is asked, and
+    /// nowhere else.
     #[test]
     fn what_was_verified_is_not_read_again_when_it_is_opened() {
         let root = tempfile::tempdir().unwrap();

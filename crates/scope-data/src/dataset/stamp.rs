@@ -8,8 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// A file that was written within this time may be written again without its times telling: some file systems count in steps of
-/// two seconds.
+/// A file that was written within this time may be written again without its times telling: some file systems count in
+/// steps of two seconds.
 const TIMESTAMP_GRANULARITY: Duration = Duration::from_secs(2);
 
 /// Seconds and nanoseconds since 1970.
@@ -56,8 +56,8 @@ impl Stamp {
         self.length
     }
 
-    /// How the content of the same open file differs from what it was, in words. That a file was renamed, or linked to by a
-    /// backup, does not count.
+    /// How the content of the same open file differs from what it was, in words. That a file was renamed, or linked to
+    /// by a backup, does not count.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         if self.length != now.length {
             return Some(format!("it had {} bytes, and has {} now", self.length, now.length));

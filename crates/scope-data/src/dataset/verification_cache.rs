@@ -1,4 +1,5 @@
-//! What was verified before, remembered in the user's cache folder, so that a set is hashed once and not whenever it is opened.
+//! What was verified before, remembered in the user's cache folder, so that a set is hashed once and not whenever it is
+//! opened.
 //!
 //! A cache that cannot be read or written is no error: the set is verified again.
 
@@ -125,7 +126,8 @@ mod tests {
         assert!(!cache.holds(&VerifiedFile { blake3: "other".to_owned(), ..before.clone() }));
     }
 
-    /// Other bytes of the same length, with the time of the old ones: the system's own time tells, as soon as its clock has ticked.
+    /// Other bytes of the same length, with the time of the old ones: the system's own time tells, as soon as its clock
+    /// has ticked.
     #[cfg(unix)]
     #[test]
     fn a_time_that_was_set_back_hides_nothing() {

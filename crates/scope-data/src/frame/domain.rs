@@ -32,7 +32,8 @@ impl Domain {
         Ok(Self { low, high })
     }
 
-    /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone says.
+    /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone
+    /// says.
     pub(super) fn of_problem(pde: Pde) -> Option<Self> {
         let facts = pde.descriptor();
         let [x, y] = facts.extent.bounds;

@@ -1,4 +1,5 @@
-//! The scales that turn a dimensional problem into ours: x = L x', a = A a', u = U u', with x', a' and u' on the unit square.
+//! The scales that turn a dimensional problem into ours: x = L x', a = A a', u = U u', with x', a' and u' on the unit
+//! square.
 //!
 //! | problem | its equation | what the scales must obey |
 //! |---|---|---|
@@ -132,7 +133,8 @@ fn agree(x: f64, y: f64) -> bool {
 }
 
 impl Scale {
-    /// The equation that fields in the user's units obey, for the user to compare with the own one; u is `edge` on the edge.
+    /// The equation that fields in the user's units obey, for the user to compare with the own one; u is `edge` on the
+    /// edge.
     pub(super) fn equation(&self, law: ScalingLaw, edge: f64) -> String {
         let Self { length, values: PerChannel { a, u }, coefficient } = self;
         let operator = if *coefficient == 1.0 { String::new() } else { format!("{coefficient} ") };

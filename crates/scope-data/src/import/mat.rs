@@ -243,8 +243,9 @@ fn find(present: &[Variable], name: &str, pde: Pde) -> Parsed<Variable> {
     }
 }
 
-/// Refuses a file that takes more than one of its length may, before anything is unpacked. Held are both fields of all records in
-/// single precision, a block of records and the buffers of the variable at hand; and what is unpacked on the way is bounded as well.
+/// Refuses a file that takes more than one of its length may, before anything is unpacked. Held are both fields of all
+/// records in single precision, a block of records and the buffers of the variable at hand; and what is unpacked on the
+/// way is bounded as well.
 fn require_memory(length: u64, variables: &PerChannel<Variable>, count: usize, size: usize) -> Parsed<()> {
     let PerChannel { a, u } = variables;
     let mut held = Budget::of_file(length);
@@ -256,8 +257,8 @@ fn require_memory(length: u64, variables: &PerChannel<Variable>, count: usize, s
         .map_err(|over| format!("{over}: {UNCOMPRESSED}"))
 }
 
-/// Refuses a variable that takes more than one of its file's length may, before anything is unpacked: so many values are held in single
-/// precision.
+/// Refuses a variable that takes more than one of its file's length may, before anything is unpacked: so many values
+/// are held in single precision.
 pub(super) fn require_memory_of(length: u64, variable: &Variable, values: usize) -> Parsed<()> {
     let mut held = Budget::of_file(length);
     held.spend_elements(values, size_of::<f32>())

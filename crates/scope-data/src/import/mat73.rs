@@ -50,8 +50,8 @@ impl Mat73 {
         self.variables.iter()
     }
 
-    /// The values of some records of a variable whose first axis in the file counts them, from number `first` on: as many as are
-    /// read together.
+    /// The values of some records of a variable whose first axis in the file counts them, from number `first` on: as
+    /// many as are read together.
     pub(super) fn rows_from(&self, name: &str, first: u64) -> Parsed<Vec<f64>> {
         let dataset = self.file.dataset(name).map_err(say)?;
         let rows = Rows::of(&dataset.shape().map_err(say)?, dataset.chunk_shape().map_err(say)?.as_deref());

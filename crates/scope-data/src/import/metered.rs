@@ -1,4 +1,5 @@
-//! A file whose reading is metered: an index may lead to one place again and again, and a few kilobytes then take for ever.
+//! A file whose reading is metered: an index may lead to one place again and again, and a few kilobytes then take for
+//! ever.
 
 use std::sync::{
     Arc,

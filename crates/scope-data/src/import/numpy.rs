@@ -60,8 +60,8 @@ impl Arrays {
         Ok(Self { files, arrays: vec![a, u], count, resolution: rows, layout: Layout::Separate })
     }
 
-    /// One array of pairs or, where released files have them, of snapshots, told apart by its shape. Which times of another
-    /// problem make a pair is not for us to guess.
+    /// One array of pairs or, where released files have them, of snapshots, told apart by its shape. Which times of
+    /// another problem make a pair is not for us to guess.
     pub(super) fn open_file(path: &Path, pde: Pde) -> Result<Self, DataError> {
         let array = MappedArray::open(path)?;
         let snapshots = snapshots_of(pde);

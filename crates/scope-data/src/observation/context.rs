@@ -55,7 +55,8 @@ impl ContextMasks {
     }
 }
 
-/// Writes the context \[4, rows, columns\] of fields \[rows, columns\] in stored coordinates: (Ma a, Ma, Mu u, Mu), unobserved values being zero.
+/// Writes the context \[4, rows, columns\] of fields \[rows, columns\] in stored coordinates: (Ma a, Ma, Mu u, Mu),
+/// unobserved values being zero.
 pub fn write_context(fields: PerChannel<&[f32]>, masks: &PerChannel<Mask>, context: &mut [f32]) {
     let pixels = masks.a.shape().points();
     assert_eq!(context.len(), 4 * pixels, "four channels");
@@ -66,9 +67,9 @@ pub fn write_context(fields: PerChannel<&[f32]>, masks: &PerChannel<Mask>, conte
     }
 }
 
-/// Writes one channel's part \[2, rows, columns\] of a context, (M x, M): whatever is shown to a network, of records, sensors or batches,
-/// exact or noisy, is written here. `seen` are the words of a mask, and `reading` turns a seen point and its value into what is
-/// shown of it: the reading times its weight, and the weight.
+/// Writes one channel's part \[2, rows, columns\] of a context, (M x, M): whatever is shown to a network, of records,
+/// sensors or batches, exact or noisy, is written here. `seen` are the words of a mask, and `reading` turns a seen
+/// point and its value into what is shown of it: the reading times its weight, and the weight.
 pub fn write_channel_context(
     field: &[f32],
     seen: &[u64],

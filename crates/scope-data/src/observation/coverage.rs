@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::mask::Mask;
 
-/// How sensors cover a field. Gaps are distances from a pixel to the nearest sensor, in units of the square's side, or of the side of
-/// a square with as many pixels; distances do not wrap around.
+/// How sensors cover a field. Gaps are distances from a pixel to the nearest sensor, in units of the square's side, or
+/// of the side of a square with as many pixels; distances do not wrap around.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Coverage {
     /// Pixels measured.

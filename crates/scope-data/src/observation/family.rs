@@ -15,7 +15,8 @@ use super::{
 pub(super) static FAMILIES: Registry<FamilyDescriptor> =
     Registry::new(&[&UNIFORM, &GRID, &CLUSTER, &LINES, &BLOCK]);
 
-/// A family of layouts: a handle on its [`FamilyDescriptor`]. Two are equal when their names are; the protocol's come before others.
+/// A family of layouts: a handle on its [`FamilyDescriptor`]. Two are equal when their names are; the protocol's come
+/// before others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Family(Handle<FamilyDescriptor>);
 
@@ -31,13 +32,13 @@ impl Family {
     /// A rectangle.
     pub const BLOCK: Family = Family(Handle::new(&BLOCK));
 
-    /// The protocol's five. Training takes them in shuffled turns and tests have a condition for each of their budgets, so another
-    /// one among them would be another protocol.
+    /// The protocol's five. Training takes them in shuffled turns and tests have a condition for each of their budgets,
+    /// so another one among them would be another protocol.
     pub const ALL: [Family; 5] =
         [Family::UNIFORM, Family::GRID, Family::CLUSTER, Family::LINES, Family::BLOCK];
 
-    /// Makes a family of one's own known for as long as the program runs, so that conditions can name it. Another family of the
-    /// same name is refused.
+    /// Makes a family of one's own known for as long as the program runs, so that conditions can name it. Another
+    /// family of the same name is refused.
     pub fn declare(descriptor: &'static FamilyDescriptor) -> Result<Self, RegistryError> {
         if ["benchmark_uniform", "full"].contains(&descriptor.name) {
             return Err(RegistryError::Taken(descriptor.name));

@@ -1,13 +1,13 @@
 //! Readings that are off, and how far they can be trusted.
 
-/// The noise at which a reading counts half, in units of the field's standard deviation: an error of one percent is about that of a
-/// good recovery, so readings better than this are as good as exact.
+/// The noise at which a reading counts half, in units of the field's standard deviation: an error of one percent is
+/// about that of a good recovery, so readings better than this are as good as exact.
 pub(super) const HALF_TRUST: f64 = 0.01;
 
 /// The noise of one channel of one record.
 ///
-/// Levels are standard deviations in units of the field's own, sigma. Stored values are (x - mean) / (2 sigma), so in stored
-/// coordinates an error is half its level.
+/// Levels are standard deviations in units of the field's own, sigma. Stored values are (x - mean) / (2 sigma), so in
+/// stored coordinates an error is half its level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingNoise {
     /// The standard deviation of its readings' errors; 0 for exact readings.
@@ -30,8 +30,9 @@ impl ReadingNoise {
 
 /// How far a reading with noise of a level s can be trusted: c = s0^2 / (s0^2 + s^2) with s0 = `HALF_TRUST`.
 ///
-/// Exact readings have 1. A network sees (c reading, c) in the place of (reading, mask); sums of both over sensors are then the moments
-/// of a weighted least-squares fit, whose weights are the inverse variances up to a factor where s is well above s0.
+/// Exact readings have 1. A network sees (c reading, c) in the place of (reading, mask); sums of both over sensors are
+/// then the moments of a weighted least-squares fit, whose weights are the inverse variances up to a factor where s is
+/// well above s0.
 pub fn trust(level: f64) -> f64 {
     let floor = HALF_TRUST * HALF_TRUST;
     floor / (floor + level * level)

@@ -73,8 +73,8 @@ pub struct Stencil {
 }
 
 impl Stencil {
-    /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field of two values is
-    /// what it is on the nearest pixel.
+    /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field
+    /// of two values is what it is on the nearest pixel.
     pub fn new(pde: Pde, channel: Channel, shape: impl Into<GridShape>, spot: Spot, points: usize) -> Self {
         let shape = shape.into();
         match pde.descriptor().fields[channel].kind {

@@ -53,7 +53,8 @@ impl MaskSampler {
         Self { pde, seed, shape: shape.into() }
     }
 
-    /// The masks of a record under a condition. A disk is known on both channels, and so is what the problem always knows.
+    /// The masks of a record under a condition. A disk is known on both channels, and so is what the problem always
+    /// knows.
     pub fn masks(
         &self,
         namespace: Namespace,
@@ -79,7 +80,8 @@ impl MaskSampler {
         masks
     }
 
-    /// What the errors of a's and u's readings follow from, in the same coordinates as the masks under the name `"noise"`.
+    /// What the errors of a's and u's readings follow from, in the same coordinates as the masks under the name
+    /// `"noise"`.
     pub fn noise_keys(&self, namespace: Namespace, record: u64, condition: Condition) -> PerChannel<u64> {
         PerChannel::from_fn(|channel| {
             let mut stream = self.stream("noise", namespace, record, condition, channel.name());

@@ -20,8 +20,8 @@ impl UserContext {
         self.shared > 0 || self.between_pixels() > 0
     }
 
-    /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that they have, and the
-    /// pixels of a known disk that no sensor measures.
+    /// Everything that is seen of a channel, in stored coordinates: all sensors where they are, with the values that
+    /// they have, and the pixels of a known disk that no sensor measures.
     pub fn seen(&self, constants: &Constants, channel: Channel) -> Vec<Seen> {
         let scaling = constants[channel];
         let shape = self.masks.shape();

@@ -44,7 +44,8 @@ pub enum SensorError {
         /// Where it may be.
         range: String,
     },
-    /// Two measurements of one pixel that contradict each other and are far from all values of the field: in other units.
+    /// Two measurements of one pixel that contradict each other and are far from all values of the field: in other
+    /// units.
     Units {
         /// The later sensor.
         sensor: usize,
@@ -147,14 +148,15 @@ pub struct UserContext {
     pub shared: usize,
     /// All of them, by channel and place: what is known of them does not depend on the order of a file's rows.
     pub sensors: Vec<Placed>,
-    /// The noise that a network is told of, in units of each field's standard deviation; zero for readings that count as exact.
+    /// The noise that a network is told of, in units of each field's standard deviation; zero for readings that count
+    /// as exact.
     pub noise: PerChannel<f64>,
 }
 
 impl UserContext {
-    /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged, unless they are
-    /// further apart than the channel's standard deviation. What is always known, and a cylinder's disk at rest, is known on both channels,
-    /// except where sensors say otherwise.
+    /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged,
+    /// unless they are further apart than the channel's standard deviation. What is always known, and a cylinder's disk
+    /// at rest, is known on both channels, except where sensors say otherwise.
     pub fn new(
         pde: Pde,
         constants: &Constants,
@@ -218,8 +220,9 @@ impl UserContext {
         Self { noise, ..self }
     }
 
-    /// The context \[4, rows, columns\] that a network reads: (Ma a, Ma, Mu u, Mu). A noisy reading counts c in place of 1, see [`trust`]; the mean
-    /// of k readings of one pixel has a noise of sqrt(k) less. What comes with the problem needs no sensor and stays exact.
+    /// The context \[4, rows, columns\] that a network reads: (Ma a, Ma, Mu u, Mu). A noisy reading counts c in place
+    /// of 1, see [`trust`]; the mean of k readings of one pixel has a noise of sqrt(k) less. What comes with the
+    /// problem needs no sensor and stays exact.
     pub fn context(&self) -> Vec<f32> {
         let pixels = self.values.a.len();
         let mut context = vec![0.0; 4 * pixels];

@@ -3,8 +3,8 @@
 //! Records: draw number p belongs to epoch p / N and is the p mod N-th record of that epoch's permutation;
 //! a batch of B takes the draws n B .. (n + 1) B and may cross an epoch boundary.
 //!
-//! Conditions: one a batch. As many batches as there are families hold each family once, in a shuffled order. Of every five
-//! occurrences of a family two are forward, two inverse and one joint, shuffled; its budget slots (eight,
+//! Conditions: one a batch. As many batches as there are families hold each family once, in a shuffled order. Of every
+//! five occurrences of a family two are forward, two inverse and one joint, shuffled; its budget slots (eight,
 //! or two) are visited in shuffled cycles. Each shuffle has a stream of its own, so batch 1,000,000 costs
 //! what batch 0 costs.
 //!

@@ -104,8 +104,8 @@ struct State {
 }
 
 impl Producer {
-    /// Starts `threads` threads at batch `first`. A system that refuses threads gets fewer; without any, batches are made where
-    /// they are asked for.
+    /// Starts `threads` threads at batch `first`. A system that refuses threads gets fewer; without any, batches are
+    /// made where they are asked for.
     pub fn start(maker: BatchMaker, first: u64, threads: usize, ahead: usize) -> Self {
         let spawn =
             |work: Box<dyn FnOnce() + Send>| thread::Builder::new().name("batches".into()).spawn(work);

@@ -12,16 +12,18 @@ use crate::{
 /// The greatest noise of a range: beyond it a reading says nothing.
 const MOST_NOISE: f64 = 10.0;
 
-/// How many draws have noisy sensors, how many batches few or sparse ones, and within which ranges; with all shares zero there are none.
-/// Recipes and weight files hold it as a table.
+/// How many draws have noisy sensors, how many batches few or sparse ones, and within which ranges; with all shares zero
+/// there are none. Recipes and weight files hold it as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SensorMix {
     /// The share of draws whose readings are noisy.
     pub noise_share: f64,
-    /// The least and the greatest noise in units of the field's standard deviation; levels are uniform in their logarithm.
+    /// The least and the greatest noise in units of the field's standard deviation; levels are uniform in their
+    /// logarithm.
     pub noise: [f64; 2],
-    /// The share of batches of families that take any number of points (`uniform` and `cluster`) whose budget is a small one.
+    /// The share of batches of families that take any number of points (`uniform` and `cluster`) whose budget is a
+    /// small one.
     pub few_share: f64,
     /// The least and the greatest small budget, uniform in their logarithm.
     pub few: [usize; 2],

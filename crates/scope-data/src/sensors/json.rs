@@ -5,7 +5,8 @@
 //!                   "sensors": [ { "x": 0.25, "y": 0.5, "channel": "u", "value": 0.013 } ] } ] }
 //! ```
 //!
-//! A geometry beside `problems` is that of every problem without one of its own. Of a single problem the inner object, or its list of sensors alone, is enough.
+//! A geometry beside `problems` is that of every problem without one of its own. Of a single problem the inner object,
+//! or its list of sensors alone, is enough.
 
 use scope_pde::cylinder::Disk;
 use serde::Deserialize;
@@ -56,8 +57,8 @@ enum ChannelName {
     U,
 }
 
-/// The memory of a sensor or a problem while a document is read, room to grow included: the shortest sensor has 38 bytes, and is
-/// allowed ten times as many.
+/// The memory of a sensor or a problem while a document is read, room to grow included: the shortest sensor has 38
+/// bytes, and is allowed ten times as many.
 const OBJECT_MEMORY: usize = 370;
 
 /// Reads the problems of a document.

@@ -19,8 +19,8 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    /// What a name means that a person would type; none of a name that may mean anything. A unit behind it, as in `x [m]` or
-    /// `u (K)`, says nothing of it.
+    /// What a name means that a person would type; none of a name that may mean anything. A unit behind it, as in
+    /// `x [m]` or `u (K)`, says nothing of it.
     fn of(name: &str) -> Option<Self> {
         Some(match without_unit(name).to_lowercase().as_str() {
             "x" | "lon" | "long" | "longitude" | "easting" => Meaning::X,
@@ -79,7 +79,8 @@ impl ColumnNames {
         self.0.is_empty()
     }
 
-    /// What each column of a header means. A stated meaning is its column's alone: no other one is taken for it by its name.
+    /// What each column of a header means. A stated meaning is its column's alone: no other one is taken for it by its
+    /// name.
     pub(super) fn meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
         let mut meanings: Vec<Option<Meaning>> = header.iter().map(|cell| Meaning::of(cell)).collect();
         for (stated, _) in &self.0 {
@@ -96,8 +97,8 @@ impl ColumnNames {
 }
 
 impl ColumnNames {
-    /// What each column of a header says of places, and nothing else: a table of points may lack the columns of values that are
-    /// stated for another one.
+    /// What each column of a header says of places, and nothing else: a table of points may lack the columns of values
+    /// that are stated for another one.
     pub(super) fn place_meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
         let is_place =
             |meaning: &Meaning| matches!(meaning, Meaning::X | Meaning::Y | Meaning::I | Meaning::J);

@@ -47,7 +47,8 @@ impl SensorSet {
         }
     }
 
-    /// The same problem without some of its measurements, which are told by their numbers from 0. The others keep their labels.
+    /// The same problem without some of its measurements, which are told by their numbers from 0. The others keep their
+    /// labels.
     pub fn without(&self, left_out: &[usize]) -> Self {
         let kept: Vec<usize> = (0..self.sensors.len()).filter(|k| !left_out.contains(k)).collect();
         let labels = match &self.labels {

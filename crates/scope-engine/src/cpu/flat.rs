@@ -119,8 +119,8 @@ impl Kernel<f32> for AddSum<'_> {
     }
 }
 
-/// Pieces of the parameters under some paths, with whether they decay; hidden matrices are left out if another optimizer has
-/// them.
+/// Pieces of the parameters under some paths, with whether they decay; hidden matrices are left out if another
+/// optimizer has them.
 fn pieces(layout: &Layout, paths: &[&str], without_hidden: bool) -> Vec<(Range<usize>, bool)> {
     layout
         .chosen(paths)

@@ -1,5 +1,5 @@
-//! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's keys and
-//! values fit in shared memory; plain arithmetic for the rest, f32 among it.
+//! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's
+//! keys and values fit in shared memory; plain arithmetic for the rest, f32 among it.
 
 use super::{
     Cuda,
@@ -33,7 +33,8 @@ impl Sizes {
         dtype == Dtype::Bf16 && tokens && matches!(self.head, 32 | 64)
     }
 
-    /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave multiprocessors idle.
+    /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave multiprocessors
+    /// idle.
     fn fits_hopper(&self, cuda: &Cuda, dtype: Dtype) -> bool {
         let sizes = matches!(self.tokens, 128 | 256) && self.head == 64;
         cuda.is_hopper() && dtype == Dtype::Bf16 && sizes && 2 * self.pairs >= cuda.multiprocessors()

@@ -68,8 +68,9 @@ pub(super) fn block_sums(
     Ok(partial)
 }
 
-/// How many threads of a block share a row of so many vectors. Rows are read whole where that leaves few of the 256 idle: memory
-/// is faster in long pieces. Otherwise a power of two of which whole groups fill the row, if it is not too small.
+/// How many threads of a block share a row of so many vectors. Rows are read whole where that leaves few of the 256
+/// idle: memory is faster in long pieces. Otherwise a power of two of which whole groups fill the row, if it is not too
+/// small.
 fn lanes(vectors: usize) -> usize {
     let whole = 1 << vectors.trailing_zeros().min(5);
     let idle = 256 % vectors.max(1);

@@ -1,5 +1,5 @@
-//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; in f32 products with what windows see, and a plain
-//! kernel for what that does not take.
+//! 3x3 convolutions: cuDNN's in bf16, with channels padded to multiples of eight; in f32 products with what windows
+//! see, and a plain kernel for what that does not take.
 
 use super::{
     Cuda,
@@ -136,8 +136,8 @@ fn unfolded(
     Ok(sums)
 }
 
-/// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to two
-/// channels: GELU is applied while the second reads. With few samples that would leave multiprocessors idle.
+/// Two convolutions with GELU between them and a residual, if the first is one for the library and the second goes to
+/// two channels: GELU is applied while the second reads. With few samples that would leave multiprocessors idle.
 pub(crate) fn pair(
     cuda: &Cuda,
     tape: &Tape<'_>,

@@ -76,8 +76,8 @@ impl Narrow {
         cuda.launch_with(CONV_NARROW, &self.constants(), "widen_image", grid, &arguments)
     }
 
-    /// From many channels to two, plus a bias and an image of f32 if there are. Addresses are of the weight and of the bias, zero
-    /// for none. For a convolution that widens, the gradient of its input.
+    /// From many channels to two, plus a bias and an image of f32 if there are. Addresses are of the weight and of the
+    /// bias, zero for none. For a convolution that widens, the gradient of its input.
     pub(super) fn narrow(
         self,
         cuda: &Cuda,
@@ -119,8 +119,8 @@ impl Narrow {
         cuda.launch_with(CONV_NARROW, &constants, name, Grid::of(self.strips(rows), 256), arguments)
     }
 
-    /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32. Addresses are of the inner bias, the
-    /// weight and the bias.
+    /// From gelu(u + inner bias) of many channels to two, plus a bias and an image of f32. Addresses are of the inner
+    /// bias, the weight and the bias.
     pub(super) fn narrow_gelu(
         self,
         cuda: &Cuda,

@@ -3,7 +3,8 @@
 use super::linear::times_slope;
 use crate::{device::Device, error::EngineError, ops::add, tensor::Tensor};
 
-/// By-products of the kernels of one backward pass. A gradient is known by its address: it lives as long as it is noted.
+/// By-products of the kernels of one backward pass. A gradient is known by its address: it lives as long as it is
+/// noted.
 #[derive(Debug, Default)]
 pub(crate) struct Fusion {
     /// The latest gradient whose column sums a kernel has left, and what it left.

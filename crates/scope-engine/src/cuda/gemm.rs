@@ -35,7 +35,8 @@ impl Kind {
         }
     }
 
-    /// How far apart numbers of each factor of a product \[m, n\] over k lie: along its rows of the result, and along the sum.
+    /// How far apart numbers of each factor of a product \[m, n\] over k lie: along its rows of the result, and along
+    /// the sum.
     pub(crate) fn strides(self, [m, n, k]: [usize; 3]) -> [[usize; 2]; 2] {
         match self {
             Kind::Forward | Kind::PairsTurned(_) => [[k, 1], [k, 1]],

@@ -18,8 +18,8 @@ fn sizes(patches: Patches) -> [Arg; 4] {
     [channels.into(), height.into(), width.into(), patch.into()]
 }
 
-/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], rounded on the way to what
-/// products take.
+/// Images \[batch, channels, height, width\] to tokens \[batch, tokens, (channel, row, column)\], rounded on the way to
+/// what products take.
 pub(crate) fn patchify(
     cuda: &Cuda,
     patches: Patches,

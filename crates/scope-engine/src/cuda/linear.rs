@@ -232,9 +232,9 @@ pub(super) fn any_product(cuda: &Cuda, shape: Shape, operands: Operands) -> Resu
     cuda.launch(GEMM, &name, Grid { blocks, ..Grid::of(1, 256) }, &arguments)
 }
 
-/// out = f(u + bias) + added, f being nothing or GELU, whose slope is written too if there is a tensor for it. `u` may have
-/// longer rows than `out`; what is added has the shape of `out`, or repeats after a number of elements that is not zero.
-/// `out` or the slope may be `u`.
+/// out = f(u + bias) + added, f being nothing or GELU, whose slope is written too if there is a tensor for it. `u` may
+/// have longer rows than `out`; what is added has the shape of `out`, or repeats after a number of elements that is not
+/// zero. `out` or the slope may be `u`.
 pub(super) fn finish(
     cuda: &Cuda,
     u: &Tensor,

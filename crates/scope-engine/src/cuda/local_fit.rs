@@ -14,8 +14,8 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Rows of points of a block, as in local_fit.cu, and how many columns it may have: the more, the fewer sums over rows are made twice,
-/// and the more shared memory is wanted.
+/// Rows of points of a block, as in local_fit.cu, and how many columns it may have: the more, the fewer sums over rows
+/// are made twice, and the more shared memory is wanted.
 const ROWS: usize = 8;
 const COLUMNS: [usize; 2] = [32, 16];
 /// Threads that look for a sensor of a field.
@@ -121,8 +121,8 @@ impl Blocks {
         self.columns / 8 * 4 * 32
     }
 
-    /// Bytes of shared memory: tables, and sums over rows of so many columns of pixels as there are warps of eight, or the moments
-    /// that come after them with the pivots of every sixteen threads.
+    /// Bytes of shared memory: tables, and sums over rows of so many columns of pixels as there are warps of eight, or
+    /// the moments that come after them with the pivots of every sixteen threads.
     fn shared(self, table: &WeightTables) -> usize {
         let mask_powers = 2 * self.degree + 1;
         let value_powers = self.degree + 1;

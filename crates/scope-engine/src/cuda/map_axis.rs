@@ -1,5 +1,5 @@
-//! Fixed matrices along an axis: the library's products if they are dense and the precision allows it; else eight rows a
-//! thread, over the band of them that is not zero.
+//! Fixed matrices along an axis: the library's products if they are dense and the precision allows it; else eight rows
+//! a thread, over the band of them that is not zero.
 
 use super::{
     Cuda,

@@ -1,4 +1,5 @@
-//! Muon on a GPU: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32 sums.
+//! Muon on a GPU: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32
+//! sums.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ const SIDE: usize = 16;
 const CHUNK: usize = 4096;
 const TILE: usize = 64;
 
-/// Hidden matrices that go through the products together: all have m rows and n columns, m <= n, once those with more rows
-/// than columns are transposed and all are padded.
+/// Hidden matrices that go through the products together: all have m rows and n columns, m <= n, once those with more
+/// rows than columns are transposed and all are padded.
 #[derive(Debug)]
 pub(crate) struct HiddenGroup {
     m: usize,

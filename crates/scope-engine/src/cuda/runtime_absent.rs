@@ -1,5 +1,5 @@
-//! CUDA where it cannot be: the interface of `runtime/` on types without values, so that code for it compiles everywhere
-//! and runs nowhere.
+//! CUDA where it cannot be: the interface of `runtime/` on types without values, so that code for it compiles
+//! everywhere and runs nowhere.
 
 use std::ops::Range;
 

@@ -114,8 +114,8 @@ fn gather(
     finish_pooling(cuda, sizes, &partial, divide)
 }
 
-/// Adds up sums of w f and of w over pieces of the pixels \[batch heads, pieces, slices (size + 1)\]; divides the first by the
-/// second, which are given back too, if asked.
+/// Adds up sums of w f and of w over pieces of the pixels \[batch heads, pieces, slices (size + 1)\]; divides the first
+/// by the second, which are given back too, if asked.
 pub(super) fn finish_pooling(
     cuda: &Cuda,
     sizes: Slices,

@@ -4,8 +4,8 @@ use super::StepScalars;
 use crate::{device::kernel, error::EngineError, params::Params, tensor::Tensor};
 
 impl Params {
-    /// One step of this average: self = momentum self + (1 - momentum) online, over the parameters that self has; online may have more
-    /// behind them. Nothing happens if `guard`, the norm of the step's gradients, is not finite.
+    /// One step of this average: self = momentum self + (1 - momentum) online, over the parameters that self has;
+    /// online may have more behind them. Nothing happens if `guard`, the norm of the step's gradients, is not finite.
     pub fn update_ema(
         &mut self,
         online: &Params,

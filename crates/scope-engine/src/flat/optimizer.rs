@@ -24,8 +24,8 @@ impl Optimizer {
     /// p *= 1 - rate decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
     /// p -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
     ///
-    /// Gives back |g| over all parameters before it is shortened, \[1\]. If that is not finite, nothing else happens: the
-    /// state stays as it was.
+    /// Gives back |g| over all parameters before it is shortened, \[1\]. If that is not finite, nothing else happens:
+    /// the state stays as it was.
     pub fn step(
         &self,
         params: &mut Params,

@@ -84,8 +84,8 @@ impl Record for BatchNormRecord {
 }
 
 impl Params {
-    /// running = 0.9 running + 0.1 that of the batch, for every normalisation that had one. Nothing happens if `guard`, the norm
-    /// of the step's gradients, is not finite.
+    /// running = 0.9 running + 0.1 that of the batch, for every normalisation that had one. Nothing happens if `guard`,
+    /// the norm of the step's gradients, is not finite.
     pub fn update_running_statistics(
         &mut self,
         batches: &[BatchStatistics],

@@ -18,16 +18,16 @@ pub struct FitPoint {
 }
 
 impl LocalFit {
-    /// The coefficients of local fits of sensors where they are, channel (scale, field, coefficient). Those of sensors that lie on pixels are
-    /// what [`crate::Tape::local_fits`] makes of a context. With divisors \[channels\] each is divided by its number there and
-    /// clamped to +-5; without, they are as they were fitted.
+    /// The coefficients of local fits of sensors where they are, channel (scale, field, coefficient). Those of sensors
+    /// that lie on pixels are what [`crate::Tape::local_fits`] makes of a context. With divisors \[channels\] each is
+    /// divided by its number there and clamped to +-5; without, they are as they were fitted.
     ///
     /// They are computed on a CPU, whatever a network runs on: sensors are few, and a list of them has no fixed length
     /// that a recorded pass could have.
     ///
     /// # Shapes
-    /// points: a list for each field; size (height, width), multiples of the stride; fits \[coefficients scales fields, height / stride,
-    /// width / stride\].
+    /// points: a list for each field; size (height, width), multiples of the stride; fits \[coefficients scales fields,
+    /// height / stride, width / stride\].
     pub fn of_points(
         &self,
         cpu: &Cpu,

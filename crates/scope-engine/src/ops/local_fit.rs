@@ -42,12 +42,12 @@ pub(crate) const BASIS_FACTORS: [f64; BASIS.len()] = {
 /// The most powers of one axis that moments need: of degree four, up to the eighth.
 pub(crate) const POWERS: usize = 9;
 
-/// How much a pixel of a known edge counts beside a sensor. Edges are dense where sensors are few: at full weight a fit would follow the
-/// edge and not the sensors beside it.
+/// How much a pixel of a known edge counts beside a sensor. Edges are dense where sensors are few: at full weight a fit
+/// would follow the edge and not the sensors beside it.
 pub(crate) const EDGE_WEIGHT: f64 = 0.01;
 
-/// A sensor farther away than this many scales does not count. The ridge is so small that weights of exp(-25) still matter where
-/// there is nothing closer; exp(-32) of the next one does not, in single precision.
+/// A sensor farther away than this many scales does not count. The ridge is so small that weights of exp(-25) still
+/// matter where there is nothing closer; exp(-32) of the next one does not, in single precision.
 const REACH: f64 = 8.0;
 
 /// The most fields whose edges may be known: as many numbers a kernel takes for them.
@@ -61,12 +61,13 @@ pub(crate) const LEAST_PIVOT: f64 = 1e-12;
 
 /// How sensors are fitted.
 ///
-/// At points p and for every scale s, the readings v_q of one field at the measured pixels q are fitted by a polynomial, of degree two
+/// At points p and for every scale s, the readings v_q of one field at the measured pixels q are fitted by a
+/// polynomial, of degree two
 ///
 /// c0 + c1 x + c2 y + c3 x^2/2 + c4 xy + c5 y^2/2, (x, y) = (q - p)/s, x along axis 0,
 ///
-/// minimising sum over q of exp(-|q - p|^2 / 2 s^2) (v_q - fit)^2 + sum over k of ridge_k c_k^2. Degree four goes on with x^3/6, x^2 y/2
-/// and so on. Points are the pixels, or the centres of squares of `stride` pixels a side.
+/// minimising sum over q of exp(-|q - p|^2 / 2 s^2) (v_q - fit)^2 + sum over k of ridge_k c_k^2. Degree four goes on
+/// with x^3/6, x^2 y/2 and so on. Points are the pixels, or the centres of squares of `stride` pixels a side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalFit {
     /// The scales, in pixels.
@@ -79,9 +80,10 @@ pub struct LocalFit {
     pub ridge: [f64; 2],
     /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
     pub periodic: [bool; 2],
-    /// For each field the value that is known all along the edge of the grid, on its outermost pixels, if there is one; none at all
-    /// may be left out. Where a field has a sensor, these pixels count as sensors of that value and of little weight, whatever is measured there, since next to an edge the
-    /// sensors lie to one side. A field without a sensor is not fitted: its edge would tell the same of every sample.
+    /// For each field the value that is known all along the edge of the grid, on its outermost pixels, if there is one;
+    /// none at all may be left out. Where a field has a sensor, these pixels count as sensors of that value and of
+    /// little weight, whatever is measured there, since next to an edge the sensors lie to one side. A field without a
+    /// sensor is not fitted: its edge would tell the same of every sample.
     pub edges: Vec<Option<f64>>,
 }
 
@@ -114,8 +116,8 @@ impl LocalFit {
         })
     }
 
-    /// How far along an axis a sensor counts: up to the first number of pixels, which is included, and, where the ends meet, to less
-    /// than half of the axis.
+    /// How far along an axis a sensor counts: up to the first number of pixels, which is included, and, where the ends
+    /// meet, to less than half of the axis.
     pub(crate) fn limits(&self, scale: f64, axis: usize, length: usize) -> [f64; 2] {
         [(REACH * scale).ceil(), if self.periodic[axis] { length as f64 / 2.0 } else { f64::INFINITY }]
     }
@@ -219,12 +221,13 @@ impl FitSizes {
 }
 
 impl Tape<'_> {
-    /// The coefficients of local fits, channel (scale, field, coefficient). With a normaliser \[channels\] each is divided by its
-    /// number there and clamped to +-5; without one they are as they were fitted. A context is data: nothing flows back to it.
+    /// The coefficients of local fits, channel (scale, field, coefficient). With a normaliser \[channels\] each is
+    /// divided by its number there and clamped to +-5; without one they are as they were fitted. A context is data:
+    /// nothing flows back to it.
     ///
     /// # Shapes
-    /// context \[batch, 2 fields, height, width\] with values, zero where nothing is measured, and masks in turn; fits \[batch,
-    /// coefficients scales fields, height / stride, width / stride\].
+    /// context \[batch, 2 fields, height, width\] with values, zero where nothing is measured, and masks in turn; fits
+    /// \[batch, coefficients scales fields, height / stride, width / stride\].
     pub fn local_fits(
         &self,
         context: &Var,

@@ -27,7 +27,8 @@ pub(crate) struct Matrix {
     pub(crate) bands: Arc<[Range<usize>]>,
     /// For GPUs: \[n, m\], with m padded with zeros to a multiple of eight.
     pub(crate) columns: Constant,
-    /// For GPUs, if most entries are not zero: \[m, n\] with n padded with zeros to a multiple of eight, or the columns.
+    /// For GPUs, if most entries are not zero: \[m, n\] with n padded with zeros to a multiple of eight, or the
+    /// columns.
     pub(crate) dense: Option<Constant>,
     /// For GPUs: of each eight rows, where the bands together begin and end.
     pub(crate) eights: Constant,
@@ -106,8 +107,8 @@ struct MapRecord {
 }
 
 impl Tape<'_> {
-    /// y\[p, i, q\] = sum over j of A\[i, j\] x\[p, j, q\], where p runs over the axes before `axis` and q over those after
-    /// it; sums are kept at full width, and y has the precision of x.
+    /// y\[p, i, q\] = sum over j of A\[i, j\] x\[p, j, q\], where p runs over the axes before `axis` and q over those
+    /// after it; sums are kept at full width, and y has the precision of x.
     ///
     /// # Shapes
     /// x \[..., n, ...\], y \[..., m, ...\].

@@ -27,9 +27,9 @@ struct MixRecord {
 }
 
 impl Tape<'_> {
-    /// y\[b, k, o\] = sum over c of x\[b, k, c\] W\[k, c, o\], all complex: a number is its real part in the first half of
-    /// the channels' axis and its imaginary part in the second, and the weight holds both parts of each mode in turn. y
-    /// has the precision of x.
+    /// y\[b, k, o\] = sum over c of x\[b, k, c\] W\[k, c, o\], all complex: a number is its real part in the first half
+    /// of the channels' axis and its imaginary part in the second, and the weight holds both parts of each mode in
+    /// turn. y has the precision of x.
     ///
     /// # Shapes
     /// x \[batch, modes, 2 c\], W \[modes, 2, c, o\] (the modes may be several axes), y \[batch, modes, 2 o\].
@@ -52,7 +52,8 @@ impl Tape<'_> {
     }
 }
 
-/// dx\[b, k, c\] = sum over o of dy\[b, k, o\] conj W\[k, c, o\], dW\[k, c, o\] = sum over b of conj x\[b, k, c\] dy\[b, k, o\].
+/// dx\[b, k, c\] = sum over o of dy\[b, k, o\] conj W\[k, c, o\], dW\[k, c, o\] = sum over b of conj x\[b, k, c\]
+/// dy\[b, k, o\].
 impl Record for MixRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let Self { mixing, weight, x } = self;

@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Tape<'_> {
-    /// y\[b, i, j\] = (x\[b, 0, i, j\], ..., x\[b, c - 1, i, j\], i / (height - 1), j / (width - 1)): channels last, with the
-    /// coordinates of both axes from 0 to 1. Nothing flows back to x, and a tracked one is refused.
+    /// y\[b, i, j\] = (x\[b, 0, i, j\], ..., x\[b, c - 1, i, j\], i / (height - 1), j / (width - 1)): channels last,
+    /// with the coordinates of both axes from 0 to 1. Nothing flows back to x, and a tracked one is refused.
     ///
     /// # Shapes
     /// x \[batch, c, height, width\], y \[batch, height, width, c + 2\].

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Tape<'_> {
-    /// y\[b, t, k\] = the mean of channel 2 k + 1 of x over patch t. Where channels are values and their masks in turn, that
-    /// is how much of each patch is measured. Nothing flows back to x, and a tracked one is refused.
+    /// y\[b, t, k\] = the mean of channel 2 k + 1 of x over patch t. Where channels are values and their masks in turn,
+    /// that is how much of each patch is measured. Nothing flows back to x, and a tracked one is refused.
     ///
     /// # Shapes
     /// x \[batch, 2 m, height, width\], y \[batch, tokens, m\].

@@ -42,8 +42,8 @@ struct Recomputed {
 }
 
 impl Tape<'_> {
-    /// Weights w\[n, h\] = softmax over slices of (W g\[n, h\] + b) / t_h, with the temperature t_h of each head kept between
-    /// 0.1 and 5, and what slices gather with them: the sum over pixels n of w f / (sum over n of w + 1e-5).
+    /// Weights w\[n, h\] = softmax over slices of (W g\[n, h\] + b) / t_h, with the temperature t_h of each head kept
+    /// between 0.1 and 5, and what slices gather with them: the sum over pixels n of w f / (sum over n of w + 1e-5).
     ///
     /// # Shapes
     /// g and f \[batch, pixels, heads d\], W \[slices, d\], temperature \[heads\].
@@ -63,8 +63,8 @@ impl Tape<'_> {
         Ok(Sliced { tokens: self.pool_slices(&weights, f)?, weights: SliceWeights::Stored(weights) })
     }
 
-    /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with. They are taken: the
-    /// weights' gradient is found once, from gathering and spreading together.
+    /// o\[n, h\] = sum over slices s of w\[n, h, s\] z\[h, s\], with the weights that the slices were gathered with.
+    /// They are taken: the weights' gradient is found once, from gathering and spreading together.
     ///
     /// # Shapes
     /// tokens z \[batch, heads, slices, d\], o \[batch, pixels, heads d\].

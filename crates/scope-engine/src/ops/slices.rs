@@ -82,7 +82,8 @@ impl Tape<'_> {
         Ok(self.push(weights, true, || Box::new(record)))
     }
 
-    /// z\[b, h, s\] = sum over pixels n of w\[b, n, h, s\] f\[b, n, h\] / (sum over n of w\[b, n, h, s\] + 1e-5), at full width.
+    /// z\[b, h, s\] = sum over pixels n of w\[b, n, h, s\] f\[b, n, h\] / (sum over n of w\[b, n, h, s\] + 1e-5), at
+    /// full width.
     ///
     /// # Shapes
     /// w \[batch, pixels, heads, slices\], f \[batch, pixels, heads d\], z \[batch, heads, slices, d\].
@@ -116,8 +117,8 @@ impl Tape<'_> {
     }
 }
 
-/// With e = w (dw - sum over slices of w dw): dl = e / t, and dt = - sum of e l / t^2 where the temperature is within its
-/// bounds. As each e sums to zero, ln w may stand for l / t.
+/// With e = w (dw - sum over slices of w dw): dl = e / t, and dt = - sum of e l / t^2 where the temperature is within
+/// its bounds. As each e sums to zero, ln w may stand for l / t.
 impl Record for SoftRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let sizes = Slices::of(&self.weights, self.weights.shape()[2])?;
@@ -129,7 +130,8 @@ impl Record for SoftRecord {
     }
 }
 
-/// With e\[s\] = dz\[s\] / (sum of w + 1e-5): df\[n\] = sum over s of w\[n, s\] e\[s\], dw\[n, s\] = e\[s\] . (f\[n\] - z\[s\]).
+/// With e\[s\] = dz\[s\] / (sum of w + 1e-5): df\[n\] = sum over s of w\[n, s\] e\[s\], dw\[n, s\] = e\[s\] . (f\[n\] -
+/// z\[s\]).
 impl Record for PoolRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let saved = [self.weights.value(), self.values.value(), &self.pooled, &self.sums];

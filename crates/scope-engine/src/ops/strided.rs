@@ -38,8 +38,8 @@ struct Im2colRecord {
 }
 
 impl Tape<'_> {
-    /// y\[b, i, j, o\] = bias\[o\] + sum over k, l, c of W\[o, k, l, c\] x\[b, s i + k - p, s j + l - p, c\] with a stride s and
-    /// p = (side - 1) / 2, x being zero beyond the edge; then the epilogue.
+    /// y\[b, i, j, o\] = bias\[o\] + sum over k, l, c of W\[o, k, l, c\] x\[b, s i + k - p, s j + l - p, c\] with a
+    /// stride s and p = (side - 1) / 2, x being zero beyond the edge; then the epilogue.
     ///
     /// # Shapes
     /// x \[batch, height, width, c\], W \[o, side, side, c\], y \[batch, height / s, width / s, o\].

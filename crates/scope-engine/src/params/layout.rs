@@ -87,8 +87,8 @@ impl Layout {
         self.by_name.get(name).copied()
     }
 
-    /// Length of the flat buffer, padding included. Where it is beyond what can be counted, it is the largest number there is,
-    /// and no [`Params`](super::Params) can be made.
+    /// Length of the flat buffer, padding included. Where it is beyond what can be counted, it is the largest number
+    /// there is, and no [`Params`](super::Params) can be made.
     pub fn len(&self) -> usize {
         self.params.last().map_or(0, |last| aligned(last.range.end))
     }
@@ -204,8 +204,8 @@ impl Scope<'_> {
         param.held = if from < to { from..to } else { end..end };
     }
 
-    /// Marks a weight as hidden matrices, `parts` of them one below the other: neither the first nor the last layer of a
-    /// network, but one that an optimizer may treat as a map between hidden layers.
+    /// Marks a weight as hidden matrices, `parts` of them one below the other: neither the first nor the last layer of
+    /// a network, but one that an optimizer may treat as a map between hidden layers.
     pub fn hidden(&mut self, id: ParamId, parts: usize) {
         let param = &mut self.layout.params[id.0];
         let stacked = param.shape.len() == 2 && parts > 0 && param.shape[0].is_multiple_of(parts);

@@ -191,8 +191,8 @@ impl Params {
         self.bf16_copy.as_ref().unwrap_or(&self.values)
     }
 
-    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are left
-    /// alone if another optimizer has them.
+    /// A byte for each block of numbers: left alone (0), trained (1), or trained with decay (2). Hidden matrices are
+    /// left alone if another optimizer has them.
     pub(crate) fn marks(&self, paths: &[&str], without_hidden: bool) -> Result<Tensor, EngineError> {
         let mut kept = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, marks)) =

@@ -1,7 +1,7 @@
 //! Checks every operation of a GPU against the CPU, on random inputs.
 //!
-//! Each case runs forward and backward on both, and forward on a tape that remembers nothing; what is compared are results,
-//! gradients of inputs and gradients of parameters, by |GPU - CPU| / |CPU|.
+//! Each case runs forward and backward on both, and forward on a tape that remembers nothing; what is compared are
+//! results, gradients of inputs and gradients of parameters, by |GPU - CPU| / |CPU|.
 
 mod cases;
 mod flat;

@@ -18,8 +18,8 @@ pub struct Spread {
     pub sd: Quantiles,
     /// The share of coordinates under training's floor of 0.1.
     pub below_floor: f64,
-    /// exp of the entropy of the eigenvalues' shares: as many directions of a token matter. From 1 to the width; none if
-    /// nothing varies.
+    /// exp of the entropy of the eigenvalues' shares: as many directions of a token matter. From 1 to the width; none
+    /// if nothing varies.
     pub effective_rank: Option<f64>,
     /// (sum of eigenvalues)^2 / sum of squares: the same, less impressed by small ones.
     pub participation: Option<f64>,

@@ -7,7 +7,8 @@ use super::drawing::{Anchor, Drawing, INK, Letters, PALE};
 pub enum Scale {
     /// Evenly, from zero.
     Linear,
-    /// Values lie by their logarithms; those below a millionth are left out, as they would only press the others together.
+    /// Values lie by their logarithms; those below a millionth are left out, as they would only press the others
+    /// together.
     Log,
 }
 

@@ -20,8 +20,8 @@ const HEIGHT: f64 = 220.0;
 /// Room at the left for the axis, above for title and numbers, below for groups and legend.
 const MARGINS: [f64; 3] = [56.0, 40.0, 26.0];
 
-/// A chart with a group of bars for each name in `groups`, one bar a method, whiskers of one standard deviation. A lower
-/// whisker that would reach zero ends at the axis.
+/// A chart with a group of bars for each name in `groups`, one bar a method, whiskers of one standard deviation. A
+/// lower whisker that would reach zero ends at the axis.
 pub(crate) fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) -> Drawing {
     let values = || bars.iter().flat_map(|bars| bars.values.iter().flatten());
     let reach = values().flat_map(|(mean, sd)| [0.6 * mean, mean + sd]);

@@ -75,7 +75,8 @@ impl Canvas {
         }
     }
 
-    /// Writes a text with its upper left corner at (x, y); `upwards` turns it by a quarter, so that it ends above (x, y).
+    /// Writes a text with its upper left corner at (x, y); `upwards` turns it by a quarter, so that it ends above (x,
+    /// y).
     pub(super) fn write(
         &mut self,
         (x, y): (f64, f64),

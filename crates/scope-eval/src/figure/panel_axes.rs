@@ -69,7 +69,8 @@ pub(super) struct PanelPlace {
 }
 
 impl PanelPlace {
-    /// The middle of a place that is counted in pixels: pixel (i, j) has its middle at (i + 1/2, j + 1/2) of the pixels drawn.
+    /// The middle of a place that is counted in pixels: pixel (i, j) has its middle at (i + 1/2, j + 1/2) of the pixels
+    /// drawn.
     pub(super) fn centre(&self, [i, j]: [f64; 2]) -> (f64, f64) {
         let x = (i + 0.5) / self.grid.rows as f64 * self.size.0;
         let y = (j + 0.5) / self.grid.columns as f64 * self.size.1;

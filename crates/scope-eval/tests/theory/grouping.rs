@@ -55,7 +55,8 @@ proptest! {
     fn weighted_risk_is_uncertainty_plus_distance_from_the_mean(
         law in laws(9, 0, 2, 3), f in prop::collection::vec(-2.0..2.0, 6), roots in prop::collection::vec(-1.5..1.5, 12)
     ) {
-        // A metric L L^T + I/2 for each observation, scaled to trace two: far enough from singular for the search below.
+        // A metric L L^T + I/2 for each observation, scaled to trace two: far enough from singular for the search
+        // below.
         let metrics: Vec<Matrix> = roots.chunks(4).map(|root| {
             let root = Matrix::new(2, root.to_vec()).plus(2.0, &Matrix::diagonal(&[1.0, 1.0]));
             let square = root.times(&root.transposed()).plus(0.5, &Matrix::diagonal(&[1.0, 1.0]));

@@ -39,8 +39,9 @@ impl Measured {
     }
 }
 
-/// How one channel's sensors lie: logarithms of the mean gap, of the widest gap, and of the share of loose sensors. A sensor is
-/// loose unless both its neighbours in a row, or both in a column, are measured: in blocks and on lines hardly any is.
+/// How one channel's sensors lie: logarithms of the mean gap, of the widest gap, and of the share of loose sensors. A
+/// sensor is loose unless both its neighbours in a row, or both in a column, are measured: in blocks and on lines
+/// hardly any is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrangement([f64; 3]);
 

@@ -68,8 +68,8 @@ pub enum NoBands {
 }
 
 impl Bands {
-    /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely lie so, of the
-    /// layouts whose gaps are as wide.
+    /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely
+    /// lie so, of the layouts whose gaps are as wide.
     pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
         let seen = Measured::all(masks, task);
         let counts = seen.iter().map(|channel| channel.sensors);

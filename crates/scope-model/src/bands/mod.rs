@@ -1,8 +1,8 @@
 //! Error bands: half-widths that hold a stated share of a model's errors, as its card keeps them.
 //!
 //! A network knows no uncertainty. Its errors on held-out records do: for each task and layout of sensors a card has
-//! widths at several numbers of sensors, and how they vary over the grid, as a product of factors that each depend on one
-//! thing. The half-width of pixel (i, j) of a channel is
+//! widths at several numbers of sensors, and how they vary over the grid, as a product of factors that each depend on
+//! one thing. The half-width of pixel (i, j) of a channel is
 //!
 //! ```text
 //! w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u)
@@ -93,8 +93,9 @@ impl LayoutBands {
 }
 
 impl ChannelBands {
-    /// The product of all factors for every pixel, \[rows, columns\]; `distances` are the cells of distance to the sensors of a and
-    /// of u. The widths of cards were measured with this very product: whoever changes it, even to make it smooth, makes them wrong.
+    /// The product of all factors for every pixel, \[rows, columns\]; `distances` are the cells of distance to the
+    /// sensors of a and of u. The widths of cards were measured with this very product: whoever changes it, even to
+    /// make it smooth, makes them wrong.
     pub fn shape(&self, grid: GridShape, distances: &PerChannel<Option<Vec<usize>>>) -> Vec<f64> {
         let [rows, columns] = grid.lengths().map(axis_cells);
         let row = |i: &usize| columns.iter().map(|j| self.along_x[*i] * self.along_y[*j]).collect::<Vec<_>>();

@@ -93,7 +93,8 @@ pub struct CardTraining {
     pub tasks: Vec<Task>,
     /// The fewest and the most sensors of a field in training, on a grid of 128 x 128.
     pub sensors: [usize; 2],
-    /// The least and the greatest noise of readings in training, in units of the field's standard deviation, if some were noisy.
+    /// The least and the greatest noise of readings in training, in units of the field's standard deviation, if some
+    /// were noisy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<[f64; 2]>,
     /// The trainings that it went on from, the last one first; draws and minutes are counted above.
@@ -144,7 +145,8 @@ impl CardTraining {
         (&Task::ALL, [fewest, NAMED_POINTS])
     }
 
-    /// The range of noise that a training covers, in units of the field's standard deviation; none if all readings were exact.
+    /// The range of noise that a training covers, in units of the field's standard deviation; none if all readings were
+    /// exact.
     pub fn noise_of(training: &Training) -> Option<[f64; 2]> {
         training.sensors.filter(SensorMix::is_noisy).map(|mix| mix.noise)
     }

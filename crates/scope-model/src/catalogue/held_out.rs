@@ -88,7 +88,8 @@ impl HeldOut {
         Ok(())
     }
 
-    /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as those before.
+    /// Adds an evaluation, which must be of the weight file with this hash, on held-out records, and of as many as
+    /// those before.
     pub fn add_evaluation(&mut self, path: &Path, model: &str) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::Evaluation { path: path.to_owned(), problem };
         let bytes = read_bounded(path, MOST_BYTES)?;

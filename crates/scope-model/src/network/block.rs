@@ -23,7 +23,8 @@ impl Block {
         let ln1 = Norm::declare(scope.scope("ln1"), width);
         let qkv = Linear::declare(scope.scope("qkv"), width, 3 * width);
         // A shift of all keys shifts a query's scores alike, which softmax does not see: the gradient of the keys' bias
-        // is zero. What rounding leaves of it AdamW would scale up to full steps, and far from zero keys lose their bits.
+        // is zero. What rounding leaves of it AdamW would scale up to full steps, and far from zero keys lose their
+        // bits.
         scope.hold(qkv.bias, width..2 * width);
         let proj = Linear::declare(scope.scope("proj"), width, width);
         let ln2 = Norm::declare(scope.scope("ln2"), width);

@@ -73,11 +73,12 @@ impl Encoder {
         self.forward_fitted(tape, context, fits.as_ref())
     }
 
-    /// The same with the local fits given, normalised, where the encoder has any: those of a context's pixels are not the only
-    /// ones that can be had of its sensors.
+    /// The same with the local fits given, normalised, where the encoder has any: those of a context's pixels are not
+    /// the only ones that can be had of its sensors.
     ///
     /// # Shapes
-    /// context \[batch, channels, rows, columns\], fits \[batch, fit channels, points, points\], latents \[batch, tokens, latent\].
+    /// context \[batch, channels, rows, columns\], fits \[batch, fit channels, points, points\], latents \[batch,
+    /// tokens, latent\].
     pub fn forward_fitted(
         &self,
         tape: &Tape<'_>,

@@ -154,8 +154,8 @@ impl FieldNetwork for Transolver {
         tape.channels_first(&tape.linear(&h, self.head, Epilogue::Wide)?)
     }
 
-    /// Weights of linear layers are normal with a standard deviation of 0.02 (the original cuts them off at a hundred of
-    /// those, which never happens) and their biases zero; convolutions are as everywhere.
+    /// Weights of linear layers are normal with a standard deviation of 0.02 (the original cuts them off at a hundred
+    /// of those, which never happens) and their biases zero; convolutions are as everywhere.
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
         let default = default_initial(layout, param);
         match (param.name.rsplit_once('.'), &default) {

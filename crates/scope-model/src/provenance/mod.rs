@@ -1,5 +1,5 @@
-//! Where a model and its figures come from: how it was trained, what was evaluated on what. Weight files, cards, evaluations and
-//! diagnoses state it with the types of this folder.
+//! Where a model and its figures come from: how it was trained, what was evaluated on what. Weight files, cards,
+//! evaluations and diagnoses state it with the types of this folder.
 
 mod method;
 mod training;

@@ -28,8 +28,8 @@ pub struct WeightFile {
 }
 
 impl WeightFile {
-    /// Reads a file. Its header comes first: it must state a network of ours, and tensors of that network which fill the file,
-    /// before the rest is read.
+    /// Reads a file. Its header comes first: it must state a network of ours, and tensors of that network which fill
+    /// the file, before the rest is read.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
         let refuse = |problem: String| ModelError::malformed(path, problem);
         let unreadable = |source: io::Error| ModelError::Io { path: path.to_owned(), source };
@@ -108,8 +108,8 @@ impl WeightFile {
         Ok(())
     }
 
-    /// Writes parameters, whole or not at all. With the Hessians of layers, weights that become integers are rounded with error
-    /// compensation, so that the outputs of their layers change least.
+    /// Writes parameters, whole or not at all. With the Hessians of layers, weights that become integers are rounded
+    /// with error compensation, so that the outputs of their layers change least.
     pub fn write(
         path: &Path,
         params: &Params,

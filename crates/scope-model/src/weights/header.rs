@@ -1,7 +1,7 @@
 //! The header of a weight file: all that is read of a file before it is known to hold what it states.
 //!
-//! The first eight bytes are the length of the header, which is JSON; the tensors follow and fill the file. A file that states
-//! sizes which its own length does not bear out is refused before memory is taken for them.
+//! The first eight bytes are the length of the header, which is JSON; the tensors follow and fill the file. A file that
+//! states sizes which its own length does not bear out is refused before memory is taken for them.
 
 use safetensors::tensor::Metadata;
 use scope_engine::Layout;
@@ -13,8 +13,8 @@ use super::{
 
 /// The bytes of the header's own length.
 pub(super) const PREFIX: usize = 8;
-/// The most bytes of a header, and of our entry in it. That of the paper's network has thirty thousand bytes; read, a header
-/// takes some thirty times its length.
+/// The most bytes of a header, and of our entry in it. That of the paper's network has thirty thousand bytes; read, a
+/// header takes some thirty times its length.
 const MOST_HEADER: u64 = 1 << 22;
 const MOST_ENTRY: usize = 1 << 18;
 
@@ -31,7 +31,8 @@ pub(super) fn header_end(prefix: [u8; PREFIX], length: u64) -> Result<usize, Str
     usize::try_from(end).map_err(|error| error.to_string())
 }
 
-/// Understands the start of a file of `length` bytes up to its tensors, which must be those of the network that it states.
+/// Understands the start of a file of `length` bytes up to its tensors, which must be those of the network that it
+/// states.
 pub(super) fn understand(start: &[u8], length: u64) -> Result<About, String> {
     let header: Metadata =
         serde_json::from_slice(&start[PREFIX..]).map_err(|error| format!("its header: {error}"))?;

@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// Pressures of all but nearly singular records: the spline makes some coefficients negative, in the released data as in ours,
-/// and 31 of 50,000 records leave this range.
+/// Pressures of all but nearly singular records: the spline makes some coefficients negative, in the released data as
+/// in ours, and 31 of 50,000 records leave this range.
 const ORDINARY_PRESSURE: [f64; 2] = [-1e-3, 0.02];
 
 /// Both values of the permeability are equally likely.
@@ -20,8 +20,8 @@ const MOMENTS: PerChannel<Moments> = PerChannel {
     u: Moments::UNKNOWN,
 };
 
-/// -div(a grad u) = 1 with a two-valued permeability a. The pressure is zero on the edge, but half a cell beyond the outermost
-/// points, so it has no value there that a grid could hold.
+/// -div(a grad u) = 1 with a two-valued permeability a. The pressure is zero on the edge, but half a cell beyond the
+/// outermost points, so it has no value there that a grid could hold.
 pub static DARCY: Descriptor = Descriptor {
     name: "darcy",
     title: "Darcy",

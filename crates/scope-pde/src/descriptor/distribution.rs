@@ -31,8 +31,8 @@ pub struct Released {
     pub extremes: PerChannel<[f64; 2]>,
     /// How the files are made that `data import` reads.
     pub files: ReleasedFiles,
-    /// The scale of the loss of fields that are zero everywhere, where the paper states it; else it is the root mean square of
-    /// the training set.
+    /// The scale of the loss of fields that are zero everywhere, where the paper states it; else it is the root mean
+    /// square of the training set.
     pub zero_target_scale: Option<PerChannel<f64>>,
 }
 
@@ -57,7 +57,8 @@ pub struct Own {
     pub what: &'static str,
     /// The constants of stored coordinates. They belong to the generator version.
     pub constants: Constants,
-    /// How many records they were measured on, on 128 x 128 points; none where they were set and mean nothing for `data check`.
+    /// How many records they were measured on, on 128 x 128 points; none where they were set and mean nothing for
+    /// `data check`.
     pub measured_on: Option<usize>,
 }
 

@@ -24,15 +24,16 @@ pub struct Field {
 pub enum FieldKind {
     /// Any values, which vary smoothly enough to be interpolated.
     Continuous,
-    /// One of two values at every point. Between pixels the field is what it is on the nearest one, and a recovery of a is
-    /// scored by its bit error rate too.
+    /// One of two values at every point. Between pixels the field is what it is on the nearest one, and a recovery of a
+    /// is scored by its bit error rate too.
     TwoValued {
         /// The lower value.
         low: f64,
         /// The upper value.
         high: f64,
     },
-    /// The problem has one field only, and this is not it: stored values are zero, and nothing measures, recovers or scores it.
+    /// The problem has one field only, and this is not it: stored values are zero, and nothing measures, recovers or
+    /// scores it.
     Absent,
 }
 

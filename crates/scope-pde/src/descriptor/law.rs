@@ -7,8 +7,8 @@ use crate::{
     error::PdeError,
 };
 
-/// Single precision leaves an equation's residual of about 1e-4, and less of a fresh solve's difference; a wrong convention leaves
-/// 1e-2.
+/// Single precision leaves an equation's residual of about 1e-4, and less of a fresh solve's difference; a wrong
+/// convention leaves 1e-2.
 pub const RESIDUAL_LIMIT: f64 = 1e-3;
 
 /// A law: a figure of a record and what it must not exceed.

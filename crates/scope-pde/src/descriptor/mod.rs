@@ -1,7 +1,7 @@
 //! What a PDE problem is: all facts that generating, checking, masking, training, evaluating and recovering need of it.
 //!
-//! Each problem declares one [`Descriptor`] beside its solver. But for the paper's table about Darcy, nothing else in the workspace
-//! decides by a problem's name.
+//! Each problem declares one [`Descriptor`] beside its solver. But for the paper's table about Darcy, nothing else in
+//! the workspace decides by a problem's name.
 
 mod distribution;
 mod extent;
@@ -55,8 +55,8 @@ pub struct Descriptor {
     pub laws: &'static [Law],
     /// The Gaussian field that the exact posterior starts from.
     pub prior: GaussianPrior,
-    /// Whether the protocol has two more conditions: the benchmark of the released cylinder data, where each pixel outside the
-    /// known region is measured with probability 1/100.
+    /// Whether the protocol has two more conditions: the benchmark of the released cylinder data, where each pixel
+    /// outside the known region is measured with probability 1/100.
     pub benchmark: bool,
     /// What a file has stated of it, if it comes from one: files then have it in full and not by name.
     pub spec: Option<&'static ProblemSpec>,

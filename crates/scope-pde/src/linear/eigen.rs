@@ -1,5 +1,5 @@
-//! Eigenvalues and eigenvectors of symmetric matrices: Householder's reflections make one tridiagonal, and QL steps with
-//! implicit shifts diagonal. A thousand rows take a few seconds of one core.
+//! Eigenvalues and eigenvectors of symmetric matrices: Householder's reflections make one tridiagonal, and QL steps
+//! with implicit shifts diagonal. A thousand rows take a few seconds of one core.
 
 use rayon::prelude::*;
 
@@ -22,7 +22,8 @@ struct Tridiagonal {
     diagonal: Vec<f64>,
     /// Beside the diagonal; the last entry is none.
     beside: Vec<f64>,
-    /// Unit vectors v of I - 2 v v^T; that of step k acts on the rows after k, and is empty where nothing was to be done.
+    /// Unit vectors v of I - 2 v v^T; that of step k acts on the rows after k, and is empty where nothing was to be
+    /// done.
     reflections: Vec<Vec<f64>>,
 }
 
@@ -70,7 +71,8 @@ fn tridiagonal(mut a: Vec<f64>, n: usize) -> Tridiagonal {
     Tridiagonal { diagonal, beside, reflections }
 }
 
-/// (I - 2 v v^T) A (I - 2 v v^T) for the rows and columns from `first` on: A - v w^T - w v^T with w = 2 (A v - (v^T A v) v).
+/// (I - 2 v v^T) A (I - 2 v v^T) for the rows and columns from `first` on: A - v w^T - w v^T with w = 2 (A v - (v^T A
+/// v) v).
 fn reflect_both_sides(rows: &mut [f64], n: usize, first: usize, v: &[f64]) {
     let image: Vec<f64> = rows.par_chunks(n).with_min_len(64).map(|row| dot(&row[first..], v)).collect();
     let share = dot(&image, v);

@@ -115,7 +115,8 @@ pub(crate) fn subtract_product(a: View, b: View, c: ViewMut) {
     general_product(-1.0, a, b, 1.0, c);
 }
 
-/// Makes a square matrix of n rows symmetric by its lower triangle: both triangles are equal in every bit, as a factor expects.
+/// Makes a square matrix of n rows symmetric by its lower triangle: both triangles are equal in every bit, as a factor
+/// expects.
 pub fn mirror_lower<T: Copy>(matrix: &mut [T], n: usize) {
     for i in 0..n {
         for j in 0..i {

@@ -1,6 +1,7 @@
 //! A problem of one's own as a file states it: fields, grid, domain and what is always known, without a solver.
 //!
-//! Wherever a file names a problem, one of one's own stands there in full, so that data, runs and weight files carry it with them.
+//! Wherever a file names a problem, one of one's own stands there in full, so that data, runs and weight files carry it
+//! with them.
 
 mod check;
 mod describe;

@@ -26,7 +26,8 @@ pub struct FitRecipe {
 }
 
 impl Recipe {
-    /// A network as this recipe trains it on a problem with some normalisation: with the recipe's local fits, if it has any.
+    /// A network as this recipe trains it on a problem with some normalisation: with the recipe's local fits, if it has
+    /// any.
     pub fn network(
         &self,
         model: Architecture,
@@ -53,8 +54,8 @@ impl Recipe {
 }
 
 impl Recipe {
-    /// A trained network as this recipe goes on with it, on a problem with some normalisation that need not be its own: it keeps
-    /// its sizes and its fits, and what these know of axes and edges is the problem's.
+    /// A trained network as this recipe goes on with it, on a problem with some normalisation that need not be its own:
+    /// it keeps its sizes and its fits, and what these know of axes and edges is the problem's.
     pub fn trained_network(&self, model: Architecture, pde: Pde, constants: &Constants) -> Architecture {
         let Architecture::Scope(mut sizes) = model else { return model };
         if let Some(fits) = &mut sizes.fits {

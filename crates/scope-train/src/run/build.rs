@@ -9,8 +9,8 @@ use crate::{error::TrainError, trainer::Trainer};
 /// Builds the trainer of a configuration's first stage.
 pub type BuildTrainer<'a> = dyn Fn(&RunConfig) -> Result<Trainer, TrainError> + 'a;
 
-/// The trainer of a run's first stage, whose steps are recorded on a GPU. An adaptation needs its base's parameters, a run that
-/// begins with trained weights needs those, and no other takes any.
+/// The trainer of a run's first stage, whose steps are recorded on a GPU. An adaptation needs its base's parameters, a
+/// run that begins with trained weights needs those, and no other takes any.
 pub fn build_trainer(
     config: &RunConfig,
     device: &Device,
@@ -59,8 +59,8 @@ fn fitting(optimizer: Optimizer, params: &Params, name: &str) -> Result<Optimize
     Ok(optimizer)
 }
 
-/// Puts weights in the place of initial parameters; they must be of the same network. Numbers that no step changes stay as they
-/// begin: nothing depends on them, and weights of older programs have let them drift.
+/// Puts weights in the place of initial parameters; they must be of the same network. Numbers that no step changes stay
+/// as they begin: nothing depends on them, and weights of older programs have let them drift.
 fn begin_with(params: &mut Params, weights: Option<Params>) -> Result<(), TrainError> {
     let Some(weights) = weights else { return Ok(()) };
     if weights.layout() != params.layout() {

@@ -24,7 +24,8 @@ use crate::{
 const FORMAT: u32 = 1;
 const STATE: &str = "state.safetensors";
 const MARKER: &str = "checkpoint.json";
-/// Size of the largest marker and of the largest state that are read: a few buffers like the parameters of the largest network.
+/// Size of the largest marker and of the largest state that are read: a few buffers like the parameters of the largest
+/// network.
 const MOST_MARKER: u64 = 1 << 20;
 const MOST_STATE: u64 = 1 << 38;
 
@@ -137,7 +138,8 @@ fn names_in(folder: &Path) -> Result<Vec<String>, TrainError> {
     Ok(names)
 }
 
-/// The folders of complete checkpoints, oldest first. Whatever has another name than ours is left alone and does not matter.
+/// The folders of complete checkpoints, oldest first. Whatever has another name than ours is left alone and does not
+/// matter.
 fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
     let mut draws: Vec<u64> = names_in(folder)?.iter().filter_map(|name| draws_of(name)).collect();
     draws.sort_unstable();
@@ -145,8 +147,8 @@ fn complete(folder: &Path) -> Result<Vec<PathBuf>, TrainError> {
     Ok(paths.filter(|path| path.join(MARKER).is_file()).collect())
 }
 
-/// Removes what a killed process left half written or half removed, as far as that goes; returns what could not be removed. The
-/// run's lock is ours, so nobody else is writing here.
+/// Removes what a killed process left half written or half removed, as far as that goes; returns what could not be
+/// removed. The run's lock is ours, so nobody else is writing here.
 pub(crate) fn sweep(folder: &Path) -> Result<Vec<TrainError>, TrainError> {
     let remains = |name: &String| {
         if draws_of(name).is_some() {
@@ -161,8 +163,8 @@ pub(crate) fn sweep(folder: &Path) -> Result<Vec<TrainError>, TrainError> {
     Ok(names_in(folder)?.iter().filter_map(|name| remains(name).err()).collect())
 }
 
-/// Removes what is ours of a checkpoint, the marker first: what is left of a removal that was cut short is no checkpoint. Anything
-/// else in its folder stays, and the folder with it; a link to a folder is not ours either.
+/// Removes what is ours of a checkpoint, the marker first: what is left of a removal that was cut short is no
+/// checkpoint. Anything else in its folder stays, and the folder with it; a link to a folder is not ours either.
 fn remove(folder: &Path) -> Result<(), TrainError> {
     if !folder.symlink_metadata().is_ok_and(|about| about.is_dir()) {
         return Ok(());
@@ -190,8 +192,8 @@ pub(crate) fn newest(folder: &Path) -> Result<Option<Checkpoint>, TrainError> {
     complete(folder)?.pop().map(|path| Checkpoint::read(&path)).transpose()
 }
 
-/// Removes all but the newest `keep` checkpoints and the milestones. Returns why others stay: the marker of one may be damaged,
-/// or the system refuse to remove it, which is no reason to end a run whose newest checkpoint is whole.
+/// Removes all but the newest `keep` checkpoints and the milestones. Returns why others stay: the marker of one may be
+/// damaged, or the system refuse to remove it, which is no reason to end a run whose newest checkpoint is whole.
 pub(crate) fn prune(folder: &Path, keep: usize) -> Result<Vec<TrainError>, TrainError> {
     let found = complete(folder)?;
     let older = &found[..found.len().saturating_sub(keep.max(1))];

@@ -234,8 +234,8 @@ impl RunConfig {
         Ok(write_atomic(path, text.as_bytes())?)
     }
 
-    /// Refuses a configuration that differs from this one, naming the first key that does. Stages are not compared: they
-    /// follow from the rest by what was measured, and by how warm-ups were counted, when the run began.
+    /// Refuses a configuration that differs from this one, naming the first key that does. Stages are not compared:
+    /// they follow from the rest by what was measured, and by how warm-ups were counted, when the run began.
     pub fn require_same(&self, now: &Self, folder: &Path) -> Result<(), TrainError> {
         let now = Self { stages: self.stages.clone(), ..now.clone() };
         // Not as TOML: its whole numbers end below the largest seeds.

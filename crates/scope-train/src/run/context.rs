@@ -6,7 +6,8 @@ use scope_data::{
 };
 use scope_engine::RowNoise;
 
-/// Writes one channel's part of a context: readings times their weights, and the weights. `seen` and `exact` are the words of masks.
+/// Writes one channel's part of a context: readings times their weights, and the weights. `seen` and `exact` are the
+/// words of masks.
 pub(super) fn write_readings(
     field: &[f32],
     seen: &[u64],

@@ -35,8 +35,8 @@ impl Deployed {
         Ok(WeightFile::write(path, &self.params, &self.about, Quantisation::F32, None)?)
     }
 
-    /// Whether a file holds these parameters; one that cannot be read does not. What else it says is left alone: an older
-    /// program may have put it differently, and evaluations are of the file as it is.
+    /// Whether a file holds these parameters; one that cannot be read does not. What else it says is left alone: an
+    /// older program may have put it differently, and evaluations are of the file as it is.
     pub(super) fn is_in(&self, path: &Path) -> Result<bool, TrainError> {
         let Ok(file) = WeightFile::read(path) else { return Ok(false) };
         let mut held = Params::zeros(self.params.device(), self.params.layout().clone())?;

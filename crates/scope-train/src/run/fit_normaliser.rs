@@ -16,8 +16,9 @@ const SHARE: f64 = 0.8;
 /// Coefficients below this are of pixels with no sensor near.
 const NOTHING: f32 = 1e-9;
 
-/// For each coefficient, the 80th percentile of its absolute values over the first batches of the schedule, where any sensor is
-/// near; 1 where none ever is. A pure function of the data, the order of batches and the fits (on one kind of device).
+/// For each coefficient, the 80th percentile of its absolute values over the first batches of the schedule, where any
+/// sensor is near; 1 where none ever is. A pure function of the data, the order of batches and the fits (on one kind of
+/// device).
 pub(super) fn measure(
     data: &Dataset,
     device: &Device,

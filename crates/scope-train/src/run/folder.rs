@@ -62,7 +62,8 @@ fn sweep(folder: &Path) -> Result<(), TrainError> {
     Ok(())
 }
 
-/// A run folder that this process alone writes in, until it is dropped. A run that has not begun by then leaves nothing.
+/// A run folder that this process alone writes in, until it is dropped. A run that has not begun by then leaves
+/// nothing.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,

@@ -45,8 +45,8 @@ pub fn stages(
     Ok(names.iter().map(stage).collect())
 }
 
-/// The draws of a stage's warm-up: the recipe's epochs of it. A stage shortened below its own epochs keeps the share that the
-/// warm-up has of them; one that was lengthened keeps the epochs.
+/// The draws of a stage's warm-up: the recipe's epochs of it. A stage shortened below its own epochs keeps the share
+/// that the warm-up has of them; one that was lengthened keeps the epochs.
 fn warmup(recipe: &Recipe, stage: &crate::recipe::StageRecipe, draws: u64, records: usize) -> u64 {
     let share = (recipe.warmup_epochs / stage.epochs).min(1.0);
     (recipe.warmup_epochs * records as f64).min(share * draws as f64).round() as u64

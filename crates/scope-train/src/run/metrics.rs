@@ -55,8 +55,8 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Opens the file and cuts it to the length it had at the checkpoint that the run resumes from. It is a log, and nothing
-    /// is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
+    /// Opens the file and cuts it to the length it had at the checkpoint that the run resumes from. It is a log, and
+    /// nothing is computed from it: if it is shorter than that, the run goes on with the whole lines that are there.
     /// A link is refused: what it leads to would be cut.
     pub(crate) fn open(path: &Path, saved: u64, callback: &mut dyn Callback) -> Result<Self, TrainError> {
         let mut options = OpenOptions::new();

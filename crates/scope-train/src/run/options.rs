@@ -28,7 +28,8 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// The threads that keep ahead of a device's steps. On a GPU 125 draws may take a millisecond, and their masks take four.
+    /// The threads that keep ahead of a device's steps. On a GPU 125 draws may take a millisecond, and their masks take
+    /// four.
     pub fn threads_for(device: &Device) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         match device {

@@ -17,8 +17,8 @@ pub enum Teacher {
     Missing(String),
 }
 
-/// Reads the EMA teacher of a run folder's model from its newest checkpoint; a weight file has none. A checkpoint whose parameters are not the
-/// model's has a teacher, but not of this model.
+/// Reads the EMA teacher of a run folder's model from its newest checkpoint; a weight file has none. A checkpoint whose
+/// parameters are not the model's has a teacher, but not of this model.
 pub fn saved_teacher(run: &Path, model: &Model) -> Result<Teacher, TrainError> {
     let missing = |why: &str| Ok(Teacher::Missing(why.to_owned()));
     let newest = if run.is_dir() { checkpoint::newest(&run.join("state"))? } else { None };

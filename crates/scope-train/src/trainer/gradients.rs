@@ -23,8 +23,8 @@ pub(super) enum Passes<'a> {
     AsNeeded,
     /// The gradients of all components.
     All,
-    /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and nothing
-    /// changes.
+    /// All but the variance term's; if that was not zero after all, the step is void: its norm is not finite, and
+    /// nothing changes.
     AllButVariance,
     /// The sum of all, each times a factor \[1\] that lies on the device.
     Together(&'a [Tensor]),
@@ -58,8 +58,8 @@ impl Trainer {
         self.objective.capped && self.objective.components().count() > 1
     }
 
-    /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside others,
-    /// the factor measured last.
+    /// What a component's loss is multiplied with in a step that does not measure the cap: its weight and, beside
+    /// others, the factor measured last.
     pub(super) fn factor(&self, component: Component) -> f64 {
         let capped = self.has_cap() && component != Component::Field;
         self.objective.weight(component) * if capped { self.counters.alpha } else { 1.0 }
@@ -102,8 +102,8 @@ impl Trainer {
         Ok(done)
     }
 
-    /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured, else into
-    /// the first.
+    /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured,
+    /// else into the first.
     fn differentiate_view(
         &mut self,
         view: &Objective,

@@ -7,8 +7,8 @@ use scope_model::{Architecture, Decoder, DecoderConfig, Model, ModelConfig, View
 
 use crate::{error::TrainError, examples::Examples};
 
-/// A replacement decoder, and the frozen model whose decoder it replaces. The layout of its parameters is its own: those of the
-/// frozen model are not even in the optimizer's reach.
+/// A replacement decoder, and the frozen model whose decoder it replaces. The layout of its parameters is its own:
+/// those of the frozen model are not even in the optimizer's reach.
 #[derive(Debug)]
 pub struct Head {
     base: Model,
@@ -38,7 +38,8 @@ impl Head {
         self.decoder.forward(tape, &tape.input(latents))
     }
 
-    /// The frozen model's latents of a batch, z_M of a sparse view or z_F of a complete one; nothing flows back through them.
+    /// The frozen model's latents of a batch, z_M of a sparse view or z_F of a complete one; nothing flows back through
+    /// them.
     fn latents(&self, tape: &Tape<'_>, examples: &Examples) -> Result<Tensor, EngineError> {
         let frozen = Tape::inference(&self.base.params, tape.compute());
         let latents = match self.view {

@@ -45,9 +45,9 @@ impl Counters {
 
 /// The state of one stage of training, which takes steps.
 ///
-/// What differs between SCOPE networks, operators and replacement decoders is which parameters are trained and how they go
-/// forward ([`Trainable`]), which losses there are ([`Objective`]), whether there is an EMA teacher, and whether steps are
-/// recorded and replayed ([`Trainer::recorded`]). The step is one and the same.
+/// What differs between SCOPE networks, operators and replacement decoders is which parameters are trained and how they
+/// go forward ([`Trainable`]), which losses there are ([`Objective`]), whether there is an EMA teacher, and whether
+/// steps are recorded and replayed ([`Trainer::recorded`]). The step is one and the same.
 #[derive(Debug)]
 pub struct Trainer {
     /// The network that is trained.
@@ -64,8 +64,8 @@ pub struct Trainer {
     pub objective: Objective,
     /// Precision of products (mixed precision): the device's own choice, unless it is changed.
     pub precision: Dtype,
-    /// Number of steps between two measurements of the gradient cap. In between, one backward pass carries all components,
-    /// with the factor measured last.
+    /// Number of steps between two measurements of the gradient cap. In between, one backward pass carries all
+    /// components, with the factor measured last.
     pub cap_every: u64,
     /// Number of steps taken, and the cap's last factor.
     pub counters: Counters,
@@ -109,8 +109,8 @@ impl Trainer {
         })
     }
 
-    /// The same trainer with its steps recorded: on a GPU the first step of each kind in a stage is recorded as a CUDA graph,
-    /// and replayed from then on. Elsewhere nothing changes.
+    /// The same trainer with its steps recorded: on a GPU the first step of each kind in a stage is recorded as a CUDA
+    /// graph, and replayed from then on. Elsewhere nothing changes.
     #[must_use]
     pub fn recorded(mut self) -> Self {
         if let Device::Cuda(cuda) = self.device() {
@@ -131,7 +131,8 @@ impl Trainer {
         Ok(report)
     }
 
-    /// A step on a batch of a loader, replayed if steps are recorded. The numbers of a report then stay until the next step.
+    /// A step on a batch of a loader, replayed if steps are recorded. The numbers of a report then stay until the next
+    /// step.
     pub fn train_on_batch(
         &mut self,
         loader: &DataLoader<'_>,
@@ -147,7 +148,8 @@ impl Trainer {
         report
     }
 
-    /// A step on examples that are the same in every step, replayed if steps are recorded: for measuring how fast steps are.
+    /// A step on examples that are the same in every step, replayed if steps are recorded: for measuring how fast steps
+    /// are.
     pub fn repeat(&mut self, examples: &Examples, rates: Rates) -> Result<DeviceReport, TrainError> {
         let Some(mut recorder) = self.recorder.take() else { return self.step(examples, rates) };
         let report = recorder.repeat(self, examples, rates);

@@ -18,8 +18,8 @@ pub struct StepReport {
     pub ema_momentum: f64,
     /// Loss of each component that took part, unweighted.
     pub losses: BTreeMap<Component, f64>,
-    /// Norm of each component's weighted gradient over all parameters and over the encoder's; empty when the cap was not
-    /// measured.
+    /// Norm of each component's weighted gradient over all parameters and over the encoder's; empty when the cap was
+    /// not measured.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub norms: BTreeMap<Component, [f64; 2]>,
     /// Factor of the gradient cap: what the gradients of all components but the field's were multiplied with.

@@ -18,7 +18,8 @@ pub enum Trainable {
 }
 
 impl Trainable {
-    /// The objective that it is trained with when another is asked for: without latents of its own, the field loss alone.
+    /// The objective that it is trained with when another is asked for: without latents of its own, the field loss
+    /// alone.
     pub(super) fn objective(&self, asked: Objective) -> Objective {
         match self {
             Self::Scope(_) => asked,

@@ -25,7 +25,8 @@ pub(crate) struct BenchTrain {
     /// A SCOPE model of some size, or an operator
     #[arg(long, default_value = "base", value_parser = network_names())]
     model: NetworkChoice,
-    /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement decoder
+    /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement
+    /// decoder
     #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
     objective: String,
     /// What follows the gradients
@@ -183,8 +184,8 @@ impl BenchTrain {
         self.measure(device, || trainer.repeat(examples, rates).map(drop))
     }
 
-    /// The median time of a step, after one that may choose algorithms and record; on a GPU also what is held of its memory
-    /// then, in GiB.
+    /// The median time of a step, after one that may choose algorithms and record; on a GPU also what is held of its
+    /// memory then, in GiB.
     fn measure(
         &self,
         device: &Device,

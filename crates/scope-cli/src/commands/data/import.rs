@@ -53,8 +53,8 @@ pub(crate) struct Import {
     /// The cylinder's disks: one file [N, 3], or cx.npy,cy.npy,r.npy
     #[arg(long, value_name = "FILES", value_parser = geometry_files)]
     geometry: Option<GeometryFiles>,
-    /// What the numbers mean: physical values, or stored ones, (x - mean) / (2 sigma) [default: stored in Hugging Face folders,
-    /// physical elsewhere]
+    /// What the numbers mean: physical values, or stored ones, (x - mean) / (2 sigma) [default: stored in Hugging Face
+    /// folders, physical elsewhere]
     #[arg(long, value_enum)]
     units: Option<UnitsArgument>,
 }

@@ -32,10 +32,12 @@ pub(super) struct OwnArguments {
     /// For own: the share of records that is held out [default: 0.1]
     #[arg(long, value_name = "SHARE")]
     test_fraction: Option<f64>,
-    /// For own: the share of records that is held out besides, for error bands (scope model calibrate), in DIR/calibration
+    /// For own: the share of records that is held out besides, for error bands (scope model calibrate), in
+    /// DIR/calibration
     #[arg(long, value_name = "SHARE")]
     calibration_fraction: Option<f64>,
-    /// For own: a .npy file [N] of whole numbers: records of one number, such as those of one simulation, stay in one split
+    /// For own: a .npy file [N] of whole numbers: records of one number, such as those of one simulation, stay in one
+    /// split
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
 }

@@ -92,7 +92,8 @@ impl Solved {
         self.truth.percent
     }
 
-    /// The share of a two-valued field's pixels that are taken for the other value, in percent: the error that results state for it.
+    /// The share of a two-valued field's pixels that are taken for the other value, in percent: the error that results
+    /// state for it.
     pub(super) fn wrong_pixels(&self) -> Option<f64> {
         let threshold = self.recovered.method.pde.descriptor().fields.a.threshold()?;
         let upper = |value: &f32| f64::from(*value) > threshold;

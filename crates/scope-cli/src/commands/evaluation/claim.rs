@@ -4,8 +4,8 @@ use std::path::Path;
 
 use scope_data::{Lock, NotLocked};
 
-/// The right to write a protocol's results into a folder, until it is dropped. Evaluations under other protocols may share the
-/// folder. One that wrote nothing leaves nothing.
+/// The right to write a protocol's results into a folder, until it is dropped. Evaluations under other protocols may
+/// share the folder. One that wrote nothing leaves nothing.
 #[derive(Debug)]
 pub(super) struct Claim {
     _held: Lock,

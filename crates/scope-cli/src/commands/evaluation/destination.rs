@@ -40,8 +40,8 @@ impl Destination {
         self.json.clone().filter(|_| !self.is_standard_output())
     }
 
-    /// Claims the place of the results, if they have one, before anything is measured. Refuses what could not be written, what
-    /// another evaluation is about to write, and what would replace better results.
+    /// Claims the place of the results, if they have one, before anything is measured. Refuses what could not be
+    /// written, what another evaluation is about to write, and what would replace better results.
     pub(super) fn claim(&self, now: &Provenance) -> anyhow::Result<Option<Claim>> {
         anyhow::ensure!(
             self.figures == 0 || self.folder.is_some(),
@@ -63,9 +63,9 @@ impl Destination {
         Ok(claim)
     }
 
-    /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in the place
-    /// of one of more, and an earlier moment of a training in the place of a later one. What is there on training records
-    /// alone is no reason to refuse held-out ones, however many they are.
+    /// Refuses to put an evaluation of training records in the place of one of held-out records, one of few records in
+    /// the place of one of more, and an earlier moment of a training in the place of a later one. What is there on
+    /// training records alone is no reason to refuse held-out ones, however many they are.
     fn spare_better(&self, now: &Provenance) -> anyhow::Result<()> {
         let Some(path) = self.results() else { return Ok(()) };
         let Ok(Results { identity: before, .. }) = Results::read(&path) else { return Ok(()) };

@@ -130,8 +130,8 @@ impl ReportCommand {
     }
 }
 
-/// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, and errors against draws
-/// where moments of training were evaluated.
+/// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, and errors
+/// against draws where moments of training were evaluated.
 fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> {
     let runs = all.latest.as_slice();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;

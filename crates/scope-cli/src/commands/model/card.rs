@@ -119,7 +119,8 @@ impl ModelCard {
     }
 }
 
-/// A new card with the bands of the one that it replaces, if they are of this weight file and of other records than its errors.
+/// A new card with the bands of the one that it replaces, if they are of this weight file and of other records than its
+/// errors.
 fn keep_bands(card: Card, path: &Path) -> Card {
     if !path.exists() {
         return card;

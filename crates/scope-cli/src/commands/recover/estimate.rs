@@ -72,8 +72,8 @@ pub(super) fn time_of_exact(
     let pixels = (resolution * resolution) as f64;
     let mut seconds = rates.factored(sensors.min(DENSE_LIMIT), pixels, deviations);
     if sensors > DENSE_LIMIT {
-        // The mean on one thread, and draws on all. An iteration costs about two rows, and more the more sensors there are; so does
-        // a look at every sensor between pixels.
+        // The mean on one thread, and draws on all. An iteration costs about two rows, and more the more sensors there
+        // are; so does a look at every sensor between pixels.
         let threads = rayon::current_num_threads() as f64;
         let draws = if deviations { FEW_SPREAD_SAMPLES as f64 } else { 0.0 };
         let load = 1.0 + sensors as f64 / DENSE_LIMIT as f64;

@@ -77,8 +77,8 @@ pub(crate) struct RecoverCommand {
     /// Measurements: CSV, JSON, .npy or .npz; "-" for standard input
     #[arg(long, value_name = "FILE")]
     sensors: PathBuf,
-    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy, u_sd.npy and residuals.csv, with a model
-    /// a_band68.npy and its like, where its error bands are known
+    /// A new folder for a.npy, u.npy, fields.png and summary.json; with --method also a_sd.npy, u_sd.npy and
+    /// residuals.csv, with a model a_band68.npy and its like, where its error bands are known
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
@@ -92,12 +92,12 @@ pub(crate) struct RecoverCommand {
     /// csv: also write fields.csv, a line for each pixel with x, y, both fields and how far they may be off
     #[arg(long, default_value = "npy", value_parser = ["npy", "csv"])]
     format: String,
-    /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the problem's own
-    /// solver, instead of taking those of its card
+    /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the
+    /// problem's own solver, instead of taking those of its card
     #[arg(long, value_name = "N", conflicts_with = "method", value_parser = clap::value_parser!(u16).range(19..=2000).map(usize::from))]
     calibrate: Option<usize>,
-    /// Also write a_unprojected.npy and u_unprojected.npy: a model's fields before what is known of them was imposed (zero edges,
-    /// speeds that are not negative, two values)
+    /// Also write a_unprojected.npy and u_unprojected.npy: a model's fields before what is known of them was imposed
+    /// (zero edges, speeds that are not negative, two values)
     #[arg(long, conflicts_with = "method")]
     unprojected: bool,
     /// Draw the first N problems

@@ -9,8 +9,8 @@ use crate::terminal::{Interrupt, Progress};
 pub(super) struct Watch {
     progress: Progress,
     interrupt: Interrupt,
-    /// What a problem counts for: the fresh records that its bands are measured on, which take nearly all of the time, or
-    /// itself alone.
+    /// What a problem counts for: the fresh records that its bands are measured on, which take nearly all of the time,
+    /// or itself alone.
     each: usize,
 }
 

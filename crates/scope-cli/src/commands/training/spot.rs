@@ -18,8 +18,8 @@ const RESOLUTION: usize = 64;
 /// Written at the end only.
 const SAVE_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. The folder is scratch: who interrupts it
-/// is left with nothing.
+/// Makes records, trains `tiny` on them for some minutes, and returns its weight file. The folder is scratch: who
+/// interrupts it is left with nothing.
 pub(crate) fn train_on_the_spot(
     pde: Pde,
     device: &Device,

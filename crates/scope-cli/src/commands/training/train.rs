@@ -40,8 +40,8 @@ pub(crate) struct TrainCommand {
     /// A SCOPE model of some size, or an operator [default: base]
     #[arg(long, value_parser = network_names(), conflicts_with = "from")]
     model: Option<NetworkChoice>,
-    /// Go on from trained weights, of this problem or of another one on the same grid: a run folder, a weight file or a model's
-    /// name; its network, a fresh optimiser, a whole schedule without pretraining
+    /// Go on from trained weights, of this problem or of another one on the same grid: a run folder, a weight file or a
+    /// model's name; its network, a fresh optimiser, a whole schedule without pretraining
     #[arg(long, value_name = "RUN|FILE|NAME")]
     from: Option<PathBuf>,
     /// Steps between measurements of the gradient cap; 1 is exact

@@ -9,8 +9,8 @@ use scope_pde::Pde;
 
 use crate::commands::models::catalogue;
 
-/// A weight file, read once: its hash, what it says and its parameters are all of the same bytes, whatever becomes of the
-/// file meanwhile.
+/// A weight file, read once: its hash, what it says and its parameters are all of the same bytes, whatever becomes of
+/// the file meanwhile.
 pub(super) struct Weights {
     /// BLAKE3 of the bytes.
     pub(super) hash: String,

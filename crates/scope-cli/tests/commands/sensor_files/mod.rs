@@ -1,6 +1,7 @@
 //! What people bring as sensor files, through the real program: each gets fields, or the line and the remedy.
 //!
-//! The answers are in `answers.txt`; `SCOPE_BLESS=1 cargo test -p scope-cli --test commands sensor_files` writes it anew.
+//! The answers are in `answers.txt`; `SCOPE_BLESS=1 cargo test -p scope-cli --test commands sensor_files` writes it
+//! anew.
 
 mod cases;
 

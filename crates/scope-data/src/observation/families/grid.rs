@@ -19,8 +19,8 @@ pub(in crate::observation) static GRID: FamilyDescriptor = FamilyDescriptor {
 /// The regular grids with as many points as the budgets name.
 const SHAPES: [[usize; 2]; 7] = [[20, 25], [32, 32], [32, 64], [64, 64], [64, 128], [96, 128], [128, 128]];
 
-/// The shape of a regular grid of a budget on a grid of points: the named one, each side scaled by the points of its axis and rounded,
-/// the longer one along the longer axis. Conditions admit no budget without a shape.
+/// The shape of a regular grid of a budget on a grid of points: the named one, each side scaled by the points of its
+/// axis and rounded, the longer one along the longer axis. Conditions admit no budget without a shape.
 fn shape(budget: usize, grid: GridShape) -> [usize; 2] {
     let named = SHAPES.into_iter().find(|[rows, columns]| rows * columns == budget);
     let [short, long] = named.unwrap_or([0, 0]);
@@ -28,8 +28,8 @@ fn shape(budget: usize, grid: GridShape) -> [usize; 2] {
     [0, 1].map(|axis| (along[axis] * grid.lengths()[axis] + 64) / 128)
 }
 
-/// Rows floor((r + phase) S / rows) for r below `rows` on S points along the axis, columns alike, each axis with a random phase in [0,
-/// 1); on a square a coin decides whether rows and columns are exchanged.
+/// Rows floor((r + phase) S / rows) for r below `rows` on S points along the axis, columns alike, each axis with a
+/// random phase in [0, 1); on a square a coin decides whether rows and columns are exchanged.
 fn sample(mask: &mut Mask, shape: [usize; 2], stream: &mut impl Draw) {
     let grid = mask.shape();
     let [rows, columns] = if stream.coin() && grid.side().is_some() { [shape[1], shape[0]] } else { shape };

@@ -62,8 +62,8 @@ unsafe fn pass<U: Unit>(
 ) {
     let panels = right.panels.len();
     let per_row = left.run * left.segments * size_of::<U>();
-    // A strip begins where a tile does: a packed left matrix lies in groups of a tile's rows, and no tile may reach from one group
-    // into the next.
+    // A strip begins where a tile does: a packed left matrix lies in groups of a tile's rows, and no tile may reach
+    // from one group into the next.
     let rows = (LEFT_BYTES / per_row.max(1)).clamp(64, 256).next_multiple_of(tile_rows::<U::Real>(cpu.isa()));
     let strips = m.div_ceil(rows);
     // Panels that share a strip of rows in cache; fewer when that would leave threads without work.

@@ -1,5 +1,5 @@
-//! 512-bit vectors of double precision. The compiler keeps plain arrays of eight in memory where many of them are summed at once; these
-//! stay in registers.
+//! 512-bit vectors of double precision. The compiler keeps plain arrays of eight in memory where many of them are
+//! summed at once; these stay in registers.
 
 use std::arch::x86_64::*;
 
@@ -42,8 +42,8 @@ impl Avx512Double {
     }
 }
 
-/// SAFETY (of every block here): this type is reached only through [`run`], whose caller saw the features; pointers are as good as
-/// the trait's callers promise.
+/// SAFETY (of every block here): this type is reached only through [`run`], whose caller saw the features; pointers are
+/// as good as the trait's callers promise.
 impl Lanes for Avx512Double {
     type Real = f64;
     type Pairs = [u32; 8];

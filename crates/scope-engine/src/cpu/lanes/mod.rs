@@ -90,8 +90,8 @@ pub(crate) trait Real:
 pub(crate) trait Kernel<R: Real> {
     /// What the work gives back.
     type Output;
-    /// Whether it rounds to bf16 or multiplies bf16: only then is it compiled once more for processors that have instructions
-    /// for that, and all other kernels run there as they do with AVX-512 alone.
+    /// Whether it rounds to bf16 or multiplies bf16: only then is it compiled once more for processors that have
+    /// instructions for that, and all other kernels run there as they do with AVX-512 alone.
     #[cfg_attr(
         not(target_arch = "x86_64"),
         expect(dead_code, reason = "x86 alone has such instructions here")
@@ -152,8 +152,8 @@ impl Real for f64 {
     }
 }
 
-/// Runs a kernel in double precision with the instructions at hand. Only work that is worth being compiled once more for each
-/// of them comes here: gradients are checked in double precision, not trained.
+/// Runs a kernel in double precision with the instructions at hand. Only work that is worth being compiled once more
+/// for each of them comes here: gradients are checked in double precision, not trained.
 pub(crate) fn dispatch_double<K: Kernel<f64>>(isa: Isa, kernel: K) -> K::Output {
     match isa {
         Isa::Portable => kernel.run::<Array<f64, 4, false>>(),

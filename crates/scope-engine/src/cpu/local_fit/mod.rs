@@ -1,9 +1,10 @@
-//! Local polynomial fits, in double precision whatever the tensors hold: the normal equations of sensors that lie to one side
-//! are so badly conditioned that single precision loses slopes and curvatures.
+//! Local polynomial fits, in double precision whatever the tensors hold: the normal equations of sensors that lie to
+//! one side are so badly conditioned that single precision loses slopes and curvatures.
 //!
-//! The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), with W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are separable: `spread`
-//! sums them along axis 1, from sensor to sensor of a line, `solve` along axis 0, from line to line, and then solves for the
-//! coefficients of each point. Lines of sensors need not be lines of pixels (`lines`), nor sensors lie on pixels (`scale`).
+//! The moments sum over q of m_q W_k(q0 - p0) W_l(q1 - p1), with W_k(d) = exp(-d^2 / 2 s^2) (d / s)^k, are separable:
+//! `spread` sums them along axis 1, from sensor to sensor of a line, `solve` along axis 0, from line to line, and then
+//! solves for the coefficients of each point. Lines of sensors need not be lines of pixels (`lines`), nor sensors lie
+//! on pixels (`scale`).
 
 mod lines;
 mod normal_equations;

@@ -3,8 +3,8 @@
 use super::super::lanes::Lanes;
 use crate::ops::{BASIS, BASIS_FACTORS, LEAST_PIVOT};
 
-/// The moments \[power of x, power of y\] that a fit is made from, M powers of the mask and N of the values: of a fit of degree d
-/// 2 d + 1 and d + 1. Those above power M - 1 (N - 1) together are not used.
+/// The moments \[power of x, power of y\] that a fit is made from, M powers of the mask and N of the values: of a fit
+/// of degree d 2 d + 1 and d + 1. Those above power M - 1 (N - 1) together are not used.
 #[derive(Clone, Copy)]
 pub(super) struct NormalEquations<V, const M: usize, const N: usize> {
     /// sum of m w x^k y^l.

@@ -71,8 +71,8 @@ impl SolveRow<'_> {
         equations
     }
 
-    /// Gives the first `count` powers of the sums at a place. As many as fit are summed in registers, which needs their number when
-    /// this is compiled.
+    /// Gives the first `count` powers of the sums at a place. As many as fit are summed in registers, which needs their
+    /// number when this is compiled.
     #[inline(always)]
     fn sum_all<V: Lanes<Real = f64>>(
         &self,

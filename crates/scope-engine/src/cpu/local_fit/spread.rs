@@ -7,14 +7,15 @@ use super::{
     scale::Scale,
 };
 
-/// For one line q0 of sensors and every column p1: sum over q1 of m W_k(q1 - p1) for k = 0 to 2 d, then of m v W_k(q1 - p1) for
-/// k = 0 to d, d the degree of the fits.
+/// For one line q0 of sensors and every column p1: sum over q1 of m W_k(q1 - p1) for k = 0 to 2 d, then of m v W_k(q1 -
+/// p1) for k = 0 to d, d the degree of the fits.
 pub(super) struct SpreadRow<'a> {
     pub(super) scale: &'a Scale,
     pub(super) degree: usize,
     pub(super) shape: Sums,
     pub(super) line: &'a Line,
-    /// The sums of all lines of the scale, \[sums, lines, stride\]: those of one power lie together, since they are read so.
+    /// The sums of all lines of the scale, \[sums, lines, stride\]: those of one power lie together, since they are
+    /// read so.
     pub(super) sums: Shared<f64>,
     /// How many lines there are, and which this is.
     pub(super) lines: usize,

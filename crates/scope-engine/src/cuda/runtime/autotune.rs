@@ -15,8 +15,8 @@ const FILE: &str = "ways.txt";
 pub(super) struct Algorithms(Mutex<BTreeMap<String, String>>);
 
 impl Cuda {
-    /// What was chosen so far for each product and convolution, a line each, in order. Two runs with the same choices on
-    /// one GPU compute the same bits.
+    /// What was chosen so far for each product and convolution, a line each, in order. Two runs with the same choices
+    /// on one GPU compute the same bits.
     pub fn algorithms(&self) -> String {
         let lines: Vec<String> =
             locked(&self.0.algorithms.0).iter().map(|(work, choice)| format!("{work}: {choice}\n")).collect();
@@ -28,8 +28,9 @@ impl Cuda {
         locked(&self.0.algorithms.0).insert(work.to_owned(), choice.to_owned());
     }
 
-    /// Whether the first of two implementations of some work was faster on this GPU once, or is now. Both are run if that is not known
-    /// yet, so neither may spoil anything. While work is being recorded there is no time to time: the second is taken.
+    /// Whether the first of two implementations of some work was faster on this GPU once, or is now. Both are run if
+    /// that is not known yet, so neither may spoil anything. While work is being recorded there is no time to time: the
+    /// second is taken.
     pub(crate) fn faster(
         &self,
         work: &str,

@@ -30,8 +30,8 @@ impl Cache {
         fs::read(self.folder.as_ref()?.join(name)).ok()
     }
 
-    /// Writes a temporary file and renames it, so that nobody reads half a file. Its name must be free: a link there would
-    /// be followed.
+    /// Writes a temporary file and renames it, so that nobody reads half a file. Its name must be free: a link there
+    /// would be followed.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
         let Some(folder) = &self.folder else { return };
         let temporary = folder.join(format!("{name}.{}", std::process::id()));

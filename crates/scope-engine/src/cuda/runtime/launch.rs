@@ -26,8 +26,8 @@ pub(super) struct Kernels {
 
 struct LoadedKernel {
     function: CudaFunction,
-    /// Bytes of dynamic shared memory that a launch may take. It is only ever raised: a driver that is told of a smaller
-    /// amount refuses the next launch with a larger one.
+    /// Bytes of dynamic shared memory that a launch may take. It is only ever raised: a driver that is told of a
+    /// smaller amount refuses the next launch with a larger one.
     shared: usize,
 }
 

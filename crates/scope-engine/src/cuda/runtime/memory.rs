@@ -80,8 +80,8 @@ impl MemoryPool {
         }
         for (size, addresses) in std::mem::take(&mut *locked(&self.free)) {
             for address in addresses {
-                // SAFETY: allocated in `allocate_fresh`; freeing waits for kernels that still use it. If it fails, the process
-                // is ending and the driver frees it.
+                // SAFETY: allocated in `allocate_fresh`; freeing waits for kernels that still use it. If it fails, the
+                // process is ending and the driver frees it.
                 let _ = unsafe { result::free_sync(address) };
                 self.held_bytes.0.fetch_sub(size, Ordering::Relaxed);
             }

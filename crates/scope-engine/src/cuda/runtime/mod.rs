@@ -241,7 +241,8 @@ impl Cuda {
         self.bind()?;
         let from = memory.address() + (part.start * size_of::<T>()) as u64;
         let mut values = vec![T::zeroed(); part.len()];
-        // SAFETY: the memory has as many bytes from there on as the vector, and the stream is waited for before it is read.
+        // SAFETY: the memory has as many bytes from there on as the vector, and the stream is waited for before it is
+        // read.
         unsafe { result::memcpy_dtoh_async(&mut values, from, self.stream()) }
             .map_err(failed("copying from the GPU"))?;
         self.synchronise()?;

@@ -118,8 +118,8 @@ impl Cuda {
         main.stream.join(&side.stream).map_err(failed("joining a stream"))
     }
 
-    /// How many bytes of its memory are held here: tensors, what is kept for reuse and for recorded work, and scratch. The
-    /// driver's and the libraries' own come on top.
+    /// How many bytes of its memory are held here: tensors, what is kept for reuse and for recorded work, and scratch.
+    /// The driver's and the libraries' own come on top.
     pub fn memory_held(&self) -> usize {
         self.0.streams.held_bytes.held()
     }

@@ -1,5 +1,5 @@
-//! Tensor maps: matrices as Hopper's Tensor Memory Accelerator (TMA) wants them described. It copies boxes of them to shared
-//! memory and back.
+//! Tensor maps: matrices as Hopper's Tensor Memory Accelerator (TMA) wants them described. It copies boxes of them to
+//! shared memory and back.
 
 use std::ffi::c_void;
 

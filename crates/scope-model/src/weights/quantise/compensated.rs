@@ -1,10 +1,11 @@
-//! Error-compensated rounding, as in GPTQ and optimal brain quantisation: a layer's weights are rounded so that its outputs
-//! change least, instead of each weight least.
+//! Error-compensated rounding, as in GPTQ and optimal brain quantisation: a layer's weights are rounded so that its
+//! outputs change least, instead of each weight least.
 //!
-//! A row w of weights becomes s q, q integers. What the layer then gives for inputs x is off by d x with d = w - s q, and
-//! the sum of squares over all x seen is |L^T d|^2, where L L^T = H = sum of x x^T is the Hessian of that sum, up to a factor.
-//! (L^T d)_j = L_jj d_j + sum over i > j of L_ij d_i: going from the last weight to the first, each is rounded to what makes
-//! its own term least, so that it compensates what those after it are off by. (On lattices this is Babai's nearest plane.)
+//! A row w of weights becomes s q, q integers. What the layer then gives for inputs x is off by d x with d = w - s q,
+//! and the sum of squares over all x seen is |L^T d|^2, where L L^T = H = sum of x x^T is the Hessian of that sum, up
+//! to a factor. (L^T d)_j = L_jj d_j + sum over i > j of L_ij d_i: going from the last weight to the first, each is
+//! rounded to what makes its own term least, so that it compensates what those after it are off by. (On lattices this
+//! is Babai's nearest plane.)
 
 use rayon::prelude::*;
 use scope_pde::linear::cholesky::Cholesky;

@@ -13,19 +13,20 @@ use crate::{error::ModelError, field_model::FieldModel};
 
 /// Contexts that go through the network together.
 const BATCH: usize = 8;
-/// Rows of a product that a thread computes: few enough for all threads, whatever their number, which then changes no bit.
+/// Rows of a product that a thread computes: few enough for all threads, whatever their number, which then changes no
+/// bit.
 const STRIP: usize = 64;
 /// The damping of the Hessian: the share of its mean diagonal that is added to every element of the diagonal.
 const DAMPING: f64 = 0.01;
 
-/// For each linear layer the Hessian of its squared output error with respect to a row of its weights, up to a factor: the sum
-/// of x x^T \[k, k\] over the inputs x that the layer was given.
+/// For each linear layer the Hessian of its squared output error with respect to a row of its weights, up to a factor:
+/// the sum of x x^T \[k, k\] over the inputs x that the layer was given.
 #[derive(Debug, Default)]
 pub struct LayerHessians(HashMap<ParamId, Vec<f64>>);
 
 impl LayerHessians {
-    /// Sums over the inputs of all layers while a model recovers calibration contexts \[n, 4, S, S\], in stored coordinates.
-    /// `progress` hears how many are done.
+    /// Sums over the inputs of all layers while a model recovers calibration contexts \[n, 4, S, S\], in stored
+    /// coordinates. `progress` hears how many are done.
     pub fn calibrate(
         model: &FieldModel,
         contexts: &[f32],

@@ -88,8 +88,8 @@ impl Quantisation {
         matches!(self, Quantisation::Int16 | Quantisation::Int8)
     }
 
-    /// The tensors that a parameter is written as, rounded with error compensation if the Cholesky factor of its layer's Hessian
-    /// is known.
+    /// The tensors that a parameter is written as, rounded with error compensation if the Cholesky factor of its
+    /// layer's Hessian is known.
     pub(in crate::weights) fn quantise(
         self,
         name: &str,

@@ -1,8 +1,8 @@
 //! Quantised rows: integers with one scale for each row (symmetric, per output channel).
 //!
-//! x = scale q, q from -max to max, scale = max |x| / max of the row: no number is off by more than half a scale. The scales
-//! of int8 rows have the bits of a bf16: that moves max |x| / scale from 127 to at most 127.5, which is still rounded to 127.
-//! Where the Hessian of a layer is known, its weights are rounded with error compensation instead.
+//! x = scale q, q from -max to max, scale = max |x| / max of the row: no number is off by more than half a scale. The
+//! scales of int8 rows have the bits of a bf16: that moves max |x| / scale from 127 to at most 127.5, which is still
+//! rounded to 127. Where the Hessian of a layer is known, its weights are rounded with error compensation instead.
 
 use scope_engine::bf16;
 use scope_pde::linear::cholesky::Cholesky;
@@ -46,8 +46,8 @@ pub(super) struct QuantisedRows {
     pub(super) scales: Vec<f32>,
 }
 
-/// Quantises rows of `width` numbers: to nearest, or with error compensation if the Cholesky factor of a layer's Hessian is
-/// given.
+/// Quantises rows of `width` numbers: to nearest, or with error compensation if the Cholesky factor of a layer's
+/// Hessian is given.
 pub(super) fn quantise_rows(
     values: &[f32],
     width: usize,

@@ -79,7 +79,8 @@ impl<'a> Session<'a> {
         }
         let mut loader = DataLoader::new(self.data, trainer.device(), sampler, self.options.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
-            // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for milestones.
+            // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for
+            // milestones.
             self.save(trainer, true, callback)?;
         }
         while self.position.draws < self.config.total() {

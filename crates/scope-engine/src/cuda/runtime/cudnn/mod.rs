@@ -64,8 +64,8 @@ struct Plan {
     _parts: Vec<Descriptor>,
 }
 
-/// The plan at a place in the library's lists for a shape, best guess first; none beyond a list's end. A plan that cannot
-/// be used, or whose results may differ from run to run, is an error.
+/// The plan at a place in the library's lists for a shape, best guess first; none beyond a list's end. A plan that
+/// cannot be used, or whose results may differ from run to run, is an error.
 fn suggestion(handle: &Handle, shape: Shape, place: usize) -> Option<Result<Plan, EngineError>> {
     let described = || -> Result<Option<Plan>, EngineError> {
         let Some(heuristic) = HEURISTICS.get(place / SUGGESTIONS) else { return Ok(None) };
