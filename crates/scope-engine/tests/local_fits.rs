@@ -35,6 +35,7 @@ fn recipe_golden_local_fits_agree_with_numpy() {
         for isa in Isa::available() {
             let device = Device::Cpu(Cpu::with_isa(2, isa));
             let got = fitted(&device, &context, [1, 2, shape[0], shape[1]], &fit);
+            assert_eq!(got.len(), expected.len(), "{name}: coefficients");
             for (k, (got, expected)) in got.chunks(value.len()).zip(expected.chunks(value.len())).enumerate()
             {
                 let lowest = expected.iter().copied().fold(f64::INFINITY, f64::min);

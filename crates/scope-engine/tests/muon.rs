@@ -40,8 +40,10 @@ impl Steps {
         let mut moments = Moments::zeros(&params).unwrap();
         let adamw = AdamW { decay: self.0.get("decay").values[0], ..AdamW::default() };
         let optimizer = Optimizer { adamw, muon: Some(Muon::default()) };
-        let steps =
-            self.0.get("gradients").values.chunks(count).zip(self.0.get("after").values.chunks(count));
+        let gradients = &self.0.get("gradients").values;
+        let after = &self.0.get("after").values;
+        assert_eq!(gradients.len(), after.len(), "{}: steps", self.0.name);
+        let steps = gradients.chunks(count).zip(after.chunks(count));
         let mut worst = [0.0_f64; 2];
         for (step, (gradient, after)) in (1..).zip(steps) {
             let gradients = Gradients::from_flat(&params, &padded(gradient)).unwrap();

@@ -1,6 +1,6 @@
 //! The operators against PyTorch (`reference/operators.py` made the golden files), and against the paper's counts.
 
-use std::path::Path;
+use std::{cell::RefCell, collections::BTreeSet, path::Path};
 
 use safetensors::SafeTensors;
 use scope_data::Constants;
@@ -39,6 +39,8 @@ fn impossible_sizes_are_named() {
 struct Golden {
     bytes: Vec<u8>,
     architecture: Architecture,
+    /// The tensors that were asked for so far.
+    used: RefCell<BTreeSet<String>>,
 }
 
 impl Golden {
@@ -48,10 +50,19 @@ impl Golden {
         let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
         let config = &header.metadata().as_ref().unwrap()["config"];
         let architecture = serde_json::from_str(config).unwrap();
-        Self { bytes, architecture }
+        Self { bytes, architecture, used: RefCell::default() }
+    }
+
+    /// Fails if the file holds a tensor that nothing was compared with.
+    fn require_all_used(&self, case: &str) {
+        let used = self.used.borrow();
+        let file = SafeTensors::deserialize(&self.bytes).unwrap();
+        let unused: Vec<&str> = file.names().into_iter().filter(|name| !used.contains(*name)).collect();
+        assert!(unused.is_empty(), "{case}: stored and not compared: {unused:?}");
     }
 
     fn tensor(&self, name: &str) -> (Vec<usize>, Vec<f32>) {
+        self.used.borrow_mut().insert(name.to_owned());
         let file = SafeTensors::deserialize(&self.bytes).unwrap();
         let view = file.tensor(name).map_err(|error| format!("{name}: {error}")).unwrap();
         let values = view.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
@@ -126,6 +137,7 @@ fn equal_pytorchs(device: &Device) {
         let tape = Tape::inference(&model.params, Dtype::F32);
         let fields = model.network.forward(&tape, &tape.input(golden.on(device, "context"))).unwrap();
         golden.compare(case, "evaluated", &fields.value().to_vec::<f32>().unwrap());
+        golden.require_all_used(case);
     }
 }
 

@@ -1,4 +1,4 @@
-//! PDE problems and the two splits, by name.
+//! PDE problems by name, which is where a PDE is declared, and the two splits.
 
 use std::{fmt, str::FromStr};
 

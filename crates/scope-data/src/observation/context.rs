@@ -1,4 +1,4 @@
-//! What a network sees of a record.
+//! The context: what a network sees of a record, \[Ma a, Ma, Mu u, Mu\].
 
 use scope_pde::{GridShape, cylinder::Disk};
 

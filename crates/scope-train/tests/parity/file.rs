@@ -1,7 +1,8 @@
 //! A case's file, and comparisons with what it holds.
 
 use std::{
-    collections::HashMap,
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
@@ -19,6 +20,8 @@ pub(crate) struct Case {
     tensors: HashMap<String, Held>,
     /// Scalars and configuration.
     pub(crate) scalars: Value,
+    /// The tensors and scalars that were asked for so far.
+    used: RefCell<BTreeSet<String>>,
 }
 
 /// A tensor's numbers, flat.
@@ -71,10 +74,35 @@ impl Case {
             tensors.extend(shared.map(|(name, tensor)| (name.replacen(theirs, kind, 1), tensor)));
             assert!(tensors.len() > own, "{}: {place} is not there", path.display());
         }
-        Self { name: path.file_stem().unwrap().to_string_lossy().into_owned(), tensors, scalars }
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Self { name, tensors, scalars, used: RefCell::default() }
+    }
+
+    /// Fails if the case holds a tensor or a measured scalar that nothing was compared with. Updates of parameters may be left out.
+    pub(crate) fn require_all_used(&self, with_updates: bool) {
+        let measured = |key: &str| {
+            let is_result = ["L_", "n_"].iter().any(|start| key.starts_with(start))
+                || ["alpha", "combined_norm_before_clip", "g_norm"].contains(&key);
+            is_result && !key.ends_with("_bf16")
+        };
+        let scalars = self.scalars.as_object().unwrap().keys().filter(|key| measured(key));
+        let used = self.used.borrow();
+        let unused: Vec<&String> = self
+            .tensors
+            .keys()
+            .filter(|name| with_updates || kind_of(name) != "after")
+            .chain(scalars)
+            .filter(|name| !used.contains(*name))
+            .collect();
+        assert!(unused.is_empty(), "{}: stored and not compared: {unused:?}", self.name);
+    }
+
+    fn note_use(&self, name: &str) {
+        self.used.borrow_mut().insert(name.to_owned());
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
+        self.note_use(key);
         self.scalars.get(key).and_then(Value::as_f64)
     }
 
@@ -84,6 +112,7 @@ impl Case {
 
     /// A single-precision tensor, if the case holds it.
     pub(crate) fn tensor(&self, name: &str) -> Option<Vec<f32>> {
+        self.note_use(name);
         let held = self.tensors.get(name)?;
         assert_eq!(held.dtype, Dtype::F32, "{}: {name}", self.name);
         Some(held.data.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
@@ -91,6 +120,7 @@ impl Case {
 
     /// A tensor of bytes, if the case holds it.
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        self.note_use(name);
         self.tensors.get(name).map(|held| held.data.clone())
     }
 
@@ -165,8 +195,10 @@ impl Case {
     /// Sum, sum of squares, first and last element of each parameter after the step, where a case has only those.
     pub(crate) fn compare_checks(&self, layout: &Layout, flat: &[f32], gradient: &[f32], rate: f64) {
         let Some(checks) = self.scalars.get("after_checks_sum_sumsq_first_last") else { return };
+        let checks = checks.as_object().unwrap();
+        assert_eq!(checks.len(), layout.params().len(), "{}: checks of parameters", self.name);
         for param in layout.params() {
-            let Some(expected) = checks.get(&param.name).and_then(Value::as_array) else { continue };
+            let expected = checks[&param.name].as_array().unwrap();
             let expected: Vec<f64> = expected.iter().map(|x| x.as_f64().unwrap()).collect();
             let values: Vec<f64> = flat[param.range.clone()].iter().map(|x| f64::from(*x)).collect();
             let gradient = &gradient[param.range.clone()];
