@@ -1,4 +1,4 @@
-//! What is known of a problem's fields whatever was measured, imposed on what a network gives.
+//! What is known of a problem's fields whatever was measured, imposed on what a network or a linear fit gives.
 //!
 //! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest to the recovered
 //! one in that interval is never further from the truth, so no pixel's error grows.
@@ -13,18 +13,9 @@ use scope_pde::{
 /// on the edge, the range of a two-valued field, the least value that a field can have, and what they are inside a disk or a
 /// region that is known, except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
-    let GridShape { rows, columns } = context.masks.shape();
     for channel in Channel::BOTH {
         let field = &mut fields[channel];
         let facts = pde.descriptor().fields[channel];
-        if let Some(edge) = facts.edge {
-            field[..columns].fill(edge as f32);
-            field[(rows - 1) * columns..].fill(edge as f32);
-            for row in field.chunks_exact_mut(columns) {
-                row[0] = edge as f32;
-                row[columns - 1] = edge as f32;
-            }
-        }
         if let FieldKind::TwoValued { low, high } = facts.kind {
             field.iter_mut().for_each(|value| *value = value.clamp(low as f32, high as f32));
         }
@@ -33,14 +24,39 @@ pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) 
             let minimum = minimum as f32;
             field.iter_mut().filter(|value| **value < minimum).for_each(|value| *value = minimum);
         }
-        let inside = match pde.descriptor().known_region {
-            KnownRegion::Nowhere => continue,
-            KnownRegion::Disk => 0.0,
-            KnownRegion::Fixed(known) => known.values[channel] as f32,
-        };
-        let known = context.masks.given.without(&context.measured[channel]);
-        known.points().for_each(|point| field[point] = inside);
+        known_values(pde, context, channel, |point, value| field[point] = value);
     }
+}
+
+/// Imposes on standard deviations that nothing is uncertain where values are known.
+pub fn impose_certainty(pde: Pde, context: &UserContext, deviations: &mut Fields) {
+    for channel in Channel::BOTH {
+        let deviations = &mut deviations[channel];
+        known_values(pde, context, channel, |point, _| deviations[point] = 0.0);
+    }
+}
+
+/// Hands out the points of a field whose values are known, with these values: on the edge, and then inside a region where no sensor says
+/// otherwise.
+fn known_values(pde: Pde, context: &UserContext, channel: Channel, mut take: impl FnMut(usize, f32)) {
+    if let Some(edge) = pde.descriptor().fields[channel].edge {
+        edge_points(context.masks.shape()).for_each(|point| take(point, edge as f32));
+    }
+    let inside = match pde.descriptor().known_region {
+        KnownRegion::Nowhere => return,
+        KnownRegion::Disk => 0.0,
+        KnownRegion::Fixed(known) => known.values[channel] as f32,
+    };
+    let known = context.masks.given.without(&context.measured[channel]);
+    known.points().for_each(|point| take(point, inside));
+}
+
+/// The outermost points of a grid.
+fn edge_points(shape: GridShape) -> impl Iterator<Item = usize> {
+    let GridShape { rows, columns } = shape;
+    let across = (0..columns).flat_map(move |j| [shape.point(0, j), shape.point(rows - 1, j)]);
+    let along = (0..rows).flat_map(move |i| [shape.point(i, 0), shape.point(i, columns - 1)]);
+    across.chain(along)
 }
 
 #[cfg(test)]

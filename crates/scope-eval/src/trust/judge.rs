@@ -4,7 +4,7 @@ use scope_data::{
     Channel, Constants, PerChannel,
     observation::{Family, NAMED_POINTS, UserContext},
 };
-use scope_model::{CardTraining, ConditionErrors};
+use scope_model::{CardTraining, ConditionErrors, Training};
 use scope_pde::Pde;
 
 use super::{
@@ -92,7 +92,7 @@ impl Case<'_> {
     fn of_the_layout(&self, trust: &Trust) -> Vec<Warning> {
         let mut all: Vec<Warning> =
             Channel::BOTH.into_iter().filter_map(|channel| self.unusual_count(channel)).collect();
-        let can_be_measured = self.pde.makes_fresh_records();
+        let can_be_measured = Training::is_of_fresh_records(self.known.training, self.pde);
         let evaluated = trust.nearest.as_ref().filter(|nearest| {
             self.known.held_out.is_some_and(|held_out| held_out.conditions.contains_key(&nearest.condition))
         });

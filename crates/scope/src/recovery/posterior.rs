@@ -10,7 +10,7 @@ use scope_eval::{
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
 use scope_exact::{LeaveOneOut, ModelCheck, Posterior, Reading};
-use scope_model::{Fields, MethodKind};
+use scope_model::{Fields, MethodKind, impose_certainty, impose_known_facts};
 
 use super::{
     error::RecoveryError,
@@ -93,6 +93,7 @@ impl GaussianRecovery {
             resolution: self.method.resolution(),
             frame: self.options.frame,
             is_posterior: true,
+            makes_fresh_records: false,
             name: identity.kind.name().to_owned(),
             file: self.shown(&identity.kind),
             blake3: identity.blake3,
@@ -173,7 +174,7 @@ impl GaussianRecovery {
             readings.extend(left_out);
             residuals_in_order(readings, dropped)
         });
-        Ok(Estimate {
+        let mut estimate = Estimate {
             problem,
             fields: single_precision(posterior.mean()?),
             deviation: deviations.map(|deviations| single_precision(deviations.fields)),
@@ -181,7 +182,24 @@ impl GaussianRecovery {
             residuals,
             warnings,
             remarks,
-        })
+        };
+        self.impose_known_facts(&mut estimate);
+        Ok(estimate)
+    }
+
+    /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact posterior obeys
+    /// its problem by itself.
+    fn impose_known_facts(&self, estimate: &mut Estimate) {
+        if self.method.identity().kind != MethodKind::Linear {
+            return;
+        }
+        let pde = self.method.pde();
+        let context = &estimate.problem.context;
+        let fields = [&mut estimate.fields].into_iter().chain(&mut estimate.samples);
+        fields.for_each(|fields| impose_known_facts(pde, context, fields));
+        if let Some(deviation) = &mut estimate.deviation {
+            impose_certainty(pde, context, deviation);
+        }
     }
 
     /// Each reading beside what the others say of it; numbers are those of the problem as it was given.
