@@ -4,10 +4,7 @@
 //! one in that interval is never further from the truth, so no pixel's error grows.
 
 use scope_data::{Channel, Fields, observation::UserContext};
-use scope_pde::{
-    GridShape, Pde,
-    descriptor::{FieldKind, KnownRegion},
-};
+use scope_pde::{GridShape, Pde, descriptor::FieldKind};
 
 /// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a boundary condition fixes
 /// on the edge, the range of a two-valued field, the least value that a field can have, and what they are inside a disk or a
@@ -42,11 +39,7 @@ fn known_values(pde: Pde, context: &UserContext, channel: Channel, mut take: imp
     if let Some(edge) = pde.descriptor().fields[channel].edge {
         edge_points(context.masks.shape()).for_each(|point| take(point, edge as f32));
     }
-    let inside = match pde.descriptor().known_region {
-        KnownRegion::Nowhere => return,
-        KnownRegion::Disk => 0.0,
-        KnownRegion::Fixed(known) => known.values[channel] as f32,
-    };
+    let inside = pde.descriptor().known_region.values()[channel] as f32;
     let known = context.masks.given.without(&context.measured[channel]);
     known.points().for_each(|point| take(point, inside));
 }
@@ -62,7 +55,7 @@ fn edge_points(shape: GridShape) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use scope_data::{
-        Constants,
+        Constants, RecordRegion,
         observation::{Place, Sensor},
     };
     use scope_pde::{Generator, Identity, Split, cylinder::Disk};
@@ -73,7 +66,8 @@ mod tests {
 
     fn context(pde: Pde, disk: Option<&Disk>) -> UserContext {
         let sensor = Sensor { channel: Channel::U, place: Place::Index(3, 4), value: 0.1 };
-        UserContext::new(pde, &Constants::generated(pde), SIZE, &[sensor], disk).unwrap()
+        let region = disk.map(|disk| RecordRegion::Disk(*disk));
+        UserContext::new(pde, &Constants::generated(pde), SIZE, &[sensor], region.as_ref()).unwrap()
     }
 
     /// Every true record obeys all facts, and no pixel of a field that is off becomes worse.

@@ -50,8 +50,8 @@ impl Case<'_> {
     /// All that speaks against a recovery.
     pub(super) fn warnings(&self, trust: &Trust) -> Vec<Warning> {
         let mut all = self.of_the_model(trust);
-        if self.pde.has_disk() && self.context.masks.given.count() == 0 {
-            all.push(Warning::NoGeometry);
+        if self.pde.has_record_regions() && self.context.masks.given.count() == 0 {
+            all.push(Warning::NoGeometry { disk: self.pde.has_disk() });
         }
         for channel in Channel::BOTH {
             all.extend(self.outside_range(channel));

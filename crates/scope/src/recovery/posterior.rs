@@ -1,9 +1,9 @@
 //! The Gaussian posterior of someone's own sensors: the exact one, or that of a linear fit.
 
 use scope_data::{
-    PerChannel,
+    Channel, PerChannel,
     frame::Frame,
-    observation::{Placed, UserContext},
+    observation::{Placed, Spot, UserContext},
 };
 use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
@@ -125,7 +125,7 @@ impl GaussianRecovery {
         let most = ((MOST_LEFT_OUT * numbers.len() as f64) as usize).max(1);
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
-            let posterior = self.method.given(&readings(&problem.context), progress)?;
+            let posterior = self.method.given(&self.readings(&problem.context), progress)?;
             let judged = posterior.leave_one_out_watched(progress)?;
             let residuals: Vec<Numbered> =
                 judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
@@ -202,6 +202,26 @@ impl GaussianRecovery {
         }
     }
 
+    /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of the fields around
+    /// it. A region that all records have says nothing that a fit does not know.
+    fn readings(&self, context: &UserContext) -> Vec<Reading> {
+        let reading =
+            |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+        let mut readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
+        let pde = self.method.pde();
+        if pde.has_record_regions() {
+            let values = pde.descriptor().known_region.values();
+            for channel in Channel::BOTH.into_iter().filter(|channel| pde.present()[*channel]) {
+                let known = context.masks.given.without(&context.measured[channel]);
+                readings.extend(known.points().map(|point| {
+                    let [i, j] = context.masks.shape().place(point);
+                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel] }
+                }));
+            }
+        }
+        readings
+    }
+
     /// Each reading beside what the others say of it; numbers are those of the problem as it was given.
     fn residuals(&self, problem: &Problem, numbers: &[usize], judged: &LeaveOneOut) -> Vec<Numbered> {
         let of = |(sensor, prediction): (&Placed, &scope_exact::Prediction)| {
@@ -250,12 +270,6 @@ impl GaussianRecovery {
             share.filter(|_| posterior.measures(channel)).map(|share| share * deviations[channel])
         })
     }
-}
-
-fn readings(context: &UserContext) -> Vec<Reading> {
-    let reading =
-        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
-    context.sensors.iter().map(reading).collect()
 }
 
 fn residuals_in_order(mut readings: Vec<Numbered>, left_out: bool) -> Residuals {

@@ -16,7 +16,8 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
 pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String {
     let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
     let option = match warning {
-        Warning::NoGeometry => Some("--geometry CX,CY,R".to_owned()),
+        Warning::NoGeometry { disk: true } => Some("--geometry CX,CY,R".to_owned()),
+        Warning::NoGeometry { disk: false } => Some("--known MASK.npy".to_owned()),
         Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
         Warning::NoReference { can_be_measured: true, .. }
         | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
