@@ -11,6 +11,7 @@ rest with a few smooth hills and hollows of about half a metre.
 """
 
 import argparse
+import multiprocessing
 import pathlib
 
 import numpy as np
@@ -52,26 +53,37 @@ def later_levels(level):
     return h
 
 
+def write_records(task):
+    """The records of one task, into their places of both files."""
+    folder, records, shape, seed = task
+    a = np.lib.format.open_memmap(folder / "a.npy", mode="r+")
+    u = np.lib.format.open_memmap(folder / "u.npy", mode="r+")
+    for record in records:
+        # A stream for each record: the first hundred are the same in any number of them, however they are shared out.
+        generator = np.random.default_rng([seed, record])
+        level = initial_levels(generator, *shape)
+        a[record] = level
+        u[record] = later_levels(level)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Records of water levels in a basin with walls.")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--rows", type=int, default=96)
     parser.add_argument("--columns", type=int, default=160)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("records"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    shape = (options.count, options.rows, options.columns)
-    a = np.lib.format.open_memmap(options.out / "a.npy", mode="w+", dtype="<f4", shape=shape)
-    u = np.lib.format.open_memmap(options.out / "u.npy", mode="w+", dtype="<f4", shape=shape)
-    for record in range(options.count):
-        # A stream for each record: the first hundred are the same in any number of them.
-        generator = np.random.default_rng([options.seed, record])
-        level = initial_levels(generator, options.rows, options.columns)
-        a[record] = level
-        u[record] = later_levels(level)
-    a.flush()
-    u.flush()
+    shape = (options.rows, options.columns)
+    for name in ("a.npy", "u.npy"):
+        np.lib.format.open_memmap(options.out / name, mode="w+", dtype="<f4", shape=(options.count, *shape))
+    records = range(options.count)
+    tasks = [(options.out, records[first : first + 50], shape, options.seed) for first in range(0, options.count, 50)]
+    with multiprocessing.Pool(options.processes) as pool:
+        for _ in pool.imap_unordered(write_records, tasks):
+            pass
 
 
 if __name__ == "__main__":

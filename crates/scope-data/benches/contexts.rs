@@ -38,11 +38,12 @@ fn contexts(bencher: Bencher, (pde, threads): (Pde, usize)) {
         let [cx, cy, r] = [30 + n % 30, 30 + n % 60, 5 + n % 15].map(|x| x as f64);
         Disk { cx, cy, r }
     };
-    let disks = if pde == Pde::CYLINDER { (0..records).map(disk).collect() } else { Vec::new() };
+    let regions =
+        if pde == Pde::CYLINDER { (0..records).map(|n| disk(n).into()).collect() } else { Vec::new() };
     let maker = BatchMaker {
         schedule: Schedule::new(1, records, 32),
         sampler: MaskSampler::new(pde, TRAIN_MASK_SEED, 128),
-        disks,
+        regions,
         shape: GridShape::square(128),
     };
     let mut producer = Producer::start(maker, 0, threads, 16);

@@ -12,6 +12,7 @@ use crate::{
     Constants,
     dataset::{DatasetWriter, Meta, Origin, Plan, Shard},
     error::DataError,
+    record_region::RecordRegion,
 };
 
 /// Records that are made together. Two such chunks are in memory at a time, 32 MB each at resolution 128.
@@ -54,7 +55,11 @@ pub fn generate(
         next = chunk.end;
         let (following, written) = rayon::join(
             || chunk.into_par_iter().map(make).collect::<Result<Vec<Stored>, DataError>>(),
-            || ready.iter().try_for_each(|record| writer.push(&record.values, record.disk)),
+            || {
+                ready.iter().try_for_each(|record| {
+                    writer.push(&record.values, record.disk.map(RecordRegion::Disk).as_ref())
+                })
+            },
         );
         written?;
         ready = following?;

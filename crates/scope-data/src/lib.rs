@@ -25,6 +25,7 @@ pub mod npz;
 pub mod observation;
 mod pair;
 mod problem_file;
+mod record_region;
 pub mod schedule;
 pub mod sensors;
 
@@ -42,5 +43,6 @@ pub use import::{
 };
 pub use pair::Pair;
 pub use problem_file::read_problem;
+pub use record_region::RecordRegion;
 pub use scope_pde::{Channel, Constants, Fields, GridShape, PerChannel, Scaling, as_array, known_values};
 pub use writable::{require_writable, require_writable_folder};

@@ -18,10 +18,10 @@ pub fn read_problem(path: &Path) -> Result<Pde, DataError> {
     let mut spec: ProblemSpec = toml::from_str(&text).map_err(|error| refuse(on_its_line(&text, &error)))?;
     let shape = spec.grid.shape();
     if let Some(known) = &mut spec.known
-        && let MaskSpec::File(name) = &known.mask
+        && let Some(MaskSpec::File(name)) = &known.mask
     {
         let beside = path.parent().unwrap_or(Path::new("")).join(name);
-        known.mask = read_mask(&beside, shape)?;
+        known.mask = Some(read_mask(&beside, shape)?);
     }
     Pde::of_spec(spec).map_err(|error| refuse(error.to_string()))
 }

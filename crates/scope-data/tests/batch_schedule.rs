@@ -123,9 +123,9 @@ fn the_schedule_is_frozen() {
 
 fn maker(pde: Pde) -> BatchMaker {
     let disk = |n: i32| Disk { cx: 8.0, cy: 10.0 + f64::from(n % 10), r: 2.5 };
-    let disks = if pde.has_disk() { (0..100).map(disk).collect() } else { Vec::new() };
+    let regions = if pde.has_disk() { (0..100).map(|n| disk(n).into()).collect() } else { Vec::new() };
     let sampler = MaskSampler::new(pde, TRAIN_MASK_SEED, 32);
-    BatchMaker { schedule: Schedule::new(5, 100, 8), sampler, disks, shape: 32.into() }
+    BatchMaker { schedule: Schedule::new(5, 100, 8), sampler, regions, shape: 32.into() }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use scope_data::{
-    CheckReport, Constants, Dataset, DatasetWriter, Origin, Plan, Request, check, generate, z_limit,
+    CheckReport, Constants, Dataset, DatasetWriter, Origin, Plan, RecordRegion, Request, check, generate,
+    z_limit,
 };
 use scope_pde::{Generator, Identity, Pde, Record, Split, linear::SeparableSolver};
 
@@ -84,7 +85,7 @@ fn altered(pde: Pde, out: &Path, alter: impl Fn(&mut Record)) -> Vec<String> {
         alter(&mut record);
         let a = record.fields.a.iter().map(|x| constants.a.store(*x));
         let values: Vec<f32> = a.chain(record.fields.u.iter().map(|x| constants.u.store(*x))).collect();
-        writer.push(&values, record.disk).unwrap();
+        writer.push(&values, record.disk.map(RecordRegion::Disk).as_ref()).unwrap();
     }
     writer.finish().unwrap();
     check(&Dataset::open(out).unwrap()).unwrap().faults

@@ -131,8 +131,8 @@ fn zero_targets_are_flagged_when_written() {
     let disk = scope_pde::cylinder::Disk { cx: 10.0, cy: 10.0, r: 3.0 };
     let mut writer = DatasetWriter::create(&root.path().join("set"), plan).unwrap();
     let record = |u: f64| [vec![constants.a.store(2.0); 1024], vec![constants.u.store(u); 1024]].concat();
-    writer.push(&record(1.0), Some(disk)).unwrap();
-    writer.push(&record(0.0), Some(disk)).unwrap();
+    writer.push(&record(1.0), Some(&disk.into())).unwrap();
+    writer.push(&record(0.0), Some(&disk.into())).unwrap();
     let meta = writer.finish().unwrap();
     assert_eq!((meta.a.zero_records, meta.u.zero_records), (vec![], vec![1]));
     assert!((meta.a.rms - 2.0).abs() < 1e-6 && (meta.u.rms - 0.5f64.sqrt()).abs() < 1e-6);

@@ -217,7 +217,7 @@ fn tasks_observe_their_channels_and_the_disk() {
         let condition = text.parse().unwrap();
         let plain = sampler.masks(Namespace::Test, 3, condition, None);
         assert_eq!((plain.seen.a.count(), plain.seen.u.count()), (a, u), "{text}");
-        let known = sampler.masks(Namespace::Test, 3, condition, Some(&disk));
+        let known = sampler.masks(Namespace::Test, 3, condition, Some(&disk.into()));
         let united = |mut mask: Mask| {
             mask.unite(&inside);
             mask

@@ -74,7 +74,7 @@ fn takes_its_turn(diagonal: Family) {
     assert_eq!(sparse, 20, "512 stands twice among three training budgets");
 
     let sampler = MaskSampler::new(Pde::POISSON, TRAIN_MASK_SEED, 32);
-    let maker = BatchMaker { schedule: schedule(), sampler, disks: Vec::new(), shape: 32.into() };
+    let maker = BatchMaker { schedule: schedule(), sampler, regions: Vec::new(), shape: 32.into() };
     let number = batches.iter().position(|(family, _)| *family == diagonal).unwrap();
     assert_eq!(maker.batch(number as u64).condition.layout_name(), "diagonal");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use scope_data::{
-    Channel,
+    Channel, RecordRegion,
     npy::{Dtype, Header},
     observation::{Place, Sensor},
     sensors::{ColumnNames, MissingMarks, PointFile, SensorFile, SensorSet, TableOptions},
@@ -134,7 +134,7 @@ fn many_problems_keep_their_names_and_order() {
     );
     let second = json.set(1).unwrap();
     assert_eq!((json.set(0).unwrap().name.as_str(), second.name.as_str()), ("1", "second"));
-    assert_eq!(second.disk.map(|disk| disk.cy), Some(60.5));
+    assert_eq!(second.region.as_ref().and_then(RecordRegion::disk).map(|disk| disk.cy), Some(60.5));
 }
 
 #[test]
@@ -143,7 +143,8 @@ fn nothing_at_the_top_of_a_json_document_is_lost() {
     let file = read(&format!(
         r#"{{"problems": [{{{sensors}}}, {{"geometry": [30, 31, 5], {sensors}}}], "geometry": [40, 64, 10]}}"#
     ));
-    let radius = |index| file.set(index).unwrap().disk.map(|disk| disk.r);
+    let radius =
+        |index| file.set(index).unwrap().region.as_ref().and_then(RecordRegion::disk).map(|disk| disk.r);
     assert_eq!((radius(0), radius(1)), (Some(10.0), Some(5.0)));
     let told = refusal(format!(r#"{{"name": "run 7", "problems": [{{{sensors}}}]}}"#).as_bytes());
     assert_eq!(told, "sensors: \"name\" stands beside \"problems\": give each problem a name of its own");
@@ -281,7 +282,15 @@ fn numpy_s_own_files_are_read() {
     let one = fixture("sensors/single.npz");
     assert_eq!(one.set(0).unwrap().label(1), "u at (3, 0)");
     assert_eq!((one.len(), sensors(&one, 0)), (1, expected(0)));
-    assert_eq!(one.set(0).unwrap().disk.map(|disk| (disk.cx, disk.cy, disk.r)), Some((1.5, 2.0, 1.0)));
+    assert_eq!(
+        one.set(0)
+            .unwrap()
+            .region
+            .as_ref()
+            .and_then(RecordRegion::disk)
+            .map(|disk| (disk.cx, disk.cy, disk.r)),
+        Some((1.5, 2.0, 1.0))
+    );
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn seen(data: &Dataset, record: usize, name: &str) -> Outcome<ContextMasks> {
     for condition in name.split('+') {
         let condition: Condition = condition.parse()?;
         let sampler = MaskSampler::new(pde, TEST_MASK_SEED, size);
-        let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
+        let masks = sampler.masks(Namespace::Test, record as u64, condition, data.region(record));
         all.seen.a.unite(&masks.seen.a);
         all.seen.u.unite(&masks.seen.u);
         all.given.unite(&masks.given);

@@ -193,8 +193,8 @@ impl Evaluation<'_> {
     ) -> Result<(Pair, ContextMasks), DataError> {
         let meta = self.data.meta();
         let sampler = MaskSampler::new(meta.pde, self.mask_seed, meta.resolution);
-        let disk = self.data.disk(record);
-        let masks = sampler.masks(Namespace::Test, record as u64, condition, disk.as_ref());
+        let region = self.data.region(record);
+        let masks = sampler.masks(Namespace::Test, record as u64, condition, region);
         let pair = self.data.pair(record)?;
         write_context(pair.fields(), &masks.seen, context);
         if let Some(noise) = &self.noise {

@@ -1,30 +1,18 @@
-//! What is known of a problem's fields whatever was measured, imposed on what a network gives.
+//! What is known of a problem's fields whatever was measured, imposed on what a network or a linear fit gives.
 //!
 //! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest to the recovered
 //! one in that interval is never further from the truth, so no pixel's error grows.
 
 use scope_data::{Channel, Fields, observation::UserContext};
-use scope_pde::{
-    GridShape, Pde,
-    descriptor::{FieldKind, KnownRegion},
-};
+use scope_pde::{GridShape, Pde, descriptor::FieldKind};
 
 /// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a boundary condition fixes
 /// on the edge, the range of a two-valued field, the least value that a field can have, and what they are inside a disk or a
 /// region that is known, except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
-    let GridShape { rows, columns } = context.masks.shape();
     for channel in Channel::BOTH {
         let field = &mut fields[channel];
         let facts = pde.descriptor().fields[channel];
-        if let Some(edge) = facts.edge {
-            field[..columns].fill(edge as f32);
-            field[(rows - 1) * columns..].fill(edge as f32);
-            for row in field.chunks_exact_mut(columns) {
-                row[0] = edge as f32;
-                row[columns - 1] = edge as f32;
-            }
-        }
         if let FieldKind::TwoValued { low, high } = facts.kind {
             field.iter_mut().for_each(|value| *value = value.clamp(low as f32, high as f32));
         }
@@ -33,20 +21,41 @@ pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) 
             let minimum = minimum as f32;
             field.iter_mut().filter(|value| **value < minimum).for_each(|value| *value = minimum);
         }
-        let inside = match pde.descriptor().known_region {
-            KnownRegion::Nowhere => continue,
-            KnownRegion::Disk => 0.0,
-            KnownRegion::Fixed(known) => known.values[channel] as f32,
-        };
-        let known = context.masks.given.without(&context.measured[channel]);
-        known.points().for_each(|point| field[point] = inside);
+        known_values(pde, context, channel, |point, value| field[point] = value);
     }
+}
+
+/// Imposes on standard deviations that nothing is uncertain where values are known.
+pub fn impose_certainty(pde: Pde, context: &UserContext, deviations: &mut Fields) {
+    for channel in Channel::BOTH {
+        let deviations = &mut deviations[channel];
+        known_values(pde, context, channel, |point, _| deviations[point] = 0.0);
+    }
+}
+
+/// Hands out the points of a field whose values are known, with these values: on the edge, and then inside a region where no sensor says
+/// otherwise.
+fn known_values(pde: Pde, context: &UserContext, channel: Channel, mut take: impl FnMut(usize, f32)) {
+    if let Some(edge) = pde.descriptor().fields[channel].edge {
+        edge_points(context.masks.shape()).for_each(|point| take(point, edge as f32));
+    }
+    let inside = pde.descriptor().known_region.values()[channel] as f32;
+    let known = context.masks.given.without(&context.measured[channel]);
+    known.points().for_each(|point| take(point, inside));
+}
+
+/// The outermost points of a grid.
+fn edge_points(shape: GridShape) -> impl Iterator<Item = usize> {
+    let GridShape { rows, columns } = shape;
+    let across = (0..columns).flat_map(move |j| [shape.point(0, j), shape.point(rows - 1, j)]);
+    let along = (0..rows).flat_map(move |i| [shape.point(i, 0), shape.point(i, columns - 1)]);
+    across.chain(along)
 }
 
 #[cfg(test)]
 mod tests {
     use scope_data::{
-        Constants,
+        Constants, RecordRegion,
         observation::{Place, Sensor},
     };
     use scope_pde::{Generator, Identity, Split, cylinder::Disk};
@@ -57,7 +66,8 @@ mod tests {
 
     fn context(pde: Pde, disk: Option<&Disk>) -> UserContext {
         let sensor = Sensor { channel: Channel::U, place: Place::Index(3, 4), value: 0.1 };
-        UserContext::new(pde, &Constants::generated(pde), SIZE, &[sensor], disk).unwrap()
+        let region = disk.map(|disk| RecordRegion::Disk(*disk));
+        UserContext::new(pde, &Constants::generated(pde), SIZE, &[sensor], region.as_ref()).unwrap()
     }
 
     /// Every true record obeys all facts, and no pixel of a field that is off becomes worse.

@@ -36,7 +36,7 @@ pub use config::{DecoderConfig, FitConfig, Head, ModelConfig, Preset, Transforme
 pub use error::ModelError;
 pub use field_model::{FieldModel, FieldNetwork};
 pub use initial::{Initial, default_initial, initialise};
-pub use known_facts::impose_known_facts;
+pub use known_facts::{impose_certainty, impose_known_facts};
 pub use measure::{Interpolation, Measure, Region, UnknownMeasure};
 pub use model::Model;
 pub use names::{UnknownName, named};

@@ -8,11 +8,11 @@ use std::{
 };
 
 use scope_data::{
-    Constants, Fields, PerChannel,
+    Constants, Fields, PerChannel, RecordRegion,
     observation::{Sensor, SensorError, UserContext},
 };
 use scope_engine::{Cpu, Cuda, Device, Dtype, EngineError, Graph, Tape, Tensor};
-use scope_pde::{GridShape, Pde, cylinder::Disk};
+use scope_pde::{GridShape, Pde};
 
 use crate::{
     error::ModelError,
@@ -137,9 +137,13 @@ impl Reconstructor {
 
     /// Places sensors in physical units on the model's grid; `context` of the result is what
     /// [`Reconstructor::recover`] takes. A cylinder's disk is known on both channels.
-    pub fn place(&self, sensors: &[Sensor], disk: Option<&Disk>) -> Result<UserContext, SensorError> {
+    pub fn place(
+        &self,
+        sensors: &[Sensor],
+        region: Option<&RecordRegion>,
+    ) -> Result<UserContext, SensorError> {
         let About { pde, constants, config, .. } = &self.about;
-        UserContext::new(*pde, constants, config.resolution(), sensors, disk)
+        UserContext::new(*pde, constants, config.resolution(), sensors, region)
     }
 
     /// Recovers the fields of contexts \[n, 4, S, S\]: (Ma a, Ma, Mu u, Mu) each, in stored coordinates.

@@ -112,7 +112,7 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     let disk = Disk { cx: 20.0, cy: 30.0, r: 6.0 };
     let plain = masks("inverse/uniform/2048");
     let mut masks = masks("inverse/uniform/2048");
-    masks.add_disk(&disk);
+    masks.add_region(&disk.into(), PerChannel::both(true));
     let [without, with] = [&plain, &masks].map(|masks| bands.of(Task::Inverse, masks).unwrap());
     assert_eq!((without.like.as_str(), without.between), (with.like.as_str(), with.between));
     let inside: Vec<usize> = disk.points(SIZE).collect();

@@ -124,8 +124,13 @@ impl Pde {
         self.0.known_region == KnownRegion::Disk
     }
 
-    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records
-    /// have no disks of their own.
+    /// Whether each record has a region of its own where both fields are known: a disk, or any points.
+    pub fn has_record_regions(self) -> bool {
+        matches!(self.0.known_region, KnownRegion::Disk | KnownRegion::PerRecord(_))
+    }
+
+    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records have no disks of
+    /// their own.
     pub fn makes_fresh_records(self) -> bool {
         self.0.solver.is_some() && !self.has_disk()
     }

@@ -166,7 +166,7 @@ fn sensors_that_cannot_be_used_are_refused_by_number() {
     let nan = refusal(&sensors(&[f64::NAN]));
     assert!(matches!(nan, RecoveryError::Sensors(SensorError::NotFinite { sensor: 0, .. })), "{nan}");
     let mut with_disk = sensors(&[0.001]);
-    with_disk.disk = Some(Disk { cx: 10.0, cy: 10.0, r: 3.0 });
+    with_disk.region = Some(Disk { cx: 10.0, cy: 10.0, r: 3.0 }.into());
     assert!(matches!(refusal(&with_disk), RecoveryError::NoGeometry(pde) if pde == Pde::POISSON));
 }
 

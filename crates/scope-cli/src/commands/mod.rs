@@ -123,7 +123,7 @@ pub(crate) enum Command {
     /// See the main job done: a fresh record, 500 sensors, both fields recovered
     Demo(demo::Demo),
     /// Recover complete fields from your own sensors
-    Recover(recover::RecoverCommand),
+    Recover(Box<recover::RecoverCommand>),
     /// Place sensors where they say most
     Place(place::PlaceCommand),
     /// Make, import, check and join data sets

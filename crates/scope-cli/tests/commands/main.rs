@@ -12,6 +12,7 @@ mod exact;
 mod exit_codes;
 mod help;
 mod hostile;
+mod known_facts;
 mod linear;
 mod mask;
 mod mistakes;

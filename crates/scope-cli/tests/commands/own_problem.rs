@@ -42,7 +42,7 @@ const TRAIN: [&str; 12] = [
     "--out",
 ];
 
-fn train(here: &Path, run: &str) {
+pub(crate) fn train(here: &Path, run: &str) {
     succeed(here, &[&TRAIN[..], &[run, "--device", "cpu"]].concat());
 }
 
@@ -175,15 +175,15 @@ fn sensors_in_kilometres_become_fields(here: &Path) {
 }
 
 /// A folder with a problem file of 32 x 40 points, and how to write arrays beside it.
-struct Bench {
-    root: tempfile::TempDir,
+pub(crate) struct Bench {
+    pub(crate) root: tempfile::TempDir,
 }
 
 const PROBLEM: &str =
     "name = \"bench\"\n[fields.a]\nname = \"a\"\n[fields.u]\nname = \"u\"\n[grid]\nrows = 32\ncolumns = 40\n";
 
 impl Bench {
-    fn new(problem: &str) -> Self {
+    pub(crate) fn new(problem: &str) -> Self {
         let bench = Self { root: tempfile::tempdir().unwrap() };
         fs::write(bench.path("problem.toml"), problem).unwrap();
         bench.write("a.npy", &[6, 32, 40], |k| (k as f32 * 0.37).sin());
@@ -191,11 +191,11 @@ impl Bench {
         bench
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
-    fn write(&self, name: &str, shape: &[usize], value: impl Fn(usize) -> f32) {
+    pub(crate) fn write(&self, name: &str, shape: &[usize], value: impl Fn(usize) -> f32) {
         let mut bytes = Header::new(Dtype::F32, shape).to_bytes();
         let count: usize = shape.iter().product();
         bytes.extend((0..count).flat_map(|k| value(k).to_le_bytes()));
@@ -203,7 +203,7 @@ impl Bench {
     }
 
     /// What an import with more arguments complains of; it must leave nothing behind.
-    fn refusal(&self, more: &[&str], code: i32) -> String {
+    pub(crate) fn refusal(&self, more: &[&str], code: i32) -> String {
         let own = ["data", "import", "own", "--problem", "problem.toml", "--out", "data"];
         let complaint = refused(self.root.path(), &[&own[..], more].concat(), code);
         assert!(!self.path("data/train").exists() && !self.path("data/test").exists(), "{complaint}");
@@ -211,7 +211,7 @@ impl Bench {
     }
 }
 
-const ARRAYS: [&str; 4] = ["--a", "a.npy", "--u", "u.npy"];
+pub(crate) const ARRAYS: [&str; 4] = ["--a", "a.npy", "--u", "u.npy"];
 
 #[test]
 fn bad_records_are_refused_with_what_to_do() {

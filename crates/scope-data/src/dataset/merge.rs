@@ -42,7 +42,7 @@ pub fn merge(
     for (set, _) in &shards {
         set.verify()?;
         for index in 0..set.len() {
-            writer.push(set.pair(index)?.values(), set.disk(index))?;
+            writer.push(set.pair(index)?.values(), set.region(index))?;
             done += 1;
             if !progress(done) {
                 return Err(DataError::Interrupted);

@@ -5,10 +5,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use scope_pde::{GridShape, Pde, Split};
+use scope_pde::{GridShape, Pde, Split, descriptor::KnownRegion};
 use serde::{Deserialize, Serialize};
 
-use super::{FIELDS, GEOMETRY};
+use super::{FIELDS, GEOMETRY, KNOWN};
 use crate::{Channel, Constants, Scaling, bounded_read::read_bounded, error::DataError};
 
 /// The version of the folder layout that this program writes and reads.
@@ -204,7 +204,11 @@ impl Meta {
 
     /// The array files of the folder.
     fn arrays(&self) -> &'static [&'static str] {
-        if self.pde.has_disk() { &[FIELDS, GEOMETRY] } else { &[FIELDS] }
+        match self.pde.descriptor().known_region {
+            KnownRegion::Disk => &[FIELDS, GEOMETRY],
+            KnownRegion::PerRecord(_) => &[FIELDS, KNOWN],
+            KnownRegion::Nowhere | KnownRegion::Fixed(_) => &[FIELDS],
+        }
     }
 
     /// Refuses a table of hashes that is not of the folder's arrays, all of them and nothing else.

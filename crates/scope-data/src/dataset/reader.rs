@@ -5,21 +5,16 @@ use std::{
     time::SystemTime,
 };
 
-use scope_pde::{GridShape, cylinder::Disk};
+use scope_pde::cylinder::Disk;
 
 use super::{
-    FIELDS, GEOMETRY, META,
+    FIELDS, META,
     fields_file::FieldsFile,
     meta::Meta,
+    regions::Regions,
     verification_cache::{VerificationCache, VerifiedFile},
 };
-use crate::{
-    bounded_read::read_bounded,
-    error::DataError,
-    geometry::read_disks,
-    npy::{Dtype, MAX_PREFIX, NpyArray},
-    pair::Pair,
-};
+use crate::{error::DataError, pair::Pair, record_region::RecordRegion};
 
 /// A dataset folder, open for reading. Records are read from disk when they are used.
 #[derive(Debug)]
@@ -27,16 +22,7 @@ pub struct Dataset {
     folder: PathBuf,
     meta: Meta,
     fields: FieldsFile,
-    geometry: Option<Geometry>,
-}
-
-/// The cylinder's obstacles, read when the folder was opened.
-#[derive(Debug)]
-struct Geometry {
-    path: PathBuf,
-    disks: Vec<Disk>,
-    /// BLAKE3 of the bytes that the disks come from.
-    blake3: String,
+    regions: Option<Regions>,
 }
 
 impl Dataset {
@@ -62,9 +48,8 @@ impl Dataset {
         }
         let meta = Meta::read(&folder.join(META))?;
         let fields = FieldsFile::open(&folder.join(FIELDS), meta.count, meta.resolution)?;
-        let read = || Geometry::read(&folder.join(GEOMETRY), meta.count, meta.resolution);
-        let geometry = meta.pde.has_disk().then(read).transpose()?;
-        Ok(Self { folder: folder.to_owned(), meta, fields, geometry })
+        let regions = Regions::read(folder, &meta)?;
+        Ok(Self { folder: folder.to_owned(), meta, fields, regions })
     }
 
     /// What the folder holds.
@@ -105,19 +90,24 @@ impl Dataset {
 
     /// A record's obstacle; only the cylinder has one.
     pub fn disk(&self, index: usize) -> Option<Disk> {
-        self.geometry.as_ref()?.disks.get(index).copied()
+        self.region(index)?.disk()
+    }
+
+    /// Where a record is known by itself, for problems whose records differ in that.
+    pub fn region(&self, index: usize) -> Option<&RecordRegion> {
+        self.regions.as_ref()?.of_records.get(index)
     }
 
     /// Checks every byte of the arrays against the hashes in `meta.json`, and that every value is finite,
     /// on all threads.
     pub fn verify(&self) -> Result<(), DataError> {
-        self.verify_geometry()?;
+        self.verify_regions()?;
         self.verify_fields()
     }
 
     /// Verifies the set unless that was done before, and remembers it.
     fn verify_once(&self, cache: &VerificationCache, now: SystemTime) -> Result<(), DataError> {
-        self.verify_geometry()?;
+        self.verify_regions()?;
         let verified_file =
             VerifiedFile::of(self.fields.path(), self.fields.stamp(), self.meta.fields_hash());
         if verified_file.as_ref().is_some_and(|verified_file| cache.holds(verified_file)) {
@@ -130,9 +120,9 @@ impl Dataset {
         Ok(())
     }
 
-    fn verify_geometry(&self) -> Result<(), DataError> {
-        let Some(Geometry { path, blake3, .. }) = &self.geometry else { return Ok(()) };
-        self.require_hash(path, GEOMETRY, blake3)
+    fn verify_regions(&self) -> Result<(), DataError> {
+        let Some(Regions { path, array, blake3, .. }) = &self.regions else { return Ok(()) };
+        self.require_hash(path, array, blake3)
     }
 
     fn verify_fields(&self) -> Result<(), DataError> {
@@ -147,19 +137,6 @@ impl Dataset {
             return Ok(());
         }
         Err(DataError::Changed { path: path.to_owned(), expected: expected.to_owned(), got: got.to_owned() })
-    }
-}
-
-impl Geometry {
-    fn read(path: &Path, count: usize, shape: GridShape) -> Result<Self, DataError> {
-        let expected = [count, 3];
-        let bytes = read_bounded(path, (MAX_PREFIX + 3 * size_of::<f64>() * count) as u64)?;
-        let blake3 = blake3::hash(&bytes).to_hex().to_string();
-        let array = NpyArray::parse(bytes);
-        let array = array.map_err(|problem| DataError::malformed(path, ".npy file", problem))?;
-        array.header().require(path, Dtype::F64, &expected)?;
-        let disks = read_disks(path, count, shape, |n, k| array.value(3 * n + k))?;
-        Ok(Self { path: path.to_owned(), disks, blake3 })
     }
 }
 

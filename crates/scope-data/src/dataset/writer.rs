@@ -7,11 +7,12 @@ use std::{
 };
 
 use blake3::Hasher;
-use scope_pde::{GridShape, Pde, Split, cylinder::Disk};
+use scope_pde::{GridShape, Pde, Split};
 
 use super::{
-    FIELDS, GEOMETRY, META,
+    FIELDS, META,
     meta::{ChannelMeta, FORMAT_VERSION, Meta, Origin, Shard},
+    regions::WrittenRegions,
 };
 use crate::{
     Constants, PerChannel, Scaling,
@@ -19,6 +20,7 @@ use crate::{
     error::DataError,
     npy::{Dtype, Header},
     pair::Pair,
+    record_region::RecordRegion,
 };
 
 /// What is known of a set before its first record.
@@ -45,7 +47,7 @@ pub struct DatasetWriter {
     plan: Plan,
     staged: StagedFolder,
     fields: HashedFile,
-    geometry: Vec<f64>,
+    regions: WrittenRegions,
     totals: PerChannel<ChannelTotals>,
     pushed: usize,
 }
@@ -60,26 +62,25 @@ impl DatasetWriter {
         Ok(Self {
             fields,
             staged,
-            geometry: Vec::new(),
+            regions: WrittenRegions::new(plan.pde.descriptor().known_region),
             totals: plan.constants.map(ChannelTotals::new),
             pushed: 0,
             plan,
         })
     }
 
-    /// Appends a record in stored coordinates, \[2, rows, columns\], with its disk if it is a cylinder's.
-    pub fn push(&mut self, pair: &[f32], disk: Option<Disk>) -> Result<(), DataError> {
+    /// Appends a record in stored coordinates, \[2, rows, columns\], with its region if its problem has any.
+    pub fn push(&mut self, pair: &[f32], region: Option<&RecordRegion>) -> Result<(), DataError> {
         assert!(self.pushed < self.plan.count, "no more records than planned");
         let pair = Pair::new(pair, self.plan.resolution);
         pair.require_finite(self.pushed)?;
         for (channel, totals) in self.totals.each_mut().with_channels() {
             totals.add(self.pushed, pair.field(channel));
         }
-        if self.plan.pde.has_disk() {
-            let missing =
-                || DataError::Request(format!("record {} of the {} has no disk", self.pushed, self.plan.pde));
-            let disk = disk.ok_or_else(missing)?;
-            self.geometry.extend([disk.cx, disk.cy, disk.r]);
+        if !self.regions.push(region) {
+            let what = if self.plan.pde.has_disk() { "disk" } else { "known region" };
+            let Plan { pde, .. } = self.plan;
+            return Err(DataError::Request(format!("record {} of the {pde} has no {what}", self.pushed)));
         }
         self.fields.write(bytemuck::cast_slice(pair.values()))?;
         self.pushed += 1;
@@ -92,11 +93,10 @@ impl DatasetWriter {
         assert_eq!(self.pushed, plan.count, "as many records as planned");
         let mut blake3 = std::collections::BTreeMap::new();
         blake3.insert(FIELDS.to_owned(), self.fields.finish()?);
-        if plan.pde.has_disk() {
-            let header = Header::new(Dtype::F64, &[plan.count, 3]);
-            let mut geometry = HashedFile::create(&mut self.staged, GEOMETRY, &header)?;
-            geometry.write(bytemuck::cast_slice(&self.geometry))?;
-            blake3.insert(GEOMETRY.to_owned(), geometry.finish()?);
+        if let Some((name, header, bytes)) = self.regions.finish(plan.count, plan.resolution) {
+            let mut regions = HashedFile::create(&mut self.staged, name, &header)?;
+            regions.write(&bytes)?;
+            blake3.insert(name.to_owned(), regions.finish()?);
         }
         let values = plan.count * plan.resolution.points();
         let PerChannel { a, u } = self.totals.map(|totals| totals.finish(values));

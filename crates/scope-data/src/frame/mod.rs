@@ -18,6 +18,7 @@ pub use scale::{Scale, StatedScale};
 use crate::{
     Channel, Constants, PerChannel, Scaling,
     observation::{Place, SensorError, Spot, locate},
+    record_region::RecordRegion,
     sensors::SensorSet,
 };
 
@@ -219,7 +220,9 @@ impl Frame {
             sensor.place = self.place_to_ours(number, sensor.place)?;
             sensor.value = self.value_to_ours(sensor.channel, sensor.value);
         }
-        ours.disk = set.disk.map(|disk| self.disk_to_ours(shape, disk));
+        if let Some(RecordRegion::Disk(disk)) = &mut ours.region {
+            *disk = self.disk_to_ours(shape, *disk);
+        }
         Ok(ours)
     }
 

@@ -34,6 +34,7 @@ use crate::{
     bounded_read::open_regular,
     dataset::{DatasetWriter, Meta, Origin, Plan},
     error::DataError,
+    record_region::RecordRegion,
 };
 
 /// What to import.
@@ -63,7 +64,7 @@ pub fn import(
     let mut writer = DatasetWriter::create(out, records.plan(request))?;
     let mut done = 0;
     records.read(|pair, disk| {
-        writer.push(pair, disk)?;
+        writer.push(pair, disk.map(RecordRegion::Disk).as_ref())?;
         done += 1;
         if progress(done, records.count) { Ok(()) } else { Err(DataError::Interrupted) }
     })?;

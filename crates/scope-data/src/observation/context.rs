@@ -1,9 +1,9 @@
 //! The context: what a network sees of a record, \[Ma a, Ma, Mu u, Mu\].
 
-use scope_pde::{GridShape, cylinder::Disk};
+use scope_pde::GridShape;
 
 use super::mask::{Mask, points_of};
-use crate::{Channel, PerChannel};
+use crate::{Channel, PerChannel, record_region::RecordRegion};
 
 /// The observed points of both channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ impl ContextMasks {
         self.seen[channel].without(&self.given)
     }
 
-    /// Supplies the values of a known disk on both channels.
-    pub fn add_disk(&mut self, disk: &Disk) {
-        self.add_known(disk.points(self.shape()), PerChannel::both(true));
+    /// Supplies the values of a record's own region, on the channels that there are.
+    pub fn add_region(&mut self, region: &RecordRegion, present: PerChannel<bool>) {
+        self.add_known(region.points(self.shape()).points(), present);
     }
 
     /// Supplies values that are known at points, on the channels that there are.
@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_disk_is_seen_on_both_channels() {
         let mut masks = ContextMasks::empty(32);
-        masks.add_disk(&Disk { cx: 10.0, cy: 12.0, r: 2.0 });
+        let disk = scope_pde::cylinder::Disk { cx: 10.0, cy: 12.0, r: 2.0 };
+        masks.add_region(&disk.into(), PerChannel::both(true));
         assert_eq!(masks.seen.a.count(), 13);
         assert_eq!(masks.seen.a, masks.seen.u);
         assert_eq!(masks.sensors(Channel::A).count(), 0);

@@ -50,6 +50,16 @@ impl Mask {
         mask
     }
 
+    /// The points whose bits are set, the lowest of each byte first; as many bits as the grid has points, which are a multiple of eight.
+    pub(crate) fn of_bits(shape: GridShape, bits: &[u8]) -> Self {
+        let mut mask = Self::empty(shape);
+        for (word, bytes) in mask.words.iter_mut().zip(bits.chunks(8)) {
+            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        mask.clear_padding();
+        mask
+    }
+
     /// The grid's points along each axis.
     pub fn shape(&self) -> GridShape {
         self.shape

@@ -2,7 +2,6 @@
 
 use scope_pde::{
     GridShape, Pde,
-    cylinder::Disk,
     descriptor::KnownRegion,
     random::{Coordinates, Stream},
 };
@@ -13,7 +12,7 @@ use super::{
     families::{Budget, bernoulli},
     mask::Mask,
 };
-use crate::{PerChannel, draw::Draw};
+use crate::{PerChannel, draw::Draw, record_region::RecordRegion};
 
 /// The seed of training masks.
 pub const TRAIN_MASK_SEED: u64 = 20260913;
@@ -53,14 +52,14 @@ impl MaskSampler {
         Self { pde, seed, shape: shape.into() }
     }
 
-    /// The masks of a record under a condition. A disk is known on both channels, and so is what the problem always
-    /// knows.
+    /// The masks of a record under a condition. A region of the record is known on both channels, and so is what the problem
+    /// always knows.
     pub fn masks(
         &self,
         namespace: Namespace,
         record: u64,
         condition: Condition,
-        disk: Option<&Disk>,
+        region: Option<&RecordRegion>,
     ) -> ContextMasks {
         let mut masks = ContextMasks::empty(self.shape);
         let observed = condition.task().observes();
@@ -71,8 +70,8 @@ impl MaskSampler {
                 sample(condition.layout(), mask, &mut stream);
             }
         }
-        if let Some(disk) = disk {
-            masks.add_disk(disk);
+        if let Some(region) = region {
+            masks.add_region(region, present);
         }
         if let KnownRegion::Fixed(known) = self.pde.descriptor().known_region {
             masks.add_known(known.points(), present);

@@ -54,7 +54,7 @@ mod tests {
         let sensor = |place: Place, value: f64| Sensor { channel: Channel::U, place, value };
         let between = sensor(Place::Point(0.3, 0.2), 0.25);
         let sensors = [sensor(Place::Index(20, 16), 0.5), between];
-        let context = UserContext::new(Pde::CYLINDER, &constants, 32, &sensors, Some(&disk)).unwrap();
+        let context = UserContext::new(Pde::CYLINDER, &constants, 32, &sensors, Some(&disk.into())).unwrap();
         let disk_pixels = disk.points(32).count();
         let PerChannel { a, u } = PerChannel::from_fn(|channel| context.seen(&constants, channel));
         assert_eq!((a.len(), u.len()), (disk_pixels, disk_pixels + 1));

@@ -11,7 +11,7 @@ use super::{
     pixels::Pixels,
     place::{Place, Spot},
 };
-use crate::{Channel, Constants, Fields, PerChannel, Scaling, geometry::check_disk};
+use crate::{Channel, Constants, Fields, PerChannel, Scaling, record_region::RecordRegion};
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,8 +78,8 @@ pub enum SensorError {
         /// The problem.
         pde: &'static str,
     },
-    /// A disk that cannot be.
-    Disk(String),
+    /// A disk, or another known region of the record, that cannot be.
+    Region(String),
 }
 
 impl SensorError {
@@ -109,7 +109,7 @@ impl SensorError {
             SensorError::NoField { sensor, channel, pde } => {
                 format!("{}: it measures {channel}, and {pde} has the other field only", name(*sensor))
             }
-            SensorError::Disk(problem) => problem.clone(),
+            SensorError::Region(problem) => problem.clone(),
         }
     }
 }
@@ -162,11 +162,11 @@ impl UserContext {
         constants: &Constants,
         shape: impl Into<GridShape>,
         sensors: &[Sensor],
-        disk: Option<&Disk>,
+        region: Option<&RecordRegion>,
     ) -> Result<Self, SensorError> {
         let shape = shape.into();
-        if disk.is_some() && !pde.has_disk() {
-            return Err(SensorError::Disk(format!("{pde} has no disk: leave the geometry out")));
+        if let Some(region) = region {
+            region.check(pde, shape).map_err(SensorError::Region)?;
         }
         let mut placed = Vec::with_capacity(sensors.len());
         for (number, sensor) in sensors.iter().enumerate() {
@@ -191,21 +191,19 @@ impl UserContext {
         });
         let measured = pixels.each_ref().map(|pixels| pixels.mask.clone());
         let mut given = Mask::empty(shape);
-        if let Some(disk) = disk {
-            check_disk(disk, shape).and_then(|()| require_pixels(disk, shape)).map_err(SensorError::Disk)?;
-            for point in disk.points(shape) {
-                pixels.each_mut().map(|pixels| pixels.know(point, 0.0));
-                given.insert(point);
-            }
+        if let Some(region) = region {
+            given = region.points(shape);
+            require_pixels(region, &given).map_err(SensorError::Region)?;
         }
-        if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
-            for point in known.points() {
-                for (channel, pixels) in pixels.each_mut().with_channels() {
-                    if pde.present()[channel] {
-                        pixels.know(point, known.values[channel]);
-                    }
-                }
+        let known_region = pde.descriptor().known_region;
+        if let KnownRegion::Fixed(known) = known_region {
+            known.points().for_each(|point| {
                 given.insert(point);
+            });
+        }
+        for (channel, pixels) in pixels.each_mut().with_channels() {
+            if pde.present()[channel] {
+                given.points().for_each(|point| pixels.know(point, known_region.values()[channel]));
             }
         }
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
@@ -253,11 +251,13 @@ impl UserContext {
 }
 
 /// Refuses a disk between pixels, as one in sides of the square is: a model would be told of none.
-fn require_pixels(disk: &Disk, shape: GridShape) -> Result<(), String> {
-    let Disk { cx, cy, r } = disk;
-    match disk.points(shape).next() {
-        Some(_) => Ok(()),
-        None => Err(format!("the disk at ({cx}, {cy}) with radius {r} covers no pixel of the {shape} grid")),
+fn require_pixels(region: &RecordRegion, points: &Mask) -> Result<(), String> {
+    match region.disk() {
+        Some(Disk { cx, cy, r }) if points.count() == 0 => {
+            let shape = points.shape();
+            Err(format!("the disk at ({cx}, {cy}) with radius {r} covers no pixel of the {shape} grid"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -382,7 +382,7 @@ mod tests {
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let places = [Place::Index(3, 5), Place::Index(7, 9), Place::Index(7, 9)];
         let sensors = places.map(|place| sensor(place, 0.25));
-        let exact = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk)).unwrap();
+        let exact = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk.into())).unwrap();
         assert_eq!(exact.clone().with_noise(PerChannel::both(0.0)).context(), exact.context());
         let noisy = exact.clone().with_noise(PerChannel { a: 0.0, u: 0.01 });
         let context = noisy.context();
@@ -399,7 +399,7 @@ mod tests {
     fn a_disk_must_lie_on_the_grid() {
         let disk = Disk { cx: 5.0, cy: 60.0, r: 10.0 };
         let constants = Constants::generated(Pde::CYLINDER);
-        let error = UserContext::new(Pde::CYLINDER, &constants, 128, &[], Some(&disk)).unwrap_err();
+        let error = UserContext::new(Pde::CYLINDER, &constants, 128, &[], Some(&disk.into())).unwrap_err();
         assert!(error.to_string().contains("does not lie inside 128 x 128 pixels"), "{error}");
     }
 
@@ -407,7 +407,7 @@ mod tests {
     fn a_disk_where_there_is_none_is_refused() {
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let constants = Constants::generated(Pde::POISSON);
-        let error = UserContext::new(Pde::POISSON, &constants, 128, &[], Some(&disk)).unwrap_err();
+        let error = UserContext::new(Pde::POISSON, &constants, 128, &[], Some(&disk.into())).unwrap_err();
         assert_eq!(error.to_string(), "poisson has no disk: leave the geometry out");
     }
 
@@ -430,7 +430,7 @@ mod tests {
         let constants = Constants::generated(Pde::CYLINDER);
         let disk = Disk { cx: 40.0, cy: 60.0, r: 10.0 };
         let sensors = [sensor(Place::Index(40, 60), 0.25)];
-        let context = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk)).unwrap();
+        let context = UserContext::new(Pde::CYLINDER, &constants, 128, &sensors, Some(&disk.into())).unwrap();
         assert_eq!(context.masks.seen.a, context.masks.seen.u);
         assert_eq!((context.measured.a.count(), context.measured.u.count()), (0, 1));
         let centre = 40 * 128 + 60;

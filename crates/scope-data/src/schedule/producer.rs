@@ -7,10 +7,13 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use scope_pde::{GridShape, cylinder::Disk};
+use scope_pde::GridShape;
 
 use super::batches::Schedule;
-use crate::observation::{Condition, MaskSampler, Namespace, ReadingNoise, words_for};
+use crate::{
+    observation::{Condition, MaskSampler, Namespace, ReadingNoise, words_for},
+    record_region::RecordRegion,
+};
 
 /// A batch without its floats, which are gathered where they are used.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +40,15 @@ pub struct BatchNoise {
     pub exact: Vec<u64>,
 }
 
-/// Makes the batches of training: a schedule, a sampler of masks, and the disks of the cylinder.
+/// Makes the batches of training: a schedule, a sampler of masks, and where records are known by themselves.
 #[derive(Debug)]
 pub struct BatchMaker {
     /// Which records and conditions.
     pub schedule: Schedule,
     /// Which points.
     pub sampler: MaskSampler,
-    /// One a record for the cylinder, else empty.
-    pub disks: Vec<Disk>,
+    /// One a record for problems whose records have regions of their own, else empty.
+    pub regions: Vec<RecordRegion>,
     /// Grid points along each axis.
     pub shape: GridShape,
 }
@@ -60,7 +63,7 @@ impl BatchMaker {
         for &(record, draw) in &plan.draws {
             let namespace = Namespace::Train { draw };
             let number = record as u64;
-            let masks = self.sampler.masks(namespace, number, plan.condition, self.disks.get(record));
+            let masks = self.sampler.masks(namespace, number, plan.condition, self.regions.get(record));
             masks.seen.iter().for_each(|mask| bits.extend_from_slice(mask.words()));
             if let Some((mix, noise)) = mix.zip(noise.as_mut()) {
                 noise.rows.extend(mix.noise_of(&self.sampler, namespace, number, plan.condition));

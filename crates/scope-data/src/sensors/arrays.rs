@@ -124,7 +124,7 @@ impl Stack {
             }
         }
         let name = (problem + 1).to_string();
-        Ok(SensorSet { name, sensors, disk: self.disk(problem), labels: Labels::Places })
+        Ok(SensorSet { name, sensors, region: self.disk(problem).map(Into::into), labels: Labels::Places })
     }
 
     /// The value of a pixel, if it was measured.

@@ -128,7 +128,7 @@ impl Problem {
         Ok(SensorSet {
             name,
             sensors: sensors.collect::<Result<_, _>>()?,
-            disk: self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r }),
+            region: self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r }.into()),
             labels: Labels::Numbers,
         })
     }

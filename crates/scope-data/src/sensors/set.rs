@@ -1,8 +1,9 @@
 //! The measurements of one problem.
 
-use scope_pde::cylinder::Disk;
-
-use crate::observation::{Place, Sensor, SensorError};
+use crate::{
+    observation::{Place, Sensor, SensorError},
+    record_region::RecordRegion,
+};
 
 /// The measurements of one problem, and where in the file they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +12,8 @@ pub struct SensorSet {
     pub name: String,
     /// The measurements in physical units.
     pub sensors: Vec<Sensor>,
-    /// The cylinder's disk, where the file gives one.
-    pub disk: Option<Disk>,
+    /// Where the fields are known without sensors, where the file says so: the cylinder's disk.
+    pub region: Option<RecordRegion>,
     /// How messages call a sensor.
     pub(super) labels: Labels,
 }
@@ -32,7 +33,7 @@ pub(super) enum Labels {
 impl SensorSet {
     /// Measurements that come from no file; messages call them by number.
     pub fn new(name: impl Into<String>, sensors: Vec<Sensor>) -> Self {
-        Self { name: name.into(), sensors, disk: None, labels: Labels::Numbers }
+        Self { name: name.into(), sensors, region: None, labels: Labels::Numbers }
     }
 
     /// How messages call a sensor.
@@ -58,7 +59,7 @@ impl SensorSet {
             Labels::Places => Labels::Places,
         };
         let sensors = kept.iter().map(|k| self.sensors[*k]).collect();
-        Self { name: self.name.clone(), sensors, disk: self.disk, labels }
+        Self { name: self.name.clone(), sensors, region: self.region.clone(), labels }
     }
 
     /// An error of placing these sensors, in the words of their file.

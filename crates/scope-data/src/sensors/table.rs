@@ -213,7 +213,7 @@ impl Rows {
         SensorSet {
             name: self.name,
             sensors: sensors.collect(),
-            disk: None,
+            region: None,
             labels: Labels::Lines(self.lines),
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn inputs(
         if pair.values().iter().any(|x| !x.is_finite()) {
             return Err(DiagnoseError::NotFinite(record));
         }
-        let masks = sampler.masks(Namespace::Test, record as u64, condition, data.disk(record).as_ref());
+        let masks = sampler.masks(Namespace::Test, record as u64, condition, data.region(record));
         write_context(pair.fields(), &masks.seen, context);
         complete.extend([pair.a(), &ones, pair.u(), &ones].concat());
         pairs.push(pair);

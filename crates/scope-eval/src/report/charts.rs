@@ -7,7 +7,7 @@ use scope_model::Measure;
 use scope_pde::Pde;
 
 use super::endpoint::Endpoint;
-use super::runs::{Run, by_label};
+use super::runs::{Run, are_all_own, by_label, classified};
 use crate::figure::{AxisLabel, Bars, Curve, Drawing, Scale, bar_chart, curve_chart};
 
 /// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors).
@@ -24,14 +24,20 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
             Bars { name, values: problems.iter().map(of).collect() }
         })
         .collect();
-    let groups: Vec<String> = problems.into_iter().map(|pde| pde.title().to_owned()).collect();
-    let (name, axis) = match endpoint {
-        Endpoint::Forward => ("Forward: u from 500 of 128 x 128 points of a", "relative L2 error, %"),
-        Endpoint::Inverse => {
-            ("Inverse: a from 500 of 128 x 128 points of u", "relative L2 error (Darcy: bit errors), %")
-        }
+    let groups: Vec<String> = problems.iter().map(|pde| pde.title().to_owned()).collect();
+    let name = match endpoint {
+        Endpoint::Forward => "Forward: u from 500 of 128 x 128 points of a",
+        Endpoint::Inverse => "Inverse: a from 500 of 128 x 128 points of u",
     };
-    bar_chart(name, axis, &groups, &bars)
+    // Grids of one's own have another number of points, and the same share of them is seen.
+    let name =
+        if are_all_own(&problems) { name.replace("500 of 128 x 128", "3% of the") } else { name.to_owned() };
+    let two_valued = classified(&problems.into_iter().collect::<Vec<_>>());
+    let axis = match (endpoint, two_valued) {
+        (Endpoint::Inverse, Some(titles)) => format!("relative L2 error ({titles}: bit errors), %"),
+        _ => "relative L2 error, %".to_owned(),
+    };
+    bar_chart(&name, &axis, &groups, &bars)
 }
 
 /// An error under a task against the number of sensors, a curve a family, if the run was evaluated under all conditions.

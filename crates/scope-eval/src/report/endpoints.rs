@@ -8,7 +8,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Errors, Group, Published},
-    runs::{Run, by_label, problems},
+    runs::{Run, are_all_own, by_label, classified, problems},
     table::{Cell, Section, Table, rank},
 };
 use crate::protocol::Protocol;
@@ -68,8 +68,10 @@ fn our_rows<'a>(problems: &[Pde], runs: impl Iterator<Item = &'a Run>) -> Vec<(R
 
 /// What every such table says below.
 fn notes(runs: &[Run]) -> Vec<String> {
+    let bit_errors = classified(&problems(runs.iter()))
+        .map_or(String::new(), |titles| format!("; {titles}'s inverse is a bit error rate"));
     let mut notes =
-        vec!["Percent, uniform/500: forward evaluates u, inverse evaluates a; Darcy's inverse is a bit error rate.".to_owned()];
+        vec![format!("Percent, uniform/500: forward evaluates u, inverse evaluates a{bit_errors}.")];
     if runs.iter().any(|run| run.identity().data.generated) {
         notes.push(
             "Our rows: generated data, fresh draws and not the released records; the cylinder is our own flow, so the paper's \
@@ -107,12 +109,13 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
     }
     let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let mut notes = notes(runs);
-    notes.push(
-        "Bold and italic: best and second best by unrounded values, among the paper's rows under the common observations, and \
-         among ours on the same records, apart. Literature rows keep their own protocols and are not ranked; nor are \
-         backbone ablations and the exact posterior."
+    notes.push(match are_all_own(&problems.iter().copied().collect()) {
+        true => "Bold and italic: best and second best by unrounded values, on the same records.".to_owned(),
+        false => "Bold and italic: best and second best by unrounded values, among the paper's rows under the common observations, \
+                  and among ours on the same records, apart. Literature rows keep their own protocols and are not ranked; nor are \
+                  backbone ablations and the exact posterior."
             .to_owned(),
-    );
+    });
     Table {
         name: TableName::Main,
         title: "Sparse recovery across problems".to_owned(),

@@ -6,7 +6,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Channels, Published},
-    runs::{Measured, Run, by_label, problems},
+    runs::{Measured, Run, by_label, classified, problems},
     table::{Cell, Section, Table},
 };
 use crate::protocol::Protocol;
@@ -50,25 +50,38 @@ fn by_problem(
         }));
         sections.push(Section { title: pde.title().to_owned(), rows });
     }
-    Table {
-        name,
-        title: heading.to_owned(),
-        columns: names(&CHANNELS),
-        has_ours,
-        sections,
-        notes: channel_notes(),
+    let two_valued = classified(&problems(runs.iter().copied()));
+    let mut columns = names(&CHANNELS);
+    match &two_valued {
+        Some(titles) => columns[BIT_ERRORS] = format!("{titles} inverse a (L2)"),
+        None => {
+            columns[3] = "inverse a".to_owned();
+            columns.remove(BIT_ERRORS);
+            for row in sections.iter_mut().flat_map(|section: &mut Section| &mut section.rows) {
+                row.remove(BIT_ERRORS);
+            }
+        }
     }
+    let notes = vec![channel_note(two_valued.as_deref())];
+    Table { name, title: heading.to_owned(), columns, has_ours, sections, notes }
 }
 
 const CHANNELS: [&str; 7] =
     ["model", "forward a", "forward u", "inverse a*", "inverse u", "Darcy inverse a (L2)", "scored"];
+/// The column of continuous errors beside bit error rates.
+const BIT_ERRORS: usize = 5;
 
-fn channel_notes() -> Vec<String> {
-    vec![
-        "Percent at uniform/500. Inverse a* is a bit error rate for Darcy and a relative L2 error elsewhere; Darcy's relative error \
-         is auxiliary. Zero targets have no relative error: they are counted as undefined and left out of the means."
-            .to_owned(),
-    ]
+/// What stands below such a table, where these problems have bit errors.
+fn channel_note(two_valued: Option<&str>) -> String {
+    let undefined =
+        "Zero targets have no relative error: they are counted as undefined and left out of the means.";
+    match two_valued {
+        Some(titles) => format!(
+            "Percent at uniform/500. Inverse a* is a bit error rate for {titles} and a relative L2 error elsewhere; {titles}'s \
+             relative error is auxiliary. {undefined}"
+        ),
+        None => format!("Percent at uniform/500, relative L2 errors. {undefined}"),
+    }
 }
 
 /// The table of the errors of both reconstructed channels.
@@ -90,7 +103,7 @@ pub(super) fn capacity(published: &Published, runs: &[Run]) -> Table {
 pub(super) fn cylinder(published: &Published, runs: &[Run]) -> Table {
     let cells = |label: String, figures: &Channels, counts: String| {
         let mut cells = row(label, figures, counts);
-        cells.remove(5);
+        cells.remove(BIT_ERRORS);
         cells
     };
     let paper =

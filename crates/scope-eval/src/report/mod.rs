@@ -36,7 +36,8 @@ pub fn tables(choice: &Choice, published: &Published, runs: &Runs) -> Result<Vec
     for name in names {
         let table = table(*name, published, runs)?;
         let shown = match choice {
-            Choice::WithOurs => table.has_ours || *name == TableName::Parameters,
+            // The paper's model says nothing beside problems of someone's own.
+            Choice::WithOurs => table.has_ours || *name == TableName::Parameters && !all_own(runs),
             Choice::All => table.has_rows(),
             Choice::Named(_) => true,
         };
@@ -70,7 +71,7 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::ForwardSd,
         TableName::InverseSd,
     ];
-    if by_problem.contains(&name) && are_all_own(&runs.iter().map(Run::pde).collect()) {
+    if by_problem.contains(&name) && all_own(all) {
         table.drop_empty_rows();
     }
     if table.has_ours && !all.earlier.is_empty() && name != TableName::Runs {
@@ -80,4 +81,9 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         );
     }
     Ok(table)
+}
+
+/// Whether all runs are of problems of someone's own.
+fn all_own(runs: &Runs) -> bool {
+    are_all_own(&runs.latest.iter().map(Run::pde).collect())
 }

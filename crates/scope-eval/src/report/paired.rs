@@ -6,7 +6,7 @@ use scope_model::Measure;
 use super::{
     choice::TableName,
     published::Published,
-    runs::{Run, grouped},
+    runs::{Run, are_all_own, grouped},
     table::{Cell, Number, Section, Table},
 };
 use crate::{
@@ -36,7 +36,8 @@ pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
             }
         }
     }
-    let paper = published.paired.iter().map(|line| {
+    let all_own = are_all_own(&runs.iter().map(Run::pde).collect());
+    let paper = published.paired.iter().filter(|_| !all_own).map(|line| {
         let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
         let mut row =
             vec![Cell::text(format!("{} - {}", line.first, line.second)), Cell::text(&line.endpoint)];

@@ -215,6 +215,13 @@ pub(super) fn problems<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Pde> {
     all.into_iter().collect()
 }
 
+/// Of problems, those whose inverse is a classification and has a bit error rate, in words; none if there are none.
+pub(super) fn classified(problems: &[Pde]) -> Option<String> {
+    let titles = problems.iter().filter(|pde| Endpoint::Inverse.is_classification(**pde));
+    let titles: Vec<&str> = titles.map(|pde| pde.title()).collect();
+    (!titles.is_empty()).then(|| titles.join(" and "))
+}
+
 /// Runs of one label on different problems together; a second run on a problem begins another group.
 pub(super) fn by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
     let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();

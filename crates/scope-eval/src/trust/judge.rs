@@ -4,7 +4,7 @@ use scope_data::{
     Channel, Constants, PerChannel,
     observation::{Family, NAMED_POINTS, UserContext},
 };
-use scope_model::{CardTraining, ConditionErrors};
+use scope_model::{CardTraining, ConditionErrors, Training};
 use scope_pde::Pde;
 
 use super::{
@@ -50,8 +50,8 @@ impl Case<'_> {
     /// All that speaks against a recovery.
     pub(super) fn warnings(&self, trust: &Trust) -> Vec<Warning> {
         let mut all = self.of_the_model(trust);
-        if self.pde.has_disk() && self.context.masks.given.count() == 0 {
-            all.push(Warning::NoGeometry);
+        if self.pde.has_record_regions() && self.context.masks.given.count() == 0 {
+            all.push(Warning::NoGeometry { disk: self.pde.has_disk() });
         }
         for channel in Channel::BOTH {
             all.extend(self.outside_range(channel));
@@ -92,7 +92,7 @@ impl Case<'_> {
     fn of_the_layout(&self, trust: &Trust) -> Vec<Warning> {
         let mut all: Vec<Warning> =
             Channel::BOTH.into_iter().filter_map(|channel| self.unusual_count(channel)).collect();
-        let can_be_measured = self.pde.makes_fresh_records();
+        let can_be_measured = Training::is_of_fresh_records(self.known.training, self.pde);
         let evaluated = trust.nearest.as_ref().filter(|nearest| {
             self.known.held_out.is_some_and(|held_out| held_out.conditions.contains_key(&nearest.condition))
         });

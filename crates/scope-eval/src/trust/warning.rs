@@ -104,8 +104,11 @@ pub enum Warning {
     Task(&'static str),
     /// Nothing is known of the model's errors for this task.
     NoHeldOut(&'static str),
-    /// A cylinder whose disk is not given.
-    NoGeometry,
+    /// A record whose known region is not given: a cylinder's disk, or points of a problem of one's own.
+    NoGeometry {
+        /// Whether it is a disk.
+        disk: bool,
+    },
     /// A recovery that does not fit the measurements it was made from.
     PoorFit {
         /// "a" or "u".
@@ -146,7 +149,7 @@ impl Warning {
     pub fn denies_errors(&self) -> bool {
         match self {
             Warning::OutsideRange { .. }
-            | Warning::NoGeometry
+            | Warning::NoGeometry { .. }
             | Warning::Task(_)
             | Warning::Noisy { .. }
             | Warning::Suspects(_) => true,
@@ -173,7 +176,8 @@ impl Warning {
             Warning::Noisy { stated: None, .. } => "looks noisy",
             Warning::Noisy { .. } => "noisier than stated",
             Warning::Task(_) => "task not trained",
-            Warning::NoGeometry => "no disk",
+            Warning::NoGeometry { disk: true } => "no disk",
+            Warning::NoGeometry { disk: false } => "no known region",
             Warning::PoorFit { .. } => "does not fit",
             Warning::LargeErrors { .. } => "large errors",
             Warning::Contradiction(_) => "contradicts the model",
@@ -246,8 +250,11 @@ impl fmt::Display for Warning {
                 f,
                 "no held-out errors are known for {task} problems: evaluate the model on held-out records first"
             ),
-            Warning::NoGeometry => f.write_str(
+            Warning::NoGeometry { disk: true } => f.write_str(
                 "the disk is not given, though training always knew it: give its centre and its radius",
+            ),
+            Warning::NoGeometry { disk: false } => f.write_str(
+                "the known region is not given, though training always knew it: give a mask of it, all zero if there is none",
             ),
             Warning::PoorFit { channel, percent, usual, beyond_noise } => {
                 let noise = if *beyond_noise { ", more than their noise explains" } else { "" };

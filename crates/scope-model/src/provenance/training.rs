@@ -54,6 +54,12 @@ impl Training {
         }
     }
 
+    /// Whether fresh records of a problem are like those that a model was trained on, as far as is stated: its solver can make them, and
+    /// made those of training too. Records that were imported under a built-in name may be of another equation.
+    pub fn is_of_fresh_records(training: Option<&Self>, pde: Pde) -> bool {
+        pde.makes_fresh_records() && training.is_none_or(|training| training.generated)
+    }
+
     /// The training of the backbone, if only a replacement decoder was trained.
     fn backbone(&self) -> Option<&Self> {
         self.adapted.as_deref().and_then(|adapted| adapted.base.as_ref())

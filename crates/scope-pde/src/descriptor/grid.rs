@@ -51,8 +51,21 @@ pub enum KnownRegion {
     Nowhere,
     /// Inside a disk of each record's own, where both fields are zero.
     Disk,
+    /// At points of each record's own, where both fields have these values in physical units.
+    PerRecord(PerChannel<f64>),
     /// At the same points of every record.
     Fixed(KnownPoints),
+}
+
+impl KnownRegion {
+    /// What the fields are there, in physical units.
+    pub fn values(&self) -> PerChannel<f64> {
+        match self {
+            KnownRegion::Nowhere | KnownRegion::Disk => PerChannel::both(0.0),
+            KnownRegion::PerRecord(values) => *values,
+            KnownRegion::Fixed(known) => known.values,
+        }
+    }
 }
 
 /// Points where both fields are always the same.

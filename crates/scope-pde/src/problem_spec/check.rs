@@ -88,10 +88,22 @@ impl ProblemSpec {
     }
 
     fn check_known(&self, known: &KnownSpec) -> Checked {
-        let runs = match &known.mask {
-            MaskSpec::File(file) => return Err(ProblemSpecError::MaskFile(file.clone())),
-            MaskSpec::Runs(runs) => runs,
-        };
+        match (&known.mask, known.per_record) {
+            (Some(MaskSpec::File(file)), false) => return Err(ProblemSpecError::MaskFile(file.clone())),
+            (Some(MaskSpec::Runs(runs)), false) => self.check_mask(runs)?,
+            (None, true) => {}
+            (Some(_), true) | (None, false) => return Err(ProblemSpecError::KnownWhere),
+        }
+        for (channel, field) in self.fields.each_ref().with_channels() {
+            if let Some(field) = field {
+                let value = known.value_of(channel).ok_or(ProblemSpecError::KnownValue(channel.name()))?;
+                require_possible(&format!("known value of {}", channel.name()), value, field)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_mask(&self, runs: &[u32]) -> Checked {
         if runs.len() > MOST_RUNS {
             return Err(ProblemSpecError::MaskPieces(MOST_RUNS));
         }
@@ -102,17 +114,10 @@ impl ProblemSpec {
             return Err(ProblemSpecError::MaskPoints { got, expected });
         }
         match sum(&mut runs.iter().skip(1).step_by(2)) {
-            0 => return Err(ProblemSpecError::MaskShare("no point")),
-            all if all == got => return Err(ProblemSpecError::MaskShare("all points")),
-            _ => {}
+            0 => Err(ProblemSpecError::MaskShare("no point")),
+            all if all == got => Err(ProblemSpecError::MaskShare("all points")),
+            _ => Ok(()),
         }
-        for (channel, field) in self.fields.each_ref().with_channels() {
-            if let Some(field) = field {
-                let value = known.value_of(channel).ok_or(ProblemSpecError::KnownValue(channel.name()))?;
-                require_possible(&format!("known value of {}", channel.name()), value, field)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -60,8 +60,11 @@ impl FieldSpec {
 
 impl KnownSpec {
     fn describe(&'static self) -> KnownRegion {
-        let MaskSpec::Runs(runs) = &self.mask else { return KnownRegion::Nowhere };
         let values = PerChannel::from_fn(|channel: Channel| self.value_of(channel).unwrap_or(0.0));
-        KnownRegion::Fixed(KnownPoints { runs, values })
+        match &self.mask {
+            Some(MaskSpec::Runs(runs)) => KnownRegion::Fixed(KnownPoints { runs, values }),
+            _ if self.per_record => KnownRegion::PerRecord(values),
+            _ => KnownRegion::Nowhere,
+        }
     }
 }

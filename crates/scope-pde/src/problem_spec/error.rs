@@ -80,6 +80,12 @@ pub enum ProblemSpecError {
     /// Two axes of one name.
     #[error("domain.names are both {0:?}: expected two different ones")]
     AxisNames(String),
+    /// A known region without a place, or with two.
+    #[error(
+        "known needs the points that are known: state mask = \"FILE.npy\" if they are the same in every record, or per_record = true if \
+         each record comes with its own"
+    )]
+    KnownWhere,
     /// A mask that is still a file.
     #[error("known.mask names the file {0}: where a problem is kept, its mask is written out")]
     MaskFile(String),

@@ -6,8 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownSpec {
-    /// Which points are known.
-    pub mask: MaskSpec,
+    /// Where, if that is the same in every record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<MaskSpec>,
+    /// Whether each record has a mask of its own, which comes with the records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_record: bool,
     /// What both fields are there, unless `a` or `u` says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,

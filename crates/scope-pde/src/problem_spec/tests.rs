@@ -62,6 +62,11 @@ fn known_points_are_kept_in_runs() {
     let KnownRegion::Fixed(known) = pde.descriptor().known_region else { panic!("a fixed region") };
     assert_eq!(known.points().collect::<Vec<_>>(), (100..150).collect::<Vec<_>>());
     assert_eq!(known.values, PerChannel { a: 0.0, u: 1.5 });
+    let mut each = heat("lakes");
+    each["known"] = json!({"per_record": true, "value": 2.5});
+    let pde = read(&each).unwrap();
+    assert_eq!(pde.descriptor().known_region, KnownRegion::PerRecord(PerChannel::both(2.5)));
+    assert_eq!(serde_json::to_value(pde).unwrap()["known"], each["known"]);
 }
 
 /// A change to the problem, and what its refusal must say.
@@ -69,7 +74,7 @@ type Wrong = (&'static str, Value, &'static str);
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let wrong: [Wrong; 26] = [
+    let wrong: [Wrong; 28] = [
         ("/name", json!(""), "is no name"),
         ("/name", json!("Heat flow"), "lower-case letters"),
         ("/name", json!(7), "expected a string"),
@@ -100,6 +105,8 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         ("/known", json!({"mask": [3, 3], "value": 0.0}), "has 6 points, and the grid has 6144"),
         ("/known", json!({"mask": [6144], "value": 0.0}), "holds no point"),
         ("/known", json!({"mask": [144, 6000]}), "state known.value"),
+        ("/known", json!({"value": 0.0}), "or per_record = true"),
+        ("/known", json!({"mask": [144, 6000], "per_record": true, "value": 0.0}), "if they are the same"),
     ];
     for (at, value, expected) in wrong {
         let mut problem = heat("wrong");

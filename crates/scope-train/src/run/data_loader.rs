@@ -94,8 +94,8 @@ impl<'a> DataLoader<'a> {
             }
         };
         let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
-        let disks = (0..data.len()).filter_map(|record| data.disk(record)).collect();
-        let maker = BatchMaker { schedule, sampler, disks, shape: meta.resolution };
+        let regions = (0..data.len()).filter_map(|record| data.region(record)).cloned().collect();
+        let maker = BatchMaker { schedule, sampler, regions, shape: meta.resolution };
         let mut weights = Weights::new(data);
         let table = table_on(device, data)?;
         if table.is_some() {

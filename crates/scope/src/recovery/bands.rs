@@ -100,6 +100,12 @@ impl BandSource {
         let About { pde, config, .. } = network.model.about();
         let NetworkOptions { noise, calibration, .. } = options;
         let origin = match calibration {
+            Some(_) if network.is_of_imported_records() => {
+                return Err(EvalError::Mismatch(format!(
+                    "the model was trained on imported records, and the solver of {pde} may make others: its bands come from held-out \
+                     records of the same kind (scope model calibrate)"
+                )));
+            }
             Some(records) => {
                 let fresh = OnTheSpot::new(*pde, config.resolution(), records, noise.unwrap_or(NO_NOISE))?;
                 Origin::Measured(Box::new(Measured { fresh, last: Mutex::default() }))
@@ -147,8 +153,7 @@ impl BandSource {
         let Stated { levels, half_widths, measured_on } = match stated {
             Ok(stated) => stated,
             Err(reason) => {
-                // Fresh records would have other disks.
-                let can_be_measured = network.model.about().pde.makes_fresh_records();
+                let can_be_measured = network.is_of_fresh_records();
                 return Err(WithoutBands { reason, can_be_measured });
             }
         };

@@ -6,7 +6,7 @@ use scope_data::{Constants, PerChannel, frame::Frame, observation::UserContext};
 use scope_engine::Device;
 use scope_eval::{MethodError, RecoveryMethod, trust::Known};
 use scope_model::{
-    Card, Catalogue, Fields, Found, HeldOut, ModelError, Precision, Reconstructor, WeightFile,
+    Card, Catalogue, Fields, Found, HeldOut, ModelError, Precision, Reconstructor, Training, WeightFile,
     impose_known_facts,
 };
 use scope_pde::{GridShape, Pde};
@@ -77,6 +77,17 @@ impl Network {
         Ok(Self { model, card, held_out, place, blake3 })
     }
 
+    /// Whether fresh records of the problem's own solver say something of its errors.
+    pub(super) fn is_of_fresh_records(&self) -> bool {
+        let about = self.model.about();
+        Training::is_of_fresh_records(about.training.as_ref(), about.pde)
+    }
+
+    /// Whether it was trained on records that no solver of ours has made, under the name of a problem that has one.
+    pub(super) fn is_of_imported_records(&self) -> bool {
+        self.model.about().pde.makes_fresh_records() && !self.is_of_fresh_records()
+    }
+
     /// What is known of it besides its weights.
     pub(super) fn known(&self) -> Known<'_> {
         Known {
@@ -103,6 +114,7 @@ impl Network {
             resolution: about.config.resolution(),
             frame: Frame::default(),
             is_posterior: false,
+            makes_fresh_records: self.is_of_fresh_records(),
             name: self.card.as_ref().map_or("unnamed", |card| &card.name).to_owned(),
             file: self.place.clone(),
             blake3: Some(self.blake3.clone()),

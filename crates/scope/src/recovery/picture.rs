@@ -47,7 +47,7 @@ pub fn picture_rows<'a>(
         let known = match recovered.method.pde.descriptor().known_region {
             _ if mask.count() == count => "",
             KnownRegion::Disk => ", the disk known",
-            KnownRegion::Fixed(_) | KnownRegion::Nowhere => ", a region known",
+            KnownRegion::Fixed(_) | KnownRegion::PerRecord(_) | KnownRegion::Nowhere => ", a region known",
         };
         let seen = match count {
             0 => format!("not measured{known}"),

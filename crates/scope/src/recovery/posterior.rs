@@ -1,16 +1,16 @@
 //! The Gaussian posterior of someone's own sensors: the exact one, or that of a linear fit.
 
 use scope_data::{
-    PerChannel,
+    Channel, PerChannel,
     frame::Frame,
-    observation::{Placed, UserContext},
+    observation::{Placed, Spot, UserContext},
 };
 use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
 use scope_exact::{LeaveOneOut, ModelCheck, Posterior, Reading};
-use scope_model::{Fields, MethodKind};
+use scope_model::{Fields, MethodKind, impose_certainty, impose_known_facts};
 
 use super::{
     error::RecoveryError,
@@ -93,6 +93,7 @@ impl GaussianRecovery {
             resolution: self.method.resolution(),
             frame: self.options.frame,
             is_posterior: true,
+            makes_fresh_records: false,
             name: identity.kind.name().to_owned(),
             file: self.shown(&identity.kind),
             blake3: identity.blake3,
@@ -124,7 +125,7 @@ impl GaussianRecovery {
         let most = ((MOST_LEFT_OUT * numbers.len() as f64) as usize).max(1);
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
-            let posterior = self.method.given(&readings(&problem.context), progress)?;
+            let posterior = self.method.given(&self.readings(&problem.context), progress)?;
             let judged = posterior.leave_one_out_watched(progress)?;
             let residuals: Vec<Numbered> =
                 judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
@@ -171,7 +172,7 @@ impl GaussianRecovery {
             readings.extend(left_out);
             residuals_in_order(readings, dropped)
         });
-        Ok(Estimate {
+        let mut estimate = Estimate {
             problem,
             fields: single_precision(posterior.mean()?),
             deviation: deviations.map(|deviations| single_precision(deviations.fields)),
@@ -179,7 +180,44 @@ impl GaussianRecovery {
             residuals,
             warnings,
             remarks,
-        })
+        };
+        self.impose_known_facts(&mut estimate);
+        Ok(estimate)
+    }
+
+    /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact posterior obeys
+    /// its problem by itself.
+    fn impose_known_facts(&self, estimate: &mut Estimate) {
+        if self.method.identity().kind != MethodKind::Linear {
+            return;
+        }
+        let pde = self.method.pde();
+        let context = &estimate.problem.context;
+        let fields = [&mut estimate.fields].into_iter().chain(&mut estimate.samples);
+        fields.for_each(|fields| impose_known_facts(pde, context, fields));
+        if let Some(deviation) = &mut estimate.deviation {
+            impose_certainty(pde, context, deviation);
+        }
+    }
+
+    /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of the fields around
+    /// it. A region that all records have says nothing that a fit does not know.
+    fn readings(&self, context: &UserContext) -> Vec<Reading> {
+        let reading =
+            |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+        let mut readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
+        let pde = self.method.pde();
+        if pde.has_record_regions() {
+            let values = pde.descriptor().known_region.values();
+            for channel in Channel::BOTH.into_iter().filter(|channel| pde.present()[*channel]) {
+                let known = context.masks.given.without(&context.measured[channel]);
+                readings.extend(known.points().map(|point| {
+                    let [i, j] = context.masks.shape().place(point);
+                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel] }
+                }));
+            }
+        }
+        readings
     }
 
     /// Each reading beside what the others say of it; numbers are those of the problem as it was given.
@@ -230,12 +268,6 @@ impl GaussianRecovery {
             share.filter(|_| posterior.measures(channel)).map(|share| share * deviations[channel])
         })
     }
-}
-
-fn readings(context: &UserContext) -> Vec<Reading> {
-    let reading =
-        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
-    context.sensors.iter().map(reading).collect()
 }
 
 fn residuals_in_order(mut readings: Vec<Numbered>, left_out: bool) -> Residuals {

@@ -22,13 +22,13 @@ pub struct Problem {
 impl Problem {
     /// Puts sensors on the grid, and refuses those that cannot be used.
     pub(super) fn place(method: &MethodSummary, set: &SensorSet) -> Result<Self, RecoveryError> {
-        let SensorSet { name, sensors, disk, .. } = set;
-        if disk.is_some() && !method.pde.has_disk() {
+        let SensorSet { name, sensors, region, .. } = set;
+        if region.is_some() && !method.pde.has_record_regions() {
             return Err(RecoveryError::NoGeometry(method.pde));
         }
         require_scaled(method, sensors)?;
         let context =
-            UserContext::new(method.pde, &method.constants, method.resolution, sensors, disk.as_ref())?;
+            UserContext::new(method.pde, &method.constants, method.resolution, sensors, region.as_ref())?;
         if task_of(&context.measured).is_none() {
             return Err(RecoveryError::NothingMeasured);
         }

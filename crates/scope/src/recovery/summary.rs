@@ -65,7 +65,10 @@ pub struct MethodSummary {
     /// Whether it is a posterior, which states standard deviations itself.
     #[serde(skip)]
     pub is_posterior: bool,
-    /// The name of the method.
+    /// Whether its errors can be measured on fresh records of the problem's own solver.
+    #[serde(skip)]
+    pub makes_fresh_records: bool,
+    /// Its name.
     pub name: String,
     /// Where it is, or what it is.
     pub file: String,

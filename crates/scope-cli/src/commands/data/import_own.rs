@@ -29,6 +29,10 @@ pub(super) struct OwnArguments {
     /// For own: what the fields are called in the file of --from, as in a=h0,u=h [default: a=a,u=u]
     #[arg(long, value_name = "a=NAME,u=NAME", requires = "from")]
     variables: Option<Variables>,
+    /// For own: the known region of every record, if the problem has one in each, not zero there: a .npy file [N, rows,
+    /// columns], or the name of a variable in the file of --from
+    #[arg(long, value_name = "FILE|NAME")]
+    known: Option<PathBuf>,
     /// For own: the share of records that is held out [default: 0.1]
     #[arg(long, value_name = "SHARE")]
     test_fraction: Option<f64>,
@@ -73,6 +77,7 @@ impl OwnArguments {
             ("--a", self.a.is_some()),
             ("--u", self.u.is_some()),
             ("--variables", self.variables.is_some()),
+            ("--known", self.known.is_some()),
             ("--test-fraction", self.test_fraction.is_some()),
             ("--calibration-fraction", self.calibration_fraction.is_some()),
             ("--groups", self.groups.is_some()),
@@ -89,6 +94,10 @@ impl OwnArguments {
         let request = OwnImport {
             pde,
             fields,
+            known: self.known.map(|name| match from {
+                [file] => FieldSource { path: file.clone(), variable: name.to_string_lossy().into_owned() },
+                _ => FieldSource { path: name, variable: "known".to_owned() },
+            }),
             groups: self.groups,
             test_fraction: self.test_fraction.unwrap_or(0.1),
             calibration_fraction: self.calibration_fraction,

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use scope::{Network, NetworkOptions, Recovery};
-use scope_data::{GridShape, PerChannel, observation::Task};
+use scope_data::{
+    GridShape, PerChannel, RecordRegion,
+    observation::{Task, masks_to_npy},
+};
 use scope_engine::Device;
 use scope_model::{HeldOut, ModelError, Precision};
 use scope_pde::Pde;
@@ -32,6 +35,8 @@ Examples:
 
 Writes its picture and its sensors to scope-demo, with the commands to do the same on your own data.";
 
+/// The file with the known region of a record that has one of its own.
+const KNOWN: &str = "known.npy";
 /// How long a model is trained when none is at hand.
 const MINUTES: f64 = 0.6;
 
@@ -86,6 +91,9 @@ impl Demo {
             .collect::<anyhow::Result<Vec<_>>>()?;
         for recovery in &solved {
             folder.write(&recovery.direction.sensors_file(), problem.sensors_csv(recovery).as_bytes())?;
+        }
+        if let Some(RecordRegion::Points(mask)) = problem.region() {
+            folder.write(KNOWN, &masks_to_npy(&[mask]))?;
         }
         folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
         folder.mark(&json!({ "pde": pde.name(), "record": self.record, "model": name }))?;
@@ -188,9 +196,11 @@ impl Demo {
         let mut recovered = self.out.file_name().unwrap_or("scope".as_ref()).to_owned();
         recovered.push(format!("-recovered-{pde}-{}", self.record));
         let recovered = self.out.with_file_name(recovered);
-        let geometry = problem
-            .disk()
-            .map_or(String::new(), |disk| format!(" --geometry {},{},{}", disk.cx, disk.cy, disk.r));
+        let region = match problem.region() {
+            None => String::new(),
+            Some(RecordRegion::Disk(disk)) => format!(" --geometry {},{},{}", disk.cx, disk.cy, disk.r),
+            Some(RecordRegion::Points(_)) => format!(" --known {}", for_shell(&self.out.join(KNOWN))),
+        };
         let train = match &self.data {
             Some(data) => format!(
                 "  scope train --data {} --model small --minutes 60 --out runs/{pde}",
@@ -203,7 +213,7 @@ impl Demo {
         };
         say(&format!(
             "\nSee {}. To recover fields from sensors of your own, write them as in {}:\n\n  \
-             scope recover --model {} --sensors {}{geometry} --out {}\n\n\
+             scope recover --model {} --sensors {}{region} --out {}\n\n\
              To train a model of your own:\n\n{train}",
             picture.display(),
             sensors.display(),

@@ -7,13 +7,13 @@ use scope::{
     recovery::{Truth, picture_rows},
 };
 use scope_data::{
-    Channel, Dataset, GridShape, PerChannel,
+    Channel, Dataset, GridShape, PerChannel, RecordRegion,
     frame::Frame,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
 };
 use scope_eval::figure::{Drawing, FieldPicture};
 use scope_model::Fields;
-use scope_pde::{Generator, Identity, Pde, Record, Split, cylinder::Disk};
+use scope_pde::{Generator, Identity, Pde, Record, Split};
 
 /// The seed of the fresh record: no training set has it.
 const SEED: u64 = 2_026;
@@ -69,7 +69,9 @@ pub(super) struct Problem {
     pde: Pde,
     grid: GridShape,
     index: u64,
-    record: Record,
+    fields: Fields<f64>,
+    /// Where it is known without sensors.
+    region: Option<RecordRegion>,
     /// "fresh" or "held-out".
     what: &'static str,
 }
@@ -124,7 +126,8 @@ impl Problem {
         let grid = recovery.resolution();
         // Solvers make square fields, and so do the models that are trained on theirs.
         let identity = Identity { pde, seed: SEED, split: Split::Test, resolution: grid.rows };
-        Ok(Self { pde, grid, index, record: Generator::new(identity)?.record(index)?, what: "fresh" })
+        let Record { fields, disk } = Generator::new(identity)?.record(index)?;
+        Ok(Self { pde, grid, index, fields, region: disk.map(RecordRegion::Disk), what: "fresh" })
     }
 
     /// A record of a held-out set.
@@ -149,20 +152,20 @@ impl Problem {
         let fields = pair.fields().zip(meta.constants()).map(|(field, scaling)| {
             field.iter().map(|stored| scaling.physical(*stored)).collect::<Vec<f64>>()
         });
-        let record = Record { fields, disk: set.disk(number) };
-        Ok(Self { pde: meta.pde, grid, index, record, what: "held-out" })
+        let region = set.region(number).cloned();
+        Ok(Self { pde: meta.pde, grid, index, fields, region, what: "held-out" })
     }
 
     pub(super) fn grid(&self) -> GridShape {
         self.grid
     }
 
-    pub(super) fn disk(&self) -> Option<Disk> {
-        self.record.disk
+    pub(super) fn region(&self) -> Option<&RecordRegion> {
+        self.region.as_ref()
     }
 
     fn field(&self, channel: Channel) -> &[f64] {
-        &self.record.fields[channel]
+        &self.fields[channel]
     }
 
     /// Measures one field at random points, and recovers both.
@@ -177,7 +180,7 @@ impl Problem {
         };
         let sensors: Vec<Sensor> = masks.sensors(channel).points().map(sensor).collect();
         let mut set = SensorSet::new(direction.task().name(), sensors.clone());
-        set.disk = self.record.disk;
+        set.region = self.region.clone();
         let recovered = recovery.recover(&set)?;
         let truth = self.compare(&recovered.fields);
         Ok(Solved { direction, sensors, recovered, truth })
@@ -191,7 +194,7 @@ impl Problem {
             let squares = recovered.iter().zip(truth).map(|(got, truth)| (f64::from(*got) - truth).powi(2));
             100.0 * (squares.sum::<f64>() / truth.iter().map(|x| x * x).sum::<f64>()).sqrt()
         };
-        let Fields { a, u } = &self.record.fields;
+        let Fields { a, u } = &self.fields;
         let single = |field: &[f64]| field.iter().map(|x| *x as f32).collect();
         Truth {
             fields: Fields { a: single(a), u: single(u) },

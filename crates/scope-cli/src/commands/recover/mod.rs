@@ -17,9 +17,11 @@ use scope::{
     Network, NetworkOptions, Recovery, RecoveryError, SensorFile, SensorSet,
     recovery::{Points, Problem, Progress, ResultFolder, Summary},
 };
-use scope_data::{Constants, PerChannel, frame::Frame, observation::SensorError, sensors::PointFile};
+use scope_data::{
+    Constants, PerChannel, RecordRegion, frame::Frame, observation::SensorError, sensors::PointFile,
+};
 use scope_model::Precision;
-use scope_pde::{Pde, cylinder::Disk};
+use scope_pde::{Pde, cylinder::Disk, descriptor::KnownRegion};
 
 use super::{
     Outcome,
@@ -86,6 +88,10 @@ pub(crate) struct RecoverCommand {
     /// The cylinder's disk in pixels, or with --domain in its coordinates, for problems whose file gives none
     #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk, allow_hyphen_values = true)]
     geometry: Option<Disk>,
+    /// Where the fields are known without sensors, for problems with a known region in each record: a .npy file [rows, columns],
+    /// not zero there
+    #[arg(long, value_name = "MASK", conflicts_with = "geometry")]
+    known: Option<PathBuf>,
     /// Also write at.csv: both fields, and how far they may be off, at the points of a table with columns x and y
     #[arg(long, value_name = "POINTS")]
     at: Option<PathBuf>,
@@ -212,6 +218,11 @@ impl RecoverCommand {
             self.geometry.is_none() || pde.has_disk(),
             "{pde} has no geometry: leave --geometry out"
         );
+        let per_record = matches!(pde.descriptor().known_region, KnownRegion::PerRecord(_));
+        anyhow::ensure!(
+            self.known.is_none() || per_record,
+            "{pde} has no known region in each record: leave --known out"
+        );
         if let Some(got) = file.resolution().filter(|got| *got != grid) {
             anyhow::bail!(
                 "{} holds grids of {got} and the model reads {grid}: give the sensors as a table with x and y",
@@ -288,12 +299,20 @@ impl RecoverCommand {
         }
     }
 
+    /// Where the fields are known without sensors, if that was said.
+    fn region(&self) -> anyhow::Result<Option<RecordRegion>> {
+        match &self.known {
+            Some(path) => Ok(Some(RecordRegion::read(path)?)),
+            None => Ok(self.geometry.map(RecordRegion::Disk)),
+        }
+    }
+
     /// Puts a problem's sensors on the grid. What is wrong with them is said in the words of their file.
     fn place(&self, file: &SensorFile, index: usize, recovery: &Recovery) -> anyhow::Result<Problem> {
         let mut set = file.set(index)?;
-        let own_disk = set.disk;
-        if let Some(disk) = self.geometry.filter(|_| own_disk.is_none()) {
-            set.to_mut().disk = Some(disk);
+        let has_own = set.region.is_some();
+        if let Some(region) = self.region()?.filter(|_| !has_own) {
+            set.to_mut().region = Some(region);
         }
         let error = match recovery.place(&set) {
             Ok(problem) => return Ok(problem),
@@ -310,8 +329,11 @@ impl RecoverCommand {
                 "{}: problem {name} has no measurements: remove it, or give it at least one",
                 file.name()
             ),
-            RecoveryError::Sensors(SensorError::Disk(problem)) => {
-                let place = if own_disk.is_none() { "--geometry" } else { &place };
+            RecoveryError::Sensors(SensorError::Region(problem)) if self.known.is_some() => {
+                anyhow::anyhow!("--known: {problem}")
+            }
+            RecoveryError::Sensors(SensorError::Region(problem)) => {
+                let place = if has_own { &place } else { "--geometry" };
                 let how = if self.frame.has_domain() { DISK_IN_DOMAIN } else { DISK };
                 anyhow::anyhow!("{place}: {problem}; {how}")
             }

@@ -3,7 +3,6 @@
 use scope::{
     data::PerChannel,
     eval::trust::Warning,
-    pde::Pde,
     recovery::{Remark, WithoutBands},
 };
 
@@ -13,12 +12,12 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
     with_option(without, option)
 }
 
-/// A warning about a problem, and what to do about it.
-pub(super) fn of_warning(pde: &str, warning: &Warning) -> String {
-    let fresh = pde.parse().is_ok_and(Pde::makes_fresh_records);
-    let calibrate = if fresh { " --calibrate 200" } else { "" };
+/// A warning about a problem, and what to do about it; whether errors can be measured on fresh records.
+pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String {
+    let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
     let option = match warning {
-        Warning::NoGeometry => Some("--geometry CX,CY,R".to_owned()),
+        Warning::NoGeometry { disk: true } => Some("--geometry CX,CY,R".to_owned()),
+        Warning::NoGeometry { disk: false } => Some("--known MASK.npy".to_owned()),
         Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
         Warning::NoReference { can_be_measured: true, .. }
         | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
@@ -69,7 +68,7 @@ mod tests {
     fn a_noise_to_state_has_two_digits() {
         assert_eq!([0.0123, 0.98, 4.87, 21.3].map(rounded), ["0.012", "0.98", "4.9", "21"]);
         let warning = Warning::Noisy { channel: "u", percent: 4.87, stated: None };
-        assert!(of_warning("poisson", &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
-        assert!(of_warning("cylinder", &warning).ends_with("(add --noise 4.9%)"));
+        assert!(of_warning(true, &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
+        assert!(of_warning(false, &warning).ends_with("(add --noise 4.9%)"));
     }
 }

@@ -256,11 +256,12 @@ fn percent(value: Option<f64>) -> String {
 
 /// Warns of what speaks against each problem's recovery. What is said of several problems alike is one line; of many different
 /// things, some are shown.
-pub(super) fn warn_of(Summary { pde, problems, .. }: &Summary) {
+pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
     let mut all: Vec<Warned> = Vec::new();
     for problem in problems {
         let warnings = problem.trust.warnings.iter();
-        let warnings = warnings.map(|warning| (warning.short(), remedy::of_warning(pde, warning)));
+        let of_warning = |warning: &Warning| remedy::of_warning(method.makes_fresh_records, warning);
+        let warnings = warnings.map(|warning| (warning.short(), of_warning(warning)));
         let remarks = problem.remarks.iter().map(|remark| ("", remedy::of_remark(remark)));
         for (kind, text) in warnings.chain(remarks) {
             let alike = |known: &&mut Warned| {

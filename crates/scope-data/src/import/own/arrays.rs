@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scope_pde::GridShape;
 
-use super::source::{FieldReader, OpenField, require_fields};
+use super::source::{IndexedField, require_fields};
 use crate::{error::DataError, npy::MappedArray};
 
 /// An array \[N, rows, columns\] in either order, mapped into memory.
@@ -22,29 +22,16 @@ impl NpyField {
     }
 }
 
-impl OpenField for NpyField {
+impl IndexedField for NpyField {
     fn count(&self) -> usize {
         self.count
     }
 
-    fn reader(&self) -> Result<Box<dyn FieldReader + '_>, DataError> {
-        Ok(Box::new(NpyReader { field: self, next: 0 }))
+    fn shape(&self) -> GridShape {
+        self.shape
     }
-}
 
-struct NpyReader<'a> {
-    field: &'a NpyField,
-    next: usize,
-}
-
-impl FieldReader for NpyReader<'_> {
-    fn read(&mut self, values: &mut [f64]) -> Result<(), DataError> {
-        let NpyField { array, shape, .. } = self.field;
-        for (point, value) in values.iter_mut().enumerate() {
-            let [i, j] = shape.place(point);
-            *value = array.at(&[self.next, i, j]);
-        }
-        self.next += 1;
-        Ok(())
+    fn value(&self, record: usize, [i, j]: [usize; 2]) -> f64 {
+        self.array.at(&[record, i, j])
     }
 }

@@ -6,7 +6,7 @@ use scope_pde::GridShape;
 
 use super::{
     super::mat::{Container, Variable, require_memory_of},
-    source::{FieldReader, OpenField, require_fields},
+    source::{IndexedField, require_fields},
 };
 use crate::{
     error::{DataError, some_of},
@@ -58,34 +58,22 @@ impl MatlabField {
     }
 }
 
-impl OpenField for MatlabField {
+impl IndexedField for MatlabField {
     fn count(&self) -> usize {
         self.count
     }
 
-    fn reader(&self) -> Result<Box<dyn FieldReader + '_>, DataError> {
-        Ok(Box::new(MatlabReader { field: self, next: 0 }))
+    fn shape(&self) -> GridShape {
+        self.shape
     }
-}
 
-struct MatlabReader<'a> {
-    field: &'a MatlabField,
-    next: usize,
-}
-
-impl FieldReader for MatlabReader<'_> {
-    fn read(&mut self, values: &mut [f64]) -> Result<(), DataError> {
-        let MatlabField { values: all, count, shape, records_last } = self.field;
-        for (point, value) in values.iter_mut().enumerate() {
-            let [i, j] = shape.place(point);
-            let at = if *records_last {
-                (self.next * shape.columns + j) * shape.rows + i
-            } else {
-                (j * shape.rows + i) * count + self.next
-            };
-            *value = all[at].into();
-        }
-        self.next += 1;
-        Ok(())
+    fn value(&self, record: usize, [i, j]: [usize; 2]) -> f64 {
+        let GridShape { rows, columns } = self.shape;
+        let at = if self.records_last {
+            (record * columns + j) * rows + i
+        } else {
+            (j * rows + i) * self.count + record
+        };
+        self.values[at].into()
     }
 }

@@ -14,7 +14,7 @@ mod survey;
 
 use std::path::{Path, PathBuf};
 
-use scope_pde::{Constants, Pde, PerChannel, Split};
+use scope_pde::{Constants, GridShape, Pde, PerChannel, Split};
 
 pub use source::FieldSource;
 
@@ -28,6 +28,7 @@ use super::file_name;
 use crate::{
     dataset::{DatasetWriter, Meta, Origin, Plan},
     error::DataError,
+    record_region::RecordRegion,
 };
 
 /// What to import.
@@ -37,6 +38,8 @@ pub struct OwnImport {
     pub pde: Pde,
     /// Where the fields are; none for a field that the problem has not.
     pub fields: PerChannel<Option<FieldSource>>,
+    /// Where the known regions of records are, if these have regions of their own: arrays that are not zero there.
+    pub known: Option<FieldSource>,
     /// An array \[N\] that numbers the groups of records: those of a group stay in one split.
     pub groups: Option<PathBuf>,
     /// The share of records that is held out.
@@ -76,7 +79,7 @@ pub fn import_own(
         done += 1;
         if progress(done, all) { Ok(()) } else { Err(DataError::Interrupted) }
     };
-    fields.each(|number, record| {
+    fields.each(|number, record, _| {
         survey.add(number, record)?;
         tick()
     })?;
@@ -90,13 +93,13 @@ pub fn import_own(
         }
     }
     let mut stored = Vec::new();
-    fields.each(|number, record| {
+    fields.each(|number, record, region| {
         stored.clear();
         for (field, scaling) in record.zip(constants) {
             stored.extend(field.iter().map(|value| scaling.store(*value)));
         }
         if let Some((_, writer)) = open.iter_mut().find(|(part, _)| *part == parts[number]) {
-            writer.push(&stored, None)?;
+            writer.push(&stored, region)?;
         }
         tick()
     })?;
@@ -123,6 +126,8 @@ fn folder(part: Part) -> &'static str {
 struct OwnFields {
     pde: Pde,
     fields: PerChannel<Option<Box<dyn OpenField>>>,
+    /// Where the known regions of records are.
+    known: Option<Box<dyn OpenField>>,
     files: Vec<String>,
     count: usize,
 }
@@ -157,6 +162,7 @@ impl OwnFields {
                 }
             }
         })?;
+        let known = Self::open_known(request, shape)?;
         let counts: Vec<usize> = fields.iter().flatten().map(|field| field.count()).collect();
         let count = counts.first().copied().unwrap_or(0);
         if let Some(other) = counts.iter().find(|other| **other != count) {
@@ -164,27 +170,57 @@ impl OwnFields {
                 "there are {count} records of a and {other} of u: they must be as many, in the same order"
             )));
         }
-        Ok(Self { pde, fields, files, count })
+        if let Some(other) = known.as_ref().map(|known| known.count()).filter(|other| *other != count) {
+            return Err(DataError::Request(format!(
+                "there are {count} records and {other} known regions: they must be as many, in the same order"
+            )));
+        }
+        Ok(Self { pde, fields, known, files, count })
     }
 
-    /// Hands out every record in physical units, checked against what the problem states; a field that there is not is zero.
+    /// The known regions, which must be named just if records have any of their own.
+    fn open_known(request: &OwnImport, shape: GridShape) -> Result<Option<Box<dyn OpenField>>, DataError> {
+        let pde = request.pde;
+        match (&request.known, pde.has_record_regions()) {
+            (Some(source), true) => source.open(shape).map(Some),
+            (None, false) => Ok(None),
+            (None, true) => Err(DataError::Request(format!(
+                "the problem {pde} has a known region in each record, and no file was named for them: masks [N, rows, columns]"
+            ))),
+            (Some(_), false) => Err(DataError::Request(format!(
+                "the problem {pde} has no known region in each record: leave the file out, or state per_record = true under [known]"
+            ))),
+        }
+    }
+
+    /// Hands out every record in physical units, checked against what the problem states, with its known region if it has
+    /// one of its own; a field that there is not is zero.
     fn each(
         &self,
-        mut take: impl FnMut(usize, PerChannel<&[f64]>) -> Result<(), DataError>,
+        mut take: impl FnMut(usize, PerChannel<&[f64]>, Option<&RecordRegion>) -> Result<(), DataError>,
     ) -> Result<(), DataError> {
-        let check = RecordCheck::new(self.pde);
+        let mut check = RecordCheck::new(self.pde);
+        let mut masks = self.known.as_ref().map(|known| known.reader()).transpose()?;
+        let mut mask = vec![0.0; check.points()];
         let mut readers = PerChannel::try_from_fn(|channel| {
             self.fields[channel].as_ref().map(|field| field.reader()).transpose()
         })?;
         let mut values = PerChannel::both(vec![0.0; check.points()]);
         for number in 0..self.count {
+            let region = match &mut masks {
+                None => None,
+                Some(masks) => {
+                    masks.read(&mut mask)?;
+                    Some(check.know(number, &mask)?)
+                }
+            };
             for (channel, reader) in readers.each_mut().with_channels() {
                 if let Some(reader) = reader {
                     reader.read(&mut values[channel])?;
                     check.settle(number, channel, &mut values[channel])?;
                 }
             }
-            take(number, values.each_ref().map(Vec::as_slice))?;
+            take(number, values.each_ref().map(Vec::as_slice), region.as_ref())?;
         }
         Ok(())
     }
@@ -196,7 +232,7 @@ impl OwnFields {
         Plan {
             pde: self.pde,
             split,
-            resolution: self.pde.descriptor().shape.unwrap_or(scope_pde::GridShape::square(0)),
+            resolution: self.pde.descriptor().shape.unwrap_or(GridShape::square(0)),
             count,
             constants,
             origin: Origin::Imported { source: source.to_owned(), files: self.files.clone() },

@@ -5,27 +5,47 @@ use scope_pde::{
     descriptor::{Field, FieldKind, KnownRegion},
 };
 
-use crate::error::DataError;
+use crate::{error::DataError, observation::Mask, record_region::RecordRegion};
 
 /// Values may be off what is stated by so much of the largest in the field: files of single precision are.
 const TOLERANCE: f64 = 1e-5;
+/// What messages call the masks of known regions.
+pub(super) const KNOWN: &str = "the known region";
 
 /// What records of a problem must be.
 pub(super) struct RecordCheck {
     pde: Pde,
     shape: GridShape,
-    /// The points that are always known.
-    known: Vec<usize>,
+    /// The points that are known, of every record or of the one at hand.
+    known: Mask,
 }
 
 impl RecordCheck {
     pub(super) fn new(pde: Pde) -> Self {
         let facts = pde.descriptor();
-        let known = match facts.known_region {
-            KnownRegion::Fixed(known) => known.points().collect(),
-            KnownRegion::Nowhere | KnownRegion::Disk => Vec::new(),
-        };
-        Self { pde, shape: facts.shape.unwrap_or(GridShape::square(0)), known }
+        let shape = facts.shape.unwrap_or(GridShape::square(0));
+        let mut known = Mask::empty(shape);
+        if let KnownRegion::Fixed(points) = facts.known_region {
+            points.points().for_each(|point| {
+                known.insert(point);
+            });
+        }
+        Self { pde, shape, known }
+    }
+
+    /// Takes the known region of the record that follows: where the values of its mask are not zero.
+    pub(super) fn know(&mut self, record: usize, mask: &[f64]) -> Result<RecordRegion, DataError> {
+        if let Some(at) = mask.iter().position(|value| !value.is_finite()) {
+            let [row, column] = self.shape.place(at);
+            return Err(DataError::NotFinite { record, channel: KNOWN, row, column, value: mask[at] });
+        }
+        self.known = Mask::from_fn(self.shape, |i, j| mask[self.shape.point(i, j)] != 0.0);
+        if self.known.count() == self.shape.points() {
+            return Err(DataError::Request(format!(
+                "record {record} is known at all points: expected a part of the grid"
+            )));
+        }
+        Ok(RecordRegion::Points(self.known.clone()))
     }
 
     /// Points of a field.
@@ -58,15 +78,14 @@ impl RecordCheck {
     }
 
     fn settle_known(&self, record: usize, channel: Channel, field: &mut [f64]) -> Result<(), DataError> {
-        let KnownRegion::Fixed(known) = self.pde.descriptor().known_region else { return Ok(()) };
-        let value = known.values[channel];
+        let value = self.pde.descriptor().known_region.values()[channel];
         let slack = TOLERANCE * largest(field).max(value.abs());
-        for point in &self.known {
-            if (field[*point] - value).abs() > slack {
+        for point in self.known.points() {
+            if (field[point] - value).abs() > slack {
                 let expected = format!("the known region has {value} there; NaN is taken for it too");
-                return Err(self.refuse(record, channel, *point, field[*point], &expected));
+                return Err(self.refuse(record, channel, point, field[point], &expected));
             }
-            field[*point] = value;
+            field[point] = value;
         }
         Ok(())
     }

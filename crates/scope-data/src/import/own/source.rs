@@ -34,6 +34,45 @@ pub(super) trait FieldReader {
     fn read(&mut self, field: &mut [f64]) -> Result<(), DataError>;
 }
 
+/// A field whose records can be read in any order.
+pub(super) trait IndexedField {
+    /// How many records it has.
+    fn count(&self) -> usize;
+
+    /// Points along each axis.
+    fn shape(&self) -> GridShape;
+
+    /// The value of a record at row i and column j.
+    fn value(&self, record: usize, place: [usize; 2]) -> f64;
+}
+
+impl<F: IndexedField> OpenField for F {
+    fn count(&self) -> usize {
+        IndexedField::count(self)
+    }
+
+    fn reader(&self) -> Result<Box<dyn FieldReader + '_>, DataError> {
+        Ok(Box::new(InOrder { field: self, next: 0 }))
+    }
+}
+
+/// Reads the records of an indexed field one after the other.
+struct InOrder<'a, F> {
+    field: &'a F,
+    next: usize,
+}
+
+impl<F: IndexedField> FieldReader for InOrder<'_, F> {
+    fn read(&mut self, values: &mut [f64]) -> Result<(), DataError> {
+        let shape = self.field.shape();
+        for (point, value) in values.iter_mut().enumerate() {
+            *value = self.field.value(self.next, shape.place(point));
+        }
+        self.next += 1;
+        Ok(())
+    }
+}
+
 impl FieldSource {
     /// Opens it; what a file is, is told by its content.
     pub(super) fn open(&self, shape: GridShape) -> Result<Box<dyn OpenField>, DataError> {
