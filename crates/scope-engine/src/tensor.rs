@@ -53,12 +53,7 @@ impl Tensor {
     }
 
     /// A tensor whose elements are all one value.
-    pub(crate) fn full(
-        device: &Device,
-        dtype: Dtype,
-        shape: &[usize],
-        value: f64,
-    ) -> Result<Self, EngineError> {
+    pub fn full(device: &Device, dtype: Dtype, shape: &[usize], value: f64) -> Result<Self, EngineError> {
         let count = shape.iter().product();
         match (device, dtype) {
             (Device::Cuda(cuda), _) => cuda::elementwise::full(cuda, shape, value as f32),

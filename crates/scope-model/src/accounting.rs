@@ -1,6 +1,6 @@
 //! Who has how many parameters.
 
-use scope_engine::Layout;
+use scope_engine::{Layout, Param};
 
 use crate::{
     architecture::Architecture,
@@ -31,6 +31,14 @@ pub fn parts(architecture: &Architecture) -> Result<Vec<Component>, ModelError> 
         }
     }
     Ok(parts)
+}
+
+/// How many elements the parameters of a network are when a complex one counts once; [`parts`] count real numbers.
+pub fn parameter_elements(architecture: &Architecture) -> Result<usize, ModelError> {
+    let layout = architecture.layout()?;
+    let trained = layout.params().iter().filter(|param| param.trained);
+    let of = |param: &Param| param.range.len() >> usize::from(param.name.ends_with("spectral.weight"));
+    Ok(trained.map(of).sum())
 }
 
 /// The parameters of a SCOPE model, part by part, and the totals that the paper's table states.

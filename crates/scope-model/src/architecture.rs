@@ -13,7 +13,8 @@ use crate::{
     names::{UnknownName, named},
     network::Network,
     operators::{
-        CONTEXT, Cno, CnoConfig, DeepOnet, DeepOnetConfig, Fno, FnoConfig, Transolver, TransolverConfig,
+        AuxiliaryConfig, AuxiliaryNetwork, CONTEXT, Cno, CnoConfig, DeepOnet, DeepOnetConfig, Fno, FnoConfig,
+        Transolver, TransolverConfig,
     },
 };
 
@@ -34,6 +35,8 @@ pub enum Architecture {
     Cno(CnoConfig),
     /// Transolver.
     Transolver(TransolverConfig),
+    /// An operator of the auxiliary study, which gives the hidden field alone.
+    Auxiliary(AuxiliaryConfig),
     /// A network of one's own, which this program cannot build.
     Own(OwnConfig),
 }
@@ -113,6 +116,7 @@ impl Architecture {
             Architecture::DeepOnet(_) => Operator::DeepOnet.name(),
             Architecture::Cno(_) => Operator::Cno.name(),
             Architecture::Transolver(_) => Operator::Transolver.name(),
+            Architecture::Auxiliary(config) => config.kind().name(),
             Architecture::Own(own) => &own.name,
         }
     }
@@ -125,6 +129,7 @@ impl Architecture {
             Architecture::DeepOnet(config) => config.resolution,
             Architecture::Cno(config) => config.resolution,
             Architecture::Transolver(config) => config.resolution,
+            Architecture::Auxiliary(config) => config.resolution(),
             Architecture::Own(own) => own.resolution,
         }
     }
@@ -145,6 +150,14 @@ impl Architecture {
         }
     }
 
+    /// The sizes and units of an auxiliary operator, if it is one.
+    pub fn auxiliary(&self) -> Option<&AuxiliaryConfig> {
+        match self {
+            Architecture::Auxiliary(config) => Some(config),
+            _ => None,
+        }
+    }
+
     /// Whether it can be built, and if not, why.
     pub fn validate(&self) -> Result<(), ModelError> {
         match self {
@@ -153,6 +166,7 @@ impl Architecture {
             Architecture::DeepOnet(config) => config.validate(),
             Architecture::Cno(config) => config.validate(),
             Architecture::Transolver(config) => config.validate(),
+            Architecture::Auxiliary(config) => config.validate(),
             Architecture::Own(own) => require_grid(own.resolution),
         }
     }
@@ -182,8 +196,9 @@ impl Architecture {
             Architecture::Scope(config) => Box::new(Network::declare(layout, config)),
             Architecture::Fno(config) => Box::new(Fno::declare(layout, config)),
             Architecture::DeepOnet(config) => Box::new(DeepOnet::declare(layout, config)),
-            Architecture::Cno(config) => Box::new(Cno::declare(layout, config)),
+            Architecture::Cno(config) => Box::new(Cno::declare_simplified(layout, config)),
             Architecture::Transolver(config) => Box::new(Transolver::declare(layout, config)),
+            Architecture::Auxiliary(config) => Box::new(AuxiliaryNetwork::declare(layout, config)),
             Architecture::Own(own) => {
                 return Err(ModelError::Config(format!(
                     "\"{}\" is a network of one's own: only the program that has it can build it",
@@ -208,10 +223,15 @@ impl Serialize for Architecture {
             Architecture::DeepOnet(config) => serde_json::to_value(config),
             Architecture::Cno(config) => serde_json::to_value(config),
             Architecture::Transolver(config) => serde_json::to_value(config),
+            Architecture::Auxiliary(config) => serde_json::to_value(config),
             Architecture::Own(own) => serde_json::to_value(own),
         };
         let mut map = Map::new();
-        let name = if matches!(self, Architecture::Own(_)) { "own" } else { self.name() };
+        let name = match self {
+            Architecture::Own(_) => "own",
+            Architecture::Auxiliary(_) => "auxiliary",
+            known => known.name(),
+        };
         map.insert(KEY.to_owned(), name.into());
         if let Value::Object(sizes) = sizes.map_err(S::Error::custom)? {
             map.extend(sizes);
@@ -231,6 +251,7 @@ impl<'de> Deserialize<'de> for Architecture {
             "deeponet" => serde_json::from_value(sizes).map(Architecture::DeepOnet),
             "cno" => serde_json::from_value(sizes).map(Architecture::Cno),
             "transolver" => serde_json::from_value(sizes).map(Architecture::Transolver),
+            "auxiliary" => serde_json::from_value(sizes).map(Architecture::Auxiliary),
             "own" => serde_json::from_value(sizes).map(Architecture::Own),
             _ => return Err(D::Error::custom(format!("this program knows no architecture {name}"))),
         };

@@ -53,7 +53,7 @@ pub fn default_initial(layout: &Layout, param: &Param) -> Initial {
     let part = module.rsplit_once('.').map_or(module, |(_, last)| last);
     match (part, last) {
         (_, "pos") => Initial::Truncated(POSITION_SPREAD),
-        (_, "running_mean") => Initial::Constant(0.0),
+        (_, "running_mean" | "zero") => Initial::Constant(0.0),
         (_, "running_var" | "normaliser") => Initial::Constant(1.0),
         (norm, "weight") if is_norm(norm) => Initial::Constant(1.0),
         (norm, "bias") if is_norm(norm) || norm == "qkv" => Initial::Constant(0.0),

@@ -25,7 +25,7 @@ mod reconstruct;
 mod sensors;
 mod weights;
 
-pub use accounting::{Accounting, Component, parts};
+pub use accounting::{Accounting, Component, parameter_elements, parts};
 pub use architecture::{Architecture, Operator, OwnConfig};
 pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
@@ -41,6 +41,7 @@ pub use measure::{Interpolation, Measure, Region, UnknownMeasure};
 pub use model::Model;
 pub use names::{UnknownName, named};
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
+pub use operators::{Auxiliary, AuxiliaryConfig, ChannelUnits};
 pub use provenance::{
     Adapted, Budget, DataIdentity, MOST_DRAWS, MaskIdentity, MethodIdentity, MethodKind, Provenance,
     Training, View,

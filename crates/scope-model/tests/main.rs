@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod auxiliary;
 mod error_bands;
 mod operators;
 mod parameter_counts;

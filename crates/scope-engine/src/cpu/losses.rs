@@ -77,6 +77,59 @@ fn distance_back_in<R: Real>(cpu: &Cpu, saved: [&Tensor; 4], gradient: &Tensor) 
     })
 }
 
+/// The mean weighted absolute difference.
+pub(crate) fn absolute(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> Result<Tensor, EngineError> {
+    fn typed<R: Real>(cpu: &Cpu, p: &Tensor, t: &Tensor, w: &Tensor) -> Tensor {
+        let batch = w.shape()[0];
+        let p = p.cpu::<R>();
+        let t = t.cpu::<R>();
+        let weights = w.cpu::<R>();
+        let each = p.len() / weights.len().max(1);
+        let mut means = vec![0.0_f64; weights.len()];
+        cpu.for_pieces(&mut means, 1, |pair, out| {
+            let range = pair * each..(pair + 1) * each;
+            let apart = p[range.clone()].iter().zip(&t[range]).map(|(p, t)| (p.wide() - t.wide()).abs());
+            out[0] = apart.sum::<f64>() / each as f64;
+        });
+        let total: f64 = means.iter().zip(weights).map(|(mean, weight)| mean * weight.wide()).sum();
+        scalar::<R>(cpu, total / batch as f64)
+    }
+    Ok(for_dtype!(p, typed(cpu, p, t, w)))
+}
+
+/// The gradient of the mean weighted absolute difference.
+pub(crate) fn absolute_back(
+    cpu: &Cpu,
+    saved: [&Tensor; 3],
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
+    fn typed<R: Real>(cpu: &Cpu, saved: [&Tensor; 3], gradient: &Tensor) -> Tensor {
+        let shape = saved[0].shape();
+        let batch = saved[2].shape()[0];
+        let [p, t, weights] = saved.map(|tensor| tensor.cpu::<R>());
+        let each = p.len() / weights.len().max(1);
+        let share = gradient.cpu::<R>()[0] * R::of(1.0 / (each * batch) as f64);
+        let zero = R::default();
+        Tensor::compute::<R>(cpu, shape, |out| {
+            cpu.for_pieces(out, each, |pair, out| {
+                let factor = share * weights[pair];
+                let range = pair * each..(pair + 1) * each;
+                for ((out, p), t) in out.iter_mut().zip(&p[range.clone()]).zip(&t[range]) {
+                    let apart = *p - *t;
+                    *out = if apart > zero {
+                        factor
+                    } else if apart < zero {
+                        zero - factor
+                    } else {
+                        zero
+                    };
+                }
+            });
+        })
+    }
+    Ok(for_dtype!(gradient, typed(cpu, saved, gradient)))
+}
+
 /// The mean squared difference.
 pub(crate) fn mean_square(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Result<Tensor, EngineError> {
     fn typed<R: Real>(cpu: &Cpu, x: &Tensor, t: &Tensor) -> Tensor {

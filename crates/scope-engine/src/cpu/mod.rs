@@ -38,6 +38,7 @@ pub(crate) mod map_axis;
 mod memory;
 pub(crate) mod mix_modes;
 mod muon;
+pub(crate) mod per_channel;
 mod pool;
 mod produce;
 pub(crate) mod slices;

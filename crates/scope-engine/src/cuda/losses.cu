@@ -46,6 +46,29 @@ extern "C" __global__ void distance_back(const float* p, const float* t, const f
     }
 }
 
+// Sums of absolute differences of each pair (sample and channel), `pieces` blocks a pair; L = sum of w times their means, over
+// `batch` samples.
+extern "C" __global__ void absolute(const float* p, const float* t, const float* w, float* loss, double* partial,
+                                    u32* counter, long long each, int pairs, int pieces, int batch) {
+    int pair = blockIdx.x / pieces, piece = blockIdx.x % pieces;
+    double sum = 0., total;
+    for (long long i = piece * (long long)blockDim.x + threadIdx.x; i < each; i += (long long)pieces * blockDim.x)
+        sum += fabs((double)p[pair * each + i] - (double)t[pair * each + i]);
+    if (total_of(sum * w[pair], partial, counter, gridDim.x, &total))
+        *loss = (float)(total / ((double)each * batch));
+}
+
+// dp = g w / (batch each) sign(p - t), and 0 where the two are equal.
+extern "C" __global__ void absolute_back(const float* p, const float* t, const float* w, const float* g, float* out,
+                                         long long count, long long each, int batch) {
+    float share = *g * (float)(1. / ((double)each * batch));
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count;
+         i += (long long)gridDim.x * blockDim.x) {
+        float d = p[i] - t[i], factor = share * w[i / each];
+        out[i] = d > 0.f ? factor : d < 0.f ? -factor : 0.f;
+    }
+}
+
 extern "C" __global__ void mean_square(const float* x, const float* t, float* loss, double* partial, u32* counter,
                                        long long n) {
     double sum = 0., total;

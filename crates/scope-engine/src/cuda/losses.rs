@@ -65,6 +65,50 @@ pub(crate) fn distance_back(
     Ok(out)
 }
 
+/// The mean weighted absolute difference.
+pub(crate) fn absolute(cuda: &Cuda, p: &Tensor, t: &Tensor, w: &Tensor) -> Result<Tensor, EngineError> {
+    let p = wide(p)?;
+    let pairs = w.len();
+    let loss = Tensor::on_cuda(cuda, &[1], Dtype::F32)?;
+    let partial = cuda.memory(pairs * PIECES * size_of::<f64>())?;
+    let arguments = [
+        (&p).into(),
+        t.into(),
+        w.into(),
+        (&loss).into(),
+        (&partial).into(),
+        cuda.counters(1)?.into(),
+        (p.len() / pairs.max(1)).into(),
+        pairs.into(),
+        PIECES.into(),
+        w.shape()[0].into(),
+    ];
+    cuda.launch(LOSSES, "absolute", Grid::of(pairs * PIECES, 256), &arguments)?;
+    Ok(loss)
+}
+
+/// The gradient of the mean weighted absolute difference.
+pub(crate) fn absolute_back(
+    cuda: &Cuda,
+    [p, t, w]: [&Tensor; 3],
+    gradient: &Tensor,
+) -> Result<Tensor, EngineError> {
+    let p = wide(p)?;
+    let out = Tensor::on_cuda(cuda, p.shape(), Dtype::F32)?;
+    let arguments = [
+        (&p).into(),
+        t.into(),
+        w.into(),
+        gradient.into(),
+        (&out).into(),
+        out.len().into(),
+        (p.len() / w.len().max(1)).into(),
+        w.shape()[0].into(),
+    ];
+    cuda.launch(LOSSES, "absolute_back", Grid::over(out.len()), &arguments)?;
+    Ok(out)
+}
+
 /// The mean squared difference.
 pub(crate) fn mean_square(cuda: &Cuda, x: &Tensor, t: &Tensor) -> Result<Tensor, EngineError> {
     let x = wide(x)?;

@@ -35,6 +35,7 @@ pub(crate) mod map_axis;
 pub(crate) mod mix_modes;
 pub(crate) mod muon;
 mod peak;
+pub(crate) mod per_channel;
 #[cfg(not(target_arch = "wasm32"))]
 mod runtime;
 #[cfg(target_arch = "wasm32")]

@@ -147,3 +147,24 @@ MAP(bf16, bf16, 1)
 MAP(f32, float, 4)
 MAP(f32, float, 2)
 MAP(f32, float, 1)
+
+// x g for each of n channels. A thread a number.
+template <typename T>
+__device__ __forceinline__ void scale_in(const T* x, const float* gain, T* out, long long count, int n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < count) store(out + i, load(x + i) * gain[i - quotient(i, n) * n]);
+}
+extern "C" __global__ void scale_bf16(const bf16* x, const float* gain, bf16* out, long long count, int n) {
+    scale_in(x, gain, out, count, n);
+}
+extern "C" __global__ void scale_f32(const float* x, const float* gain, float* out, long long count, int n) {
+    scale_in(x, gain, out, count, n);
+}
+
+// x where the weight of its `each` neighbours is not zero, elsewhere the other value, or zero if there is none.
+extern "C" __global__ void choose(const float* x, const float* other, const float* w, float* out, long long count,
+                                  int each) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    out[i] = w[quotient(i, each)] != 0.f ? x[i] : other ? other[i] : 0.f;
+}

@@ -105,7 +105,11 @@ impl Tape<'_> {
 impl Record for ConvRecord {
     fn backward(&self, gradient: Tensor, flow: &mut Flow<'_>) -> Result<(), EngineError> {
         let device = gradient.device().clone();
-        let h = kernel!(&device, conv3x3::bias_gradient(self, &gradient, flow))?;
+        let h = if self.before.is_some() || self.layer.has_bias(flow) {
+            kernel!(&device, conv3x3::bias_gradient(self, &gradient, flow))?
+        } else {
+            add::convert(gradient.clone(), self.x.value().dtype())?
+        };
         if let Some(residual) = &self.residual {
             flow.give(residual, gradient)?;
         }

@@ -24,6 +24,17 @@ impl Linear {
     pub fn declare(mut scope: Scope<'_>, k: usize, n: usize) -> Self {
         Self { weight: scope.weight("weight", &[n, k]), bias: scope.offset("bias", &[n]) }
     }
+
+    /// Declares a layer or a convolution without a bias, whose weight has this shape: the bias that it is computed with is zero,
+    /// uncounted, and stays so.
+    pub fn declare_without_bias(mut scope: Scope<'_>, shape: &[usize]) -> Self {
+        Self { weight: scope.weight("weight", shape), bias: scope.statistic("zero", &shape[..1]) }
+    }
+
+    /// Whether its bias is trained.
+    pub(super) fn has_bias(self, flow: &Flow<'_>) -> bool {
+        flow.params().layout().param(self.bias).trained
+    }
 }
 
 /// What follows a linear layer or a convolution, fused with it.
@@ -106,7 +117,11 @@ impl Record for LinearRecord {
         if let Some(positions) = self.positions {
             kernel!(&device, linear::position_gradient(positions, &gradient, flow))?;
         }
-        let h = kernel!(&device, linear::bias_gradient(self, &gradient, flow))?;
+        let h = if self.before.is_some() || self.layer.has_bias(flow) {
+            kernel!(&device, linear::bias_gradient(self, &gradient, flow))?
+        } else {
+            add::convert(gradient.clone(), self.x.value().dtype())?
+        };
         if let Some(residual) = &self.residual {
             flow.give(residual, gradient)?;
         }

@@ -1,10 +1,12 @@
 //! Operations: one a file, with its formula, its shapes, its gradient and the kernels it calls.
 
+mod absolute;
 mod activate;
 pub(crate) mod add;
 mod attention;
 mod batch_norm;
 mod channels;
+mod choose;
 mod concat;
 mod conv3x3;
 mod crop_or_pad;
@@ -19,6 +21,7 @@ mod map_axis;
 mod mean_square;
 mod mix_modes;
 mod patchify;
+mod per_channel;
 mod pixels;
 mod pool_odd_channels;
 mod project;

@@ -174,6 +174,9 @@ fn losses() -> Vec<Case> {
         plain("mean distance", &[&[5, 2, 33, 31], &[5, 2, 33, 31], &[5, 2]], true, |tape, inputs| {
             tape.mean_distance(&inputs[0], inputs[1].value(), inputs[2].value())
         }),
+        plain("mean absolute", &[&[5, 2, 33, 31], &[5, 2, 33, 31], &[5, 2]], true, |tape, inputs| {
+            tape.mean_absolute(&inputs[0], inputs[1].value(), inputs[2].value())
+        }),
         plain("mean square", &[&[5, 1000], &[5, 1000]], true, |tape, inputs| {
             tape.mean_square(&inputs[0], inputs[1].value())
         }),

@@ -6,6 +6,7 @@ use crate::{
     ops::{Activation, AxisMap, BatchNorm, Epilogue, Linear},
     params::Layout,
     tape::{Tape, Var},
+    tensor::Tensor,
 };
 
 /// The cases of the operations that only other operators use.
@@ -19,6 +20,10 @@ pub(super) fn all() -> Vec<Case> {
         }),
         plain("crop and pad", &[&[3, 12, 16, 3]], true, |tape, x| {
             tape.crop_or_pad(&tape.rounded(&x[0])?, [15, 9])
+        }),
+        plain("choose", &[&[3, 2, 12, 17], &[3, 2, 12, 17]], true, |tape, x| {
+            let weights = Tensor::from_slice(tape.device(), &[3, 2], &[1.0_f32, 0.0, 2.0, 3.0, 0.0, 4.0])?;
+            tape.choose(&x[0], x[1].value(), &weights)
         }),
         plain("concat", &[&[3, 40, 26], &[3, 40, 52]], true, |tape, x| tape.concat(&x[0], &x[1])),
     ];
@@ -35,6 +40,13 @@ pub(super) fn all() -> Vec<Case> {
     }
     cases.extend([mix(40, 40, 20), mix(3, 5, 4)]);
     cases.extend([26, 208, 300].map(batch_norm));
+    cases.extend([
+        per_channel(64, true),
+        per_channel(25, true),
+        per_channel(48, false),
+        per_channel(25, false),
+    ]);
+    cases.extend([without_bias(25, 50), without_bias(64, 64)]);
     cases.extend([expansion(256, 96), expansion(7, 30)]);
     cases.push(project());
     // As many rows as pixels of a batch, where a grid of blocks has an end; and rows that no vector fits.
@@ -85,6 +97,32 @@ fn batch_norm(n: usize) -> Case {
     with(format!("batch norm {n}"), vec![vec![3, 333, n]], move |layout| {
         let norm = BatchNorm::declare(layout.root().scope("norm"), n);
         Box::new(move |tape, inputs| tape.batch_norm(&inputs[0], norm))
+    })
+}
+
+/// A factor or an offset for each channel.
+fn per_channel(n: usize, scales: bool) -> Case {
+    let name = format!("{} {n} channels", if scales { "scale" } else { "shift" });
+    with(name, vec![vec![3, 333, n]], move |layout| {
+        let each = layout.root().offset("each", &[n]);
+        Box::new(move |tape, inputs| match scales {
+            true => tape.scale_channels(&inputs[0], each),
+            false => tape.shift_channels(&inputs[0], each),
+        })
+    })
+}
+
+/// A convolution and a transposed one, as a U-Net has them.
+fn without_bias(c: usize, o: usize) -> Case {
+    with(format!("without bias {c} to {o}"), vec![vec![2, 8, 12, c]], move |layout| {
+        let mut root = layout.root();
+        let conv = Linear::declare_without_bias(root.scope("conv"), &[o, c, 3, 3]);
+        let up = Linear::declare_without_bias(root.scope("up"), &[4 * o, o]);
+        Box::new(move |tape, inputs| {
+            let y = tape.conv3x3(&inputs[0], conv, Epilogue::Plain)?;
+            let y = tape.linear(&y.reshape(&[2, 96, o])?, up, Epilogue::Plain)?;
+            tape.unpatchify(&y, 2, [8, 12])
+        })
     })
 }
 

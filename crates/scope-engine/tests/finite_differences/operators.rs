@@ -21,6 +21,65 @@ fn activations() {
 }
 
 #[test]
+fn factors_and_offsets_of_channels() {
+    for scales in [true, false] {
+        let mut layout = Layout::new();
+        let each = layout.root().offset("each", &[3]);
+        let run = |tape: &Tape<'_>, x: &[Var]| match scales {
+            true => tape.scale_channels(&x[0], each),
+            false => tape.shift_channels(&x[0], each),
+        };
+        Case { layout, inputs: vec![vec![2, 5, 3]], run: &run }.check();
+    }
+}
+
+/// The second sample keeps its first channel only; noise has no zeros, and weights are rounded to some.
+#[test]
+fn chosen_channels_and_absolute_differences() {
+    let device = Device::cpu(1);
+    let weights = Tensor::from_slice(&device, &[2, 2], &[0.5, 2.0, 3.0, 0.0]).unwrap();
+    let target = Tensor::from_slice(&device, &[2, 2, 3], &noise(7, 12)).unwrap();
+    without_parameters(&[&[2, 2, 3]], |tape, x| tape.choose(&x[0], &target, &weights));
+    without_parameters(&[&[2, 2, 3]], |tape, x| tape.mean_absolute(&x[0], &target, &weights));
+}
+
+#[test]
+fn a_weighted_absolute_difference_is_what_it_says() {
+    let device = Device::cpu(1);
+    let params = Params::zeros(&device, std::sync::Arc::new(Layout::new())).unwrap();
+    let tape = Tape::inference(&params, Dtype::F32);
+    let tensor = |shape: &[usize], values: &[f32]| Tensor::from_slice(&device, shape, values).unwrap();
+    let x = tape.input(tensor(&[2, 2, 2], &[1.0, 3.0, 9.0, 9.0, 9.0, 9.0, 0.0, -2.0]));
+    let target = tensor(&[2, 2, 2], &[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 4.0, -2.0]);
+    // Means 1.5 and 2 of the channels that count, times 2 and 5, over two samples.
+    let loss = tape.mean_absolute(&x, &target, &tensor(&[2, 2], &[2.0, 0.0, 0.0, 5.0])).unwrap();
+    assert_eq!(loss.value().to_vec::<f32>().unwrap(), [6.5]);
+}
+
+/// A layer without a bias has no gradient for the zero in its place.
+#[test]
+fn layers_without_a_bias() {
+    let mut layout = Layout::new();
+    let mut root = layout.root();
+    let linear = Linear::declare_without_bias(root.scope("linear"), &[3, 2]);
+    let conv = Linear::declare_without_bias(root.scope("conv"), &[2, 3, 3, 3]);
+    let places = [linear.bias, conv.bias].map(|id| layout.param(id).range.clone());
+    assert_eq!(layout.count(""), 6 + 54);
+    let device = Device::cpu(1);
+    let params = Params::from_flat(&device, std::sync::Arc::new(layout), &noise(3, 256)[..]).unwrap();
+    let tape = Tape::recording(&params).unwrap();
+    let x = tape.input(Tensor::from_slice(&device, &[1, 2, 2, 2], &noise(4, 8)).unwrap());
+    let y = tape.linear(&x, linear, Epilogue::Plain).unwrap();
+    let z = tape.conv3x3(&y, conv, Epilogue::Plain).unwrap();
+    let mut gradients = scope_engine::Gradients::zeros(&params).unwrap();
+    let seed = Tensor::from_slice(&device, z.shape(), &noise(5, 8)).unwrap();
+    tape.backward_from(&[(&z, seed)], &mut gradients).unwrap();
+    let flat = gradients.flat().to_vec::<f64>().unwrap();
+    assert!(places.into_iter().flatten().all(|place| flat[place] == 0.0));
+    assert!(flat.iter().any(|x| *x != 0.0));
+}
+
+#[test]
 fn convolutions_with_a_stride() {
     for (side, stride, [height, width, c]) in [(3, 2, [6, 4, 3]), (5, 2, [4, 4, 2]), (3, 1, [3, 2, 2])] {
         let mut layout = Layout::new();

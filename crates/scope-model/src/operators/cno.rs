@@ -1,13 +1,13 @@
-//! The convolutional neural operator (Raonic et al., 2023), in its simplified form: a U-shaped network whose every
-//! activation acts on a finer grid.
+//! The convolutional neural operator (Raonic et al., 2023): a U-shaped network whose every activation acts on a finer grid. The main
+//! comparison has its simplified form, the auxiliary study its classic one.
 
 use std::sync::OnceLock;
 
-use scope_engine::{BatchNorm, EngineError, Epilogue, Layout, Linear, Param, Scope, Tape, Var};
+use scope_engine::{BatchNorm, EngineError, Epilogue, Layout, Linear, Param, ParamId, Scope, Tape, Var};
 use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
-use super::{FIELDS, PIXEL, require_sizes, resize::FilteredActivations};
+use super::{FIELDS, PIXEL, auxiliary::HiddenFieldNetwork, require_sizes, resize::FilteredActivations};
 use crate::{
     error::ModelError,
     field_model::FieldNetwork,
@@ -39,6 +39,11 @@ impl CnoConfig {
         Self { resolution: resolution.into(), levels: 3, residual: 2, neck: 4, multiplier: 52, latent: 64 }
     }
 
+    /// The auxiliary study's: 5,281,721 parameters in the classic form.
+    pub fn auxiliary(resolution: impl Into<GridShape>) -> Self {
+        Self { residual: 4, multiplier: 48, ..Self::paper(resolution) }
+    }
+
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, levels, residual, neck, multiplier, latent } = *self;
@@ -66,19 +71,37 @@ impl CnoConfig {
     }
 }
 
+/// Which of the two published forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CnoForm {
+    /// Activations go from the finer grid to the next one at once; both fields come out.
+    Simplified,
+    /// Activations return to their own grid first, and have a bias; a block follows each join; one field comes out.
+    Classic,
+}
+
+impl CnoForm {
+    /// The bias of an activation of c channels, if it has one.
+    fn declare_shift(self, scope: &mut Scope<'_>, c: usize) -> Option<ParamId> {
+        (self == CnoForm::Classic).then(|| scope.offset("shift", &[c]))
+    }
+}
+
 /// Convolution, normalisation, activation.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     conv: Linear,
     norm: BatchNorm,
+    shift: Option<ParamId>,
     /// The grid that it leaves.
     to: GridShape,
 }
 
 impl Block {
-    fn declare(mut scope: Scope<'_>, c: usize, o: usize, to: GridShape) -> Self {
+    fn declare(mut scope: Scope<'_>, form: CnoForm, [c, o]: [usize; 2], to: GridShape) -> Self {
         let conv = Linear::declare_conv3x3(scope.scope("conv"), c, o);
-        Self { conv, norm: BatchNorm::declare(scope.scope("bn"), o), to }
+        let norm = BatchNorm::declare(scope.scope("bn"), o);
+        Self { conv, norm, shift: form.declare_shift(&mut scope, o), to }
     }
 }
 
@@ -87,17 +110,33 @@ impl Block {
 struct Residual {
     convs: [Linear; 2],
     norms: [BatchNorm; 2],
+    shift: Option<ParamId>,
 }
 
 impl Residual {
-    fn declare(mut scope: Scope<'_>, c: usize) -> Self {
+    fn declare(mut scope: Scope<'_>, form: CnoForm, c: usize) -> Self {
         let [first, second] = ["conv0", "conv1"].map(|name| Linear::declare_conv3x3(scope.scope(name), c, c));
         let norms = ["bn0", "bn1"].map(|name| BatchNorm::declare(scope.scope(name), c));
-        Self { convs: [first, second], norms }
+        Self { convs: [first, second], norms, shift: form.declare_shift(&mut scope, c) }
     }
 
-    fn declare_all(mut scope: Scope<'_>, count: usize, c: usize) -> Vec<Self> {
-        (0..count).map(|k| Self::declare(scope.scope(k), c)).collect()
+    fn declare_all(mut scope: Scope<'_>, form: CnoForm, count: usize, c: usize) -> Vec<Self> {
+        (0..count).map(|k| Self::declare(scope.scope(k), form, c)).collect()
+    }
+}
+
+/// Convolution, activation, convolution.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    convs: [Linear; 2],
+    shift: Option<ParamId>,
+}
+
+impl Pair {
+    fn declare(mut scope: Scope<'_>, form: CnoForm, [c, between, o]: [usize; 3]) -> Self {
+        let first = Linear::declare_conv3x3(scope.scope("conv0"), c, between);
+        let second = Linear::declare_conv3x3(scope.scope("conv1"), between, o);
+        Self { convs: [first, second], shift: form.declare_shift(&mut scope, between) }
     }
 }
 
@@ -105,61 +144,76 @@ impl Residual {
 #[derive(Clone, Debug)]
 pub struct Cno {
     config: CnoConfig,
+    form: CnoForm,
     /// Made when the first context comes.
     activations: OnceLock<FilteredActivations>,
-    lift: [Linear; 2],
+    lift: Pair,
     down: Vec<Block>,
     skips: Vec<Vec<Residual>>,
     neck: Vec<Residual>,
     /// The invariant blocks of each skip, and of the neck.
     invariant: Vec<Block>,
+    /// Before each way up, and before the projection, where the published network has one that it never uses; classic only.
+    joined: Vec<Block>,
     up: Vec<Block>,
-    project: [Linear; 2],
+    project: Pair,
 }
 
 impl Cno {
-    /// Declares its parameters.
-    pub(crate) fn declare(layout: &mut Layout, config: &CnoConfig) -> Self {
+    /// Declares the parameters of the simplified form.
+    pub(crate) fn declare_simplified(layout: &mut Layout, config: &CnoConfig) -> Self {
+        Self::declare(layout, config, CnoForm::Simplified)
+    }
+
+    /// Declares the parameters of a form.
+    pub(super) fn declare(layout: &mut Layout, config: &CnoConfig, form: CnoForm) -> Self {
         let mut root = layout.root();
         let levels = config.levels;
         let channels = |l| config.channels(l);
         let grid = |l| config.grid(l);
-        let pair = |mut scope: Scope<'_>, c: usize, o: usize| {
-            let first = Linear::declare_conv3x3(scope.scope("conv0"), c, config.latent);
-            [first, Linear::declare_conv3x3(scope.scope("conv1"), config.latent, o)]
-        };
-        let lift = pair(root.scope("lift"), PIXEL, channels(0));
+        let lift = Pair::declare(root.scope("lift"), form, [PIXEL, config.latent, channels(0)]);
         let mut scope = root.scope("down");
         let down = (0..levels)
-            .map(|l| Block::declare(scope.scope(l), channels(l), channels(l + 1), grid(l + 1)))
+            .map(|l| Block::declare(scope.scope(l), form, [channels(l), channels(l + 1)], grid(l + 1)))
             .collect();
         let mut scope = root.scope("skips");
         let skips = (0..levels)
-            .map(|l| Residual::declare_all(scope.scope(l), config.residual, channels(l)))
+            .map(|l| Residual::declare_all(scope.scope(l), form, config.residual, channels(l)))
             .collect();
-        let neck = Residual::declare_all(root.scope("neck"), config.neck, channels(levels));
+        let neck = Residual::declare_all(root.scope("neck"), form, config.neck, channels(levels));
         let mut scope = root.scope("invariant");
         let invariant =
-            (0..=levels).map(|l| Block::declare(scope.scope(l), channels(l), channels(l), grid(l))).collect();
+            (0..=levels).map(|l| Block::declare(scope.scope(l), form, [channels(l); 2], grid(l))).collect();
+        // Above the bottom, what comes from below is joined by a skip of as many channels.
+        let joined_channels = |k: usize| channels(levels - k) << usize::from(k > 0);
+        let mut scope = root.scope("joined");
+        let joined = (0..=levels)
+            .filter(|_| form == CnoForm::Classic)
+            .map(|k| Block::declare(scope.scope(k), form, [joined_channels(k); 2], grid(levels - k)))
+            .collect();
         let mut scope = root.scope("up");
         let up = (0..levels)
             .map(|k| {
-                let level = levels - k;
-                // Above the bottom, what comes from below is joined by a skip of as many channels.
-                let c = if k == 0 { channels(level) } else { 2 * channels(level) };
-                Block::declare(scope.scope(k), c, channels(level - 1), grid(level - 1))
+                let level = levels - k - 1;
+                Block::declare(scope.scope(k), form, [joined_channels(k), channels(level)], grid(level))
             })
             .collect();
+        let outputs = if form == CnoForm::Classic { 1 } else { FIELDS };
+        let project =
+            Pair::declare(root.scope("project"), form, [joined_channels(levels), config.latent, outputs]);
+        let activations = OnceLock::new();
         Self {
             config: config.clone(),
-            activations: OnceLock::new(),
+            form,
+            activations,
             lift,
             down,
             skips,
             neck,
             invariant,
+            joined,
             up,
-            project: pair(root.scope("project"), 2 * channels(0), FIELDS),
+            project,
         }
     }
 
@@ -176,27 +230,65 @@ impl Cno {
         })
     }
 
+    /// An activation on the way to a grid.
+    fn activate(
+        &self,
+        tape: &Tape<'_>,
+        v: &Var,
+        to: GridShape,
+        shift: Option<ParamId>,
+    ) -> Result<Var, EngineError> {
+        let activations = self.activations();
+        let v = match self.form {
+            CnoForm::Simplified => activations.apply(tape, v, to)?,
+            CnoForm::Classic => activations.resize(tape, &activations.apply(tape, v, grid_of(v))?, to)?,
+        };
+        shift.map_or(Ok(v.clone()), |shift| tape.shift_channels(&v, shift))
+    }
+
     fn block(&self, tape: &Tape<'_>, v: &Var, block: &Block) -> Result<Var, EngineError> {
         let h = tape.conv3x3(v, block.conv, Epilogue::Plain)?;
-        self.activations().apply(tape, &tape.batch_norm(&h, block.norm)?, block.to)
+        self.activate(tape, &tape.batch_norm(&h, block.norm)?, block.to, block.shift)
     }
 
     fn residuals(&self, tape: &Tape<'_>, v: &Var, blocks: &[Residual]) -> Result<Var, EngineError> {
         let mut v = v.clone();
-        for Residual { convs, norms } in blocks {
+        for Residual { convs, norms, shift } in blocks {
             let h = tape.batch_norm(&tape.conv3x3(&v, convs[0], Epilogue::Plain)?, norms[0])?;
-            let h = self.activations().apply(tape, &h, grid_of(&v))?;
+            let h = self.activate(tape, &h, grid_of(&v), *shift)?;
             let h = tape.batch_norm(&tape.conv3x3(&h, convs[1], Epilogue::Plain)?, norms[1])?;
             v = tape.add(&h, &v)?;
         }
         Ok(v)
     }
 
-    /// Convolution, activation, convolution.
-    fn pair(&self, tape: &Tape<'_>, v: &Var, convs: [Linear; 2]) -> Result<Var, EngineError> {
+    fn pair(&self, tape: &Tape<'_>, v: &Var, Pair { convs, shift }: Pair) -> Result<Var, EngineError> {
         let h = tape.conv3x3(v, convs[0], Epilogue::Plain)?;
-        let h = self.activations().apply(tape, &h, grid_of(v))?;
+        let h = self.activate(tape, &h, grid_of(v), shift)?;
         tape.conv3x3(&h, convs[1], Epilogue::Wide)
+    }
+
+    /// Pixels \[batch, rows, columns, 6\] to fields with channels last.
+    fn fields(&self, tape: &Tape<'_>, pixels: &Var) -> Result<Var, EngineError> {
+        let mut v = self.pair(tape, pixels, self.lift)?;
+        let mut skips = Vec::new();
+        for (k, down) in self.down.iter().enumerate() {
+            let skip = self.residuals(tape, &v, &self.skips[k])?;
+            skips.push(self.block(tape, &skip, &self.invariant[k])?);
+            v = self.block(tape, &v, down)?;
+        }
+        v = self.residuals(tape, &v, &self.neck)?;
+        v = self.block(tape, &v, &self.invariant[self.down.len()])?;
+        for (k, up) in self.up.iter().enumerate() {
+            if let Some(joined) = self.joined.get(k) {
+                v = self.block(tape, &v, joined)?;
+            }
+            v = self.block(tape, &v, up)?;
+            if let Some(skip) = skips.pop() {
+                v = tape.concat(&v, &skip)?;
+            }
+        }
+        self.pair(tape, &v, self.project)
     }
 }
 
@@ -207,25 +299,25 @@ fn grid_of(v: &Var) -> GridShape {
 
 impl FieldNetwork for Cno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let mut v = self.pair(tape, &tape.pixels(context)?, self.lift)?;
-        let mut skips = Vec::new();
-        for (k, down) in self.down.iter().enumerate() {
-            let skip = self.residuals(tape, &v, &self.skips[k])?;
-            skips.push(self.block(tape, &skip, &self.invariant[k])?);
-            v = self.block(tape, &v, down)?;
-        }
-        v = self.residuals(tape, &v, &self.neck)?;
-        v = self.block(tape, &v, &self.invariant[self.down.len()])?;
-        for up in &self.up {
-            v = self.block(tape, &v, up)?;
-            if let Some(skip) = skips.pop() {
-                v = tape.concat(&v, &skip)?;
-            }
-        }
-        tape.channels_first(&self.pair(tape, &v, self.project)?)
+        tape.channels_first(&self.fields(tape, &tape.pixels(context)?)?)
     }
 
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
-        default_initial(layout, param)
+        initial(layout, param)
     }
+}
+
+impl HiddenFieldNetwork for Cno {
+    fn hidden_field(&self, tape: &Tape<'_>, pixels: &Var) -> Result<Var, EngineError> {
+        self.fields(tape, pixels)
+    }
+
+    fn initial(&self, layout: &Layout, param: &Param) -> Initial {
+        initial(layout, param)
+    }
+}
+
+/// As usual; biases of activations begin at zero.
+fn initial(layout: &Layout, param: &Param) -> Initial {
+    if param.name.ends_with(".shift") { Initial::Constant(0.0) } else { default_initial(layout, param) }
 }

@@ -7,7 +7,10 @@ use scope_engine::{Activation, EngineError, Epilogue, Layout, Linear, Param, Par
 use scope_pde::GridShape;
 use serde::{Deserialize, Serialize};
 
-use super::{FIELDS, PIXEL, require_constants, require_sizes, spectral::Transforms};
+use super::{
+    FIELDS, PIXEL, require_constants, require_sizes,
+    spectral::{Modes, Transforms},
+};
 use crate::{
     error::ModelError,
     field_model::FieldNetwork,
@@ -70,7 +73,7 @@ pub struct Fno {
     width: usize,
     resolution: GridShape,
     padding: usize,
-    modes: usize,
+    modes: Modes,
     /// Made when the first context comes.
     transforms: OnceLock<Transforms>,
     lift: Linear,
@@ -84,6 +87,7 @@ impl Fno {
     pub(crate) fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
         let mut root = layout.root();
         let FnoConfig { resolution, width, modes, projection, padding, .. } = *config;
+        let modes = Modes { half_rows: modes, columns: modes };
         let lift = Linear::declare(root.scope("lift"), PIXEL, width);
         let mut layers = root.scope("layers");
         let layers = (0..config.layers)

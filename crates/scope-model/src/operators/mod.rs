@@ -1,6 +1,7 @@
 //! The operators that SCOPE is compared with (paper, "Main-comparison mask-aware operators"). Each reads six channels
-//! a pixel, (Ma a, Ma, Mu u, Mu, x, y), and gives both fields.
+//! a pixel, (Ma a, Ma, Mu u, Mu, x, y), and gives both fields; those of the auxiliary study give the hidden one.
 
+mod auxiliary;
 mod cno;
 mod deeponet;
 mod fno;
@@ -8,6 +9,10 @@ mod resize;
 mod spectral;
 mod transolver;
 
+pub use auxiliary::{
+    AuxDeepOnetConfig, AuxFnoConfig, Auxiliary, AuxiliaryConfig, AuxiliaryNetwork, AuxiliarySizes,
+    ChannelUnits, UnetConfig,
+};
 pub use cno::{Cno, CnoConfig};
 pub use deeponet::{DeepOnet, DeepOnetConfig};
 pub use fno::{Fno, FnoConfig};

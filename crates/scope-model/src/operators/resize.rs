@@ -69,7 +69,8 @@ impl FilteredActivations {
         self.resize(tape, &tape.activate(&v, Activation::LeakyRelu(SLOPE))?, to)
     }
 
-    fn resize(&self, tape: &Tape<'_>, v: &Var, to: GridShape) -> Result<Var, EngineError> {
+    /// Another grid, one of those that there is room for.
+    pub(super) fn resize(&self, tape: &Tape<'_>, v: &Var, to: GridShape) -> Result<Var, EngineError> {
         let mut v = v.clone();
         for (axis, length) in [(1, to.rows), (2, to.columns)] {
             if let Some(map) = self.maps.get(&(v.shape()[axis], length)) {

@@ -6,6 +6,7 @@ use super::training::Training;
 use crate::{
     architecture::Operator,
     config::{Head, Preset},
+    operators::Auxiliary,
     weights::About,
 };
 
@@ -20,6 +21,8 @@ pub enum MethodKind {
     Scope,
     /// An operator that the paper compares with.
     Operator(Operator),
+    /// An operator of the paper's auxiliary study.
+    Auxiliary(Auxiliary),
     /// The exact posterior: `exact`.
     Exact,
     /// The posterior of a linear fit: `linear`.
@@ -34,6 +37,7 @@ impl MethodKind {
         match self {
             MethodKind::Scope => "scope",
             MethodKind::Operator(operator) => operator.name(),
+            MethodKind::Auxiliary(operator) => operator.name(),
             MethodKind::Exact => "exact",
             MethodKind::Linear => "linear",
             MethodKind::Own(name) => name,
@@ -47,7 +51,11 @@ impl From<&str> for MethodKind {
             "scope" => MethodKind::Scope,
             "exact" => MethodKind::Exact,
             "linear" => MethodKind::Linear,
-            _ => name.parse().map_or_else(|_| MethodKind::Own(name.to_owned()), MethodKind::Operator),
+            _ => {
+                let operator = name.parse().map(MethodKind::Operator);
+                let known = operator.or_else(|_| name.parse().map(MethodKind::Auxiliary));
+                known.unwrap_or_else(|_| MethodKind::Own(name.to_owned()))
+            }
         }
     }
 }
@@ -212,6 +220,7 @@ impl MethodIdentity {
             (MethodKind::Exact, _) => return "Exact posterior".to_owned(),
             (MethodKind::Linear, _) => return "Linear (POD)".to_owned(),
             (MethodKind::Operator(operator), _) => return operator.label().to_owned(),
+            (MethodKind::Auxiliary(operator), recipe) => return auxiliary_label(*operator, recipe),
             (MethodKind::Own(name), _) => return name.clone(),
             (MethodKind::Scope, Some("full")) => "Full".to_owned(),
             (MethodKind::Scope, Some(recipe)) => recipe.to_uppercase(),
@@ -224,5 +233,41 @@ impl MethodIdentity {
             label.push_str(&format!(" ({model})"));
         }
         label
+    }
+}
+
+/// What rows call an auxiliary operator that was trained with a recipe: `FNO + G (auxiliary)`, `PINO 0.1 + G`.
+fn auxiliary_label(operator: Auxiliary, recipe: Option<&str>) -> String {
+    let recipe = recipe.unwrap_or_default();
+    let grounded = if recipe.split('-').any(|part| part == "g") { " + G" } else { "" };
+    if recipe.split('-').next() != Some("pino") {
+        return format!("{}{grounded} (auxiliary)", operator.label());
+    }
+    let weight = recipe.rsplit('-').next().filter(|part| part.parse::<f64>().is_ok()).unwrap_or("1.0");
+    format!("PINO {weight}{grounded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auxiliary_operators_are_called_by_their_recipes() {
+        let label = |recipe| auxiliary_label(Auxiliary::Fno, recipe);
+        let labels =
+            ["auxiliary", "auxiliary-g", "pino", "pino-g", "pino-0.1", "pino-g-0.1"].map(|r| label(Some(r)));
+        let expected = [
+            "FNO (auxiliary)",
+            "FNO + G (auxiliary)",
+            "PINO 1.0",
+            "PINO 1.0 + G",
+            "PINO 0.1",
+            "PINO 0.1 + G",
+        ];
+        assert_eq!(labels, expected);
+        assert_eq!(label(None), "FNO (auxiliary)");
+        for kind in Auxiliary::ALL.map(MethodKind::Auxiliary) {
+            assert_eq!(MethodKind::from(kind.name()), kind);
+        }
     }
 }

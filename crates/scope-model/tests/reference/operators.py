@@ -195,24 +195,25 @@ CASES = {
                                 "slices": 3, "expansion": 2}),
 }
 
-for number, (case, (forward, config)) in enumerate(CASES.items()):
-    p, size = Parameters(number), config["resolution"]
-    values = p.draw(3, 2, size, size)
-    masks = (torch.rand(3, 2, size, size, generator=p.generator) < 0.3).to(values.dtype)
-    context = torch.stack([values * masks, masks], 2).reshape(3, 4, size, size).to(torch.float32).to(torch.float64)
-    seed = p.draw(3, 2, size, size).to(torch.float32).to(torch.float64)
-    with torch.no_grad():
-        forward(p, config, context, False)  # draws the parameters
-    before = {f"{name}.{kind}": t.clone() for name, pair in p.statistics.items()
-              for kind, t in zip(("running_mean", "running_var"), pair)}
-    fields = forward(p, config, context, True)
-    (fields * seed).sum().backward()
-    with torch.no_grad():
-        evaluated = forward(p, config, context, False)
-    after = {f"after.{name}.{kind}": t for name, pair in p.statistics.items()
-             for kind, t in zip(("running_mean", "running_var"), pair)}
-    gradients = {f"gradient.{name}": t.grad for name, t in p.items()}
-    tensors = {"context": context, "seed": seed, "fields": fields, "evaluated": evaluated,
-               **{f"param.{name}": t for name, t in {**p, **before}.items()}, **gradients, **after}
-    write(f"../golden/{case}.safetensors", tensors, {"config": json.dumps(config), "torch": torch.__version__})
-    print(case, sum(t.numel() for t in p.values()), "parameters")
+if __name__ == "__main__":
+    for number, (case, (forward, config)) in enumerate(CASES.items()):
+        p, size = Parameters(number), config["resolution"]
+        values = p.draw(3, 2, size, size)
+        masks = (torch.rand(3, 2, size, size, generator=p.generator) < 0.3).to(values.dtype)
+        context = torch.stack([values * masks, masks], 2).reshape(3, 4, size, size).to(torch.float32).to(torch.float64)
+        seed = p.draw(3, 2, size, size).to(torch.float32).to(torch.float64)
+        with torch.no_grad():
+            forward(p, config, context, False)  # draws the parameters
+        before = {f"{name}.{kind}": t.clone() for name, pair in p.statistics.items()
+                  for kind, t in zip(("running_mean", "running_var"), pair)}
+        fields = forward(p, config, context, True)
+        (fields * seed).sum().backward()
+        with torch.no_grad():
+            evaluated = forward(p, config, context, False)
+        after = {f"after.{name}.{kind}": t for name, pair in p.statistics.items()
+                 for kind, t in zip(("running_mean", "running_var"), pair)}
+        gradients = {f"gradient.{name}": t.grad for name, t in p.items()}
+        tensors = {"context": context, "seed": seed, "fields": fields, "evaluated": evaluated,
+                   **{f"param.{name}": t for name, t in {**p, **before}.items()}, **gradients, **after}
+        write(f"../golden/{case}.safetensors", tensors, {"config": json.dumps(config), "torch": torch.__version__})
+        print(case, sum(t.numel() for t in p.values()), "parameters")
