@@ -25,6 +25,12 @@ impl UserContext {
         other
     }
 
+    /// Whether its sensors measure the same at the same places as others, whatever the values are.
+    pub fn has_places_of(&self, others: &[Placed]) -> bool {
+        let place = |sensor: &Placed| (sensor.channel, sensor.spot.at);
+        self.sensors.iter().map(place).eq(others.iter().map(place))
+    }
+
     /// With pixels' values carried from the sensors' spots by fields \[rows, columns\] of a and of u, in physical units, that were recovered.
     pub fn carried(&self, pde: Pde, constants: &Constants, fields: PerChannel<&[f32]>) -> Self {
         let shape = self.masks.shape();

@@ -5,7 +5,7 @@ use std::fmt;
 use scope_data::PerChannel;
 
 /// The outcome of a chi-square test that readings and model cannot both pass: y^T (K + s^2)^-1 y of n readings y, with K + s^2
-/// their covariance under the model, is far larger than n. Prints as a sentence.
+/// their covariance under the model, is far larger or far smaller than n. Prints as a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contradiction {
     /// y^T (K + s^2)^-1 y.
@@ -18,25 +18,67 @@ pub struct Contradiction {
     pub few_to_blame: bool,
 }
 
+impl Contradiction {
+    /// Whether the readings vary less than the model says, and not more.
+    pub fn is_too_small(&self) -> bool {
+        self.statistic < self.readings as f64
+    }
+}
+
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { statistic, readings, noise, few_to_blame } = self;
         let spread = (2.0 * *readings as f64).sqrt();
         write!(
             f,
-            "the readings contradict the model: their chi-square statistic is {statistic:.4e}, where {readings} readings of this problem \
-             with this noise have {readings} +- {spread:.0}; do not rely on the fields nor on their standard deviations; "
+            "the readings contradict the model: their chi-square statistic is {}, where {readings} readings of this problem with this \
+             noise have {readings} +- {spread:.0}; ",
+            plain(*statistic)
         )?;
+        f.write_str(match self.is_too_small() {
+            true => "standard deviations are too large; ",
+            false => "do not rely on the fields nor on their standard deviations; ",
+        })?;
         let stated = noise.with_channels().into_iter();
         let each: Vec<String> = stated
             .filter_map(|(channel, noise)| Some(format!("{:.1e} for {}", noise?, channel.name())))
             .collect();
         if *few_to_blame {
             f.write_str("without the readings that do not fit the others they agree")
+        } else if each.is_empty() && self.is_too_small() {
+            f.write_str("their fields are smaller or smoother than this problem's: are the units right?")
         } else if each.is_empty() {
             f.write_str("their values are unlike this problem's: are the units right?")
         } else {
             write!(f, "readings with a noise of about {} would agree with the model", each.join(" and "))
         }
+    }
+}
+
+/// A number as one writes it: with an exponent only where it would be long.
+fn plain(number: f64) -> String {
+    match number {
+        0.1..1e3 => format!("{number:.1}"),
+        1e3..1e7 => format!("{number:.0}"),
+        _ => format!("{number:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_are_told_apart_and_figures_are_plain() {
+        let of = |statistic: f64| {
+            let noise = PerChannel::both(None);
+            Contradiction { statistic, readings: 500, noise, few_to_blame: false }.to_string()
+        };
+        assert!(of(13.086).contains("is 13.1, where 500 readings"), "{}", of(13.086));
+        assert!(of(13.086).contains("smaller or smoother than this problem's"));
+        assert!(
+            of(130_862.4).contains("is 130862, where") && of(130_862.4).contains("do not rely on the fields")
+        );
+        assert!(of(1.234e12).contains("is 1.23e12, where"));
     }
 }

@@ -25,7 +25,7 @@ pub use exact_limit::ExactLimit;
 pub use misfit::Fitted;
 pub(crate) use misfit::misfit_percent;
 pub use nearest::Nearest;
-pub use noise::{ReadingsNoise, estimate_noise};
+pub use noise::{ReadingsNoise, estimate_noise, robust_deviation};
 pub use residuals::{Residual, Residuals, Suspects};
 pub use warning::{Usual, Warning};
 
@@ -125,18 +125,26 @@ impl Trust {
             warnings: Vec::new(),
         };
         let case = Case { pde, constants, known, context, fitted, reference };
-        trust.warnings = case.warnings(&trust);
         let for_exact_readings = !case.noise_is_stated() && known.calibrated.is_none();
         trust.held_out_percent = reference.filter(|_| for_exact_readings);
-        if trust.warnings.iter().any(Warning::denies_errors) {
-            trust.held_out_percent = None;
-            trust.calibrated = None;
-        }
+        case.warnings(&trust).into_iter().for_each(|warning| trust.warn(warning));
         Some(trust)
     }
-}
 
-impl Trust {
+    /// Adds what speaks against it, and takes back errors that say nothing of such measurements.
+    pub fn warn(&mut self, warning: Warning) {
+        if warning.denies_errors() {
+            self.held_out_percent = None;
+            self.calibrated = None;
+        }
+        self.warnings.push(warning);
+    }
+
+    /// Whether something is known to be wrong with the measurements, so that no error says anything of them.
+    pub fn denies_errors(&self) -> bool {
+        self.warnings.iter().any(Warning::denies_errors)
+    }
+
     /// Whether the measurements contradict the model, so that nothing it says of its own errors holds.
     pub fn is_contradicted(&self) -> bool {
         self.warnings.iter().any(|warning| matches!(warning, Warning::Contradiction(_)))

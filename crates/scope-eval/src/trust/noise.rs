@@ -44,12 +44,21 @@ pub fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
         };
         let others = (0..sensors.len()).filter(|other| *other != one);
         let nearest = others.min_by(|x, y| distance(*x).total_cmp(&distance(*y)));
-        nearest.map_or(0.0, |other| (sensors[one].residual() - sensors[other].residual()).abs())
+        nearest.map_or(0.0, |other| sensors[one].residual() - sensors[other].residual())
     };
-    let mut differences: Vec<f64> = (0..sensors.len()).step_by(step).map(apart).collect();
-    let middle = differences.len() / 2;
-    let (_, median, _) = differences.select_nth_unstable_by(middle, f64::total_cmp);
-    Some(SIGMAS_PER_MEDIAN * *median / 2.0_f64.sqrt())
+    let differences = (0..sensors.len()).step_by(step).map(apart).collect();
+    Some(robust_deviation(differences) / 2.0_f64.sqrt())
+}
+
+/// The standard deviation of normal numbers about zero by their median absolute value, which a few wild ones do not change; zero of none.
+pub fn robust_deviation(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    values.iter_mut().for_each(|value| *value = value.abs());
+    let middle = values.len() / 2;
+    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    SIGMAS_PER_MEDIAN * *median
 }
 
 #[cfg(test)]

@@ -100,6 +100,15 @@ pub enum Warning {
         /// What was stated.
         stated: Option<f64>,
     },
+    /// Readings unlike those of the problem's own fields, whose distribution is known.
+    Unlike {
+        /// The root mean square of what some of them say beyond the others, over what it is expected to be.
+        ratio: f64,
+        /// How many these are.
+        readings: usize,
+        /// Whether a noise was stated.
+        noise_stated: bool,
+    },
     /// A task that the model was not trained for.
     Task(&'static str),
     /// Nothing is known of the model's errors for this task.
@@ -152,6 +161,7 @@ impl Warning {
             | Warning::NoGeometry { .. }
             | Warning::Task(_)
             | Warning::Noisy { .. }
+            | Warning::Unlike { .. }
             | Warning::Suspects(_) => true,
             // The errors of a model that never does better are as large as that.
             Warning::PoorFit { usual, .. } => *usual != Usual::Alike,
@@ -175,6 +185,7 @@ impl Warning {
             Warning::NoiseBeyond { .. } => "noise beyond training",
             Warning::Noisy { stated: None, .. } => "looks noisy",
             Warning::Noisy { .. } => "noisier than stated",
+            Warning::Unlike { .. } => "unlike the problem's fields",
             Warning::Task(_) => "task not trained",
             Warning::NoGeometry { disk: true } => "no disk",
             Warning::NoGeometry { disk: false } => "no known region",
@@ -245,6 +256,20 @@ impl fmt::Display for Warning {
                 "the readings of {channel} look noisier than stated: neighbours differ from the recovery by about {percent:.2}% of the \
                  field's standard deviation, not {stated:.2}%"
             ),
+            Warning::Unlike { ratio, readings, noise_stated } => {
+                let (how, stated) = match (*ratio > 1.0, noise_stated) {
+                    (true, true) => ("rougher", ", or noisier than stated"),
+                    (true, false) => ("rougher or noisier", ""),
+                    (false, true) => ("smoother", ", or less noisy than stated"),
+                    (false, false) => ("smoother", ""),
+                };
+                write!(
+                    f,
+                    "the readings are {how} than those of this problem's own fields{stated}: what {readings} of them say beyond the others \
+                     is {} as large as expected; errors and bands that were measured on such fields do not hold for them",
+                    times(*ratio)
+                )
+            }
             Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
             Warning::NoHeldOut(task) => write!(
                 f,

@@ -12,6 +12,7 @@ use super::{
     bands::BandSource,
     error::RecoveryError,
     leave_out::{Numbered, leave_out},
+    likeness::Likeness,
     network::{Network, NetworkOptions},
     problem::Problem,
     recovered::{Recovered, Uncertainty},
@@ -29,6 +30,7 @@ const MOST_SUSPECTS: f64 = 0.1;
 pub(super) struct BandedNetwork {
     network: Network,
     bands: BandSource,
+    likeness: Likeness,
     options: NetworkOptions,
     summary: Arc<MethodSummary>,
 }
@@ -40,7 +42,7 @@ impl BandedNetwork {
     pub(super) fn new(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
         let bands = BandSource::new(&network, options)?;
         let summary = Arc::new(MethodSummary { frame: options.frame, ..network.summary() });
-        Ok(Self { network, bands, options, summary })
+        Ok(Self { network, bands, likeness: Likeness::default(), options, summary })
     }
 
     /// What results say of the network.
@@ -110,6 +112,11 @@ impl BandedNetwork {
         let known = Known { noise: self.options.noise, calibrated, ..self.network.known() };
         let trust = Trust::of(pde, &self.summary.constants, known, context, &fields);
         let mut trust = trust.ok_or(RecoveryError::NothingMeasured)?;
+        // What is known to be wrong already needs no second reason.
+        if !trust.denies_errors() {
+            let unlike = self.likeness.warning(&self.summary, context, self.options.noise);
+            unlike.into_iter().for_each(|warning| trust.warn(warning));
+        }
         let measured = context.measured.iter().filter(|mask| mask.count() > 0).count().max(1);
         let sensors = context.sensors.len() as f64 / measured as f64;
         trust.exact = ExactLimit::nearest(pde, trust.task, sensors);

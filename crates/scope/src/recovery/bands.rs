@@ -79,14 +79,6 @@ struct OfSensors {
     measures: Arc<SpotMeasures>,
 }
 
-impl OfSensors {
-    /// Whether sensors measure the same at the same places, whatever their values are.
-    fn are_for(&self, others: &[Placed]) -> bool {
-        let place = |sensor: &Placed| (sensor.channel, sensor.spot.at);
-        self.sensors.iter().map(place).eq(others.iter().map(place))
-    }
-}
-
 /// Half-widths, and what they were measured on.
 struct Stated {
     levels: [f64; 2],
@@ -230,7 +222,7 @@ impl Measured {
     ) -> Result<Arc<SpotMeasures>, EvalError> {
         let sensors = &context.sensors;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = match last.take().filter(|known| known.are_for(sensors)) {
+        let known = match last.take().filter(|known| context.has_places_of(&known.sensors)) {
             Some(known) => known,
             None => OfSensors {
                 sensors: sensors.clone(),

@@ -8,7 +8,7 @@ use scope_data::{
     PerChannel,
     observation::{Placed, STENCIL_POINTS, Stencil, UserContext},
 };
-use scope_eval::trust::Residual;
+use scope_eval::trust::{Residual, robust_deviation};
 use scope_model::Fields;
 use scope_pde::{Pde, descriptor::FieldKind};
 
@@ -32,8 +32,6 @@ const STANDS_OUT: f64 = 5.0;
 /// A reading so many robust standard deviations from what the others say is suspect. Errors of a network have longer tails than normal
 /// ones: the worst of 500 exact readings had 12.5 (a cylinder's flow), of 500 with 5% noise 4.5.
 const SUSPECT: f64 = 15.0;
-/// The standard deviation of a normal distribution over its median absolute value.
-const SIGMAS_PER_MEDIAN: f64 = 1.4826;
 
 /// A reading beside what the others say of it, with its number in the order given.
 pub(super) type Numbered = (usize, Residual);
@@ -148,17 +146,6 @@ fn nearest(sensors: &[Placed], among: &[usize], one: usize) -> Vec<usize> {
         others.truncate(NEIGHBOURS);
     }
     others
-}
-
-/// 1.4826 times the median absolute value.
-fn robust_deviation(mut values: Vec<f64>) -> f64 {
-    values.iter_mut().for_each(|value| *value = value.abs());
-    let middle = values.len() / 2;
-    if values.is_empty() {
-        return 0.0;
-    }
-    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    SIGMAS_PER_MEDIAN * *median
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod frame;
 mod leave_out;
+mod likeness;
 mod network;
 mod picture;
 mod posterior;

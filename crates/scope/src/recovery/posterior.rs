@@ -22,6 +22,9 @@ use super::{
 /// At most this share of a problem's readings is left out for not fitting the others, or one.
 const MOST_LEFT_OUT: f64 = 0.1;
 
+/// No less noise than this share of a field's standard deviation is said to explain readings.
+const LEAST_NOISE: f64 = 1e-7;
+
 /// What a posterior is computed with.
 #[derive(Clone, Copy, Debug)]
 pub struct PosteriorOptions {
@@ -158,7 +161,7 @@ impl GaussianRecovery {
         let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
         let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());
         let mut warnings: Vec<Warning> = self.contradiction(posterior, few_to_blame).into_iter().collect();
-        remarks.extend(self.less_noise(posterior));
+        remarks.extend(self.less_noise(posterior, &warnings));
         let residuals = judged.map(|(judged, mut readings)| {
             let dropped = !left_out.is_empty();
             let others_agree = !judged.rest.contradicts();
@@ -203,9 +206,7 @@ impl GaussianRecovery {
     /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of the fields around
     /// it. A region that all records have says nothing that a fit does not know.
     fn readings(&self, context: &UserContext) -> Vec<Reading> {
-        let reading =
-            |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
-        let mut readings: Vec<Reading> = context.sensors.iter().map(reading).collect();
+        let mut readings = readings_of(context);
         let pde = self.method.pde();
         if pde.has_record_regions() {
             let values = pde.descriptor().known_region.values();
@@ -241,16 +242,21 @@ impl GaussianRecovery {
 
     /// Whether the measurements contradict the model, and with which noise they would not.
     fn contradiction(&self, posterior: &Posterior, few_to_blame: bool) -> Option<Warning> {
-        let check = posterior.model_check().filter(|check| check.contradicts())?;
-        // A noise larger than the field itself explains nothing.
-        let noise = self.consistent_noise(posterior, |share| share < 1.0);
+        // Fields of a fit are not Gaussian: easy ones are calm.
+        let is_exact = self.method.identity().kind == MethodKind::Exact;
+        let fails = |check: &ModelCheck| check.contradicts() || (is_exact && check.is_too_calm());
+        let check = posterior.model_check().filter(fails)?;
+        // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too large.
+        let can_be = check.contradicts() || self.options.noise.is_some();
+        let noise = self.consistent_noise(posterior, |share| can_be && (LEAST_NOISE..1.0).contains(&share));
+        let few_to_blame = few_to_blame && check.contradicts();
         let ModelCheck { statistic, degrees: readings } = check;
         Some(Warning::Contradiction(Contradiction { statistic, readings, noise, few_to_blame }))
     }
 
-    /// Whether a noise was stated that is larger than the readings'.
-    fn less_noise(&self, posterior: &Posterior) -> Option<Remark> {
-        self.options.noise?;
+    /// Whether a noise was stated that is larger than the readings', where that is no contradiction.
+    fn less_noise(&self, posterior: &Posterior, warnings: &[Warning]) -> Option<Remark> {
+        self.options.noise.filter(|_| warnings.is_empty())?;
         posterior.model_check().filter(|check| check.is_too_calm())?;
         let noise = self.consistent_noise(posterior, |_| true);
         (!noise.is_unknown()).then_some(Remark::LessNoise(noise))
@@ -268,6 +274,13 @@ impl GaussianRecovery {
             share.filter(|_| posterior.measures(channel)).map(|share| share * deviations[channel])
         })
     }
+}
+
+/// What sensors say, in our units.
+pub(super) fn readings_of(context: &UserContext) -> Vec<Reading> {
+    let reading =
+        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+    context.sensors.iter().map(reading).collect()
 }
 
 fn residuals_in_order(mut readings: Vec<Numbered>, left_out: bool) -> Residuals {

@@ -94,7 +94,7 @@ fn estimate_row(name: String, estimate: &Estimate) -> [String; 7] {
     let dash = || "-".to_owned();
     let from = estimate.reference.map_or(dash(), |reference| match (reference.source, reference.records) {
         (Source::Released, Some(n)) => format!("{} released records", grouped(n)),
-        (Source::Generator, Some(n)) => format!("{} records of our flow", grouped(n)),
+        (Source::Generator, Some(n)) => format!("{} records of our own solver", grouped(n)),
         _ => "theory".into(),
     });
     [

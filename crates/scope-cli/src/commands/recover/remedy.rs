@@ -22,6 +22,9 @@ pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String
         Warning::NoReference { can_be_measured: true, .. }
         | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
         Warning::Noisy { percent, .. } => Some(format!("add --noise {}%{calibrate}", rounded(*percent))),
+        Warning::Unlike { ratio, noise_stated: false, .. } if *ratio > 1.0 => {
+            Some(format!("if they are noisy, add --noise S{calibrate}"))
+        }
         Warning::Contradiction(contradiction) if !contradiction.few_to_blame => {
             noise_option(contradiction.noise)
         }
