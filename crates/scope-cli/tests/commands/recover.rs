@@ -248,14 +248,21 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     let table = succeed(here, &["model", "list"]);
     assert!(table.contains("small-town") && table.contains("tiny, int8"), "{table}");
 
-    let mut sensors = String::from("x,y,u\n");
+    let stored = field(&here.join("test/fields.npy"));
+    let mut sensors = String::from("i,j,u\n");
+    let mut made_up = sensors.clone();
     // Scattered as uniform sensors are: a lattice has other gaps, and its errors would not be those of the card.
     let scattered = |k: u32| f64::from(k.wrapping_mul(2_654_435_761) >> 8) / f64::from(1_u32 << 24);
     (0..31).for_each(|k| {
-        let [x, y] = [scattered(2 * k as u32 + 1), scattered(977 * k as u32 + 5)];
-        writeln!(sensors, "{x},{y},{}", value(1, k)).unwrap()
+        let [i, j] = [scattered(2 * k as u32 + 1), scattered(977 * k as u32 + 5)]
+            .map(|x| (x * (SIZE - 1) as f64).round() as usize);
+        // u of the second record, whose values training has seen.
+        let of_record = stored[3 * SIZE * SIZE + i * SIZE + j];
+        writeln!(sensors, "{i},{j},{}", Constants::generated(Pde::POISSON).u.physical(of_record)).unwrap();
+        writeln!(made_up, "{i},{j},{}", value(1, k)).unwrap();
     });
     fs::write(here.join("s.csv"), sensors).unwrap();
+    fs::write(here.join("made-up.csv"), made_up).unwrap();
     let recover = ["recover", "--sensors", "s.csv", "--json", "--device", "cpu"];
     let by_name = succeed(here, &[&recover[..], &["--model", "small-town", "--out", "by-name"]].concat());
     let by_name: Value = serde_json::from_str(&by_name).unwrap();
@@ -263,7 +270,15 @@ fn a_model_with_a_card_is_used_by_name_and_trusted_by_its_errors() {
     assert_eq!(problem["task"], "inverse");
     assert_eq!(problem["nearest"]["condition"], "inverse/uniform/500");
     let held_out = &entry["held_out"]["conditions"]["inverse/uniform/500"];
-    assert_eq!(&problem["held_out_percent"], held_out);
+    assert_eq!(&problem["held_out_percent"], held_out, "{}", problem["warnings"]);
+    // Values that no field of the problem has get no error.
+    let unlike =
+        ["recover", "--sensors", "made-up.csv", "--json", "--device", "cpu", "--model", "small-town"];
+    let unlike = succeed(here, &[&unlike[..], &["--out", "unlike"]].concat());
+    let unlike: Value = serde_json::from_str(&unlike).unwrap();
+    assert!(unlike["problems"][0]["held_out_percent"].is_null(), "{unlike}");
+    let warnings = unlike["problems"][0]["warnings"].to_string();
+    assert!(warnings.contains("rougher or noisier than those of this problem's own fields"), "{warnings}");
     // A run's own evaluations serve as well.
     let of_run = succeed(here, &[&recover[..], &["--model", "run", "--out", "of-run"]].concat());
     let of_run: Value = serde_json::from_str(&of_run).unwrap();
