@@ -162,7 +162,10 @@ fn sensors_in_kilometres_become_fields(here: &Path) {
     fs::write(here.join("far.csv"), "x,y,u\n5.0,0.1,0.1\n").unwrap();
     let far = ["recover", "--model", "run", "--sensors", "far.csv", "--out", "far", "--device", "cpu"];
     let complaint = refused(here, &far, 1);
-    assert!(complaint.contains("lies outside the domain, x from 0 to 3.2 and y from 0 to 4"), "{complaint}");
+    assert!(
+        complaint.contains("lies outside the domain, x from 0 to 3.2 and y from 0 to 4 km"),
+        "{complaint}"
+    );
     let calibrate = [&recover[..], &["--calibrate", "50", "--out", "c"]].concat();
     let complaint = refused(here, &calibrate, 1);
     assert!(complaint.contains("shallow-water has no solver"), "{complaint}");

@@ -16,6 +16,8 @@ pub struct Domain {
     low: [f64; 2],
     /// Where it ends.
     high: [f64; 2],
+    /// The unit of both, where a problem file states one.
+    unit: &'static str,
 }
 
 impl Domain {
@@ -29,7 +31,7 @@ impl Domain {
                 return Err(FrameError::Interval { axis: name, low, high });
             }
         }
-        Ok(Self { low, high })
+        Ok(Self { low, high, unit: "" })
     }
 
     /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone
@@ -37,7 +39,8 @@ impl Domain {
     pub(super) fn of_problem(pde: Pde) -> Option<Self> {
         let facts = pde.descriptor();
         let [x, y] = facts.extent.bounds;
-        facts.spec.map(|_| Self { low: [x[0], y[0]], high: [x[1], y[1]] })
+        let unit = facts.extent.unit;
+        facts.spec.map(|_| Self { low: [x[0], y[0]], high: [x[1], y[1]], unit })
     }
 
     /// Its lengths along x and along y.
@@ -93,6 +96,7 @@ impl FromStr for Domain {
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [x0, x1, y0, y1] = self.bounds();
-        write!(f, "x from {x0} to {x1} and y from {y0} to {y1}")
+        write!(f, "x from {x0} to {x1} and y from {y0} to {y1}")?;
+        if self.unit.is_empty() { Ok(()) } else { write!(f, " {}", self.unit) }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scope_data::{Channel, PerChannel, StagedFolder};
 use scope_eval::figure::{
-    AxisLabel, Curve, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, Scale, curve_chart,
+    AxisLabel, Curve, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, PanelAxes, Scale, curve_chart,
 };
 use scope_pde::GridShape;
 use serde::Serialize;
@@ -88,7 +88,7 @@ impl SensorPlacement {
             let title = "remaining standard deviation".to_owned();
             let values = &self.deviations[channel][..];
             let panel = FieldPanel { title, values, shown: None, measure: Measure::Deviation };
-            let name = format!("{}: {}", channel.name(), self.pde.channels()[channel]);
+            let name = format!("{}: {}", channel.name(), self.pde.descriptor().fields[channel].label());
             FieldRow { name, grid: self.resolution, panels: vec![panel] }
         };
         let shown = |channel: &Channel| self.before_percent[*channel].is_some();
@@ -96,8 +96,15 @@ impl SensorPlacement {
         let heading =
             format!("{}, {} sensors of {} placed", self.pde, self.sensors.len(), self.options.channel.name());
         let [given, placed] = &self.marks;
-        FieldPicture { heading: &heading, rows: &rows, rings: given, dots: placed, ..FieldPicture::default() }
-            .draw()
+        FieldPicture {
+            heading: &heading,
+            rows: &rows,
+            rings: given,
+            dots: placed,
+            axes: Some(&PanelAxes::of(self.pde)),
+            ..FieldPicture::default()
+        }
+        .draw()
     }
 
     /// Expected errors against the number of sensors.

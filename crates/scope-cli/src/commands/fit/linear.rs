@@ -83,8 +83,9 @@ impl LinearCommand {
             return print_json(&Summary { about, seconds: spent.as_secs_f64() });
         }
         let [a, u] = about.held_out_percent;
+        let fewer = if about.modes < self.modes { ", all that the records have," } else { "" };
         say(&format!(
-            "{}, {} modes of {} records in {:.1} s",
+            "{}, {} modes{fewer} of {} records in {:.1} s",
             about.source.pde,
             grouped(about.modes),
             grouped(about.records - about.held_out),
