@@ -28,8 +28,7 @@ use crate::{
         Outcome,
         device::DeviceArguments,
         method::{ChosenMethod, MethodArguments},
-        models,
-        precision_names,
+        models, precision_names,
     },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };

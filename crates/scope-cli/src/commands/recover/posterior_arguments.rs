@@ -4,11 +4,7 @@ use clap::Args;
 use scope::{PosteriorOptions, Recovery};
 use scope_data::frame::{Frame, StatedNoise};
 
-use crate::commands::{
-    Misuse,
-    method::ChosenMethod,
-    resolution,
-};
+use crate::commands::{Misuse, method::ChosenMethod, resolution};
 
 /// Points along each axis if nothing is said.
 const RESOLUTION: usize = 128;

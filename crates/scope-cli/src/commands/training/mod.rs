@@ -13,8 +13,8 @@ use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
-    Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome,
-    RunRequest, TrainError, Trainer,
+    Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
+    TrainError, Trainer,
 };
 
 pub(crate) use adapt::AdaptCommand;
