@@ -1,6 +1,9 @@
 //! A Gaussian posterior as a method under test: the exact one, or that of a linear fit.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use rayon::prelude::*;
 use scope_data::{
@@ -22,12 +25,27 @@ use crate::{
 
 /// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is told of another.
 pub struct PosteriorMethod {
-    prior: Box<dyn FieldPrior + Send>,
+    prior: Arc<dyn FieldPrior + Send>,
     identity: MethodIdentity,
     constants: Constants,
     noise: PerChannel<f64>,
     with_bands: bool,
     approximate: AtomicUsize,
+}
+
+impl Clone for PosteriorMethod {
+    /// The same method with the same prior, which both share, and answers of its own to count.
+    fn clone(&self) -> Self {
+        let Self { prior, identity, constants, noise, with_bands, .. } = self;
+        Self {
+            prior: Arc::clone(prior),
+            identity: identity.clone(),
+            constants: *constants,
+            noise: *noise,
+            with_bands: *with_bands,
+            approximate: AtomicUsize::new(0),
+        }
+    }
 }
 
 /// A Gaussian lies within so many standard deviations with the probability of each of [`LEVELS`].
@@ -40,7 +58,7 @@ impl PosteriorMethod {
     /// The exact posterior of a problem on S x S points.
     pub fn exact(pde: Pde, constants: Constants, size: usize) -> Result<Self, PosteriorError> {
         let prior = Prior::new(pde, size)?;
-        Ok(Self::new(Box::new(prior), identity(MethodKind::Exact, 0, None), constants))
+        Ok(Self::new(Arc::new(prior), identity(MethodKind::Exact, 0, None), constants))
     }
 
     /// That of a linear fit.
@@ -49,10 +67,10 @@ impl PosteriorMethod {
         let constants = fit.about.source.constants;
         let parameters = fit.mean.len() + fit.modes.len() + fit.residual.len();
         let identity = identity(MethodKind::Linear, parameters, prior.blake3().map(str::to_owned));
-        Self::new(Box::new(prior), identity, constants)
+        Self::new(Arc::new(prior), identity, constants)
     }
 
-    fn new(prior: Box<dyn FieldPrior + Send>, identity: MethodIdentity, constants: Constants) -> Self {
+    fn new(prior: Arc<dyn FieldPrior + Send>, identity: MethodIdentity, constants: Constants) -> Self {
         let noise = rounding_noise(&constants);
         Self { prior, identity, constants, noise, with_bands: false, approximate: AtomicUsize::new(0) }
     }

@@ -21,7 +21,7 @@ pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 pub use run::{
     AdaptConfig, BuildTrainer, Callback, Conditions, DataLoader, InitialWeights, Length, MetricsLine,
     Position, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Stage, Teacher,
-    TrainingSet, build_trainer, plan, run, saved_teacher, stages,
+    TrainingSet, build_trainer, plan, plan_or_resume, run, saved_teacher, stages,
 };
 pub use schedule::{LearningRateSchedule, Rates, ScheduleKind, StageSchedule};
 pub use trainer::{Counters, DeviceReport, Head, StepReport, Trainable, Trainer};

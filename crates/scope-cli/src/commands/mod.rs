@@ -15,7 +15,6 @@ mod method;
 mod misuse;
 mod model;
 mod models;
-mod noise;
 mod place;
 mod recover;
 mod synthetic;

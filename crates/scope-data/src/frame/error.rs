@@ -7,6 +7,12 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FrameError {
+    /// A noise that cannot be read.
+    #[error(
+        "expected a standard deviation, zero or more, in physical units, as in 0.01, or as a share of the field's own, as in 5%; or one \
+         for a and one for u, as in 0.01,1e-4"
+    )]
+    Noise,
     /// A domain that cannot be read.
     #[error(
         "\"{0}\" is no domain: expected four numbers, where it begins and ends along x and along y, as in 0,500,0,500"

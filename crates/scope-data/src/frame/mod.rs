@@ -5,6 +5,7 @@
 
 mod domain;
 mod error;
+mod noise;
 mod scale;
 
 use scope_pde::{GridShape, Pde, cylinder::Disk};
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub use domain::Domain;
 pub use error::FrameError;
+pub use noise::StatedNoise;
 use scale::ScalingLaw;
 pub use scale::{Scale, StatedScale};
 

@@ -29,7 +29,7 @@ pub use folder::RunFolder;
 pub use length::stages;
 pub use metrics::MetricsLine;
 pub use options::RunOptions;
-pub use plan::{RunRequest, plan};
+pub use plan::{RunRequest, plan, plan_or_resume};
 pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, trainer::Trainer};

@@ -9,6 +9,7 @@ use super::{
     build::BuildTrainer,
     config::{AdaptConfig, InitialWeights, Length, RunConfig, TrainingSet},
     data_loader::{Conditions, DataLoader, SamplerConfig},
+    folder::RunFolder,
     length::stages,
 };
 use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::Rates};
@@ -104,6 +105,31 @@ pub fn plan(
     }
     config.stages = stages(&config.recipe, &named, spent, data.len(), &seconds)?;
     Ok(config)
+}
+
+/// The configuration of the run that a folder holds, which must be what is asked for; or a new one, where it holds none.
+pub fn plan_or_resume(
+    folder: &RunFolder,
+    request: RunRequest,
+    data: &Dataset,
+    build: &BuildTrainer<'_>,
+    threads: usize,
+) -> Result<RunConfig, TrainError> {
+    let path = folder.config();
+    if !path.exists() {
+        return plan(request, data, build, threads);
+    }
+    let begun = RunConfig::read(&path)?;
+    // Nothing is timed again: what fitted into the minutes was decided when the run began.
+    let again = match (request.length, begun.length) {
+        (Some(Length::Minutes(now)), Length::Minutes(_)) => {
+            let untimed = RunRequest { length: Some(Length::Draws(1 << 40)), ..request };
+            RunConfig { length: Length::Minutes(now), ..plan(untimed, data, build, 1)? }
+        }
+        _ => plan(request, data, build, 1)?,
+    };
+    begun.require_same(&again, folder.path())?;
+    Ok(begun)
 }
 
 /// Seconds that a draw of each stage takes.

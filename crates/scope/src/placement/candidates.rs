@@ -40,6 +40,22 @@ impl Candidates {
         read.map_err(|problem| RecoveryError::Candidates { file: path.display().to_string(), problem })
     }
 
+    /// The pixels of a grid that a mask \[rows, columns\] allows.
+    pub fn of_mask(grid: GridShape, allowed: Vec<bool>) -> Result<Self, RecoveryError> {
+        allowed_pixels(grid, allowed).map_err(at_hand)
+    }
+
+    /// Points in the problem's own coordinates.
+    pub fn of_points(pde: Pde, points: &[[f64; 2]]) -> Result<Self, RecoveryError> {
+        let frame = Frame::of_problem(pde);
+        if points.is_empty() || points.len() > MOST_PLACES {
+            return Err(at_hand(format!("there are {} points: expected 1 to {MOST_PLACES}", points.len())));
+        }
+        let outside = |[x, y]: [f64; 2]| at_hand(format!("({x}, {y}) lies outside the {}", extent(&frame)));
+        let inside = |point: &[f64; 2]| inside(&frame, *point).ok_or_else(|| outside(*point));
+        Ok(Candidates::Points(points.iter().map(inside).collect::<Result<_, _>>()?))
+    }
+
     /// Their places on a problem's grid.
     pub(super) fn spots(&self, pde: Pde, grid: impl Into<GridShape>) -> Result<Vec<Spot>, RecoveryError> {
         let grid = grid.into();
@@ -62,6 +78,11 @@ impl Candidates {
     }
 }
 
+/// What is wrong with places that come from no file.
+fn at_hand(problem: String) -> RecoveryError {
+    RecoveryError::Candidates { file: "places for sensors".to_owned(), problem }
+}
+
 fn mask(array: &MappedArray) -> Result<Candidates, String> {
     let shape = &array.header().shape;
     let [rows, columns] = shape[..] else {
@@ -74,7 +95,11 @@ fn mask(array: &MappedArray) -> Result<Candidates, String> {
         ));
     }
     let grid = GridShape { rows, columns };
-    let allowed: Vec<bool> = (0..grid.points()).map(|point| array.at(&grid.place(point)) != 0.0).collect();
+    allowed_pixels(grid, (0..grid.points()).map(|point| array.at(&grid.place(point)) != 0.0).collect())
+}
+
+/// Pixels that are allowed, if there are some and not too many.
+fn allowed_pixels(grid: GridShape, allowed: Vec<bool>) -> Result<Candidates, String> {
     match allowed.iter().filter(|allowed| **allowed).count() {
         0 => Err("the mask allows no pixel".to_owned()),
         many if many > MOST_PLACES => {

@@ -28,7 +28,7 @@ const MOST_SUSPECTS: f64 = 0.1;
 
 /// A network with the bands about what it gives.
 pub(super) struct BandedNetwork {
-    network: Network,
+    network: Arc<Network>,
     bands: BandSource,
     likeness: Likeness,
     options: NetworkOptions,
@@ -39,7 +39,7 @@ pub(super) struct BandedNetwork {
 type Heard<'a> = &'a dyn Fn(usize) -> bool;
 
 impl BandedNetwork {
-    pub(super) fn new(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
+    pub(super) fn new(network: Arc<Network>, options: NetworkOptions) -> Result<Self, RecoveryError> {
         let bands = BandSource::new(&network, options)?;
         let summary = Arc::new(MethodSummary { frame: options.frame, ..network.summary() });
         Ok(Self { network, bands, likeness: Likeness::default(), options, summary })

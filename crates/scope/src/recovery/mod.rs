@@ -16,10 +16,12 @@ mod network;
 mod picture;
 mod posterior;
 mod problem;
+mod readings;
 mod recovered;
 mod remark;
 mod summary;
 mod table;
+mod training_data;
 mod two_valued;
 mod without_bands;
 
@@ -49,10 +51,12 @@ pub use network::{Network, NetworkOptions};
 pub use picture::{Truth, picture_rows};
 pub use posterior::PosteriorOptions;
 pub use problem::Problem;
+pub use readings::SensorReading;
 pub use recovered::{Recovered, Uncertainty};
 pub use remark::Remark;
 pub use summary::{MethodSummary, ProblemSummary, Summary};
 pub use table::Points;
+pub use training_data::training_data;
 pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
@@ -103,8 +107,12 @@ impl Recovery {
         Self::with_network(Network::open(path, device)?, NetworkOptions::default())
     }
 
-    /// A trained network at hand.
-    pub fn with_network(network: Network, options: NetworkOptions) -> Result<Self, RecoveryError> {
+    /// A trained network at hand, which several recoveries may share, each with its own options.
+    pub fn with_network(
+        network: impl Into<Arc<Network>>,
+        options: NetworkOptions,
+    ) -> Result<Self, RecoveryError> {
+        let network = network.into();
         let frame = match options.frame {
             frame if frame == Frame::default() => Frame::of_problem(network.model.about().pde),
             frame => frame,
@@ -125,7 +133,8 @@ impl Recovery {
         Self::with_posterior(PosteriorMethod::linear(prior), options)
     }
 
-    fn with_posterior(method: PosteriorMethod, options: PosteriorOptions) -> Self {
+    /// A posterior at hand, on its own grid; its noise is that of the options.
+    pub fn with_posterior(method: PosteriorMethod, options: PosteriorOptions) -> Self {
         let posterior = GaussianRecovery::new(method, options);
         let summary = Arc::new(posterior.summary());
         Self { method: Method::Posterior(Box::new(posterior)), summary }
@@ -235,4 +244,18 @@ impl Recovery {
 /// Ends work that is not to go on.
 fn require(go_on: bool) -> Result<(), DataError> {
     if go_on { Ok(()) } else { Err(DataError::Interrupted) }
+}
+
+#[cfg(test)]
+mod threads {
+    use super::*;
+
+    /// Several threads may share a recovery and what it gives: the compiler says so.
+    #[test]
+    fn a_recovery_is_for_many_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Recovery>();
+        shared::<Recovered>();
+        shared::<PosteriorMethod>();
+    }
 }

@@ -118,8 +118,9 @@ impl Recovered {
         all
     }
 
-    /// The names of arrays and the fields \[S, S\] that each holds.
-    pub(super) fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
+    /// The names of the array files that a result folder has of it, and the fields \[rows, columns\] that each holds: one, or a field for
+    /// each draw.
+    pub fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
         let mut kinds: Vec<(String, Vec<&Fields>)> = vec![(String::new(), vec![&self.fields])];
         kinds.extend(self.unprojected.as_ref().map(|fields| ("_unprojected".to_owned(), vec![fields])));
         match &self.uncertainty {

@@ -3,6 +3,7 @@
 use scope_data::{
     Channel, Constants, PerChannel, as_array,
     frame::{Frame, FrameSummary},
+    observation::Spot,
 };
 use scope_eval::{
     figure::PanelAxes,
@@ -89,6 +90,16 @@ impl MethodSummary {
         !self.is_posterior
     }
 
+    /// Where the points of its grid are along x and along y, in the coordinates of its sensors.
+    pub fn coordinates(&self) -> [Vec<f64>; 2] {
+        let GridShape { rows, columns } = self.resolution;
+        let point = |i: usize, j: usize| {
+            let spot = Spot::pixel(i, j).point(self.pde, self.resolution);
+            self.frame.point_of_unit(spot)
+        };
+        [(0..rows).map(|i| point(i, 0)[0]).collect(), (0..columns).map(|j| point(0, j)[1]).collect()]
+    }
+
     /// The axes of its pictures: those of the problem, where its sensors are.
     pub fn axes(&self) -> PanelAxes {
         let mut axes = PanelAxes::of(self.pde);
@@ -146,7 +157,7 @@ pub struct ProblemSummary {
 
 impl Summary {
     /// The summary of problems that a method recovered; `sensors` says where these come from.
-    pub(super) fn new(
+    pub fn new(
         method: &MethodSummary,
         sensors: &str,
         notes: &[String],

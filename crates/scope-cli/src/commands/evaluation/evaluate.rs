@@ -12,6 +12,7 @@ use clap::{
 use scope::Network;
 use scope_data::{
     Dataset, PerChannel,
+    frame::StatedNoise,
     observation::{Condition, Family, TEST_MASK_SEED},
 };
 use scope_engine::Device;
@@ -27,9 +28,7 @@ use crate::{
         Outcome,
         device::DeviceArguments,
         method::{ChosenMethod, MethodArguments},
-        models,
-        noise::{StatedNoise, stated_noise},
-        precision_names,
+        models, precision_names,
     },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };
@@ -72,7 +71,7 @@ pub(crate) struct EvaluateCommand {
     seed: u64,
     /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of the field's own,
     /// one for both channels or one each for a and u; networks see how far each can be trusted
-    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    #[arg(long, value_name = "S[,S]")]
     noise: Option<StatedNoise>,
     /// With --noise: a network is not told, and takes readings for exact, as one trained on exact readings must
     #[arg(long, requires = "noise", conflicts_with = "method")]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use scope::recovery::training_data;
 use scope_eval::DataIdentity;
-use scope_model::{Found, RUN_CONFIG};
-use scope_train::RunConfig;
+use scope_model::Found;
 
 use crate::terminal::warn;
 
@@ -24,17 +24,4 @@ pub(super) fn warn_of(data: &DataIdentity, folder: &Path) {
     } else if !data.is_held_out() {
         warn(&format!("{folder} is a training set: errors on records a model has seen say little"));
     }
-}
-
-/// BLAKE3 of what a model was trained on, where that is known: from its card, or from the run that its weight file lies in.
-fn training_data(found: &Found) -> Option<String> {
-    let of_card = found.card.as_ref().map(|card| card.data.blake3.clone());
-    of_card.or_else(|| of_run(found.path()?))
-}
-
-/// The hash of the training set of the run that has a weight file in its folder, or among its milestones.
-fn of_run(weights: &Path) -> Option<String> {
-    let configs = weights.ancestors().skip(1).take(2).map(|folder| folder.join(RUN_CONFIG));
-    let mut readable = configs.filter_map(|path| RunConfig::read(&path).ok());
-    readable.next().map(|config| config.data.blake3)
 }

@@ -10,14 +10,13 @@ use scope::{
     SensorFile,
     placement::{Candidates, PlacementOptions, PlacementSummary, SensorPlacement, place},
 };
-use scope_data::{Channel, Constants, PerChannel};
+use scope_data::{Channel, Constants, PerChannel, frame::StatedNoise};
 use scope_eval::{PosteriorMethod, RecoveryMethod};
 use scope_exact::{PosteriorError, Stage, Step};
 
 use super::{
     Misuse, Outcome,
     method::{ChosenMethod, MethodArguments},
-    noise::{StatedNoise, stated_noise},
     resolution, up_to,
 };
 use crate::terminal::{Interrupt, Progress, Table, grouped, notice, print_json, say, warn};
@@ -62,7 +61,7 @@ pub(crate) struct PlaceCommand {
     #[arg(long, value_name = "FILE")]
     allowed: Option<PathBuf>,
     /// The standard deviation of the measurements' errors, as for recover [default: rounding to float32]
-    #[arg(long, value_name = "S[,S]", value_parser = stated_noise)]
+    #[arg(long, value_name = "S[,S]")]
     noise: Option<StatedNoise>,
     /// Points along each axis for --method exact [default: 128]; a fit has its own
     #[arg(long, value_name = "S", conflicts_with = "fit", value_parser = resolution)]

@@ -2,14 +2,9 @@
 
 use clap::Args;
 use scope::{PosteriorOptions, Recovery};
-use scope_data::frame::Frame;
+use scope_data::frame::{Frame, StatedNoise};
 
-use crate::commands::{
-    Misuse,
-    method::ChosenMethod,
-    noise::{StatedNoise, stated_noise},
-    resolution,
-};
+use crate::commands::{Misuse, method::ChosenMethod, resolution};
 
 /// Points along each axis if nothing is said.
 const RESOLUTION: usize = 128;
@@ -20,7 +15,7 @@ pub(super) struct PosteriorArguments {
     /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
     /// for both channels or one each for a and u [default: rounding to float32]; a model that was trained with noise weighs
     /// readings by it, and --calibrate measures what it costs
-    #[arg(long, value_name = "S[,S]", value_parser = stated_noise, allow_hyphen_values = true)]
+    #[arg(long, value_name = "S[,S]", allow_hyphen_values = true)]
     noise: Option<StatedNoise>,
     /// Leave out readings that do not fit the others, a tenth of them at most, and say which; with a model this takes up to
     /// sixteen more passes

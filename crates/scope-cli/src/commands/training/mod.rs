@@ -13,8 +13,8 @@ use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
 use scope_train::{
-    BuildTrainer, Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome,
-    RunRequest, TrainError, Trainer,
+    Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
+    TrainError, Trainer,
 };
 
 pub(crate) use adapt::AdaptCommand;
@@ -112,47 +112,15 @@ impl RunArguments {
         let folder = RunFolder::open(&self.out, self.resume)?;
         let build = |config: &RunConfig| build_trainer(config, &device, weights);
         let options = self.options(&device);
-        let config = self.config(&folder, request, data, &build, options.threads)?;
+        if self.resume && !folder.config().exists() {
+            notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
+        }
+        let config = scope_train::plan_or_resume(&folder, request, data, &build, options.threads)?;
         let mut trainer = build(&config)?;
         let mut live = Live::new(&config)?;
         let ending = scope_train::run(&folder, &config, data, &mut trainer, options, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
-    }
-
-    /// The configuration of the run in the folder, which must be what is asked for; or a new one.
-    fn config(
-        &self,
-        folder: &RunFolder,
-        request: RunRequest,
-        data: &Dataset,
-        build: &BuildTrainer<'_>,
-        threads: usize,
-    ) -> anyhow::Result<RunConfig> {
-        let path = folder.config();
-        if !path.exists() {
-            if self.resume {
-                notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
-            }
-            return Ok(scope_train::plan(request, data, build, threads)?);
-        }
-        let begun = RunConfig::read(&path)?;
-        // Nothing is timed again: what fitted into the minutes was decided when the run began.
-        let again = match (request.length, begun.length) {
-            (Some(Length::Minutes(now)), Length::Minutes(_)) => {
-                let mut again = scope_train::plan(
-                    RunRequest { length: Some(Length::Draws(1 << 40)), ..request },
-                    data,
-                    build,
-                    1,
-                )?;
-                again.length = Length::Minutes(now);
-                again
-            }
-            _ => scope_train::plan(request, data, build, 1)?,
-        };
-        begun.require_same(&again, folder.path())?;
-        Ok(begun)
     }
 }
 

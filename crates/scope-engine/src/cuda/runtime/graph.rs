@@ -16,6 +16,18 @@ pub struct Graph {
     arenas: [Arc<MemoryPool>; 2],
 }
 
+// SAFETY: the driver binds a graph to no thread and asks only that calls with it come one after the other. A graph is not
+// `Sync`, so whoever shares it keeps it behind a lock; every call makes the context current on its own thread.
+unsafe impl Send for Graph {}
+
+impl Drop for Graph {
+    /// The driver takes a graph apart on the thread at hand, which need not be the one that recorded it. Where the GPU is gone there is
+    /// nothing to take apart.
+    fn drop(&mut self) {
+        let _ = self.cuda.0.context.bind_to_thread();
+    }
+}
+
 impl std::fmt::Debug for Graph {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "recorded work on {:?}", self.cuda)

@@ -1,10 +1,10 @@
-//! `--noise`: how far measurements may be off, as it is stated everywhere.
+//! How far measurements may be off, as people state it.
 
-use scope_data::{Constants, PerChannel, Scaling};
+use std::str::FromStr;
 
-/// What `--noise` expects.
-const EXPECTED: &str = "expected a standard deviation, zero or more, in physical units, as in 0.01, or as a share of the field's own, as in \
-                        5%; or one for a and one for u, as in 0.01,1e-4";
+use scope_pde::{Constants, PerChannel, Scaling};
+
+use super::FrameError;
 
 /// The standard deviation of one channel's measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,11 +17,11 @@ enum Deviation {
 
 /// The standard deviations of the errors of measurements of a and u.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StatedNoise(PerChannel<Deviation>);
+pub struct StatedNoise(PerChannel<Deviation>);
 
 impl StatedNoise {
     /// The standard deviations of a and u in physical units.
-    pub(crate) fn physical(&self, constants: &Constants) -> PerChannel<f64> {
+    pub fn physical(&self, constants: &Constants) -> PerChannel<f64> {
         self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd,
             Deviation::Share(share) => share * sigma,
@@ -29,7 +29,7 @@ impl StatedNoise {
     }
 
     /// In units of the fields' own standard deviations.
-    pub(crate) fn shares(&self, constants: &Constants) -> PerChannel<f64> {
+    pub fn shares(&self, constants: &Constants) -> PerChannel<f64> {
         self.of(constants, |deviation, Scaling { sigma, .. }| match deviation {
             Deviation::Physical(sd) => sd / sigma,
             Deviation::Share(share) => share,
@@ -41,13 +41,17 @@ impl StatedNoise {
     }
 }
 
-/// Reads one or two standard deviations.
-pub(crate) fn stated_noise(text: &str) -> Result<StatedNoise, String> {
-    let both: Option<Vec<Deviation>> = text.split(',').map(|part| deviation(part.trim())).collect();
-    match both.as_deref() {
-        Some([both]) => Ok(StatedNoise(PerChannel::both(*both))),
-        Some([a, u]) => Ok(StatedNoise(PerChannel { a: *a, u: *u })),
-        _ => Err(EXPECTED.to_owned()),
+impl FromStr for StatedNoise {
+    type Err = FrameError;
+
+    /// Reads one or two standard deviations.
+    fn from_str(text: &str) -> Result<Self, FrameError> {
+        let both: Option<Vec<Deviation>> = text.split(',').map(|part| deviation(part.trim())).collect();
+        match both.as_deref() {
+            Some([both]) => Ok(StatedNoise(PerChannel::both(*both))),
+            Some([a, u]) => Ok(StatedNoise(PerChannel { a: *a, u: *u })),
+            _ => Err(FrameError::Noise),
+        }
     }
 }
 
@@ -68,18 +72,18 @@ mod tests {
     #[test]
     fn one_noise_is_for_both_channels() {
         let constants = Constants::generated(Pde::POISSON);
-        let physical = |text: &str| stated_noise(text).map(|noise| noise.physical(&constants));
+        let physical = |text: &str| text.parse::<StatedNoise>().map(|noise| noise.physical(&constants));
         assert_eq!(physical("0.01"), Ok(PerChannel { a: 0.01, u: 0.01 }));
         assert_eq!(physical("0.01, 1e-4"), Ok(PerChannel { a: 0.01, u: 1e-4 }));
         for bad in ["", "-1", "nan", "inf", "1,2,3", "a", "1,", "%", "-5%", "5%%"] {
-            assert!(stated_noise(bad).unwrap_err().contains("standard deviation"), "{bad}");
+            assert!(bad.parse::<StatedNoise>() == Err(FrameError::Noise), "{bad}");
         }
     }
 
     #[test]
     fn percents_are_of_the_field_s_standard_deviation() {
         let constants = Constants::generated(Pde::POISSON);
-        let noise = stated_noise("5%, 0.00417478").unwrap();
+        let noise = "5%, 0.00417478".parse::<StatedNoise>().unwrap();
         assert_eq!(noise.shares(&constants), PerChannel { a: 0.05, u: 1.0 });
         let expected = PerChannel { a: 0.05 * constants.a.sigma, u: constants.u.sigma };
         assert_eq!(noise.physical(&constants), expected);

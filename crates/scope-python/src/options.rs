@@ -1,0 +1,110 @@
+//! What a recovery is asked for, as the package hands it over: a dictionary with every key.
+
+use pyo3::prelude::*;
+use scope::{
+    NetworkOptions, PosteriorOptions, RecoveryError, SensorSet,
+    data::{
+        Constants, PerChannel,
+        frame::{Domain, Frame, StatedFrame, StatedNoise, StatedScale},
+    },
+    pde::{Pde, cylinder::Disk},
+    recovery::estimate_amplitude,
+};
+
+use crate::error::{invalid, refused};
+
+/// On how many fresh records bands may be measured.
+const CALIBRATION: std::ops::RangeInclusive<usize> = 19..=2000;
+
+/// The most draws of a posterior at once.
+const MOST_SAMPLES: usize = u16::MAX as usize;
+
+/// What a recovery is asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct RecoverOptions {
+    /// As the command takes it: "0.01", "5%", "0.01,1e-4".
+    noise: Option<String>,
+    domain: Option<[f64; 4]>,
+    /// As the command takes it: "length=500,u=auto".
+    scale: Option<String>,
+    edge_value: Option<f64>,
+    pub(crate) geometry: Option<[f64; 3]>,
+    drop_suspects: bool,
+    calibrate: Option<usize>,
+    unprojected: bool,
+    deviations: bool,
+    samples: usize,
+    seed: u64,
+}
+
+impl RecoverOptions {
+    /// The coordinates and units of sensors; an amplitude that is left open is estimated from those of the first problem.
+    pub(crate) fn frame(&self, pde: Pde, constants: &Constants, first: &SensorSet) -> PyResult<Frame> {
+        let domain = self.domain.map(|[x0, x1, y0, y1]| Domain::new([x0, y0], [x1, y1])).transpose();
+        let scale: Option<Result<StatedScale, _>> = self.scale.as_deref().map(str::parse);
+        let stated = StatedFrame {
+            domain: domain.map_err(refused)?,
+            scale: scale.transpose().map_err(refused)?,
+            edge_value: self.edge_value,
+            estimated: false,
+        };
+        if !stated.leaves_amplitude_open() {
+            return stated.of_problem(pde).map_err(refused);
+        }
+        let noise = |frame: &Frame| self.noise_in(frame, constants).ok().flatten().unwrap_or_default();
+        let amplitude = estimate_amplitude(&stated, pde, first, &noise);
+        let amplitude = amplitude.map_err(|error: RecoveryError| match error {
+            RecoveryError::Frame(error) => refused(error),
+            other => invalid(other.describe(|sensor| first.label(sensor))),
+        })?;
+        stated.with_amplitude(amplitude.unwrap_or(1.0)).of_problem(pde).map_err(refused)
+    }
+
+    /// The noise that was stated, in the units of a frame.
+    fn noise_in(&self, frame: &Frame, constants: &Constants) -> PyResult<Option<PerChannel<f64>>> {
+        let stated: Option<Result<StatedNoise, _>> = self.noise.as_deref().map(str::parse);
+        let stated = stated.transpose().map_err(refused)?;
+        Ok(stated.map(|noise| noise.physical(&frame.constants(constants))))
+    }
+
+    /// What a network takes of it.
+    pub(crate) fn of_network(&self, frame: Frame, constants: &Constants) -> PyResult<NetworkOptions> {
+        if let Some(records) = self.calibrate.filter(|records| !CALIBRATION.contains(records)) {
+            let (least, most) = (CALIBRATION.start(), CALIBRATION.end());
+            return Err(invalid(format!("calibrate is {records}: expected {least} to {most} fresh records")));
+        }
+        Ok(NetworkOptions {
+            noise: self.noise_in(&frame, constants)?,
+            calibration: self.calibrate,
+            drop_suspects: self.drop_suspects,
+            unprojected: self.unprojected,
+            frame,
+        })
+    }
+
+    /// What a posterior takes of it.
+    pub(crate) fn of_posterior(&self, frame: Frame, constants: &Constants) -> PyResult<PosteriorOptions> {
+        if self.samples > MOST_SAMPLES {
+            return Err(invalid(format!("samples is {}: expected {MOST_SAMPLES} at most", self.samples)));
+        }
+        Ok(PosteriorOptions {
+            noise: self.noise_in(&frame, constants)?,
+            drop_suspects: self.drop_suspects,
+            deviations: self.deviations,
+            samples: self.samples,
+            seed: self.seed,
+            frame,
+        })
+    }
+
+    /// The cylinder's disk, for problems that have none of their own.
+    pub(crate) fn disk(&self) -> Option<Disk> {
+        self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r })
+    }
+
+    /// Whether a domain was stated.
+    pub(crate) fn has_domain(&self) -> bool {
+        self.domain.is_some()
+    }
+}

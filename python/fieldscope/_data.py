@@ -1,0 +1,171 @@
+"""Records: made, read and written; and masks."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fieldscope import _native
+from fieldscope._inputs import Path, floats
+
+Field: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Records:
+    """Pairs of fields in physical units, ``[n, rows, columns]`` each, and the disks (row, column and radius in pixels) of those that have
+    one."""
+
+    a: Field
+    u: Field
+    geometry: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+class Data:
+    """A data set's folder, verified when it is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self._native = _native.Dataset(folder)
+        self.meta: dict[str, Any] = json.loads(self._native.meta)
+
+    @property
+    def folder(self) -> FilePath:
+        """Where it is."""
+        return FilePath(self._native.folder)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def read(self, first: int = 0, count: int | None = None) -> Records:
+        """Some records in physical units; all by default."""
+        if first < 0:
+            raise ValueError("records are counted from 0")
+        a, u = self._native.read(first, max(len(self) - first, 0) if count is None else count)
+        disks = self.folder / "geometry.npy"
+        geometry = np.load(disks)[first : first + len(a)] if disks.exists() else None
+        return Records(a, u, geometry)
+
+    def stored(self) -> NDArray[np.float32]:
+        """All records as they are stored, ``[n, 2, rows, columns]``: the file itself, mapped and not copied."""
+        mapped: NDArray[np.float32] = np.load(self.folder / "fields.npy", mmap_mode="r")
+        return mapped
+
+    def __repr__(self) -> str:
+        return f"<Data of {len(self)} records: {self.folder}>"
+
+
+def open_data(data: Data | Path) -> Data:
+    """Opens a data set's folder, and verifies it."""
+    return data if isinstance(data, Data) else Data(data)
+
+
+def _listener(progress: Callable[[int, int], object] | None) -> Callable[[str], object] | None:
+    if progress is None:
+        return None
+    return lambda news: progress(*(json.loads(news)[key] for key in ("done", "of")))
+
+
+def generate(
+    problem: str,
+    count: int,
+    seed: int = 20260913,
+    *,
+    split: str = "train",
+    resolution: int = 128,
+    out: Path | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Records:
+    """Makes records with the problem's own solver: those that ``scope data generate`` writes, in every bit. With `out` they are also
+    written there as a data set.
+
+    >>> generate("poisson", 2, seed=7, resolution=32).u.shape
+    (2, 32, 32)
+    """
+    options = {"problem": problem, "count": count, "seed": seed, "split": split, "resolution": resolution}
+    if out is not None:
+        _native.generate_folder(options, out, _listener(progress))
+        return Data(out).read()
+    return Records(*_native.generate(options, _listener(progress)))
+
+
+def write_data(
+    out: Path,
+    problem: str,
+    a: ArrayLike,
+    u: ArrayLike,
+    *,
+    split: str = "train",
+    geometry: ArrayLike | None = None,
+    source: str = "arrays of Python",
+) -> Data:
+    """Writes records of one of the five problems, in physical units, as a new data set. `source` says where they come from."""
+    fields = (floats(a, "a"), floats(u, "u"))
+    if fields[0].ndim != 3 or fields[0].shape != fields[1].shape:
+        raise ValueError(f"a and u have the shapes {fields[0].shape} and {fields[1].shape}: expected (n, rows, columns), the same")
+    disks = None if geometry is None else floats(geometry, "geometry")
+    if disks is not None and disks.ndim != 2:
+        raise ValueError(f"geometry has the shape {disks.shape}: expected (n, 3)")
+    _native.write_folder(out, problem, split, fields, disks, source)
+    return Data(out)
+
+
+def import_own(
+    problem: Path,
+    out: Path,
+    *,
+    a: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    test_fraction: float = 0.1,
+    groups: Path | None = None,
+) -> tuple[Data, Data]:
+    """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``."""
+    with tempfile.TemporaryDirectory() as scratch:
+        paths: list[str | None] = []
+        for name, field in (("a", a), ("u", u)):
+            if field is None:
+                paths.append(None)
+                continue
+            paths.append(os.path.join(scratch, f"{name}.npy"))
+            np.save(str(paths[-1]), np.ascontiguousarray(floats(field, name)))
+        _native.import_own(problem, (paths[0], paths[1]), out, test_fraction, groups)
+    return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
+
+
+def mask(
+    condition: str,
+    records: int | Iterable[int] = 0,
+    *,
+    problem: str = "poisson",
+    resolution: int = 128,
+    split: str = "test",
+    draw: int = 0,
+    seed: int | None = None,
+) -> NDArray[np.bool_]:
+    """Where a and u are seen under a condition: booleans ``[2, rows, columns]``, or ``[n, 2, rows, columns]`` for several records.
+
+    >>> mask("forward/uniform/500").sum(axis=(1, 2)).tolist()
+    [500, 0]
+    """
+    alone = isinstance(records, int | np.integer)
+    options = {
+        "condition": condition,
+        "problem": problem,
+        "resolution": resolution,
+        "records": [records] if alone else list(records),  # type: ignore[arg-type]
+        "split": split,
+        "draw": draw,
+        "seed": seed,
+    }
+    seen = _native.mask(options)
+    return seen.reshape(seen.shape[1:]) if alone else seen

@@ -1,0 +1,270 @@
+"""Ways from sensors to fields."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
+
+from fieldscope import _native
+from fieldscope._data import Data, open_data
+from fieldscope._inputs import (
+    Noise,
+    Path,
+    Scale,
+    many_sensors,
+    noise_text,
+    numbers_or_none,
+    scale_text,
+    sensors_of,
+)
+from fieldscope._recovery import PosteriorRecovery, Recoveries, Recovery
+
+# Where shipped models are, and the variable that names folders of others.
+_SHIPPED = FilePath(__file__).parent / "models"
+_VARIABLE = "SCOPE_MODELS"
+
+R = TypeVar("R", bound=Recovery)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a pair of fields is, and the grid that they are recovered on."""
+
+    name: str
+    title: str
+    channels: dict[str, str]
+    units: dict[str, str]
+    present: dict[str, bool]
+    rows: int
+    columns: int
+    domain: tuple[float, float, float, float]
+    has_disk: bool
+
+
+def _listener(progress: Callable[[int, int], object] | None) -> Callable[[str], object] | None:
+    if progress is None:
+        return None
+
+    def hear(news: str) -> None:
+        told = json.loads(news)
+        progress(told["done"], told["of"])
+
+    return hear
+
+
+class _Method:
+    def __init__(self, native: _native.Method) -> None:
+        self._native = native
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that it recovers, and its grid."""
+        known = json.loads(self._native.problem)
+        return Problem(**known | {"domain": tuple(known["domain"])})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.problem.name}: {self._native.place}>"
+
+
+class Model(_Method):
+    """A trained network. Threads may share it."""
+
+    @cached_property
+    def card(self) -> dict[str, Any] | None:
+        """Its card: data, training, held-out errors; none of a run or a file without one."""
+        return None if self._native.card is None else json.loads(self._native.card)
+
+    @property
+    def device(self) -> str:
+        """Where it computes: "cpu" or "cuda"."""
+        return self._native.device
+
+    def recover(
+        self,
+        points: Any,
+        values: Any = None,
+        channel: str = "u",
+        noise: Noise | None = None,
+        *,
+        domain: Sequence[float] | None = None,
+        scale: Scale | None = None,
+        edge_value: float | None = None,
+        geometry: Sequence[float] | None = None,
+        drop_suspects: bool = False,
+        calibrate: int | None = None,
+        unprojected: bool = False,
+        columns: Mapping[str, str] | None = None,
+        missing: Iterable[Any] | None = None,
+    ) -> Recovery:
+        """Recovers both fields from readings of one problem.
+
+        `points` are ``[n, 2]`` and `values` ``[n]`` of one channel, or a mapping of channels to values at the same points. Instead of both,
+        `points` may be a DataFrame, the path of a file, a mapping of columns, an ``xarray.Dataset`` with a or u, or
+        ``{"a": (points, values), "u": (points, values)}``. The other arguments are the options of ``scope recover``.
+        """
+        sensors = sensors_of(points, values, channel, columns, missing)
+        options = self._options(
+            noise, domain, scale, edge_value, geometry, drop_suspects, calibrate, unprojected
+        )
+        return _only(self._recover(sensors, options, None))
+
+    def recover_many(
+        self,
+        points: Any,
+        values: Any = None,
+        channel: str = "u",
+        noise: Noise | None = None,
+        *,
+        domain: Sequence[float] | None = None,
+        scale: Scale | None = None,
+        edge_value: float | None = None,
+        geometry: Sequence[float] | None = None,
+        drop_suspects: bool = False,
+        calibrate: int | None = None,
+        unprojected: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Recoveries[Recovery]:
+        """Recovers several problems together, which is faster than one after the other.
+
+        `values` are ``[problems, n]`` at `points` ``[n, 2]`` or ``[problems, n, 2]``. Instead of both, `points` may be a list of problems,
+        each ``(points, values)`` or a mapping of channels to such pairs, or a table or file with a column "problem".
+        `progress` hears how many problems are done, of how many.
+        """
+        sensors = many_sensors(points, values, channel)
+        options = self._options(
+            noise, domain, scale, edge_value, geometry, drop_suspects, calibrate, unprojected
+        )
+        return self._recover(sensors, options, progress)
+
+    def _options(
+        self,
+        noise: Noise | None,
+        domain: Sequence[float] | None,
+        scale: Scale | None,
+        edge_value: float | None,
+        geometry: Sequence[float] | None,
+        drop_suspects: bool,
+        calibrate: int | None,
+        unprojected: bool,
+    ) -> dict[str, Any]:
+        return _options(
+            noise=noise_text(noise),
+            domain=numbers_or_none(domain, 4, "domain"),
+            scale=scale_text(scale),
+            edge_value=edge_value,
+            geometry=numbers_or_none(geometry, 3, "geometry"),
+            drop_suspects=drop_suspects,
+            calibrate=calibrate,
+            unprojected=unprojected,
+        )
+
+    def _recover(
+        self, sensors: _native.Sensors, options: dict[str, Any], progress: Callable[[int, int], object] | None
+    ) -> Recoveries[Recovery]:
+        recovered = self._native.recover(sensors, options, _listener(progress))
+        each = [Recovery(one, sensors.name, sensors.notes) for one in recovered]
+        return Recoveries(each, sensors.name, sensors.notes)
+
+
+class Posterior(_Method):
+    """A Gaussian posterior of both fields: the exact one, or that of a linear fit. Threads may share it."""
+
+    def recover(
+        self,
+        points: Any,
+        values: Any = None,
+        channel: str = "u",
+        noise: Noise | None = None,
+        *,
+        domain: Sequence[float] | None = None,
+        scale: Scale | None = None,
+        edge_value: float | None = None,
+        drop_suspects: bool = False,
+        deviations: bool = True,
+        samples: int = 0,
+        seed: int = 20261013,
+        columns: Mapping[str, str] | None = None,
+        missing: Iterable[Any] | None = None,
+    ) -> PosteriorRecovery:
+        """The posterior given readings of one problem, which may come as `Model.recover` takes them."""
+        sensors = sensors_of(points, values, channel, columns, missing)
+        options = _options(
+            noise=noise_text(noise),
+            domain=numbers_or_none(domain, 4, "domain"),
+            scale=scale_text(scale),
+            edge_value=edge_value,
+            drop_suspects=drop_suspects,
+            deviations=deviations,
+            samples=samples,
+            seed=seed,
+        )
+        recovered = self._native.recover(sensors, options, None)
+        alone = sensors if len(sensors) == 1 else sensors.one(0)
+        return _only([PosteriorRecovery(one, alone, self, options) for one in recovered])
+
+
+def _options(**stated: Any) -> dict[str, Any]:
+    usual = {
+        "noise": None,
+        "domain": None,
+        "scale": None,
+        "edge_value": None,
+        "geometry": None,
+        "drop_suspects": False,
+        "calibrate": None,
+        "unprojected": False,
+        "deviations": True,
+        "samples": 0,
+        "seed": 20261013,
+    }
+    return usual | stated
+
+
+def _only(recovered: Sequence[R]) -> R:
+    if len(recovered) != 1:
+        raise ValueError(f"the readings are of {len(recovered)} problems: expected one, or take recover_many")
+    return recovered[0]
+
+
+def _folders() -> list[str]:
+    named = [folder for folder in os.environ.get(_VARIABLE, "").split(os.pathsep) if folder]
+    return [*named, str(_SHIPPED)]
+
+
+def load(model: Path, *, device: str = "auto", threads: int | None = None) -> Model:
+    """A trained network: the name of a shipped model, a weight file, or the folder of a run.
+
+    >>> load("poisson").problem.rows
+    128
+    """
+    return Model(_native.Method.network(model, _folders(), device, threads))
+
+
+def models() -> list[str]:
+    """The names of the models at hand.
+
+    >>> models()
+    ['cylinder', 'darcy', 'helmholtz', 'ns', 'poisson']
+    """
+    return _native.models(_folders())
+
+
+def exact(problem: str, *, resolution: int = 128) -> Posterior:
+    """The exact posterior of "poisson", "helmholtz" or the first field of "ns"."""
+    return Posterior(_native.Method.exact(problem, resolution))
+
+
+def linear(path: Path) -> Posterior:
+    """The posterior of a linear fit: a file that `fit_linear` or ``scope fit linear`` wrote."""
+    return Posterior(_native.Method.linear(path))
+
+
+def fit_linear(data: Data | Path, modes: int, out: Path) -> Posterior:
+    """Fits the linear method to the records of a set, writes it to a new file, and gives it back."""
+    _native.fit_linear(open_data(data)._native, modes, out)
+    return linear(out)

@@ -1,0 +1,118 @@
+"""Records, evaluation, placement, fits; training that is interrupted and goes on."""
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fieldscope
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "train"
+    fieldscope.generate("poisson", 64, seed=3, resolution=32, out=folder)
+    return folder
+
+
+def test_made_records_are_those_of_a_folder(small, scope, tmp_path):
+    subprocess.run(
+        [scope, "data", "generate", "poisson", "--count", "64", "--seed", "3", "--resolution", "32", "--out", tmp_path / "c"],
+        check=True,
+        capture_output=True,
+    )
+    made = fieldscope.generate("poisson", 64, seed=3, resolution=32)
+    read = fieldscope.open_data(tmp_path / "c").read()
+    assert np.array_equal(made.a, read.a) and np.array_equal(made.u, read.u)
+    assert (small / "fields.npy").read_bytes() == (tmp_path / "c/fields.npy").read_bytes()
+
+
+def test_written_records_read_back(small, tmp_path):
+    records = fieldscope.open_data(small).read(0, 3)
+    data = fieldscope.write_data(tmp_path / "mine", "poisson", records.a, records.u)
+    again = data.read()
+    assert len(data) == 3 and np.allclose(again.u, records.u, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="already exists"):
+        fieldscope.write_data(tmp_path / "mine", "poisson", records.a, records.u)
+
+
+def test_records_of_one_s_own_are_imported(tmp_path):
+    problem = tmp_path / "heat.toml"
+    problem.write_text(
+        'name = "heat"\n[fields.a]\nname = "start"\nunit = "K"\n[fields.u]\nname = "end"\nunit = "K"\n'
+        '[grid]\nrows = 32\ncolumns = 32\npoints = "nodes"\n[domain]\nx = [0.0, 2.0]\ny = [0.0, 2.0]\nunit = "m"\n'
+    )
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(40, 32, 32))
+    train, test = fieldscope.import_own(problem, tmp_path / "out", a=a, u=0.5 * a, test_fraction=0.1)
+    assert len(train) + len(test) == 40
+
+
+def test_masks_have_their_budget():
+    assert fieldscope.mask("joint/cluster/500", range(3)).shape == (3, 2, 128, 128)
+    assert fieldscope.mask("joint/uniform/500", 7).sum(axis=(1, 2)).tolist() == [500, 500]
+
+
+def test_a_fit_is_evaluated_and_places_sensors(small, tmp_path):
+    fit = fieldscope.fit_linear(small, 10, tmp_path / "fit.safetensors")
+    evaluation = fieldscope.evaluate(fit, small, ["inverse/uniform/500"], limit=4)
+    assert len(evaluation.values["inverse/uniform/500"]["u"]) == 4
+    assert evaluation.conditions["inverse/uniform/500"]["u"]["count"] == 4
+    placed = fieldscope.place(fit, 3, noise="1%")
+    assert placed.points.shape == (3, 2)
+    allowed = np.zeros((32, 32), dtype=bool)
+    allowed[4, 5] = True
+    assert np.array_equal(fieldscope.place(fit, 1, allowed=allowed).points, [[4 / 31, 5 / 31]])
+
+
+LENGTH = {"model": "tiny", "recipe": "fo", "draws": 4000, "device": "cpu", "threads": 1}
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit(small, tmp_path):
+    whole = fieldscope.train(small, tmp_path / "whole", **LENGTH | {"draws": 400})
+    heard = []
+
+    def stop(progress):
+        heard.append(progress.draws)
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        fieldscope.train(small, tmp_path / "cut", **LENGTH | {"draws": 400}, progress=stop)
+    assert heard and len(heard) == 1
+    run = fieldscope.train(small, tmp_path / "cut", **LENGTH | {"draws": 400}, resume=True)
+    assert (run.folder / "model.safetensors").read_bytes() == (whole.folder / "model.safetensors").read_bytes()
+    assert run.load(device="cpu").problem.rows == 32
+
+
+def test_ctrl_c_leaves_a_run_that_resumes(small, tmp_path):
+    out = tmp_path / "run"
+    script = (
+        "import fieldscope, os, signal\n"
+        f"fieldscope.train({str(small)!r}, {str(out)!r}, model='tiny', recipe='fo', draws=10**7, device='cpu', threads=1,\n"
+        "    progress=lambda p: print(p.draws, flush=True))\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    guard = threading.Timer(120, child.kill)
+    guard.start()
+    assert child.stdout is not None and child.stdout.readline().strip().isdigit()
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate()
+    guard.cancel()
+    assert "KeyboardInterrupt" in errors and child.returncode != 0
+    assert any(Path(out / "state").iterdir())
+    length = {"model": "tiny", "recipe": "fo", "draws": 10**7, "device": "cpu", "threads": 1}
+    draws = []
+
+    def stop(progress):
+        draws.append(progress.draws)
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        fieldscope.train(small, out, **length, resume=True, progress=stop)
+    assert draws[0] > 0
+    with pytest.raises(ValueError, match="already holds a run"):
+        fieldscope.train(small, out, **length)
