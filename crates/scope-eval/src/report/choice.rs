@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The tables by name, in the order of the paper; the last three are ours.
+/// The tables by name, in the order of the paper; the last four are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {
     /// Sparse recovery across problems: the literature, the paper's operators, SCOPE.
@@ -27,6 +27,8 @@ pub enum TableName {
     DarcyBer,
     /// Paired differences.
     Paired,
+    /// The paper's orderings of methods, and whether ours are the same.
+    Orderings,
     /// Pixels within error bands.
     Bands,
     /// Numbers of parameters.
@@ -37,7 +39,7 @@ pub enum TableName {
 
 impl TableName {
     /// All tables.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         TableName::Main,
         TableName::Recipes,
         TableName::Adaptation,
@@ -48,6 +50,7 @@ impl TableName {
         TableName::InverseSd,
         TableName::DarcyBer,
         TableName::Paired,
+        TableName::Orderings,
         TableName::Bands,
         TableName::Parameters,
         TableName::Runs,
@@ -66,6 +69,7 @@ impl TableName {
             TableName::InverseSd => "inverse-sd",
             TableName::DarcyBer => "darcy-ber",
             TableName::Paired => "paired",
+            TableName::Orderings => "orderings",
             TableName::Bands => "bands",
             TableName::Parameters => "parameters",
             TableName::Runs => "runs",

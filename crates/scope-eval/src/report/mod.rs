@@ -3,10 +3,12 @@
 mod bands;
 mod charts;
 mod choice;
+mod comparisons;
 mod endpoint;
 mod endpoints;
 mod figures;
 mod learning;
+mod orderings;
 mod paired;
 mod parameters;
 mod published;
@@ -59,6 +61,7 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::InverseSd => figures::dispersion(published, runs, Endpoint::Inverse),
         TableName::DarcyBer => figures::darcy(published, runs),
         TableName::Paired => paired::paired(published, runs),
+        TableName::Orderings => orderings::orderings(published, runs),
         TableName::Bands => bands::bands(runs),
         TableName::Parameters => parameters::parameters()?,
         TableName::Runs => parameters::provenance(all),
