@@ -13,7 +13,9 @@ mod mat73;
 mod metered;
 mod numpy;
 mod own;
+mod released;
 mod source;
+mod source_files;
 
 use std::{
     io::Read,
@@ -25,9 +27,12 @@ use hugging_face::HuggingFace;
 use mat::MatFile;
 use numpy::Arrays;
 pub use own::{FieldSource, OwnImport, OwnImported, import_own};
+pub use released::ZeroTargets;
 use scope_pde::{Pde, PdeError, Split, cylinder::Disk, require_resolution};
 pub use source::Units;
 use source::{Conversion, Source};
+use source_files::source_list;
+pub use source_files::{SOURCES, SourceFile};
 
 use crate::{
     Constants,
@@ -67,6 +72,7 @@ pub fn import(
         done += 1;
         if progress(done, records.count) { Ok(()) } else { Err(DataError::Interrupted) }
     })?;
+    writer.attach(SOURCES, &source_list(&records.files(request))?)?;
     writer.finish()
 }
 
@@ -110,11 +116,22 @@ impl ForeignRecords {
         Ok(())
     }
 
+    /// The files that fields are read from, in order.
+    fn source_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.parts.iter().flat_map(|part| part.source.files())
+    }
+
+    /// These files, and those of the disks after them, if they were named.
+    fn files(&self, request: &ImportRequest) -> Vec<PathBuf> {
+        let disks = request.geometry.as_ref().map(GeometryFiles::paths).unwrap_or_default();
+        self.source_files().chain(disks).collect()
+    }
+
     /// What the set of these records will be.
     fn plan(&self, request: &ImportRequest) -> Plan {
         let mut kinds: Vec<&str> = self.parts.iter().map(|part| part.kind).collect();
         kinds.dedup();
-        let files = self.parts.iter().flat_map(|part| part.source.files()).collect();
+        let files = self.source_files().map(|path| file_name(&path)).collect();
         Plan {
             pde: request.pde,
             split: request.split,
