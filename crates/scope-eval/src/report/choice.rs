@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The tables by name, in the order of the paper; the last four are ours.
+/// The tables by name: results in the order of the paper, then settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {
     /// Sparse recovery across problems: the literature, the paper's operators, SCOPE.
@@ -31,6 +31,16 @@ pub enum TableName {
     Orderings,
     /// Pixels within error bands.
     Bands,
+    /// How the recipes train.
+    Training,
+    /// Released records, and draws of training.
+    Data,
+    /// Constants of stored coordinates.
+    Normalisation,
+    /// Families of observations.
+    Masks,
+    /// Sizes of the operators.
+    Operators,
     /// Numbers of parameters.
     Parameters,
     /// Where our rows come from.
@@ -39,7 +49,7 @@ pub enum TableName {
 
 impl TableName {
     /// All tables.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 19] = [
         TableName::Main,
         TableName::Recipes,
         TableName::Adaptation,
@@ -52,6 +62,11 @@ impl TableName {
         TableName::Paired,
         TableName::Orderings,
         TableName::Bands,
+        TableName::Training,
+        TableName::Data,
+        TableName::Normalisation,
+        TableName::Masks,
+        TableName::Operators,
         TableName::Parameters,
         TableName::Runs,
     ];
@@ -71,6 +86,11 @@ impl TableName {
             TableName::Paired => "paired",
             TableName::Orderings => "orderings",
             TableName::Bands => "bands",
+            TableName::Training => "training",
+            TableName::Data => "data",
+            TableName::Normalisation => "normalisation",
+            TableName::Masks => "masks",
+            TableName::Operators => "operators",
             TableName::Parameters => "parameters",
             TableName::Runs => "runs",
         }

@@ -14,6 +14,7 @@ mod parameters;
 mod published;
 mod render;
 mod runs;
+mod settings;
 mod table;
 
 pub use charts::{budget_chart, comparison_chart};
@@ -63,6 +64,11 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::Paired => paired::paired(published, runs),
         TableName::Orderings => orderings::orderings(published, runs),
         TableName::Bands => bands::bands(runs),
+        TableName::Training => settings::training()?,
+        TableName::Data => settings::data()?,
+        TableName::Normalisation => settings::normalisation(),
+        TableName::Masks => settings::masks(),
+        TableName::Operators => settings::operators()?,
         TableName::Parameters => parameters::parameters()?,
         TableName::Runs => parameters::provenance(all),
     };

@@ -27,7 +27,7 @@ use report::scalar;
 use state::teacher_of;
 
 /// Combined gradients are clipped to this norm.
-pub(crate) const MAX_NORM: f64 = 1.0;
+pub const MAX_NORM: f64 = 1.0;
 
 /// The numbers of a trainer's state that are not in its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
