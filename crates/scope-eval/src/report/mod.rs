@@ -17,7 +17,7 @@ mod runs;
 mod settings;
 mod table;
 
-pub use charts::{budget_chart, comparison_chart};
+pub use charts::{budget_chart, comparison_chart, published_chart};
 pub use choice::{Choice, TableName, UnknownTable};
 pub use endpoint::Endpoint;
 pub use learning::learning_charts;

@@ -92,6 +92,12 @@ impl Trainer {
         Self::new(Trainable::Head(Box::new(head)), params, Objective::FO)
     }
 
+    /// Goes on training a model's own decoder, all else frozen, with the field loss alone.
+    pub fn continued_head(base: Model, view: View) -> Result<Self, TrainError> {
+        let (head, params) = Head::continued(base, view)?;
+        Self::new(Trainable::Head(Box::new(head)), params, Objective::FO)
+    }
+
     /// Begins a stage with fresh moments.
     fn new(trainable: Trainable, params: Params, objective: Objective) -> Result<Self, TrainError> {
         Ok(Self {
