@@ -27,7 +27,8 @@ IFS=, read -ra pdes <<<"$problems"
 cd "$(dirname "$0")/.."
 scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; model=${MODEL:-small}; size=${RESOLUTION:-128}; tested=${TEST:-1000}
 data=${DATA:-/tmp/scope-data}; runs=${RUNS:-$data/paper}; out=${OUT:-results/paper}
-parts=" ${PARTS:-recipes heads operators auxiliary} "; read -ra heads <<<"${HEADS-5m 10m 15m}"; read -ra operators <<<"${OPERATORS-transolver cno fno deeponet}"
+parts=" ${PARTS:-recipes heads operators auxiliary} "
+read -ra heads <<<"${HEADS-5m 10m 15m}"; read -ra operators <<<"${OPERATORS-transolver cno fno deeponet}"
 jobs=${JOBS:-$([ "$device" = cpu ] && echo 1 || echo 3)}
 began=$SECONDS; running=(); wanted=(); generator=; watchdog=; service=
 mkdir -p "$data" "$runs" "$out" || exit 1
@@ -49,14 +50,17 @@ trained_with=(--device "$device" --keep 1 --log-every 100 --resume)
 seed=(); [ -z "${SEED:-}" ] || seed=(--seed "$SEED")
 
 tell() { printf '%5d s  %s\n' $(( SECONDS - began )) "$*"; }
+records() { # PDE SPLIT COUNT SEED
+    [ -d "$data/$1-$2" ] || nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" --resolution "$size" --out "$data/$1-$2"
+}
 # The records of all problems, one after the other, beside the training of those before: a folder is there when it is whole.
 generate() {
     local pde count
     for pde in "${pdes[@]}"; do
         # The paper has fewer records of the cylinder.
         count=${COUNT:-$([ "$pde" = cylinder ] && echo 14000 || echo 50000)}
-        [ -d "$data/$pde-train" ] || nice -n 10 "$scope" data generate "$pde" --count "$count" --seed 20260913 --resolution "$size" --out "$data/$pde-train" || return
-        [ -d "$data/$pde-test" ] || nice -n 10 "$scope" data generate "$pde" --count "$tested" --seed 20261013 --split test --resolution "$size" --out "$data/$pde-test" || return
+        records "$pde" train "$count" 20260913 || return
+        records "$pde" test "$tested" 20261013 || return
     done
 }
 # Trains a run with the rest of the arguments and evaluates it; what happens is in RUN.log, and how it ended in a line.
@@ -66,9 +70,11 @@ job() { # PDE NAME PROTOCOLS COMMAND...
     for protocol in $protocols; do
         [ ! -f "$run/eval/$protocol.json" ] || continue
         { [ -f "$run/trained" ] || { "$scope" "$@" --out "$run" "${trained_with[@]}" && touch "$run/trained"; }; } &&
-            "$scope" evaluate --run "$run" --data "$data/$pde-test" --limit "$tested" --protocol "$protocol" --no-interpolation --device "$device"
+            "$scope" evaluate --run "$run" --data "$data/$pde-test" --limit "$tested" --protocol "$protocol" --no-interpolation \
+                --device "$device"
     done >>"$run.log" 2>&1 </dev/null
-    if is_done "$run" "$protocols"; then tell "$pde $name: done in $(( SECONDS - from )) s"; else tell "$pde $name: not done, see $run.log"; fi
+    is_done "$run" "$protocols" || { tell "$pde $name: not done, see $run.log"; return 1; }
+    tell "$pde $name: done in $(( SECONDS - from )) s"
 }
 is_done() { # RUN PROTOCOLS
     local protocol
@@ -89,21 +95,24 @@ begin() { # PDE NAME PROTOCOLS COMMAND...
     running+=("$last")
 }
 train() { # PDE
-    local pde=$1 at=$data/$1-train quick=quick full=
+    local pde=$1 at=$data/$1-train quick=quick full= recipe operator view head name
+    local from=(train --pde "$pde" --data "$at") as_recipe=("${recipe_length[@]}" "${recipe_settings[@]}" "${seed[@]}")
+    local as_operator=("${operator_length[@]}" "${operator_settings[@]}" "${seed[@]}")
+    local as_head=("${head_length[@]}" "${recipe_settings[@]}" "${seed[@]}")
     mkdir -p "$runs/$pde"
     # The heads under the cylinder's own condition have a table of the paper.
     [ "$pde" != cylinder ] || quick="quick benchmark"
     if [[ $parts == *" recipes "* || $parts == *" heads "* ]]; then
-        begin "$pde" full "$quick" train --pde "$pde" --data "$at" --recipe full --model "$model" "${recipe_length[@]}" "${recipe_settings[@]}" "${seed[@]}"; full=$last
+        begin "$pde" full "$quick" "${from[@]}" --recipe full --model "$model" "${as_recipe[@]}"; full=$last
     fi
     if [[ $parts == *" recipes "* ]]; then
         for recipe in fjv fo; do
-            begin "$pde" $recipe quick train --pde "$pde" --data "$at" --recipe $recipe --model "$model" "${recipe_length[@]}" "${recipe_settings[@]}" "${seed[@]}"
+            begin "$pde" $recipe quick "${from[@]}" --recipe $recipe --model "$model" "${as_recipe[@]}"
         done
     fi
     if [[ $parts == *" operators "* ]]; then
         for operator in "${operators[@]}"; do
-            begin "$pde" "$operator" quick train --pde "$pde" --data "$at" --recipe operator --model "$operator" "${operator_length[@]}" "${operator_settings[@]}" "${seed[@]}"
+            begin "$pde" "$operator" quick "${from[@]}" --recipe operator --model "$operator" "${as_operator[@]}"
         done
     fi
     [[ $parts != *" auxiliary "* ]] || auxiliary "$pde"
@@ -112,20 +121,25 @@ train() { # PDE
     [ -f "$runs/$pde/full/trained" ] || { tell "$pde: no decoder is replaced, as full is not trained"; return 0; }
     for view in sparse complete; do
         for head in "${heads[@]}"; do
-            begin "$pde" "$([ $view = sparse ] && echo sp || echo dp)-$head" "$quick" adapt --base "$runs/$pde/full" --data "$at" --head "$head" --view $view "${head_length[@]}" "${recipe_settings[@]}" "${seed[@]}"
+            name=$([ $view = sparse ] && echo sp || echo dp)-$head
+            begin "$pde" "$name" "$quick" adapt --base "$runs/$pde/full" --data "$at" --head "$head" --view $view "${as_head[@]}"
         done
     done
 }
 # The paper's arms: FNO and DeepONet for all problems, U-Net and CNO for two, PINO for two, each with and without grounding.
 auxiliary() { # PDE
-    "$scope" model info --model aux-fno >/dev/null 2>&1 || { tell "$1: this program has no auxiliary operators, and they are left out"; return 0; }
+    if ! "$scope" model info --model aux-fno >/dev/null 2>&1; then
+        tell "$1: this program has no auxiliary operators, and they are left out"
+        return 0
+    fi
     local arms="aux-fno:auxiliary aux-fno:auxiliary-g aux-deeponet:auxiliary aux-deeponet:auxiliary-g" arm
     case $1 in
     poisson | ns) arms="$arms aux-unet:auxiliary aux-unet:auxiliary-g aux-cno:auxiliary aux-cno:auxiliary-g" ;;&
     poisson | helmholtz) arms="$arms aux-fno:pino aux-fno:pino-g aux-fno:pino-0.1 aux-fno:pino-g-0.1" ;;
     esac
     for arm in ${AUXILIARY-$arms}; do
-        begin "$1" "${arm%:*}-${arm#*:}" auxiliary train --pde "$1" --data "$data/$1-train" --model "${arm%:*}" --recipe "${arm#*:}" "${auxiliary_length[@]}" "${auxiliary_settings[@]}"
+        begin "$1" "${arm%:*}-${arm#*:}" auxiliary train --pde "$1" --data "$data/$1-train" --model "${arm%:*}" --recipe "${arm#*:}" \
+            "${auxiliary_length[@]}" "${auxiliary_settings[@]}"
     done
 }
 # Writes tables and figures of what is evaluated, and the page.

@@ -121,10 +121,16 @@ impl ForeignRecords {
         self.parts.iter().flat_map(|part| part.source.files())
     }
 
-    /// These files, and those of the disks after them, if they were named.
+    /// These files, and those of the disks after them.
     fn files(&self, request: &ImportRequest) -> Vec<PathBuf> {
-        let disks = request.geometry.as_ref().map(GeometryFiles::paths).unwrap_or_default();
-        self.source_files().chain(disks).collect()
+        let disks: Vec<GeometryFiles> = match &request.geometry {
+            Some(named) => vec![named.clone()],
+            None if request.pde.has_disk() => {
+                request.from.iter().filter_map(|folder| GeometryFiles::beside(folder)).collect()
+            }
+            None => Vec::new(),
+        };
+        self.source_files().chain(disks.iter().flat_map(GeometryFiles::paths)).collect()
     }
 
     /// What the set of these records will be.

@@ -62,3 +62,35 @@ impl ZeroTargets {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known of a set of the cylinder, by its split, number of records and zeros of u.
+    fn meta(split: &str, count: usize, zeros: &[usize]) -> Meta {
+        let hash = "0".repeat(64);
+        let channel = |zeros: &[usize]| serde_json::json!({ "mean": 1.8, "sigma": 1.0, "rms": 2.0, "zero_records": zeros });
+        let text = serde_json::json!({
+            "format": Meta::format_name(), "version": 1, "pde": "cylinder", "split": split, "count": count,
+            "resolution": 128, "a": channel(&[]), "u": channel(zeros),
+            "origin": { "kind": "imported", "source": "a test", "files": [] },
+            "blake3": { "fields.npy": hash, "geometry.npy": hash }
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[test]
+    fn the_released_zeros_are_known() {
+        let is_released = |meta: Meta| match ZeroTargets::of(&meta) {
+            Some(ZeroTargets::AsReleased { .. }) => Some(true),
+            Some(ZeroTargets::Other { .. }) => Some(false),
+            None => None,
+        };
+        assert_eq!(is_released(meta("test", 1_000, &[39, 163, 710])), Some(true));
+        assert_eq!(is_released(meta("test", 1_000, &[38, 163, 710])), Some(false));
+        assert_eq!(is_released(meta("train", 14_000, &(0..76).collect::<Vec<_>>())), Some(true));
+        assert_eq!(is_released(meta("train", 14_000, &[])), Some(false));
+        assert_eq!(is_released(meta("train", 13_999, &[])), None, "a part says nothing of the whole");
+    }
+}
