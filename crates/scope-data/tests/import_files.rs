@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use scope_data::{Constants, DataError, Dataset, GeometryFiles, ImportRequest, Meta, Units, import};
+use scope_data::{
+    Constants, DataError, Dataset, GeometryFiles, ImportRequest, Meta, SOURCES, SourceFile, Units, import,
+};
 use scope_pde::{Pde, Split};
 
 fn fixture(name: &str) -> PathBuf {
@@ -51,6 +53,18 @@ fn assert_pattern(request: &ImportRequest, count: usize, units: Units) {
 fn hugging_face_folders() {
     assert_pattern(&request(Pde::POISSON, "poisson_hf"), 5, Units::Stored);
     assert_pattern(&request(Pde::POISSON, "float32_hf"), 3, Units::Stored);
+}
+
+#[test]
+fn what_was_read_is_listed_with_its_hash() {
+    let (_folder, set, _) = run(&request(Pde::POISSON, "poisson_hf")).unwrap();
+    let text = std::fs::read(set.folder().join(SOURCES)).unwrap();
+    let listed: Vec<SourceFile> = serde_json::from_slice(&text).unwrap();
+    assert!(!listed.is_empty());
+    for SourceFile { file, bytes, blake3 } in listed {
+        let read = std::fs::read(fixture("poisson_hf").join(&file)).unwrap();
+        assert_eq!((bytes, blake3), (read.len() as u64, blake3::hash(&read).to_string()), "{file}");
+    }
 }
 
 #[test]

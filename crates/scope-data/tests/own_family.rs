@@ -13,6 +13,7 @@ use scope_pde::{Pde, RegistryError, random::Stream};
 /// Whole diagonals of a periodic grid, as a probe that is drawn across it would measure, and a part of one more.
 static DIAGONAL: FamilyDescriptor = FamilyDescriptor {
     name: "diagonal",
+    construction: || "whole diagonals, and a part of one more".to_owned(),
     budgets: &[512, 2048],
     training_budgets: &[512, 512, 2048],
     any_budget: true,

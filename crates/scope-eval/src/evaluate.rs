@@ -48,6 +48,9 @@ pub struct Evaluation<'a> {
     pub records: usize,
     /// Contexts recovered together; it changes speed and memory, never a result.
     pub batch: usize,
+    /// Whether interpolation between the same sensors is scored beside the method: it depends on records and masks alone, and
+    /// costs more than a network on a GPU.
+    pub interpolate: bool,
 }
 
 /// One record under one condition, and what a method made of it.
@@ -227,7 +230,9 @@ impl Evaluation<'_> {
                 }
             }
         }
-        values.extend(self.interpolated(seen));
+        if self.interpolate {
+            values.extend(self.interpolated(seen));
+        }
         values.extend(bands.into_iter().flat_map(|bands| self.within(seen, bands)));
         values.into_iter().collect()
     }
@@ -312,7 +317,8 @@ mod tests {
         let identity = Identity { pde: Pde::POISSON, seed: 1, split: Split::Test, resolution: 32 };
         generate(&Request { identity, count: 3, shard: None }, &out, |_| true).unwrap();
         let data = Dataset::open(&out).unwrap();
-        let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 3, batch: 2 };
+        let evaluation =
+            Evaluation { data: &data, mask_seed: 1, noise: None, records: 3, batch: 2, interpolate: true };
         let condition = Condition::new(Task::Forward, Family::UNIFORM, 500).unwrap();
         let scores = |value| evaluation.condition(&Constant(value), condition, &mut |_| {});
         assert!(scores(0.5).unwrap().measures[&Measure::U].iter().all(Option::is_some));

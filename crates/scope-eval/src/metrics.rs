@@ -18,7 +18,6 @@ impl Recovered<'_> {
     /// units. A target that is zero in all of the region has none, and so has a region without pixels. What counts as
     /// zero is asked of the stored values: decoded ones are tiny, not zero.
     pub fn relative_error(&self, region: impl Fn(usize) -> bool) -> Option<f64> {
-        let zero = self.scaling.stored_zero();
         let mut apart = 0.0;
         let mut size = 0.0;
         let mut nonzero = false;
@@ -29,7 +28,7 @@ impl Recovered<'_> {
             let truth = self.scaling.physical(*stored);
             apart += (f64::from(*recovered) - truth).powi(2);
             size += truth * truth;
-            nonzero |= *stored != zero;
+            nonzero |= !self.scaling.is_stored_zero(*stored);
         }
         nonzero.then(|| 100.0 * (apart / size).sqrt())
     }

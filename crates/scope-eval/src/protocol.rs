@@ -11,6 +11,8 @@ use scope_pde::Pde;
 pub enum Protocol {
     /// Forward and inverse from 500 uniform points: the paper's primary rows.
     Uniform500,
+    /// All tasks from 500 uniform points.
+    Quick,
     /// The cylinder's known disk with 1% of the fluid.
     Benchmark,
     /// All 75 conditions, 77 for the cylinder.
@@ -26,13 +28,20 @@ const FEW: [usize; 5] = [5, 10, 20, 50, 100];
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Self; 5] =
-        [Protocol::Uniform500, Protocol::Benchmark, Protocol::All, Protocol::Few, Protocol::FullObservation];
+    pub const ALL: [Self; 6] = [
+        Protocol::Uniform500,
+        Protocol::Quick,
+        Protocol::Benchmark,
+        Protocol::All,
+        Protocol::Few,
+        Protocol::FullObservation,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Uniform500 => "uniform500",
+            Protocol::Quick => "quick",
             Protocol::Benchmark => "benchmark",
             Protocol::All => "all",
             Protocol::Few => "few",
@@ -42,15 +51,13 @@ impl Protocol {
 
     /// Its conditions for a problem; the benchmark has none but for the cylinder.
     pub fn conditions(self, pde: Pde) -> Vec<Condition> {
-        let primary = |condition: &Condition| {
-            condition.layout_name() == "uniform"
-                && condition.budget() == 500
-                && condition.task() != Task::Joint
-        };
+        let quick = |condition: &Condition| condition.layout() == Layout::Family(Family::UNIFORM, 500);
+        let primary = |condition: &Condition| quick(condition) && condition.task() != Task::Joint;
         let benchmark = |condition: &Condition| matches!(condition.layout(), Layout::BenchmarkUniform);
         let few = |task| FEW.into_iter().filter_map(move |k| Condition::new(task, Family::UNIFORM, k).ok());
         match self {
             Protocol::Uniform500 => Condition::all(pde).into_iter().filter(primary).collect(),
+            Protocol::Quick => Condition::all(pde).into_iter().filter(quick).collect(),
             Protocol::Benchmark => Condition::all(pde).into_iter().filter(benchmark).collect(),
             Protocol::All => Condition::all(pde),
             Protocol::Few => Task::of(pde).into_iter().flat_map(few).collect(),
@@ -83,6 +90,10 @@ mod tests {
             protocol.conditions(pde).iter().map(ToString::to_string).collect()
         };
         assert_eq!(names(Protocol::Uniform500, Pde::DARCY), ["forward/uniform/500", "inverse/uniform/500"]);
+        assert_eq!(
+            names(Protocol::Quick, Pde::DARCY),
+            ["forward/uniform/500", "inverse/uniform/500", "joint/uniform/500"]
+        );
         assert_eq!(names(Protocol::All, Pde::DARCY).len(), 75);
         assert_eq!(names(Protocol::All, Pde::CYLINDER).len(), 77);
         assert_eq!(

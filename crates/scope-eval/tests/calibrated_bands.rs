@@ -40,7 +40,14 @@ fn bands_cover_fresh_records_as_promised() {
     let folder = tempfile::tempdir().unwrap();
     let known = records(folder.path(), 1, 400);
     let fresh = records(folder.path(), 2, 400);
-    let evaluation = |data, mask_seed| Evaluation { data, mask_seed, noise: None, records: 400, batch: 100 };
+    let evaluation = |data, mask_seed| Evaluation {
+        data,
+        mask_seed,
+        noise: None,
+        records: 400,
+        batch: 100,
+        interpolate: true,
+    };
     let measured = conditions(&["forward/cluster/1024", "inverse/uniform/500", "inverse/uniform/1024"]);
     let calibration = Calibration { evaluation: evaluation(&known, CALIBRATION_MASK_SEED) };
     let mut heard = 0;
@@ -74,7 +81,8 @@ fn bands_cover_fresh_records_as_promised() {
 fn few_records_make_no_bands() {
     let folder = tempfile::tempdir().unwrap();
     let data = records(folder.path(), 1, 20);
-    let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 20, batch: 20 };
+    let evaluation =
+        Evaluation { data: &data, mask_seed: 1, noise: None, records: 20, batch: 20, interpolate: true };
     let made =
         Calibration { evaluation }.bands(&method(), &conditions(&["forward/uniform/500"]), &mut |_| ());
     assert!(made.unwrap_err().to_string().contains("bands need 40 records, and there are 20"));
@@ -85,7 +93,8 @@ fn few_records_make_no_bands() {
 fn the_exact_posterior_covers_as_it_states() {
     let folder = tempfile::tempdir().unwrap();
     let data = records(folder.path(), 3, 200);
-    let evaluation = Evaluation { data: &data, mask_seed: 1, noise: None, records: 200, batch: 50 };
+    let evaluation =
+        Evaluation { data: &data, mask_seed: 1, noise: None, records: 200, batch: 50, interpolate: true };
     let condition = "inverse/uniform/1024".parse().unwrap();
     let scores = evaluation.condition(&method().with_bands(), condition, &mut |_| ()).unwrap();
     for (measure, level) in [("a/within68", 68.0), ("a/within95", 95.0)] {

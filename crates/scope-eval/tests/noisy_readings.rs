@@ -23,7 +23,7 @@ fn records(folder: &Path, pde: Pde, count: usize) -> Dataset {
 }
 
 fn evaluation(data: &Dataset, noise: Option<TestNoise>) -> Evaluation<'_> {
-    Evaluation { data, mask_seed: 1, noise, records: data.len(), batch: 50 }
+    Evaluation { data, mask_seed: 1, noise, records: data.len(), batch: 50, interpolate: true }
 }
 
 fn noisy(levels: PerChannel<f64>) -> Option<TestNoise> {

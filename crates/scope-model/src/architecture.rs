@@ -79,7 +79,7 @@ impl Operator {
     }
 
     /// Its name in tables.
-    pub(crate) fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Operator::Fno => "FNO",
             Operator::DeepOnet => "DeepONet",

@@ -24,12 +24,21 @@ impl Scaling {
         2.0 * self.sigma * f64::from(stored) + self.mean
     }
 
-    /// What a field of zeros is stored as. A channel is a zero target exactly when all its stored values
-    /// equal this; its decoded values are then tiny, not zero, so they must not be asked.
+    /// What a field of zeros is stored as. Its decoded values are tiny, not zero, so they must not be asked.
     pub fn stored_zero(&self) -> f32 {
         self.store(0.0)
     }
+
+    /// Whether a stored value is a zero: [`Self::stored_zero`], or as far from it as single precision may have rounded the
+    /// subtraction, the division and the constants. A channel is a zero target exactly when all its stored values are zeros.
+    pub fn is_stored_zero(&self, stored: f32) -> bool {
+        let zero = self.stored_zero();
+        (stored - zero).abs() <= ZERO_ROUNDINGS * f32::EPSILON * zero.abs()
+    }
 }
+
+/// How many roundings of single precision a stored zero may have gone through.
+const ZERO_ROUNDINGS: f32 = 4.0;
 
 /// The constants of both channels.
 pub type Constants = PerChannel<Scaling>;
@@ -91,5 +100,22 @@ mod tests {
         let scaling = Constants::released(Pde::CYLINDER).u;
         assert_ne!(scaling.physical(scaling.stored_zero()), 0.0);
         assert_eq!(scaling.store(0.0), scaling.stored_zero());
+    }
+
+    #[test]
+    fn a_zero_that_was_rounded_on_its_way_is_a_zero_still() {
+        for scaling in Pde::ALL.into_iter().flat_map(|pde| Constants::released(pde).into_iter()) {
+            let [mean, sigma] = [scaling.mean as f32, scaling.sigma as f32];
+            let ways = [
+                scaling.stored_zero(),
+                (0.0 - mean) * 0.5 / sigma,
+                (0.0 - mean) / (2.0 * sigma),
+                (0.0 - mean) * (0.5 / sigma),
+                ((0.0 - scaling.mean) * 0.5 / scaling.sigma) as f32,
+            ];
+            assert!(ways.iter().all(|stored| scaling.is_stored_zero(*stored)), "{scaling:?}: {ways:?}");
+            // A ten-thousandth of a standard deviation is no zero.
+            assert!(!scaling.is_stored_zero(scaling.store(1e-4 * scaling.sigma)), "{scaling:?}");
+        }
     }
 }

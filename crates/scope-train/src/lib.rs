@@ -24,4 +24,4 @@ pub use run::{
     TrainingSet, build_trainer, plan, plan_or_resume, run, saved_teacher, stages,
 };
 pub use schedule::{LearningRateSchedule, Rates, ScheduleKind, StageSchedule};
-pub use trainer::{Counters, DeviceReport, Head, StepReport, Trainable, Trainer};
+pub use trainer::{Counters, DeviceReport, Head, MAX_NORM, StepReport, Trainable, Trainer};

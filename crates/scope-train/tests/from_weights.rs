@@ -161,7 +161,7 @@ fn an_adapted_model_has_its_backbones_training_too() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
     let adapted = |base: Training| {
-        let adapted = Some(Box::new(Adapted { view: View::Sparse, base: Some(base) }));
+        let adapted = Some(Box::new(Adapted { view: View::Sparse, continued: false, base: Some(base) }));
         Training { draws: 320, planned: 320, minutes: Some(1.0), adapted, ..trained() }
     };
     for (weights, draws, minutes) in

@@ -94,7 +94,7 @@ fn stopping_and_resuming_changes_no_bit() {
     let data = make(root.path(), "data", Pde::POISSON, Split::Train, 50);
     let head = |view| {
         let head = DecoderConfig { mlp: vec![20; 3], conv: vec![6; 4] };
-        Some(AdaptConfig { base: "initial".to_owned(), trained: None, view, head })
+        Some(AdaptConfig { base: "initial".to_owned(), trained: None, view, continued: false, head })
     };
     // Forty steps: twenty of pretraining and twenty of joint training in the first two.
     let half = ["pretrain.epochs=1", "main.epochs=1"];

@@ -62,8 +62,14 @@ fn main() -> anyhow::Result<()> {
     let mut trained = build(0)?;
     WeightFile::read(&folder.model())?.fill(&mut trained.params)?;
     let method = Reconstructor::new(trained, Pde::POISSON, test.meta().constants(), Precision::F32);
-    let evaluation =
-        Evaluation { data: &test, mask_seed: TEST_MASK_SEED, noise: None, records: test.len(), batch: 25 };
+    let evaluation = Evaluation {
+        data: &test,
+        mask_seed: TEST_MASK_SEED,
+        noise: None,
+        records: test.len(),
+        batch: 25,
+        interpolate: true,
+    };
     evaluation.require_fit(&method)?;
     for condition in Protocol::Uniform500.conditions(Pde::POISSON) {
         let scores = evaluation.condition(&method, condition, &mut |_| {})?;

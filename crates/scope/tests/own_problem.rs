@@ -211,7 +211,8 @@ fn masks_are_those_of_the_protocol(pde: Pde) {
 
 fn errors_are_numbers(network: &Network, data: &Dataset) {
     let records = data.len();
-    let evaluation = Evaluation { data, mask_seed: TEST_MASK_SEED, noise: None, records, batch: 4 };
+    let evaluation =
+        Evaluation { data, mask_seed: TEST_MASK_SEED, noise: None, records, batch: 4, interpolate: true };
     evaluation.require_fit(&network.model).unwrap();
     for condition in Protocol::Uniform500.conditions(data.meta().pde) {
         let scores = evaluation.condition(&network.model, condition, &mut |_| {}).unwrap();

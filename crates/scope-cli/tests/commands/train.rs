@@ -101,6 +101,16 @@ fn every_recipe_trains_and_heads_are_trained_on_it() {
         let info = place.succeed(&["model", "info", "--model", &format!("{out}/model.safetensors")]);
         assert!(info.contains("32 x 32 grid"), "{info}");
     }
+    for (out, more) in [("new", &[][..]), ("longer", &["--continued"][..])] {
+        let adapt = ["adapt", "--base", "full", "--data", "data", "--head", "native", "--set", "batch=4"];
+        let rest = ["--draws", "16", "--device", "cpu", "--out", out];
+        place.succeed(&[&adapt[..], &rest, more].concat());
+    }
+    let twice = ["adapt", "--base", "new", "--data", "data", "--head", "native", "--out", "twice"];
+    place.refuse(&twice, 1, "is a replacement");
+    let larger =
+        ["adapt", "--base", "full", "--data", "data", "--head", "1m", "--continued", "--out", "twice"];
+    place.refuse(&larger, 2, "say --head native");
     assert!(fs::read(place.path("full/model.safetensors")).unwrap() == base, "the base is unchanged");
 }
 

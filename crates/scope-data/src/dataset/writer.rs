@@ -87,6 +87,11 @@ impl DatasetWriter {
         Ok(())
     }
 
+    /// Adds a file of text that is no part of the records.
+    pub(crate) fn attach(&mut self, name: &str, text: &str) -> Result<(), DataError> {
+        self.staged.write(name, text.as_bytes())
+    }
+
     /// Completes the folder.
     pub fn finish(mut self) -> Result<Meta, DataError> {
         let plan = self.plan;
@@ -134,8 +139,7 @@ impl ChannelTotals {
 
     fn add(&mut self, record: usize, values: &[f32]) {
         self.squares += values.iter().map(|x| self.scaling.physical(*x).powi(2)).sum::<f64>();
-        let zero = self.scaling.stored_zero();
-        if values.iter().all(|x| *x == zero) {
+        if values.iter().all(|x| self.scaling.is_stored_zero(*x)) {
             self.zero_records.push(record);
         }
     }

@@ -22,6 +22,14 @@ impl GeometryFiles {
         files.iter().all(|file| file.is_file()).then_some(Self::Separate(files))
     }
 
+    /// The files.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Together(path) => vec![path.clone()],
+            Self::Separate(paths) => paths.to_vec(),
+        }
+    }
+
     /// Reads `count` disks and checks that each lies inside the grid.
     pub(super) fn read(&self, count: usize, shape: impl Into<GridShape>) -> Result<Vec<Disk>, DataError> {
         let shape = shape.into();

@@ -1,6 +1,11 @@
 //! Folders that Hugging Face `datasets` wrote with `save_to_disk`.
 
-use std::{collections::HashSet, fs::File, io::Read, path::Path};
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -18,7 +23,7 @@ const MAX_STATE: u64 = 1 << 20;
 /// The shards of a folder in the order of its `state.json`.
 pub(super) struct HuggingFace {
     shards: Vec<ArrowFile>,
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 impl HuggingFace {
@@ -30,14 +35,14 @@ impl HuggingFace {
     pub(super) fn open(folder: &Path) -> Result<Self, DataError> {
         let state = folder.join(STATE);
         let names = shard_names(&state)?;
-        let shards =
-            names.iter().map(|name| ArrowFile::open(&folder.join(name))).collect::<Result<Vec<_>, _>>()?;
+        let files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+        let shards = files.iter().map(|path| ArrowFile::open(path)).collect::<Result<Vec<_>, _>>()?;
         let sizes: Vec<usize> = shards.iter().map(ArrowFile::resolution).collect();
         if let Some(pair) = sizes.windows(2).find(|pair| pair[0] != pair[1]) {
             let problem = format!("its shards have resolutions {} and {}", pair[0], pair[1]);
             return Err(DataError::malformed(folder, "saved dataset", problem));
         }
-        Ok(Self { shards, files: names })
+        Ok(Self { shards, files })
     }
 }
 
@@ -50,7 +55,7 @@ impl Source for HuggingFace {
         self.shards.first().map_or(0, ArrowFile::resolution)
     }
 
-    fn files(&self) -> Vec<String> {
+    fn files(&self) -> Vec<PathBuf> {
         self.files.clone()
     }
 

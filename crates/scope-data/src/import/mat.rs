@@ -10,7 +10,6 @@ use memmap2::Mmap;
 use scope_pde::{Pde, descriptor::ReleasedFiles};
 
 use super::{
-    file_name,
     mat5::Mat5,
     mat73::Mat73,
     source::{Conversion, Source, Take},
@@ -140,8 +139,8 @@ impl Source for MatFile {
         self.resolution
     }
 
-    fn files(&self) -> Vec<String> {
-        vec![file_name(&self.path)]
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
     }
 
     /// Holds the file's values in memory, in single precision: its records are interleaved.

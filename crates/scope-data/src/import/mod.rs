@@ -13,7 +13,9 @@ mod mat73;
 mod metered;
 mod numpy;
 mod own;
+mod released;
 mod source;
+mod source_files;
 
 use std::{
     io::Read,
@@ -25,9 +27,12 @@ use hugging_face::HuggingFace;
 use mat::MatFile;
 use numpy::Arrays;
 pub use own::{FieldSource, OwnImport, OwnImported, import_own};
+pub use released::ZeroTargets;
 use scope_pde::{Pde, PdeError, Split, cylinder::Disk, require_resolution};
 pub use source::Units;
 use source::{Conversion, Source};
+use source_files::source_list;
+pub use source_files::{SOURCES, SourceFile};
 
 use crate::{
     Constants,
@@ -68,6 +73,7 @@ pub fn import(
         done += 1;
         if progress(done, records.count) { Ok(()) } else { Err(DataError::Interrupted) }
     })?;
+    writer.attach(SOURCES, &source_list(&records.files(request))?)?;
     writer.finish()
 }
 
@@ -111,11 +117,28 @@ impl ForeignRecords {
         Ok(())
     }
 
+    /// The files that fields are read from, in order.
+    fn source_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.parts.iter().flat_map(|part| part.source.files())
+    }
+
+    /// These files, and those of the disks after them.
+    fn files(&self, request: &ImportRequest) -> Vec<PathBuf> {
+        let disks: Vec<GeometryFiles> = match &request.geometry {
+            Some(named) => vec![named.clone()],
+            None if request.pde.has_disk() => {
+                request.from.iter().filter_map(|folder| GeometryFiles::beside(folder)).collect()
+            }
+            None => Vec::new(),
+        };
+        self.source_files().chain(disks.iter().flat_map(GeometryFiles::paths)).collect()
+    }
+
     /// What the set of these records will be.
     fn plan(&self, request: &ImportRequest) -> Plan {
         let mut kinds: Vec<&str> = self.parts.iter().map(|part| part.kind).collect();
         kinds.dedup();
-        let files = self.parts.iter().flat_map(|part| part.source.files()).collect();
+        let files = self.source_files().map(|path| file_name(&path)).collect();
         Plan {
             pde: request.pde,
             split: request.split,

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use scope_pde::{Pde, descriptor::ReleasedFiles};
 
-use super::{
-    file_name,
-    source::{Conversion, Source, Take},
-};
+use super::source::{Conversion, Source, Take};
 use crate::{Channel, PerChannel, error::DataError, npy::MappedArray};
 
 /// Records found in one or two arrays.
@@ -123,8 +120,8 @@ impl Source for Arrays {
         self.resolution
     }
 
-    fn files(&self) -> Vec<String> {
-        self.files.iter().map(|path| file_name(path)).collect()
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
     }
 
     fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError> {

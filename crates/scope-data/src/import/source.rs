@@ -1,5 +1,7 @@
 //! What every reader of foreign files gives: records in order, in stored coordinates.
 
+use std::path::PathBuf;
+
 use crate::{Channel, Constants, error::DataError};
 
 /// What the numbers in a file mean.
@@ -45,8 +47,8 @@ pub(super) trait Source {
     /// Grid points along each axis.
     fn resolution(&self) -> usize;
 
-    /// The names of the files read, without folders.
-    fn files(&self) -> Vec<String>;
+    /// The files that are read, in order.
+    fn files(&self) -> Vec<PathBuf>;
 
     /// Hands out every record in order.
     fn read(&self, conversion: Conversion, take: Take) -> Result<(), DataError>;

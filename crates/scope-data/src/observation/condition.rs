@@ -113,6 +113,17 @@ impl Condition {
         all
     }
 
+    /// Whether a problem can be observed so: its fields can be measured, and it has the benchmark if that is asked for. Both
+    /// channels wholly visible are what any problem has.
+    pub fn is_of(&self, pde: Pde) -> bool {
+        let measurable = || Task::of(pde).contains(&self.task);
+        match self.layout {
+            Layout::Family(..) => measurable(),
+            Layout::BenchmarkUniform => measurable() && pde.descriptor().benchmark,
+            Layout::Full => true,
+        }
+    }
+
     /// Both channels wholly visible, through the context path.
     pub fn full_observation() -> Self {
         Self { task: Task::Joint, layout: Layout::Full }

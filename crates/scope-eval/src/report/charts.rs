@@ -7,6 +7,8 @@ use scope_model::Measure;
 use scope_pde::Pde;
 
 use super::endpoint::Endpoint;
+use super::figures::AUXILIARY;
+use super::published::{Channels, Published};
 use super::runs::{Run, are_all_own, by_label, classified};
 use crate::figure::{AxisLabel, Bars, Curve, Drawing, Scale, bar_chart, curve_chart};
 
@@ -38,6 +40,30 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
         _ => "relative L2 error, %".to_owned(),
     };
     bar_chart(&name, &axis, &groups, &bars)
+}
+
+/// The paper's figure of grounding and readout, from its own figures: auxiliary operators, recipes and decoders. The operators were observed
+/// and scored in ways of their own, so they compare among themselves only.
+pub fn published_chart(published: &Published, endpoint: Endpoint) -> Drawing {
+    let figure = |row: &Channels| match endpoint {
+        Endpoint::Forward => Some((row.forward_u?, row.forward_u_sd?)),
+        Endpoint::Inverse => Some((row.inverse_a?, row.inverse_a_sd?)),
+    };
+    let bars = |name: &str, of: &str, rows: &[Channels]| {
+        let row = |pde: Pde| rows.iter().find(|row| row.pde == Some(pde) && row.method == of);
+        Bars { name: name.to_owned(), values: Pde::ALL.map(|pde| row(pde).and_then(figure)).into() }
+    };
+    let operators =
+        AUXILIARY.map(|method| bars(&format!("{method} (auxiliary)"), method, &published.auxiliary));
+    let ours = ["FO", "FJV", "Full", "SP-5M", "SP-10M", "SP-15M"];
+    let scope = ours.map(|method| bars(method, method, &published.channels));
+    let groups: Vec<String> = Pde::ALL.map(|pde| pde.title().to_owned()).into();
+    let name = match endpoint {
+        Endpoint::Forward => "The paper, forward: u",
+        Endpoint::Inverse => "The paper, inverse: a",
+    };
+    let bars: Vec<Bars> = operators.into_iter().chain(scope).collect();
+    bar_chart(name, "error, % (Darcy's a: bit errors)", &groups, &bars)
 }
 
 /// An error under a task against the number of sensors, a curve a family, if the run was evaluated under all conditions.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use scope_model::{UnknownName, named};
 
-/// The tables by name, in the order of the paper; the last three are ours.
+/// The tables by name: results in the order of the paper, then settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {
     /// Sparse recovery across problems: the literature, the paper's operators, SCOPE.
@@ -27,8 +27,20 @@ pub enum TableName {
     DarcyBer,
     /// Paired differences.
     Paired,
+    /// The paper's orderings of methods, and whether ours are the same.
+    Orderings,
     /// Pixels within error bands.
     Bands,
+    /// How the recipes train.
+    Training,
+    /// Released records, and draws of training.
+    Data,
+    /// Constants of stored coordinates.
+    Normalisation,
+    /// Families of observations.
+    Masks,
+    /// Sizes of the operators.
+    Operators,
     /// Numbers of parameters.
     Parameters,
     /// Where our rows come from.
@@ -37,7 +49,7 @@ pub enum TableName {
 
 impl TableName {
     /// All tables.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         TableName::Main,
         TableName::Recipes,
         TableName::Adaptation,
@@ -48,7 +60,13 @@ impl TableName {
         TableName::InverseSd,
         TableName::DarcyBer,
         TableName::Paired,
+        TableName::Orderings,
         TableName::Bands,
+        TableName::Training,
+        TableName::Data,
+        TableName::Normalisation,
+        TableName::Masks,
+        TableName::Operators,
         TableName::Parameters,
         TableName::Runs,
     ];
@@ -66,7 +84,13 @@ impl TableName {
             TableName::InverseSd => "inverse-sd",
             TableName::DarcyBer => "darcy-ber",
             TableName::Paired => "paired",
+            TableName::Orderings => "orderings",
             TableName::Bands => "bands",
+            TableName::Training => "training",
+            TableName::Data => "data",
+            TableName::Normalisation => "normalisation",
+            TableName::Masks => "masks",
+            TableName::Operators => "operators",
             TableName::Parameters => "parameters",
             TableName::Runs => "runs",
         }

@@ -59,11 +59,23 @@ fn our_rows<'a>(problems: &[Pde], runs: impl Iterator<Item = &'a Run>) -> Vec<(R
             let means = means.unwrap_or_default();
             Errors { forward: means.forward_u, inverse: means.inverse_a }
         });
-        let mut training: Vec<String> = members.iter().map(|run| run.training()).collect();
-        training.dedup();
-        (Row { label, errors: errors.collect(), training: training.join("; ") }, members)
+        let row = Row { label, errors: errors.collect(), training: training(&members) };
+        (row, members)
     };
     by_label(runs).into_iter().map(finished).collect()
+}
+
+/// What the trainings of a row cost: once if all cost the same, and else under each problem's name.
+fn training(members: &[&Run]) -> String {
+    let costs: Vec<String> = members.iter().map(|run| run.training()).collect();
+    match costs.first() {
+        Some(first) if costs.iter().all(|cost| cost == first) => first.clone(),
+        _ => {
+            let named =
+                members.iter().zip(&costs).map(|(run, cost)| format!("{}: {cost}", run.pde().title()));
+            named.collect::<Vec<_>>().join("; ")
+        }
+    }
 }
 
 /// What every such table says below.

@@ -189,7 +189,7 @@ fn sections(
 }
 
 /// The auxiliary operators of the paper: other networks under other masks.
-const AUXILIARY: [&str; 4] = ["DeepONet + G", "DeepONet", "FNO + G", "FNO"];
+pub(super) const AUXILIARY: [&str; 4] = ["DeepONet + G", "DeepONet", "FNO + G", "FNO"];
 
 /// Darcy's inverse as a classification.
 pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {

@@ -3,18 +3,21 @@
 mod bands;
 mod charts;
 mod choice;
+mod comparisons;
 mod endpoint;
 mod endpoints;
 mod figures;
 mod learning;
+mod orderings;
 mod paired;
 mod parameters;
 mod published;
 mod render;
 mod runs;
+mod settings;
 mod table;
 
-pub use charts::{budget_chart, comparison_chart};
+pub use charts::{budget_chart, comparison_chart, published_chart};
 pub use choice::{Choice, TableName};
 pub use endpoint::Endpoint;
 pub use learning::learning_charts;
@@ -60,7 +63,13 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::InverseSd => figures::dispersion(published, runs, Endpoint::Inverse),
         TableName::DarcyBer => figures::darcy(published, runs),
         TableName::Paired => paired::paired(published, runs),
+        TableName::Orderings => orderings::orderings(published, runs),
         TableName::Bands => bands::bands(runs),
+        TableName::Training => settings::training()?,
+        TableName::Data => settings::data()?,
+        TableName::Normalisation => settings::normalisation(),
+        TableName::Masks => settings::masks(),
+        TableName::Operators => settings::operators()?,
         TableName::Parameters => parameters::parameters()?,
         TableName::Runs => parameters::provenance(all),
     };

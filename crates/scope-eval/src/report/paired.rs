@@ -1,77 +1,117 @@
-//! Paired differences, the paper's and ours.
+//! Paired differences, the paper's and ours, grouped as the paper's comparisons.
 
-use scope_data::observation::{Condition, Task};
-use scope_model::Measure;
+use scope_data::observation::Condition;
 
 use super::{
     choice::TableName,
-    published::Published,
+    comparisons::{COMPARED, COMPARISONS, Compared, Comparison, paired_cells},
+    published::{PairedRow, Published},
     runs::{Run, are_all_own, grouped},
-    table::{Cell, Number, Section, Table},
+    table::{Cell, Section, Table},
 };
-use crate::{
-    paired::{Paired, compare, matching},
-    protocol::Protocol,
-};
+use crate::{paired::matching, protocol::Protocol};
 
-/// What is compared at 500 uniform points: a name, the task and the measure.
-const ENDPOINTS: [(&str, Task, Measure); 3] = [
-    ("forward u", Task::Forward, Measure::U),
-    ("inverse a", Task::Inverse, Measure::A),
-    ("inverse a (BER)", Task::Inverse, Measure::BitErrorRate),
-];
+/// The most other pairs of ours that are listed.
+const MOST_OTHERS: usize = 12;
 
-/// All pairs of our runs on the same records and masks, in the order they were given, beside the paper's.
+/// A section for each comparison of the paper and each error, with the paper's rows and ours; then other pairs of our runs on the same
+/// records and masks, in the order they were given.
 pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
-    let mut ours = Vec::new();
-    let mut unmatched = 0;
-    for (k, first) in runs.iter().enumerate() {
-        for second in &runs[k + 1..] {
-            unmatched += usize::from(misses_a_pair(first, second));
-            for (endpoint, task, measure) in ENDPOINTS {
-                if let Some(paired) = matched(first, second, task, measure) {
-                    let pair = format!("{} - {}", first.label(), second.label());
-                    ours.push(row(&pair, endpoint, first.pde().title(), &paired));
-                }
-            }
+    let mut sections = Vec::new();
+    let mut has_ours = false;
+    let all_own = are_all_own(&runs.iter().map(Run::pde).collect());
+    for compared in COMPARED {
+        for comparison in COMPARISONS {
+            let ours = our_rows(&comparison, compared, runs);
+            has_ours |= !ours.is_empty();
+            let mut rows: Vec<Vec<Cell>> = (published.paired.iter())
+                .filter(|row| !all_own && row.is_of(&comparison, compared))
+                .map(published_cells)
+                .collect();
+            rows.extend(ours);
+            sections.push(Section { title: format!("{}: {}", compared.name, comparison.name()), rows });
         }
     }
-    let all_own = are_all_own(&runs.iter().map(Run::pde).collect());
-    let paper = published.paired.iter().filter(|_| !all_own).map(|line| {
-        let cells = [Some(line.difference), None, None, Some(line.sd)].map(|value| Cell::number(value, 4));
-        let mut row =
-            vec![Cell::text(format!("{} - {}", line.first, line.second)), Cell::text(&line.endpoint)];
-        row.extend([Cell::text(line.pde.title()), Cell::text(grouped(line.count))]);
-        row.extend(cells);
-        row.extend([Cell::number(Some(line.t), 1), Cell::number(Some(line.improved), 1)]);
-        row
-    });
-    let columns = [
-        "pair",
-        "endpoint",
-        "problem",
-        "n",
-        "difference",
-        "95% from",
-        "to",
-        "paired SD",
-        "t",
-        "first better, %",
-    ];
+    let others = other_pairs(runs);
+    let mut notes = notes(runs);
+    if others.len() <= MOST_OTHERS {
+        let rows: Vec<Vec<Cell>> = others.iter().flat_map(|(a, b)| rows_of_pair(a, b)).collect();
+        has_ours |= !rows.is_empty();
+        sections.push(Section { title: "Other pairs of ours, same records and masks".to_owned(), rows });
+    } else {
+        notes.push(format!(
+            "{} other pairs of our runs are left out: `scope compare` or a report of fewer runs shows them.",
+            others.len()
+        ));
+    }
+    let columns = ["problem", "n", "difference", "95% from", "to", "paired SD", "t", "first better, %"];
     Table {
         name: TableName::Paired,
         title: "Paired differences at uniform/500".to_owned(),
         columns: columns.map(str::to_owned).into(),
-        has_ours: !ours.is_empty(),
-        sections: vec![
-            Section { title: "The paper".to_owned(), rows: paper.collect() },
-            Section { title: "Ours, same records and masks".to_owned(), rows: ours },
-        ],
-        notes: notes(unmatched),
+        has_ours,
+        sections,
+        notes,
     }
 }
 
-fn notes(unmatched: usize) -> Vec<String> {
+impl PairedRow {
+    fn is_of(&self, comparison: &Comparison, compared: Compared) -> bool {
+        self.first == comparison.first && self.second == comparison.second && self.endpoint == compared.name
+    }
+}
+
+fn published_cells(row: &PairedRow) -> Vec<Cell> {
+    let mut cells =
+        vec![Cell::text(format!("the paper: {}", row.pde.title())), Cell::text(grouped(row.count))];
+    cells.extend([Some(row.difference), None, None, Some(row.sd)].map(|value| Cell::number(value, 4)));
+    cells.extend([row.t, row.improved].map(|value| Cell::number(Some(value), 1)));
+    cells
+}
+
+fn our_rows(comparison: &Comparison, compared: Compared, runs: &[Run]) -> Vec<Vec<Cell>> {
+    let row = |(first, second): (&Run, &Run)| {
+        let paired = compared.paired(first, second)?;
+        let label = format!("ours: {}, {} - {}", first.pde().title(), first.label(), second.label());
+        Some(paired_cells(label, &paired))
+    };
+    comparison.pairs(runs).into_iter().filter_map(row).collect()
+}
+
+/// The pairs on one data set that no comparison of the paper has, either way round.
+fn other_pairs(runs: &[Run]) -> Vec<(&Run, &Run)> {
+    let listed = |a: &Run, b: &Run| {
+        COMPARISONS.iter().any(|comparison| {
+            let pairs = comparison.pairs(runs);
+            let is = |x: &Run, y: &Run| pairs.iter().any(|(p, q)| std::ptr::eq(*p, x) && std::ptr::eq(*q, y));
+            is(a, b) || is(b, a)
+        })
+    };
+    let mut others = Vec::new();
+    for (k, first) in runs.iter().enumerate() {
+        let rest = runs[k + 1..].iter().filter(|second| data(first) == data(second));
+        others.extend(rest.filter(|second| !listed(first, second)).map(|second| (first, second)));
+    }
+    others
+}
+
+/// The rows of a pair, one an error.
+fn rows_of_pair(first: &Run, second: &Run) -> Vec<Vec<Cell>> {
+    let row = |compared: Compared| {
+        let paired = compared.paired(first, second)?;
+        let pair = format!("{} - {}", first.label(), second.label());
+        Some(paired_cells(format!("{}, {}: {pair}", first.pde().title(), compared.name), &paired))
+    };
+    COMPARED.into_iter().filter_map(row).collect()
+}
+
+fn data(run: &Run) -> &str {
+    &run.identity().data.blake3
+}
+
+fn notes(runs: &[Run]) -> Vec<String> {
+    let pairs = (0..runs.len()).flat_map(|k| runs[k + 1..].iter().map(move |second| (&runs[k], second)));
+    let unmatched = pairs.filter(|(first, second)| misses_a_pair(first, second)).count();
     let mut notes = vec![
         "Percentage points; negative differences favour the first. The statistics describe fixed models on these records, not \
          training anew. The interval is a bootstrap over records."
@@ -86,33 +126,11 @@ fn notes(unmatched: usize) -> Vec<String> {
     notes
 }
 
-/// The comparison of two runs, if they have one, on the most records that both were evaluated on: other records or masks are no
-/// pair.
-fn matched(first: &Run, second: &Run, task: Task, measure: Measure) -> Option<Paired> {
-    let condition = Protocol::Uniform500.condition(first.pde(), task)?;
-    let (a, b) = matching(&first.records, &second.records, condition).ok()?;
-    compare(a, b, condition, measure).ok()
-}
-
 /// Whether two runs have an endpoint of the same data set in common, and no evaluations of it that match.
 fn misses_a_pair(first: &Run, second: &Run) -> bool {
-    let data = |run: &Run| run.identity().data.blake3.clone();
     let missed = |condition: Condition| {
         [first, second].iter().all(|run| run.tested(condition).is_some())
             && matching(&first.records, &second.records, condition).is_err()
     };
     data(first) == data(second) && Protocol::Uniform500.conditions(first.pde()).into_iter().any(missed)
-}
-
-fn row(pair: &str, endpoint: &str, pde: &str, paired: &Paired) -> Vec<Cell> {
-    let number = |value: f64, decimals: usize| {
-        Cell::Number(Number { value, decimals, sd: None, mark: super::table::Mark::Plain })
-    };
-    let mut row =
-        vec![Cell::text(pair), Cell::text(endpoint), Cell::text(pde), Cell::text(grouped(paired.count))];
-    row.extend(
-        [paired.difference, paired.interval[0], paired.interval[1], paired.sd].map(|value| number(value, 4)),
-    );
-    row.extend([number(paired.t, 1), number(paired.improved, 1)]);
-    row
 }

@@ -189,7 +189,7 @@ mod tests {
             minutes: None,
             sensors: None,
             problem: None,
-            adapted: adapted.map(|view| Box::new(Adapted { view, base: None })),
+            adapted: adapted.map(|view| Box::new(Adapted { view, continued: false, base: None })),
             from: None,
         }
     }

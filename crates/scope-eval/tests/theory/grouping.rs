@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::theory::{
     arithmetic::{Matrix, apart, dot, minus},
-    assert_close,
+    assert_at_most, assert_close,
     law::laws,
     search::minimise_quadratic,
 };
@@ -49,6 +49,24 @@ proptest! {
         let metric = Matrix::diagonal(&diagonal);
         assert_close(metric.trace(), r);
         assert_close(grouped, dot(&error, &metric.of(&error)) / r);
+    }
+
+    #[test]
+    fn a_singular_metric_does_not_see_its_kernel(
+        law in laws(9, 0, 2, 3), f in prop::collection::vec(-2.0..2.0, 6), angles in prop::collection::vec(0.0..6.3_f64, 3),
+        strays in prop::collection::vec(-5.0..5.0, 3)
+    ) {
+        // Lambda = 2 v v^T of trace two: what is added to f along the perpendicular of v costs nothing.
+        let along: Vec<[f64; 2]> = angles.iter().map(|angle| [angle.cos(), angle.sin()]).collect();
+        let risk = |f: &[f64]| law.mean(|o| 2.0 * dot(&along[o.seen], &minus(&f[2 * o.seen..][..2], &o.z)).powi(2));
+        let strayed: Vec<f64> = (f.chunks(2).zip(&along).zip(&strays))
+            .flat_map(|((f, [x, y]), stray)| [f[0] - stray * y, f[1] + stray * x])
+            .collect();
+        assert_close(risk(&strayed), risk(&f));
+        // So the conditional mean is a minimiser, and not the only one.
+        let mu = law.conditional(|outcome| outcome.z.clone());
+        let mean: Vec<f64> = (0..3).flat_map(|seen| mu.get(&seen).cloned().unwrap_or(vec![0.0; 2])).collect();
+        assert_at_most(risk(&mean), risk(&f));
     }
 
     #[test]

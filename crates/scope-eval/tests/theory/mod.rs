@@ -2,8 +2,10 @@
 //! search, each from its definition. A file holds one idea.
 
 mod arithmetic;
+mod displacement;
 mod elliptic;
 mod equality;
+mod fitting;
 mod grouping;
 mod information;
 mod latent_mean;

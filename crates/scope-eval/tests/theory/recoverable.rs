@@ -6,7 +6,7 @@ use scope_pde::linear::eigen::{Eigen, symmetric_eigen};
 
 use crate::theory::{
     arithmetic::{Matrix, apart, dot},
-    assert_close,
+    assert_at_most, assert_close,
     law::{Law, laws},
     search::minimise_quadratic,
 };
@@ -75,6 +75,28 @@ proptest! {
         // Outside the kernel every direction keeps an error.
         for (value, v) in values.iter().zip(&vectors).filter(|(value, _)| **value >= ZERO) {
             assert_close(least_error(&law, v, 3), *value);
+        }
+    }
+
+    #[test]
+    fn recoverable_directions_are_bounded_by_the_whole_error(
+        law in laws(12, 0, 3, 1), mix in mixes(), f in prop::collection::vec(-2.0..2.0, 6)
+    ) {
+        // E |v^T f - v^T Z|^2 <= |v|^2 E |f - mu|^2 for a direction that the observation determines; others add their uncertainty.
+        let mut law = law;
+        (0..).zip(&mut law.0).for_each(|(k, outcome)| outcome.seen = k % 2);
+        let law = partly_known(&law, 2, &mix);
+        let mu = law.conditional(|outcome| outcome.z.clone());
+        let prediction = |seen: usize| &f[3 * seen..][..3];
+        let excess = law.mean(|o| apart(prediction(o.seen), &mu[&o.seen]));
+        let inverse = mix.inverse();
+        let error = |v: &[f64]| law.mean(|o| (dot(v, prediction(o.seen)) - dot(v, &o.z)).powi(2));
+        for (k, v) in inverse.entries.chunks(3).enumerate() {
+            let uncertain = dot(v, &law.expected_covariance().of(v));
+            if k < 2 {
+                assert_at_most(error(v), dot(v, v) * excess);
+            }
+            assert_at_most(error(v), dot(v, v) * excess + uncertain);
         }
     }
 

@@ -81,7 +81,7 @@ impl Problem {
     }
 
     /// The same law with fields that the decoder makes of Z exactly.
-    fn exactly_grounded(&self) -> Self {
+    pub(crate) fn exactly_grounded(&self) -> Self {
         let mut exact = self.clone();
         exact.law.0.iter_mut().for_each(|outcome| outcome.x = self.decode(&outcome.z));
         exact
@@ -101,7 +101,7 @@ impl Problem {
 }
 
 /// Laws with four observations, three features, two latents of four fields, and a metric of trace two.
-fn problems() -> impl Strategy<Value = (Problem, Metric)> {
+pub(crate) fn problems() -> impl Strategy<Value = (Problem, Metric)> {
     let features = prop::collection::vec(prop::collection::vec(-2.0..2.0, 3), 4);
     let weights = prop::collection::vec(0.1..1.9, 4);
     let rest = (prop::collection::vec(-1.0..1.0, 4), 0.1..3.0, 0.1..3.0);

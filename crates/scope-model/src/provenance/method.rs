@@ -84,7 +84,7 @@ pub struct MethodIdentity {
     /// What trained the backbone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
-    /// `native`, or view and size of a replacement such as `sp-10m`.
+    /// `native`, or view and size of a replacement such as `sp-10m`; `sp-native-continued` is the native one, trained on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<String>,
     /// Parameters of what is deployed.
@@ -153,8 +153,13 @@ impl MethodIdentity {
         let adapted = trained.and_then(|training| training.adapted.as_deref());
         let decoder = about.config.scope().map(|config| {
             let head = Head::ALL.into_iter().find(|head| head.config() == config.decoder);
-            let size = head.map_or("head", Head::name);
-            adapted.map_or(NATIVE.to_owned(), |adapted| format!("{}-{size}", adapted.view.short()))
+            let is_native =
+                preset.is_some_and(|preset| preset.config(config.resolution).decoder == config.decoder);
+            let size = head.map_or(if is_native { NATIVE } else { "head" }, Head::name);
+            adapted.map_or(NATIVE.to_owned(), |adapted| {
+                let continued = if adapted.continued { "-continued" } else { "" };
+                format!("{}-{size}{continued}", adapted.view.short())
+            })
         });
         // An adapted model's figures are those of its backbone, and of its head on top.
         let backbone = adapted.map_or(trained, |adapted| adapted.base.as_ref());

@@ -99,6 +99,9 @@ impl Training {
 pub struct Adapted {
     /// What the decoder saw in training.
     pub view: View,
+    /// Whether the decoder began as the backbone's own, trained one, and not as a new one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continued: bool,
     /// The training of the frozen backbone, if it was trained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Training>,
@@ -152,7 +155,11 @@ mod tests {
             "18446744073709551615 draws are more than any training has (1152921504606846976)"
         );
         let head = |base: u64| Training {
-            adapted: Some(Box::new(Adapted { view: View::Sparse, base: Some(training(base)) })),
+            adapted: Some(Box::new(Adapted {
+                view: View::Sparse,
+                continued: false,
+                base: Some(training(base)),
+            })),
             ..training(u64::MAX - 5)
         };
         assert_eq!(head(7).taken(), u64::MAX);

@@ -6,7 +6,7 @@ use crate::{
     constants::Scaling,
     descriptor::{
         Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Own, Released,
-        ReleasedFiles, Sample, Statistics, StoredRecord,
+        ReleasedFiles, Sample, Statistics, StoredRecord, ZeroRecords,
     },
 };
 
@@ -54,10 +54,12 @@ const RELEASED: Released = Released {
         u: Scaling { mean: 2.87310427, sigma: 1.72194188 },
     },
     records: 14_000,
+    test_records: 1_000,
     extremes: PerChannel { a: [0.0, 10.00000151], u: [0.0, 10.00000203] },
     files: ReleasedFiles::Snapshots(PerChannel { a: 4, u: 8 }),
     // Paper, "Zero-energy cylinder targets".
     zero_target_scale: Some(PerChannel { a: 2.070_225_306_780_491, u: 3.349_598_784_012_081_3 }),
+    zero_u: ZeroRecords { train: 76, test: &[39, 163, 710] },
 };
 
 /// Measured once, on 20,000 training records of seed 20260913 at resolution 128.

@@ -6,7 +6,8 @@ use crate::{
     constants::Scaling,
     descriptor::{
         Descriptor, Distribution, Extent, Field, FieldKind, GaussianPrior, GridPoints, KnownRegion, Law,
-        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, difference_to_fresh_solve,
+        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, ZeroRecords,
+        difference_to_fresh_solve,
     },
 };
 
@@ -41,12 +42,14 @@ pub static DARCY: Descriptor = Descriptor {
             u: Scaling { mean: 0.00569201936, sigma: 0.00379030361 },
         },
         records: 50_000,
+        test_records: 10_000,
         extremes: PerChannel { a: [3.0, 12.0], u: [-0.28737752, 0.11770357] },
         files: ReleasedFiles::Matlab {
             variables: PerChannel { a: "thresh_a_data", u: "thresh_p_data" },
             times: false,
         },
         zero_target_scale: None,
+        zero_u: ZeroRecords::NONE,
     }),
     statistics: Statistics { set: MOMENTS, theory: |_| MOMENTS },
     laws: &[

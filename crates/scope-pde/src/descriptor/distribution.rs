@@ -27,6 +27,8 @@ pub struct Released {
     pub constants: Constants,
     /// How many training records they were estimated from, on 128 x 128 points.
     pub records: usize,
+    /// How many test records there are beside them.
+    pub test_records: usize,
     /// The least and greatest values in these records.
     pub extremes: PerChannel<[f64; 2]>,
     /// How the files are made that `data import` reads.
@@ -34,6 +36,22 @@ pub struct Released {
     /// The scale of the loss of fields that are zero everywhere, where the paper states it; else it is the root mean
     /// square of the training set.
     pub zero_target_scale: Option<PerChannel<f64>>,
+    /// Which records have a u that is zero everywhere; no record has such an a.
+    pub zero_u: ZeroRecords,
+}
+
+/// Released records that are zero everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZeroRecords {
+    /// How many training records.
+    pub train: usize,
+    /// The numbers of the test records, from zero.
+    pub test: &'static [usize],
+}
+
+impl ZeroRecords {
+    /// There are none.
+    pub const NONE: ZeroRecords = ZeroRecords { train: 0, test: &[] };
 }
 
 /// How released files are made.

@@ -10,7 +10,7 @@ mod grid;
 mod law;
 mod prior;
 
-pub use distribution::{Distribution, Moments, Own, Released, ReleasedFiles, Statistics};
+pub use distribution::{Distribution, Moments, Own, Released, ReleasedFiles, Statistics, ZeroRecords};
 pub use extent::Extent;
 pub use field::{Field, FieldKind};
 pub use grid::{GridPoints, KnownPoints, KnownRegion};

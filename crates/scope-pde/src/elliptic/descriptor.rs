@@ -6,7 +6,7 @@ use crate::{
     constants::Scaling,
     descriptor::{
         Descriptor, Distribution, Extent, Field, Figure, GaussianPrior, GridPoints, KnownRegion, Law,
-        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, edge_share,
+        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, ZeroRecords, edge_share,
     },
 };
 
@@ -47,9 +47,11 @@ pub static POISSON: Descriptor = Descriptor {
             u: Scaling { mean: 9.67226952e-6, sigma: 0.00417478 },
         },
         records: 50_000,
+        test_records: 1_024,
         extremes: PerChannel { a: [-2.13132663, 2.16163561], u: [-0.02657227, 0.02717429] },
         files: ReleasedFiles::Matlab { variables: PerChannel { a: "f_data", u: "phi_data" }, times: false },
         zero_target_scale: None,
+        zero_u: ZeroRecords::NONE,
     }),
     statistics: Statistics { set: SET, theory: |size| moments(&Elliptic::poisson(size)) },
     laws: &[
@@ -91,9 +93,11 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
             u: Scaling { mean: 1.05050595e-5, sigma: 0.00428004 },
         },
         records: 50_000,
+        test_records: 10_000,
         extremes: PerChannel { a: [-2.09217139, 2.13316352], u: [-0.02734944, 0.02774104] },
         files: ReleasedFiles::Matlab { variables: PerChannel { a: "f_data", u: "psi_data" }, times: false },
         zero_target_scale: None,
+        zero_u: ZeroRecords::NONE,
     }),
     statistics: Statistics { set: SET, theory: |size| moments(&Elliptic::helmholtz(size)) },
     laws: &[

@@ -6,7 +6,8 @@ use crate::{
     constants::Scaling,
     descriptor::{
         Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
-        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, StoredRecord, difference_to_fresh_solve,
+        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, StoredRecord, ZeroRecords,
+        difference_to_fresh_solve,
     },
     random::PeriodicField,
 };
@@ -33,10 +34,12 @@ pub static NAVIER_STOKES: Descriptor = Descriptor {
             u: Scaling { mean: 0.0, sigma: 0.2561266 },
         },
         records: 50_000,
+        test_records: 1_000,
         extremes: PerChannel { a: [-1.3913461, 1.58353412], u: [-1.31577837, 1.4743135] },
         // Several times are kept; the last one is t = 1.
         files: ReleasedFiles::Matlab { variables: PerChannel { a: "a", u: "u" }, times: true },
         zero_target_scale: None,
+        zero_u: ZeroRecords::NONE,
     }),
     statistics: Statistics { set: PerChannel { a: NO_MEAN, u: NO_MEAN }, theory },
     laws: &[

@@ -109,6 +109,9 @@ pub struct AdaptConfig {
     pub trained: Option<Training>,
     /// What the head sees in training.
     pub view: View,
+    /// Whether the head begins as the base's own decoder, and not as a new one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continued: bool,
     /// The head's widths.
     pub head: DecoderConfig,
 }
@@ -164,7 +167,10 @@ impl RunConfig {
             },
             sensors: self.recipe.sensors,
             problem: None,
-            adapted: adapted.map(|adapt| Box::new(Adapted { view: adapt.view, base: adapt.trained.clone() })),
+            adapted: adapted.map(|adapt| {
+                let AdaptConfig { view, continued, .. } = *adapt;
+                Box::new(Adapted { view, continued, base: adapt.trained.clone() })
+            }),
             from: None,
         };
         let Some(from) = &self.from else { return training };

@@ -25,10 +25,31 @@ impl Head {
         view: View,
         seed: u64,
     ) -> Result<(Self, Params), TrainError> {
+        let (head, mut params) = Self::declare(base, widths, view)?;
+        initialise(&mut params, seed)?;
+        Ok((head, params))
+    }
+
+    /// A model's own decoder, to be trained on while the rest of it is frozen.
+    pub(super) fn continued(base: Model, view: View) -> Result<(Self, Params), TrainError> {
+        let widths = base.config.decoder.clone();
+        let (head, mut params) = Self::declare(base, widths, view)?;
+        let trained = head.base.params.flat().to_vec::<f32>()?;
+        let mut flat = vec![0.0_f32; params.layout().len()];
+        for to in params.layout().params() {
+            let from = head.base.params.layout();
+            let Some(id) = from.find(&to.name) else { continue };
+            flat[to.range.clone()].copy_from_slice(&trained[from.param(id).range.clone()]);
+        }
+        params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)?;
+        Ok((head, params))
+    }
+
+    /// A decoder of some widths on a frozen model; its parameters are zeros.
+    fn declare(base: Model, widths: DecoderConfig, view: View) -> Result<(Self, Params), TrainError> {
         let mut layout = Layout::new();
         let decoder = Decoder::declare(layout.root().scope("decoder"), &base.config, &widths);
-        let mut params = Params::zeros(base.params.device(), Arc::new(layout))?;
-        initialise(&mut params, seed)?;
+        let params = Params::zeros(base.params.device(), Arc::new(layout))?;
         Ok((Self { base, view, widths, decoder }, params))
     }
 
@@ -69,5 +90,32 @@ impl Head {
         }
         model.params.set_flat(Tensor::from_slice(head.device(), &[flat.len()], &flat)?)?;
         Ok((model.config.into(), model.params))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scope_engine::Device;
+    use scope_model::Preset;
+
+    use super::*;
+
+    #[test]
+    fn a_continued_decoder_begins_as_the_models_own() {
+        let base = || Model::initial(Preset::Tiny.config(32), 7, &Device::all_threads()).unwrap();
+        let flat = |params: &Params| params.flat().to_vec::<f32>().unwrap();
+        let (head, params) = Head::continued(base(), View::Sparse).unwrap();
+        let (config, merged) = head.merged(&params).unwrap();
+        assert_eq!(config, base().config.into());
+        assert_eq!(flat(&merged), flat(&base().params));
+        // A new one of the same size has other numbers, and the rest of the model is the same.
+        let (head, params) = Head::new(base(), base().config.decoder, View::Sparse, 8).unwrap();
+        let (_, merged) = head.merged(&params).unwrap();
+        let [before, after] = [flat(&base().params), flat(&merged)];
+        for param in merged.layout().params() {
+            let same = before[param.range.clone()] == after[param.range.clone()];
+            let constant = param.shape.len() == 1;
+            assert!(same != param.name.starts_with("decoder.") || constant, "{}", param.name);
+        }
     }
 }

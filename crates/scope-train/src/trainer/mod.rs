@@ -27,7 +27,7 @@ use report::scalar;
 use state::teacher_of;
 
 /// Combined gradients are clipped to this norm.
-pub(crate) const MAX_NORM: f64 = 1.0;
+pub const MAX_NORM: f64 = 1.0;
 
 /// The numbers of a trainer's state that are not in its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,12 @@ impl Trainer {
     /// Trains a newly initialised decoder on a frozen model, whose decoder it will replace, with the field loss alone.
     pub fn head(base: Model, widths: DecoderConfig, view: View, seed: u64) -> Result<Self, TrainError> {
         let (head, params) = Head::new(base, widths, view, seed)?;
+        Self::new(Trainable::Head(Box::new(head)), params, Objective::FO)
+    }
+
+    /// Goes on training a model's own decoder, all else frozen, with the field loss alone.
+    pub fn continued_head(base: Model, view: View) -> Result<Self, TrainError> {
+        let (head, params) = Head::continued(base, view)?;
         Self::new(Trainable::Head(Box::new(head)), params, Objective::FO)
     }
 

@@ -7,7 +7,7 @@ use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::{GeometryFiles, ImportRequest, Meta, Units, import};
+use scope_data::{GeometryFiles, ImportRequest, Meta, Units, ZeroTargets, import};
 use scope_pde::{Pde, Split};
 
 use super::import_own::OwnArguments;
@@ -149,6 +149,14 @@ impl Import {
             self.out.display()
         ));
         warn_about_units(&meta);
+        match ZeroTargets::of(&meta) {
+            Some(ZeroTargets::AsReleased { zeros }) => say(&format!("{zeros}, as in the released set")),
+            Some(ZeroTargets::Other { released, found }) => warn(&format!(
+                "the released {} set has {released}, and this one {found}: these are other records, or in another order",
+                meta.split
+            )),
+            None => {}
+        }
         Ok(Outcome::Success)
     }
 

@@ -5,10 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{
-    Args,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args, builder::TypedValueParser};
 use scope::Network;
 use scope_data::{
     Dataset, PerChannel,
@@ -18,11 +15,11 @@ use scope_data::{
 use scope_engine::Device;
 use scope_eval::{
     Banded, DataIdentity, Evaluation, Interpolation, MaskIdentity, Measure, MethodIdentity, MethodKind,
-    Protocol, Provenance, Record, RecoveryMethod, Results, TestNoise,
+    Provenance, Record, RecoveryMethod, Results, TestNoise,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS};
 
-use super::{destination::Destination, posterior, seen};
+use super::{conditions::ConditionArguments, destination::Destination, posterior, seen};
 use crate::{
     commands::{
         Outcome,
@@ -38,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   scope evaluate --run runs/poisson --data data/poisson-test
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
+  scope evaluate --run runs/poisson --data data/poisson-test --condition forward/grid/1024 --condition joint/lines/4915
   scope evaluate --run runs/poisson --data data/poisson-test --protocol few --noise 5%
   scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run runs/poisson/milestones/000000000200000.safetensors --data data/poisson-test --out early
@@ -60,9 +58,8 @@ pub(crate) struct EvaluateCommand {
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// Under which conditions
-    #[arg(long, default_value = "uniform500", value_parser = protocol_names())]
-    protocol: Protocol,
+    #[command(flatten)]
+    conditions: ConditionArguments,
     /// The first N records only
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
     limit: NonZeroUsize,
@@ -82,6 +79,9 @@ pub(crate) struct EvaluateCommand {
     /// Write the summaries to this file too; "-" for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Leave out what interpolation between the same sensors gives, which takes longer than a network on a GPU
+    #[arg(long)]
+    no_interpolation: bool,
     /// Where PROTOCOL.json and the per-record PROTOCOL.npz go, with --noise PROTOCOL-noise-LEVEL.json and its like [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -97,10 +97,6 @@ pub(crate) struct EvaluateCommand {
     precision: Precision,
     #[command(flatten)]
     device: DeviceArguments,
-}
-
-fn protocol_names() -> impl TypedValueParser<Value = Protocol> {
-    PossibleValuesParser::new(Protocol::ALL.map(Protocol::name)).try_map(|name| name.parse::<Protocol>())
 }
 
 impl EvaluateCommand {
@@ -132,7 +128,7 @@ impl EvaluateCommand {
             );
         }
         let banded = Banded { method: model, bands };
-        self.measure(data, &banded, identity, &self.protocol.conditions(data.meta().pde), &destination)
+        self.measure(data, &banded, identity, &self.conditions.of(data.meta().pde)?, &destination)
     }
 
     /// A posterior, on the conditions that have one.
@@ -150,7 +146,8 @@ impl EvaluateCommand {
         if let Some(noise) = self.test_noise(data) {
             method = method.with_noise(noise.physical(&data.meta().constants()));
         }
-        let conditions = posterior::conditions(&method, self.protocol)?;
+        let conditions =
+            posterior::conditions(&method, &self.conditions.of(data.meta().pde)?, &self.conditions.name())?;
         let mut identity = self.identity("cpu f64".to_owned(), method.identity(), data);
         if let Some(blake3) = fitted_on {
             identity.data.trained_on = blake3 == identity.data.blake3;
@@ -166,7 +163,14 @@ impl EvaluateCommand {
     fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
         let records = self.limit.get().min(data.len());
         let noise = self.test_noise(data);
-        Evaluation { data, mask_seed: self.seed, noise, records, batch: self.batch }
+        Evaluation {
+            data,
+            mask_seed: self.seed,
+            noise,
+            records,
+            batch: self.batch,
+            interpolate: !self.no_interpolation,
+        }
     }
 
     /// The noise of the readings; a noise of zero is none.
@@ -184,11 +188,6 @@ impl EvaluateCommand {
         conditions: &[Condition],
         destination: &Destination,
     ) -> anyhow::Result<Outcome> {
-        anyhow::ensure!(
-            !conditions.is_empty(),
-            "{} is for the cylinder only: take another --protocol",
-            self.protocol.name()
-        );
         let evaluation = self.evaluation(data);
         let records = evaluation.records;
         let _claim = destination.claim(&identity)?;
@@ -217,8 +216,8 @@ impl EvaluateCommand {
             folder: self.out.clone().or_else(|| run.map(|run| run.join(RUN_EVALUATIONS))),
             json: self.json.clone(),
             name: match identity.masks.noise {
-                Some(noise) => format!("{}-{}", self.protocol.name(), noise.label()),
-                None => self.protocol.name().to_owned(),
+                Some(noise) => format!("{}-{}", self.conditions.name(), noise.label()),
+                None => self.conditions.name(),
             },
             figures: self.figures,
         }
@@ -227,7 +226,7 @@ impl EvaluateCommand {
     fn identity(&self, computed: String, method: MethodIdentity, data: &Dataset) -> Provenance {
         Provenance {
             pde: data.meta().pde,
-            protocol: self.protocol.name().to_owned(),
+            protocol: self.conditions.name(),
             records: self.evaluation(data).records,
             method,
             data: DataIdentity::of(data),

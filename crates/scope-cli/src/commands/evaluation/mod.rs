@@ -2,6 +2,7 @@
 
 mod claim;
 mod compare;
+mod conditions;
 mod destination;
 mod evaluate;
 mod posterior;

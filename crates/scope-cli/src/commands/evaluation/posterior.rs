@@ -1,7 +1,7 @@
 //! What `scope evaluate --method` says of a posterior.
 
 use scope_data::{Dataset, observation::Condition};
-use scope_eval::{PosteriorMethod, Protocol, RecoveryMethod};
+use scope_eval::{PosteriorMethod, RecoveryMethod};
 use scope_exact::{DENSE_LIMIT, PosteriorError};
 use scope_pde::{Pde, descriptor::GaussianPrior};
 
@@ -32,17 +32,19 @@ pub(super) fn method(chosen: ChosenMethod, data: &Dataset) -> anyhow::Result<Pos
     Ok(method)
 }
 
-/// A protocol's conditions that have an exact posterior.
-pub(super) fn conditions(method: &PosteriorMethod, protocol: Protocol) -> anyhow::Result<Vec<Condition>> {
+/// Those of some conditions that have an exact posterior; `name` is what they are called together.
+pub(super) fn conditions(
+    method: &PosteriorMethod,
+    all: &[Condition],
+    name: &str,
+) -> anyhow::Result<Vec<Condition>> {
     let pde = method.pde();
-    let all = protocol.conditions(pde);
     let with: Vec<Condition> = all.iter().copied().filter(|condition| method.supports(*condition)).collect();
     let without = all.len() - with.len();
     if without > 0 {
         anyhow::ensure!(
             !with.is_empty(),
-            "no condition of {} has an exact posterior for {pde}: take uniform500 or all",
-            protocol.name()
+            "no condition of {name} has an exact posterior for {pde}: take uniform500 or all"
         );
         warn(&format!(
             "{without} of {} conditions observe u, which is not linear in a for {pde}: they have no exact posterior and are left out",

@@ -13,7 +13,7 @@ use scope_eval::{
     figure::Drawing,
     report::{
         Choice, Endpoint, Format, Published, Runs, TableName, budget_chart, comparison_chart,
-        learning_charts, tables,
+        learning_charts, published_chart, tables,
     },
 };
 
@@ -29,7 +29,7 @@ Examples:
   scope report runs/poisson runs/darcy
   scope report runs/* --tables main,paired --format tex --out tables.tex
   scope report runs/* --figures figures
-  scope report --tables all
+  scope report --tables all --figures figures
   scope report runs/poisson runs/poisson/milestones/*/ --figures figures";
 
 /// The errors that are drawn against numbers of sensors.
@@ -55,8 +55,9 @@ pub(crate) struct ReportCommand {
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG
-    #[arg(long, value_name = "DIR", requires = "runs")]
+    /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG; the paper's own
+    /// figures are among them
+    #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
 }
 
@@ -135,8 +136,12 @@ impl ReportCommand {
 fn draw(folder: &Path, published: &Published, all: &Runs) -> anyhow::Result<()> {
     let runs = all.latest.as_slice();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    write(folder, "forward", &comparison_chart(runs, Endpoint::Forward))?;
-    write(folder, "inverse", &comparison_chart(runs, Endpoint::Inverse))?;
+    for (name, endpoint) in [("forward", Endpoint::Forward), ("inverse", Endpoint::Inverse)] {
+        write(folder, &format!("paper-{name}"), &published_chart(published, endpoint))?;
+        if !runs.is_empty() {
+            write(folder, name, &comparison_chart(runs, endpoint))?;
+        }
+    }
     for (k, run) in runs.iter().enumerate() {
         let same =
             runs[..k].iter().filter(|other| (other.pde(), other.label()) == (run.pde(), run.label())).count();

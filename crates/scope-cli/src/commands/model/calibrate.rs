@@ -105,8 +105,14 @@ impl ModelCalibrate {
         let device = self.device.open()?;
         let model = Reconstructor::from_file(file, &device, Precision::F32)?;
         let records = self.taken(data);
-        let evaluation =
-            Evaluation { data, mask_seed: CALIBRATION_MASK_SEED, noise: None, records, batch: BATCH };
+        let evaluation = Evaluation {
+            data,
+            mask_seed: CALIBRATION_MASK_SEED,
+            noise: None,
+            records,
+            batch: BATCH,
+            interpolate: false,
+        };
         evaluation.require_fit(&model)?;
         let conditions = Protocol::All.conditions(data.meta().pde);
         let progress = Progress::new("measuring", records * conditions.len());

@@ -91,7 +91,14 @@ impl ModelPack {
 
 /// The Hessians of the model's layers, calibrated on records: one under each condition of the protocol.
 fn hessians_on(data: &Dataset, model: &FieldModel, about: &About) -> anyhow::Result<LayerHessians> {
-    let evaluation = Evaluation { data, mask_seed: MASK_SEED, noise: None, records: data.len(), batch: 1 };
+    let evaluation = Evaluation {
+        data,
+        mask_seed: MASK_SEED,
+        noise: None,
+        records: data.len(),
+        batch: 1,
+        interpolate: false,
+    };
     evaluation.require_same(about.pde, &about.constants, about.config.resolution())?;
     let conditions = Protocol::All.conditions(about.pde);
     let each = about.config.context_channels() * about.config.resolution().points();

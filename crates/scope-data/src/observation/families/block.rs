@@ -10,6 +10,13 @@ use crate::{draw::Draw, observation::mask::Mask};
 /// A rectangle. A few points of it would lie side by side, which nobody's sensors do.
 pub(in crate::observation) static BLOCK: FamilyDescriptor = FamilyDescriptor {
     name: "block",
+    construction: || {
+        let [from, to] = CENTRES;
+        format!(
+            "a rectangle about a centre in [{from}, {to}]^2 with an aspect ratio of 1/{LARGEST_RATIO} to {LARGEST_RATIO}, its last \
+             ring filled at random"
+        )
+    },
     budgets: &AREA_BUDGETS,
     training_budgets: &AREA_BUDGETS,
     any_budget: true,
@@ -18,11 +25,17 @@ pub(in crate::observation) static BLOCK: FamilyDescriptor = FamilyDescriptor {
     sample: |mask, budget, stream| sample(mask, budget.points, stream),
 };
 
+/// Between which centres lie along each axis.
+const CENTRES: [f64; 2] = [0.2, 0.8];
+/// The largest aspect ratio.
+const LARGEST_RATIO: f64 = 1.5;
+
 /// The centre is uniform in [0.2, 0.8]^2; the aspect ratio w / h is r or 1 / r, r uniform in [1, 3/2].
 fn sample(mask: &mut Mask, points: usize, stream: &mut impl Draw) {
     let shape = mask.shape();
-    let centre = [stream.between(0.2, 0.8), stream.between(0.2, 0.8)];
-    let ratio = stream.between(1.0, 1.5);
+    let [from, to] = CENTRES;
+    let centre = [stream.between(from, to), stream.between(from, to)];
+    let ratio = stream.between(1.0, LARGEST_RATIO);
     let aspect = if stream.coin() { 1.0 / ratio } else { ratio };
     let rows = distances(shape.rows, centre[0], aspect.sqrt());
     let columns = distances(shape.columns, centre[1], 1.0 / aspect.sqrt());

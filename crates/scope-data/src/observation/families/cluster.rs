@@ -17,6 +17,13 @@ use crate::{draw::Draw, observation::mask::Mask};
 /// A few Gaussian clusters.
 pub(in crate::observation) static CLUSTER: FamilyDescriptor = FamilyDescriptor {
     name: "cluster",
+    construction: || {
+        format!(
+            "{} to {} equally weighted Gaussians with centres at least {SEPARATION:.2} and widths of {:.2} to {:.2} of the domain's; \
+             weighted sampling without replacement",
+            COMPONENTS[0], COMPONENTS[1], WIDTHS[0], WIDTHS[1]
+        )
+    },
     budgets: &POINT_BUDGETS,
     training_budgets: &POINT_TRAINING_BUDGETS,
     any_budget: true,
@@ -25,6 +32,8 @@ pub(in crate::observation) static CLUSTER: FamilyDescriptor = FamilyDescriptor {
     sample: |mask, budget, stream| sample(mask, budget.points, stream),
 };
 
+/// The least and the largest number of Gaussians.
+const COMPONENTS: [usize; 2] = [2, 4];
 /// The least distance of two centres, in domain widths.
 const SEPARATION: f64 = 0.30;
 /// The range of standard deviations, in domain widths.
@@ -60,7 +69,8 @@ fn take_first(mask: &mut Mask, points: usize, weights: &[f64], stream: &mut impl
 /// Two to four components: centres uniform in the unit square, each redrawn until it is far enough from
 /// those before it; then their widths.
 fn components(stream: &mut impl Draw) -> Vec<Component> {
-    let count = 2 + stream.below(3);
+    let [least, most] = COMPONENTS;
+    let count = least + stream.below(most - least + 1);
     let mut centres: Vec<[f64; 2]> = Vec::new();
     while centres.len() < count {
         let [x, y] = [stream.unit(), stream.unit()];

@@ -8,6 +8,10 @@ use crate::{draw::Draw, observation::mask::Mask};
 /// A regular Cartesian grid. Its shapes exist for the paper's budgets only.
 pub(in crate::observation) static GRID: FamilyDescriptor = FamilyDescriptor {
     name: "grid",
+    construction: || {
+        let shapes = SHAPES.map(|[rows, columns]| format!("{rows} x {columns}")).join(", ");
+        format!("evenly spread rows and columns with random phases, the axes exchanged at random: {shapes}")
+    },
     budgets: &POINT_BUDGETS,
     training_budgets: &POINT_TRAINING_BUDGETS,
     any_budget: false,

@@ -6,6 +6,7 @@ use crate::{draw::Draw, observation::mask::Mask};
 /// Whole rows or columns. A few points of a line would lie side by side, which nobody's sensors do.
 pub(in crate::observation) static LINES: FamilyDescriptor = FamilyDescriptor {
     name: "lines",
+    construction: || "whole rows or columns in random order, and at most one part of a line".to_owned(),
     budgets: &AREA_BUDGETS,
     training_budgets: &AREA_BUDGETS,
     any_budget: true,

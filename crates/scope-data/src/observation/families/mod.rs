@@ -16,6 +16,8 @@ use super::{condition::NAMED_POINTS, family::FAMILIES, mask::Mask};
 pub struct FamilyDescriptor {
     /// The name on the command line, in files, in conditions and in the coordinates of random streams.
     pub name: &'static str,
+    /// How its points are chosen, in words.
+    pub construction: fn() -> String,
     /// The protocol's budgets, each once: points of a 128 x 128 grid.
     pub budgets: &'static [usize],
     /// The budgets that training visits in shuffled cycles: one that stands there twice is met twice as often.

@@ -6,6 +6,7 @@ use crate::{draw::Draw, observation::mask::Mask};
 /// A uniform subset.
 pub(in crate::observation) static UNIFORM: FamilyDescriptor = FamilyDescriptor {
     name: "uniform",
+    construction: || "a uniform subset without replacement".to_owned(),
     budgets: &POINT_BUDGETS,
     training_budgets: &POINT_TRAINING_BUDGETS,
     any_budget: true,
