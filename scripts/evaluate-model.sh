@@ -18,7 +18,7 @@ if [ -f "$archive" ]; then
     exit 0
 fi
 evaluate() { # MODEL PROTOCOL OUT
-    "$scope" evaluate --run "$1" --data "$test" --protocol "$2" --device "$device" --out "$3"
+    "$scope" evaluate --run "$1" --data "$test" --protocol "$2" --no-interpolation --device "$device" --out "$3"
 }
 [ -f "$packed" ] || "$scope" model pack --run "$run" --kind int8 --data "$train" --out "$packed"
 echo "errors before quantisation:"

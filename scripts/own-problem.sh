@@ -69,10 +69,14 @@ if [ ! -d "$data" ]; then
 fi
 
 # The linear method needs the processor only: it is fitted and evaluated while networks train.
+estimate() { # NAME ARGUMENTS...
+    local name=$1; shift
+    whole "$work/eval/$name" "$scope" evaluate --method linear --fit "$fit" --data "$data/test" "$@"
+}
 linear() {
     [ -f "$fit" ] || "$scope" fit linear --data "$data/train" --modes "$modes" --out "$fit"
-    evaluate linear --method linear --fit "$fit"
-    evaluate linear-bands --method linear --fit "$fit" --coverage --limit 32
+    estimate linear
+    estimate linear-bands --coverage --limit 32
 }
 linear >"$work/linear.txt" 2>&1 &
 linear_job=$!

@@ -126,19 +126,24 @@ def import_own(
     *,
     a: ArrayLike | None = None,
     u: ArrayLike | None = None,
+    known: ArrayLike | None = None,
     test_fraction: float = 0.1,
     groups: Path | None = None,
 ) -> tuple[Data, Data]:
-    """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``."""
+    """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``.
+
+    `known` says where each record's fields are known without sensors, of problems whose file gives values there: ``[n, rows, columns]``,
+    not zero at these points.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         paths: list[str | None] = []
-        for name, field in (("a", a), ("u", u)):
+        for name, field in (("a", a), ("u", u), ("known", known)):
             if field is None:
                 paths.append(None)
                 continue
             paths.append(os.path.join(scratch, f"{name}.npy"))
             np.save(str(paths[-1]), np.ascontiguousarray(floats(field, name)))
-        _native.import_own(problem, (paths[0], paths[1]), out, test_fraction, groups)
+        _native.import_own(problem, (paths[0], paths[1]), paths[2], out, test_fraction, groups)
     return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
 
 

@@ -219,3 +219,12 @@ def numbers_or_none(numbers: Sequence[float] | None, count: int, what: str) -> l
     if array.shape != (count,):
         raise ValueError(f"{what} has the shape {array.shape}: expected {count} numbers")
     return [float(number) for number in array]
+
+def mask_or_none(known: ArrayLike | None, name: str) -> list[list[bool]] | None:
+    """The rows of a mask, if it is given."""
+    if known is None:
+        return None
+    mask = np.asarray(known) != 0
+    if mask.ndim != 2:
+        raise ValueError(f"{name} has the shape {mask.shape}: expected (rows, columns) of the grid")
+    return mask.tolist()  # type: ignore[no-any-return]

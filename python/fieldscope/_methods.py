@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
+from numpy.typing import ArrayLike
+
 from fieldscope import _native
 from fieldscope._data import Data, open_data
 from fieldscope._inputs import (
@@ -17,6 +19,7 @@ from fieldscope._inputs import (
     Path,
     Scale,
     many_sensors,
+    mask_or_none,
     noise_text,
     numbers_or_none,
     scale_text,
@@ -95,6 +98,7 @@ class Model(_Method):
         scale: Scale | None = None,
         edge_value: float | None = None,
         geometry: Sequence[float] | None = None,
+        known: ArrayLike | None = None,
         drop_suspects: bool = False,
         calibrate: int | None = None,
         unprojected: bool = False,
@@ -109,7 +113,7 @@ class Model(_Method):
         """
         sensors = sensors_of(points, values, channel, columns, missing)
         options = self._options(
-            noise, domain, scale, edge_value, geometry, drop_suspects, calibrate, unprojected
+            noise, domain, scale, edge_value, geometry, known, drop_suspects, calibrate, unprojected
         )
         return _only(self._recover(sensors, options, None))
 
@@ -124,6 +128,7 @@ class Model(_Method):
         scale: Scale | None = None,
         edge_value: float | None = None,
         geometry: Sequence[float] | None = None,
+        known: ArrayLike | None = None,
         drop_suspects: bool = False,
         calibrate: int | None = None,
         unprojected: bool = False,
@@ -137,7 +142,7 @@ class Model(_Method):
         """
         sensors = many_sensors(points, values, channel)
         options = self._options(
-            noise, domain, scale, edge_value, geometry, drop_suspects, calibrate, unprojected
+            noise, domain, scale, edge_value, geometry, known, drop_suspects, calibrate, unprojected
         )
         return self._recover(sensors, options, progress)
 
@@ -148,6 +153,7 @@ class Model(_Method):
         scale: Scale | None,
         edge_value: float | None,
         geometry: Sequence[float] | None,
+        known: ArrayLike | None,
         drop_suspects: bool,
         calibrate: int | None,
         unprojected: bool,
@@ -158,6 +164,7 @@ class Model(_Method):
             scale=scale_text(scale),
             edge_value=edge_value,
             geometry=numbers_or_none(geometry, 3, "geometry"),
+            known=mask_or_none(known, "known"),
             drop_suspects=drop_suspects,
             calibrate=calibrate,
             unprojected=unprojected,
@@ -215,6 +222,7 @@ def _options(**stated: Any) -> dict[str, Any]:
         "scale": None,
         "edge_value": None,
         "geometry": None,
+        "known": None,
         "drop_suspects": False,
         "calibrate": None,
         "unprojected": False,

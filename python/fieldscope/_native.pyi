@@ -110,6 +110,7 @@ def write_folder(
 def import_own(
     problem: _Path,
     fields: tuple[_Path | None, _Path | None],
+    known: _Path | None,
     out: _Path,
     test_fraction: float,
     groups: _Path | None,

@@ -11,8 +11,8 @@ use scope_data::{Channel, PerChannel};
 use scope_pde::linear::cholesky::dot;
 
 use crate::{
-    error::ExactError, field_prior::FieldPrior, model_check::ModelCheck, progress::UNHEARD, reading::Reading,
-    sensors::Sensors,
+    error::PosteriorError, field_prior::FieldPrior, model_check::ModelCheck, progress::UNHEARD,
+    reading::Reading, sensors::Sensors,
 };
 
 /// So many readings of each field are looked at, taken from all of them in pairs of neighbours. Those of u cost a solution each.
@@ -43,7 +43,7 @@ impl Innovations {
         readings: &[Reading],
         noise: PerChannel<f64>,
         deviations: PerChannel<f64>,
-    ) -> Result<Self, ExactError> {
+    ) -> Result<Self, PosteriorError> {
         let numbers = looked_at(readings);
         let chosen: Vec<Reading> = numbers.iter().map(|number| readings[*number]).collect();
         let sensors = Sensors::new(prior, &chosen, noise, UNHEARD)?;

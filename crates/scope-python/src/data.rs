@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use scope::{
     data::{
         Channel, Constants, DataError, DatasetWriter, FieldSource, GridShape, Meta, Origin, OwnImport,
-        PerChannel, Plan, Request, import_own as import,
+        PerChannel, Plan, RecordRegion, Request, import_own as import,
         observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED},
         read_problem,
     },
@@ -207,7 +207,7 @@ pub(crate) fn write_folder(
                 let [cx, cy, r] = [0, 1, 2].map(|k| disks[[record, k]]);
                 Disk { cx, cy, r }
             });
-            writer.push(&stored.collect::<Vec<f32>>(), disk)?;
+            writer.push(&stored.collect::<Vec<f32>>(), disk.map(RecordRegion::Disk).as_ref())?;
         }
         writer.finish()
     });
@@ -220,6 +220,7 @@ pub(crate) fn import_own(
     py: Python<'_>,
     problem: PathBuf,
     fields: (Option<PathBuf>, Option<PathBuf>),
+    known: Option<PathBuf>,
     out: PathBuf,
     test_fraction: f64,
     groups: Option<PathBuf>,
@@ -229,6 +230,7 @@ pub(crate) fn import_own(
         let request = OwnImport {
             pde: read_problem(&problem).map_err(refused)?,
             fields: PerChannel { a: fields.0, u: fields.1 }.map(|path| path.map(source)),
+            known: known.map(source),
             groups,
             test_fraction,
             calibration_fraction: None,

@@ -57,8 +57,14 @@ pub(crate) fn evaluate(
         if records == 0 || options.batch == 0 {
             return Err(invalid("limit and batch are whole numbers from 1 up"));
         }
-        let evaluation =
-            Evaluation { data: set, mask_seed: options.seed, noise, records, batch: options.batch };
+        let evaluation = Evaluation {
+            data: set,
+            mask_seed: options.seed,
+            noise,
+            records,
+            batch: options.batch,
+            interpolate: true,
+        };
         let conditions = options.conditions(set.meta().pde)?;
         let mut data = DataIdentity::of(set);
         let _turn = method.turn();

@@ -205,9 +205,7 @@ impl Method {
                 self.grid()
             )));
         }
-        if options.disk().is_some() && !self.pde().has_disk() {
-            return Err(invalid(format!("{} has no geometry: leave geometry out", self.pde())));
-        }
+        options.require_region_of(self.pde())?;
         let frame = options.frame(self.pde(), &constants, sensors.set(0)?.as_ref())?;
         match &self.kind {
             Kind::Network(network, _) => {
@@ -229,8 +227,10 @@ fn place(
     options: &RecoverOptions,
 ) -> PyResult<Problem> {
     let mut set = sensors.set(index)?;
-    if let Some(disk) = options.disk().filter(|_| set.disk.is_none()) {
-        set.to_mut().disk = Some(disk);
+    if set.region.is_none()
+        && let Some(region) = options.region()
+    {
+        set.to_mut().region = Some(region);
     }
     recovery.place(&set).map_err(|error| {
         let place = sensors.place(&set);
@@ -241,10 +241,12 @@ fn place(
                 " (domain=(x0, x1, y0, y1))"
             }
             RecoveryError::Sensors(SensorError::Units { .. }) => " (scale=..., see docs/units.md)",
-            RecoveryError::Sensors(SensorError::Disk(_)) if options.has_domain() => {
+            RecoveryError::Sensors(SensorError::Region(_))
+                if options.geometry.is_some() && options.has_domain() =>
+            {
                 "; geometry is x and y of its centre, and its radius, in the coordinates of domain"
             }
-            RecoveryError::Sensors(SensorError::Disk(_)) => {
+            RecoveryError::Sensors(SensorError::Region(_)) if options.geometry.is_some() => {
                 "; geometry is row and column of its centre, and its radius, in pixels"
             }
             _ => "",

@@ -4,10 +4,11 @@ use pyo3::prelude::*;
 use scope::{
     NetworkOptions, PosteriorOptions, RecoveryError, SensorSet,
     data::{
-        Constants, PerChannel,
+        Constants, GridShape, PerChannel, RecordRegion,
         frame::{Domain, Frame, StatedFrame, StatedNoise, StatedScale},
+        observation::Mask,
     },
-    pde::{Pde, cylinder::Disk},
+    pde::{Pde, cylinder::Disk, descriptor::KnownRegion},
     recovery::estimate_amplitude,
 };
 
@@ -30,6 +31,8 @@ pub(crate) struct RecoverOptions {
     scale: Option<String>,
     edge_value: Option<f64>,
     pub(crate) geometry: Option<[f64; 3]>,
+    /// Where the fields are known without sensors, a row of booleans for each row of the grid.
+    known: Option<Vec<Vec<bool>>>,
     drop_suspects: bool,
     calibrate: Option<usize>,
     unprojected: bool,
@@ -98,13 +101,32 @@ impl RecoverOptions {
         })
     }
 
-    /// The cylinder's disk, for problems that have none of their own.
-    pub(crate) fn disk(&self) -> Option<Disk> {
-        self.geometry.map(|[cx, cy, r]| Disk { cx, cy, r })
+    /// Where the fields are known, for problems of a file that says nothing of it.
+    pub(crate) fn region(&self) -> Option<RecordRegion> {
+        let disk = self.geometry.map(|[cx, cy, r]| RecordRegion::Disk(Disk { cx, cy, r }));
+        disk.or_else(|| self.known.as_deref().map(region_of_rows))
+    }
+
+    /// Refuses geometry and known points for a problem whose records have no such region.
+    pub(crate) fn require_region_of(&self, pde: Pde) -> PyResult<()> {
+        if self.geometry.is_some() && !pde.has_disk() {
+            return Err(invalid(format!("{pde} has no geometry: leave geometry out")));
+        }
+        let per_record = matches!(pde.descriptor().known_region, KnownRegion::PerRecord(_));
+        if self.known.is_some() && !per_record {
+            return Err(invalid(format!("{pde} has no known region in each record: leave known out")));
+        }
+        Ok(())
     }
 
     /// Whether a domain was stated.
     pub(crate) fn has_domain(&self) -> bool {
         self.domain.is_some()
     }
+}
+
+/// The region of rows that say where fields are known; the package hands over those of an array, which have equal lengths.
+fn region_of_rows(rows: &[Vec<bool>]) -> RecordRegion {
+    let shape = GridShape { rows: rows.len(), columns: rows.first().map_or(0, Vec::len) };
+    RecordRegion::Points(Mask::from_fn(shape, |i, j| rows[i].get(j) == Some(&true)))
 }

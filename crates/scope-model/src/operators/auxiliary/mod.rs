@@ -78,7 +78,7 @@ impl std::str::FromStr for Auxiliary {
     type Err = ModelError;
 
     fn from_str(name: &str) -> Result<Self, ModelError> {
-        named("auxiliary operator", Self::ALL, Self::name, name)
+        Ok(named("auxiliary operator", Self::ALL, Self::name, name)?)
     }
 }
 
