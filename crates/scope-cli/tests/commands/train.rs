@@ -287,7 +287,7 @@ fn the_model_inside_the_program_can_be_gone_on_from_and_adapted() {
     let said = alone(&["train", "--pde", "poisson", "--recipe", "fo", "--from", "poisson", "--out", "on"]);
     assert!(said.contains("going on from poisson (inside this program) after"), "{said}");
     let said = alone(&["adapt", "--base", "poisson", "--head", "1m", "--out", "sp"]);
-    assert!(said.contains("head on poisson (inside this program)"), "{said}");
+    assert!(said.contains("a new decoder on poisson (inside this program)"), "{said}");
 }
 
 /// Waits until a file exists and has more than some lines.
