@@ -2,7 +2,7 @@
 //!
 //! It is private to the package. What users see, with its types and its documentation, is Python: `python/fieldscope`.
 //! Options come as dictionaries that the package has filled in, what is said of results goes out as JSON, and everything
-//! that computes releases Python's lock ([`work::work`]).
+//! that computes releases Python's lock (see `work.rs`).
 
 mod arrays;
 mod data;
