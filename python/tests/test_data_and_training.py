@@ -90,8 +90,10 @@ def test_an_interrupted_run_goes_on_bit_for_bit(small, tmp_path):
 
 def test_ctrl_c_leaves_a_run_that_resumes(small, tmp_path):
     out = tmp_path / "run"
+    # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
     script = (
-        "import fieldscope, os, signal\n"
+        "import fieldscope, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"fieldscope.train({str(small)!r}, {str(out)!r}, model='tiny', recipe='fo', draws=10**7, device='cpu', threads=1,\n"
         "    progress=lambda p: print(p.draws, flush=True))\n"
     )

@@ -50,9 +50,18 @@ def test_arrays_give_the_fields_of_the_command(model, readings, scope, tmp_path)
     assert set(recovery.band68) == set(recovery.band95) == {"a", "u"}
 
 
-def test_the_exact_posterior_is_the_command_s(readings, scope, tmp_path):
+@pytest.fixture(scope="module")
+def coarse_readings():
+    """60 readings of u on pixels of a 32 x 32 record, with noise of 1% of its standard deviation, as it is stated below."""
+    u = fieldscope.generate("poisson", 1, seed=5, split="test", resolution=32).u[0]
+    rng = np.random.default_rng(1)
+    i, j = rng.integers(1, 31, (2, 60))
+    return np.column_stack([i, j]) / 31.0, u[i, j] + 0.01 * u.std() * rng.normal(size=60)
+
+
+def test_the_exact_posterior_is_the_command_s(coarse_readings, scope, tmp_path):
     sensors = tmp_path / "s.csv"
-    table(readings).iloc[:60].to_csv(sensors, index=False)
+    table(coarse_readings).to_csv(sensors, index=False)
     arguments = ["--noise", "1%", "--samples", 2, "--resolution", 32]
     run(scope, "recover", "--method", "exact", "--pde", "poisson", "--sensors", sensors, *arguments, "--out", tmp_path / "c")
     recovery = fieldscope.exact("poisson", resolution=32).recover(sensors, noise="1%", samples=2)
@@ -61,6 +70,19 @@ def test_the_exact_posterior_is_the_command_s(readings, scope, tmp_path):
     drawn = recovery.sample(2)
     assert all(np.array_equal(drawn[channel], recovery.samples[channel]) for channel in "au")
     assert recovery.mean["u"] is recovery.u and recovery.sd["u"].shape == (32, 32)
+    assert not recovery.is_contradicted
+
+
+def test_readings_that_contradict_the_problem_are_said_to(coarse_readings, scope, tmp_path):
+    points, values = coarse_readings
+    shuffled = points, np.random.default_rng(2).permutation(values)
+    recovery = fieldscope.exact("poisson", resolution=32).recover(*shuffled, noise="1%")
+    assert recovery.is_contradicted and any("contradict" in warning for warning in recovery.warnings)
+    table(shuffled).to_csv(tmp_path / "s.csv", index=False)
+    command = [scope, "recover", "--method", "exact", "--pde", "poisson", "--noise", "1%", "--resolution", "32"]
+    ended = subprocess.run([*command, "--sensors", tmp_path / "s.csv", "--out", tmp_path / "c"], capture_output=True, text=True)
+    assert ended.returncode == 3
+    assert np.array_equal(np.load(tmp_path / "c/u.npy"), recovery.u)
 
 
 @pytest.mark.parametrize("kind", ["float32", "fortran", "strided", "lists", "pandas", "xarray", "grid", "dict", "columns", "many"])
