@@ -105,9 +105,11 @@ mod tests {
         // Stored 2 and -1; recovered 3 and 4 are stored 2 and 3: the error is 4 / sqrt 5.
         let case = Recovered { field: &[3.0, 4.0], stored: &[2.0, -1.0], scaling: SCALING };
         assert!((case.stored_relative_error().unwrap() - 400.0 / 5.0_f64.sqrt()).abs() < 1e-12);
-        let guarded = |stored: f32| Recovered { field: &[3.0], stored: &[stored], scaling: SCALING };
-        assert_eq!(guarded(1e-8).stored_relative_error(), None);
-        assert!(guarded(1.1e-8).stored_relative_error().is_some());
+        let error = |stored: f32| {
+            Recovered { field: &[3.0], stored: &[stored], scaling: SCALING }.stored_relative_error()
+        };
+        assert_eq!(error(0.9e-8), None);
+        assert!(error(1.1e-8).is_some());
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn auxiliary_operators_are_trained_resumed_evaluated_and_counted() {
     let recover = ["recover", "--model", "aux-fno", "--sensors", "sensors.csv", "--out", "mine"];
     assert!(refused(folder, &[&recover[..], &cpu].concat(), 1).contains("auxiliary study"));
     let single = ["evaluate", "--run", "aux-fno", "--data", "test", "--condition", "forward/bernoulli/300"];
-    assert!(refused(folder, &[&single[..], &cpu].concat(), 1).contains("take --protocol auxiliary"));
+    assert!(refused(folder, &[&single[..], &cpu].concat(), 1).contains("--protocol auxiliary"));
     for (model, recipe) in [("fno", "auxiliary"), ("aux-fno", "operator"), ("aux-cno", "pino")] {
         let wrong = [&train(model, recipe)[..], &["--out", "wrong"]].concat();
         assert!(refused(folder, &wrong, 2).contains("recipe"));

@@ -75,9 +75,12 @@ impl Run {
         let grid = self.identity().data.resolution;
         let mut apart = String::new();
         if grid.points() != NAMED_POINTS {
-            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points.
-            let points = Family::UNIFORM.points(500, grid);
-            apart.push_str(&format!(", {grid} grid, {points} points for 500"));
+            apart.push_str(&format!(", {grid} grid"));
+            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points. The auxiliary study has none.
+            if !matches!(self.identity().method.kind, MethodKind::Auxiliary(_)) {
+                let points = Family::UNIFORM.points(500, grid);
+                apart.push_str(&format!(", {points} points for 500"));
+            }
         }
         apart.push_str(&noise.map_or_else(String::new, |noise| format!(", {}", noise.label())));
         if others().any(|run| run.how().0 != seed) {

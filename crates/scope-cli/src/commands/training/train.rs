@@ -150,7 +150,7 @@ impl TrainCommand {
             }),
             adapt: None,
         };
-        request.require_fit(meta.pde).map_err(|error| Misuse::of(format!("{error} (--recipe)")))?;
+        request.require_fit(meta.pde).map_err(|error| Misuse::of(format!("{error} (--recipe {usual})")))?;
         Ok(request)
     }
 
