@@ -239,6 +239,27 @@ fn the_benchmark_sees_one_fluid_pixel_in_a_hundred() {
     assert!((mean - 0.01 * points).abs() < 4.0 * (0.01 * 0.99 * points).sqrt(), "{mean}");
 }
 
+#[test]
+fn the_auxiliary_study_shows_both_tasks_the_same_pixels_and_hides_the_other_field() {
+    let disk = Disk { cx: 41.0, cy: 63.0, r: 10.0 };
+    let sampler = MaskSampler::new(Pde::CYLINDER, 12_345, 128);
+    let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| Condition::bernoulli(task).unwrap());
+    let seen = |namespace, record, condition| sampler.masks(namespace, record, condition, Some(&disk.into()));
+    let mut total = 0;
+    for record in 0..100 {
+        let [one, other] = [forward, inverse].map(|condition| seen(Namespace::Test, record, condition));
+        assert_eq!(one.seen.a, other.seen.u);
+        // Not even the disk is known of the hidden field.
+        assert_eq!([one.seen.u.count(), other.seen.a.count(), one.given.count()], [0; 3]);
+        total += one.seen.a.count();
+    }
+    let points = 100.0 * 16384.0;
+    assert!((total as f64 - 0.03 * points).abs() < 4.0 * (0.03 * 0.97 * points).sqrt(), "{total}");
+    let drawn = |draw| seen(Namespace::Train { draw }, 7, forward).seen.a;
+    assert!((1..5).all(|draw| drawn(draw) == drawn(0)) && (6..10).all(|draw| drawn(draw) == drawn(5)));
+    assert_ne!(drawn(4), drawn(5));
+}
+
 /// Golden hashes: BLAKE3 of the words of the masks of a and u, little endian, at 128. `reference/masks.py`,
 /// written from the description alone, prints the same. A change here changes every trained model's data.
 #[test]

@@ -65,7 +65,7 @@ pub(crate) struct Seen<'a> {
 
 impl Seen<'_> {
     /// Refuses numbers that are NaN or infinite; each comes with what it is called.
-    fn require_finite<N: Display>(
+    pub(crate) fn require_finite<N: Display>(
         &self,
         condition: Condition,
         mut numbers: impl Iterator<Item = (N, f64)>,
@@ -123,9 +123,7 @@ impl Evaluation<'_> {
         let mut hasher = blake3::Hasher::new();
         self.recover_each(method, condition, 0..self.records, &mut |batch| {
             for masks in batch.iter().map(|seen| &seen.masks) {
-                for word in masks.seen.a.words().iter().chain(masks.seen.u.words()) {
-                    hasher.update(&word.to_le_bytes());
-                }
+                Self::hash_masks(&mut hasher, masks);
             }
             let shown: Vec<Shown> = batch
                 .iter()
@@ -147,6 +145,13 @@ impl Evaluation<'_> {
             |measure: &Measure| scored.iter().map(|record| record.get(measure).copied().flatten()).collect();
         let measures = measures.iter().map(|measure| (*measure, of(measure))).collect();
         Ok(Scores { measures, masks: hasher.finalize().to_string() })
+    }
+
+    /// Adds the masks of a record to the hash of all, a before u.
+    pub(crate) fn hash_masks(hasher: &mut blake3::Hasher, masks: &ContextMasks) {
+        for word in masks.seen.a.words().iter().chain(masks.seen.u.words()) {
+            hasher.update(&word.to_le_bytes());
+        }
     }
 
     /// Recovers some records under one condition, a batch at a time.

@@ -1,6 +1,7 @@
 //! How well a method recovers held-out fields: errors record by record, protocols, paired statistics, tables and
 //! figures.
 
+pub mod auxiliary;
 pub mod bands;
 pub mod diagnose;
 mod error;

@@ -2,6 +2,9 @@
 
 use scope_data::Scaling;
 
+/// The largest norm of a target in stored coordinates that counts as none (the paper's guard).
+const NO_NORM: f64 = 1e-8;
+
 /// One field as it was recovered, in physical units, beside what is stored of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered<'a> {
@@ -31,6 +34,20 @@ impl Recovered<'_> {
             nonzero |= !self.scaling.is_stored_zero(*stored);
         }
         nonzero.then(|| 100.0 * (apart / size).sqrt())
+    }
+
+    /// The relative L2 error in percent, in stored coordinates. Of a target whose norm there is 1e-8 or less there is none.
+    pub fn stored_relative_error(&self) -> Option<f64> {
+        let Scaling { mean, sigma } = self.scaling;
+        let again = |recovered: &f32| (f64::from(*recovered) - mean) / (2.0 * sigma);
+        let apart: f64 = self
+            .field
+            .iter()
+            .zip(self.stored)
+            .map(|(x, stored)| (again(x) - f64::from(*stored)).powi(2))
+            .sum();
+        let norm = self.stored.iter().map(|stored| f64::from(*stored).powi(2)).sum::<f64>().sqrt();
+        (norm > NO_NORM).then(|| 100.0 * apart.sqrt() / norm)
     }
 
     /// The root mean square error in physical units, which a zero target has too.
@@ -81,6 +98,18 @@ mod tests {
         }
         let case = Recovered { field: &[3.0, -4.0], stored: &[zero; 2], scaling };
         assert!((case.absolute_error() - 12.5_f64.sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn errors_in_stored_coordinates_have_the_shift_and_the_papers_guard() {
+        // Stored 2 and -1; recovered 3 and 4 are stored 2 and 3: the error is 4 / sqrt 5.
+        let case = Recovered { field: &[3.0, 4.0], stored: &[2.0, -1.0], scaling: SCALING };
+        assert!((case.stored_relative_error().unwrap() - 400.0 / 5.0_f64.sqrt()).abs() < 1e-12);
+        let error = |stored: f32| {
+            Recovered { field: &[3.0], stored: &[stored], scaling: SCALING }.stored_relative_error()
+        };
+        assert_eq!(error(0.9e-8), None);
+        assert!(error(1.1e-8).is_some());
     }
 
     #[test]

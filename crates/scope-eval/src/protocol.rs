@@ -21,6 +21,8 @@ pub enum Protocol {
     Few,
     /// Both fields wholly seen, through the context path.
     FullObservation,
+    /// The auxiliary operator study: the hidden field from 3% of the other one, five masks a record.
+    Auxiliary,
 }
 
 /// The budgets of few sensors.
@@ -28,13 +30,14 @@ const FEW: [usize; 5] = [5, 10, 20, 50, 100];
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Protocol::Uniform500,
         Protocol::Quick,
         Protocol::Benchmark,
         Protocol::All,
         Protocol::Few,
         Protocol::FullObservation,
+        Protocol::Auxiliary,
     ];
 
     /// Its name on the command line.
@@ -46,10 +49,11 @@ impl Protocol {
             Protocol::All => "all",
             Protocol::Few => "few",
             Protocol::FullObservation => "full-observation",
+            Protocol::Auxiliary => "auxiliary",
         }
     }
 
-    /// Its conditions for a problem; the benchmark has none but for the cylinder.
+    /// Its conditions for a problem; the benchmark has none but for the cylinder, and the auxiliary study none of one field.
     pub fn conditions(self, pde: Pde) -> Vec<Condition> {
         let quick = |condition: &Condition| condition.layout() == Layout::Family(Family::UNIFORM, 500);
         let primary = |condition: &Condition| quick(condition) && condition.task() != Task::Joint;
@@ -62,6 +66,10 @@ impl Protocol {
             Protocol::All => Condition::all(pde),
             Protocol::Few => Task::of(pde).into_iter().flat_map(few).collect(),
             Protocol::FullObservation => vec![Condition::full_observation()],
+            Protocol::Auxiliary => {
+                let each_task = Task::ALL.into_iter().filter_map(Condition::bernoulli);
+                each_task.filter(|condition| condition.is_of(pde)).collect()
+            }
         }
     }
 
@@ -107,5 +115,9 @@ mod tests {
         );
         assert!(names(Protocol::Benchmark, Pde::POISSON).is_empty());
         assert_eq!(names(Protocol::FullObservation, Pde::POISSON), ["joint/full/16384"]);
+        assert_eq!(
+            names(Protocol::Auxiliary, Pde::CYLINDER),
+            ["forward/bernoulli/300", "inverse/bernoulli/300"]
+        );
     }
 }

@@ -13,6 +13,8 @@ pub enum Measure {
     Relative(Channel),
     /// The root mean square error of a channel in physical units: `a/rmse`, `u/rmse`.
     Absolute(Channel),
+    /// The relative L2 error of a channel in percent, in stored coordinates as the auxiliary operator study has it: `a/stored`, `u/stored`.
+    Stored(Channel),
     /// The relative L2 error of a channel within a region round a cylinder, in percent: `a/fluid` and its like.
     Regional(Channel, Region),
     /// The share of pixels of a channel within the bands of a level (in percent) that a method states, in percent:
@@ -95,6 +97,7 @@ impl fmt::Display for Measure {
         match self {
             Measure::Relative(channel) => f.pad(channel.name()),
             Measure::Absolute(channel) => write!(f, "{}/rmse", channel.name()),
+            Measure::Stored(channel) => write!(f, "{}/stored", channel.name()),
             Measure::Regional(channel, region) => write!(f, "{}/{}", channel.name(), region.name()),
             Measure::Within(channel, percent) => write!(f, "{}/within{percent}", channel.name()),
             Measure::Interpolated(channel, how) => write!(f, "{}/{}", channel.name(), how.name()),
@@ -106,7 +109,7 @@ impl fmt::Display for Measure {
 /// A text that names no measure.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, nearest, cubic, fluid, band, interior or \
+    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, stored, nearest, cubic, fluid, band, interior or \
      within68"
 )]
 pub struct UnknownMeasure(String);
@@ -129,6 +132,9 @@ fn parse(name: &str) -> Option<Measure> {
     let Some(rest) = rest else { return Some(Measure::Relative(channel)) };
     if rest == "rmse" {
         return Some(Measure::Absolute(channel));
+    }
+    if rest == "stored" {
+        return Some(Measure::Stored(channel));
     }
     if let Some(percent) = rest.strip_prefix("within") {
         return percent.parse().ok().map(|percent| Measure::Within(channel, percent));
@@ -178,6 +184,7 @@ mod tests {
             "a/interior",
             "a/nearest",
             "a/rmse",
+            "a/stored",
             "a/within68",
             "a/within95",
             "ber",
@@ -187,7 +194,7 @@ mod tests {
         let measures = names.map(|name| name.parse::<Measure>().unwrap());
         assert_eq!(measures.map(|measure| measure.to_string()), names);
         assert!(measures.is_sorted_by(|one, next| one < next));
-        assert_eq!(measures[7], Measure::within(Channel::A, 0.68));
+        assert_eq!(measures[8], Measure::within(Channel::A, 0.68));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use scope_data::{
 };
 use scope_engine::{Cpu, Cuda, Device, Dtype, EngineError, Graph, Tape, Tensor};
 use scope_pde::{GridShape, Pde};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     error::ModelError,
@@ -26,7 +27,8 @@ use crate::{
 const BATCH_SIZES: [usize; 2] = [8, 32];
 
 /// What products are computed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// Single precision.
     F32,

@@ -90,7 +90,7 @@ impl TrainOptions {
             from: None,
             adapt: None,
         };
-        request.require_fit().map_err(refused)?;
+        request.require_fit(meta.pde).map_err(refused)?;
         Ok(request)
     }
 

@@ -1,7 +1,7 @@
 //! A batch as the losses want it.
 
-use scope_data::{Constants, GridShape, PerChannel};
-use scope_engine::{Device, Gathered, Tensor};
+use scope_data::{Channel, Constants, GridShape, PerChannel};
+use scope_engine::{Device, Gathered, ImageTable, Selection, Tensor};
 
 use crate::error::TrainError;
 
@@ -36,6 +36,34 @@ impl Examples {
             complete: Tensor::from_slice(device, &image(4), &complete)?,
             weights: Tensor::from_slice(device, &[batch, 2], weights)?,
         })
+    }
+
+    /// A selection of a table; where complete views do not show all, `complete` selects what they show.
+    pub(crate) fn gathered(
+        table: &ImageTable,
+        selection: &Selection,
+        complete: Option<&Selection>,
+    ) -> Result<Self, TrainError> {
+        let examples = Self::from(table.gather(selection)?);
+        let Some(complete) = complete else { return Ok(examples) };
+        Ok(Self { complete: table.gather(complete)?.seen, ..examples })
+    }
+
+    /// Takes a channel out of the complete views of these fields.
+    pub(crate) fn hide(
+        &mut self,
+        grid: GridShape,
+        fields: &[f32],
+        hidden: Channel,
+    ) -> Result<(), TrainError> {
+        let mut complete = complete_view(grid, fields);
+        // A channel is its field and its mask, a before u.
+        let channels = complete.chunks_mut(2 * grid.points());
+        channels
+            .zip(Channel::BOTH.into_iter().cycle())
+            .filter(|(_, channel)| *channel == hidden)
+            .for_each(|(values, _)| values.fill(0.0));
+        Ok(self.complete.overwrite(&complete)?)
     }
 
     /// Puts another batch of the same size in the place of this one, in the same memory if it is on a GPU.

@@ -9,6 +9,7 @@ mod examples;
 mod losses;
 mod objective;
 mod recipe;
+mod residual;
 mod run;
 mod schedule;
 mod trainer;
@@ -16,8 +17,9 @@ mod trainer;
 pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};
-pub use objective::{Component, Objective, Reach};
+pub use objective::{Component, FieldMeasure, Objective, Reach};
 pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
+pub use residual::Residual;
 pub use run::{
     AdaptConfig, BuildTrainer, Callback, Conditions, DataLoader, InitialWeights, Length, MetricsLine,
     Position, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Stage, Teacher,

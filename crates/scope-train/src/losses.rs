@@ -5,7 +5,7 @@ use scope_model::Network;
 
 use crate::{
     examples::Examples,
-    objective::{Component, Objective, Reach},
+    objective::{Component, FieldMeasure, Objective, Reach},
 };
 
 /// What one forward pass computed; only what the objective needs.
@@ -21,6 +21,8 @@ pub struct Pass {
     pub grounded: Option<Var>,
     /// The EMA teacher's latents of the complete view.
     pub target: Option<Tensor>,
+    /// L_R: the mean square of the equation's residual.
+    pub residual: Option<Var>,
 }
 
 /// The losses of a pass, unweighted, in the order of [`Component::ALL`].
@@ -72,7 +74,11 @@ impl Pass {
         examples: &Examples,
         objective: &Objective,
     ) -> Result<PassLosses, EngineError> {
-        let distance = |fields: &Var| tape.mean_distance(fields, &examples.fields, &examples.weights);
+        let Examples { fields: targets, weights, .. } = examples;
+        let distance = |fields: &Var| match objective.measure {
+            FieldMeasure::Relative => tape.mean_distance(fields, targets, weights),
+            FieldMeasure::HiddenL1 => tape.mean_absolute(fields, targets, weights),
+        };
         let mut losses = Vec::new();
         for component in Component::ALL.into_iter().filter(|component| objective.has(*component)) {
             let loss = match component {
@@ -85,6 +91,7 @@ impl Pass {
                 Component::Variance => {
                     self.complete.as_ref().map(|z| tape.spread_floor(z, objective.std_floor))
                 }
+                Component::Residual => self.residual.clone().map(Ok),
             };
             losses.extend(loss.transpose()?.map(|loss| (component, loss)));
         }

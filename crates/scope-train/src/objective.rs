@@ -19,6 +19,9 @@ pub enum Component {
     /// L_V: a floor under the standard deviation of the complete view's latents.
     #[serde(rename = "V")]
     Variance,
+    /// L_R: the mean square of the equation's residual, which PINO adds.
+    #[serde(rename = "R")]
+    Residual,
 }
 
 impl Ord for Component {
@@ -35,8 +38,8 @@ impl PartialOrd for Component {
 
 impl Component {
     /// All components, in the paper's order.
-    pub const ALL: [Self; 4] =
-        [Component::Field, Component::Latent, Component::Grounding, Component::Variance];
+    pub const ALL: [Self; 5] =
+        [Component::Field, Component::Latent, Component::Grounding, Component::Variance, Component::Residual];
 
     /// Its letter in the paper.
     pub fn letter(self) -> &'static str {
@@ -45,6 +48,7 @@ impl Component {
             Component::Latent => "J",
             Component::Grounding => "G",
             Component::Variance => "V",
+            Component::Residual => "R",
         }
     }
 }
@@ -59,11 +63,31 @@ pub enum Reach {
     Decoder,
 }
 
+/// How the errors of fields are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FieldMeasure {
+    /// The relative L2 error of both fields in physical units.
+    #[default]
+    Relative,
+    /// The mean absolute error of the one field that is hidden, in units of its standard deviation: the auxiliary operator study.
+    HiddenL1,
+}
+
+impl FieldMeasure {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Weights of the components and how they are put together. A weight of zero leaves a component out, with all
 /// the work that only it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
+    /// What the field loss L_F and the grounding loss L_G measure.
+    #[serde(skip_serializing_if = "FieldMeasure::is_default")]
+    pub measure: FieldMeasure,
     /// Weight of the field loss L_F.
     pub field: f64,
     /// Weight of the latent loss L_J; above zero there is an EMA teacher.
@@ -77,8 +101,15 @@ pub struct Objective {
     /// Standard deviation of a latent coordinate over the batch below which L_V is above zero.
     #[serde(rename = "spread")]
     pub std_floor: f64,
+    /// Weight of the residual loss L_R.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub residual: f64,
     /// Whether the other components together may not outweigh L_F's gradient.
     pub capped: bool,
+}
+
+fn is_zero(weight: &f64) -> bool {
+    *weight == 0.0
 }
 
 impl Default for Objective {
@@ -90,12 +121,14 @@ impl Default for Objective {
 impl Objective {
     /// No component at all; a start for others.
     const NONE: Self = Self {
+        measure: FieldMeasure::Relative,
         field: 0.0,
         latent: 0.0,
         grounding: 0.0,
         grounding_reach: Reach::EncoderAndDecoder,
         variance: 0.0,
         std_floor: 0.1,
+        residual: 0.0,
         capped: true,
     };
 
@@ -119,6 +152,7 @@ impl Objective {
             Component::Latent => self.latent,
             Component::Grounding => self.grounding,
             Component::Variance => self.variance,
+            Component::Residual => self.residual,
         }
     }
 
@@ -130,7 +164,7 @@ impl Objective {
     /// The same objective in two: what needs the context, and what needs the complete view. They share no activations.
     pub(crate) fn by_view(&self) -> [Self; 2] {
         let context = Self { grounding: 0.0, variance: 0.0, ..*self };
-        let complete = Self { field: 0.0, latent: 0.0, ..*self };
+        let complete = Self { field: 0.0, latent: 0.0, residual: 0.0, ..*self };
         [context, complete]
     }
 

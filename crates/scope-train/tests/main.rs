@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod auxiliary;
 mod cap;
 mod from_weights;
 mod gpu;

@@ -26,7 +26,7 @@ use clap::{
     Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_model::{Architecture, Head, Operator, Precision, Preset};
+use scope_model::{Architecture, Auxiliary, Head, Operator, Precision, Preset};
 use scope_pde::{GridShape, MAX_RESOLUTION, MIN_RESOLUTION, Pde, require_resolution};
 
 /// How a command that ran to its end turned out.
@@ -62,23 +62,28 @@ fn model_names() -> impl TypedValueParser<Value = Preset> {
 pub(crate) enum NetworkChoice {
     Scope(Preset),
     Operator(Operator),
+    Auxiliary(Auxiliary),
 }
 
 impl NetworkChoice {
     /// The names of all, sizes first.
     fn names() -> Vec<&'static str> {
-        Preset::ALL.map(Preset::name).into_iter().chain(Operator::ALL.map(Operator::name)).collect()
+        let operators =
+            Operator::ALL.map(Operator::name).into_iter().chain(Auxiliary::ALL.map(Auxiliary::name));
+        Preset::ALL.map(Preset::name).into_iter().chain(operators).collect()
     }
 
     fn find(name: &str) -> Option<Self> {
         let preset = name.parse().ok().map(NetworkChoice::Scope);
-        preset.or_else(|| name.parse().ok().map(NetworkChoice::Operator))
+        let operator = || name.parse().ok().map(NetworkChoice::Operator);
+        preset.or_else(operator).or_else(|| name.parse().ok().map(NetworkChoice::Auxiliary))
     }
 
     fn name(self) -> &'static str {
         match self {
             NetworkChoice::Scope(preset) => preset.name(),
             NetworkChoice::Operator(operator) => operator.name(),
+            NetworkChoice::Auxiliary(operator) => operator.name(),
         }
     }
 
@@ -87,6 +92,7 @@ impl NetworkChoice {
         match self {
             NetworkChoice::Scope(preset) => preset.config(resolution).into(),
             NetworkChoice::Operator(operator) => operator.architecture(resolution),
+            NetworkChoice::Auxiliary(operator) => operator.architecture(resolution),
         }
     }
 }

@@ -83,7 +83,7 @@ fn what_is_neither_size_nor_file_is_refused() {
     refused(
         &["model", "info", "--model", "huge"],
         1,
-        "\"huge\" is not a network (base, small, tiny, fno, deeponet, cno, transolver)",
+        "\"huge\" is not a network (base, small, tiny, fno, deeponet, cno, transolver, aux-fno,",
     );
     refused(&["model", "info", "--model", "base", "--head", "2m"], 2, "possible values: 1m, 5m, 10m, 15m");
     refused(&["model", "info", "--model", "base", "--resolution", "100"], 1, "not a multiple of the patch 8");

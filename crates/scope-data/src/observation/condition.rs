@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-use scope_pde::{Pde, PerChannel};
+use scope_pde::{Channel, Pde, PerChannel};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
@@ -42,6 +42,15 @@ impl Task {
         }
     }
 
+    /// The one channel that is not observed, if there is one.
+    pub fn hidden(self) -> Option<Channel> {
+        match self {
+            Task::Forward => Some(Channel::U),
+            Task::Inverse => Some(Channel::A),
+            Task::Joint => None,
+        }
+    }
+
     /// Whether a and u are observed.
     pub fn observes(self) -> PerChannel<bool> {
         PerChannel { a: self != Task::Inverse, u: self != Task::Forward }
@@ -56,6 +65,9 @@ pub enum Layout {
     /// The cylinder benchmark: each fluid pixel with probability 1/100. Its number, 100, means basis
     /// points.
     BenchmarkUniform,
+    /// The auxiliary operator study: each pixel with probability 3/100, the same pixels whichever field is observed, and nothing
+    /// that is known besides. Its number, 300, means basis points.
+    Bernoulli,
     /// Every point.
     Full,
 }
@@ -71,6 +83,7 @@ pub struct Condition {
 pub const NAMED_POINTS: usize = 128 * 128;
 
 const BENCHMARK_BASIS_POINTS: usize = 100;
+const BERNOULLI_BASIS_POINTS: usize = 300;
 
 impl Condition {
     /// A condition of one of the five families. Grids exist for the paper's budgets only; other families
@@ -85,6 +98,11 @@ impl Condition {
     pub(crate) fn of_family(task: Task, family: Family, budget: usize) -> Self {
         debug_assert!(family.require_budget(budget).is_ok());
         Self { task, layout: Layout::Family(family, budget) }
+    }
+
+    /// The condition of the auxiliary operator study for a task; observing both fields is none of its conditions.
+    pub fn bernoulli(task: Task) -> Option<Self> {
+        task.hidden().map(|_| Self { task, layout: Layout::Bernoulli })
     }
 
     /// Which channels are observed.
@@ -120,6 +138,8 @@ impl Condition {
         match self.layout {
             Layout::Family(..) => measurable(),
             Layout::BenchmarkUniform => measurable() && pde.descriptor().benchmark,
+            // One field is the answer to the other.
+            Layout::Bernoulli => Task::of(pde) == Task::ALL,
             Layout::Full => true,
         }
     }
@@ -134,6 +154,7 @@ impl Condition {
         match self.layout {
             Layout::Family(family, _) => family.name(),
             Layout::BenchmarkUniform => "benchmark_uniform",
+            Layout::Bernoulli => "bernoulli",
             Layout::Full => "full",
         }
     }
@@ -143,6 +164,7 @@ impl Condition {
         match self.layout {
             Layout::Family(_, budget) => budget,
             Layout::BenchmarkUniform => BENCHMARK_BASIS_POINTS,
+            Layout::Bernoulli => BERNOULLI_BASIS_POINTS,
             Layout::Full => NAMED_POINTS,
         }
     }
@@ -201,9 +223,11 @@ fn parse(text: &str) -> Result<Condition, String> {
     let task: Task = task.parse()?;
     let number: usize = budget.parse().map_err(|_| format!("'{budget}' is not a whole number"))?;
     let layout = match layout {
-        "benchmark_uniform" if task == Task::Joint => {
-            return Err("benchmark_uniform is for forward and inverse only".into());
+        "benchmark_uniform" | "bernoulli" if task == Task::Joint => {
+            return Err(format!("{layout} is for forward and inverse only"));
         }
+        "bernoulli" if number == BERNOULLI_BASIS_POINTS => Layout::Bernoulli,
+        "bernoulli" => return Err("expected bernoulli/300".into()),
         "benchmark_uniform" if number == BENCHMARK_BASIS_POINTS => Layout::BenchmarkUniform,
         "full" if task == Task::Joint && number == NAMED_POINTS => Layout::Full,
         "benchmark_uniform" | "full" => {
@@ -246,12 +270,15 @@ mod tests {
     fn names_are_read_back() {
         let mut all = Condition::all(Pde::CYLINDER);
         all.push(Condition::full_observation());
+        all.extend([Task::Forward, Task::Inverse].map(|task| Condition::bernoulli(task).unwrap()));
         for condition in all {
             assert_eq!(condition.to_string().parse(), Ok(condition));
         }
         let condition = Condition::new(Task::Forward, Family::UNIFORM, 500).unwrap();
         assert_eq!(condition.to_string(), "forward/uniform/500");
         assert_eq!(Condition::full_observation().to_string(), "joint/full/16384");
+        assert_eq!(Condition::bernoulli(Task::Inverse).unwrap().to_string(), "inverse/bernoulli/300");
+        assert_eq!(Condition::bernoulli(Task::Joint), None);
     }
 
     #[test]
@@ -273,6 +300,8 @@ mod tests {
         assert!(refusal("forward/uniform/many").contains("whole number"));
         assert!(refusal("forward/uniform/0").contains("from 1 to 16384"));
         assert!(refusal("joint/benchmark_uniform/100").contains("forward and inverse"));
+        assert!(refusal("joint/bernoulli/300").contains("forward and inverse"));
+        assert!(refusal("forward/bernoulli/100").contains("bernoulli/300"));
         assert!(refusal("forward/full/16384").contains("joint/full/16384"));
     }
 }

@@ -21,6 +21,10 @@ pub const TEST_MASK_SEED: u64 = 20261013;
 
 /// One part in a hundred, in units of 2^-32.
 const ONE_PERCENT: u32 = 42_949_673;
+/// Three parts in a hundred, in units of 2^-32.
+const THREE_PERCENT: u32 = 128_849_019;
+/// Epochs of training for which a record keeps its mask in the auxiliary operator study.
+const BERNOULLI_EPOCHS: u64 = 5;
 
 /// Which masks of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +42,8 @@ pub enum Namespace {
 ///
 /// The stream of a mask has the coordinates `"mask"`, `"train"` or `"test"`, seed, problem, record, task,
 /// layout, budget, channel and, for training, the draw. Nothing depends on field values, batch size, order
-/// or threads.
+/// or threads. Masks of the auxiliary operator study have neither task nor channel in their coordinates, and one draw for
+/// five of training.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskSampler {
     pde: Pde,
@@ -53,7 +58,7 @@ impl MaskSampler {
     }
 
     /// The masks of a record under a condition. A region of the record is known on both channels, and so is what the problem
-    /// always knows.
+    /// always knows; but the auxiliary operator study hides the whole of one channel.
     pub fn masks(
         &self,
         namespace: Namespace,
@@ -69,6 +74,9 @@ impl MaskSampler {
                 let mut stream = self.stream("mask", namespace, record, condition, channel.name());
                 sample(condition.layout(), mask, &mut stream);
             }
+        }
+        if condition.layout() == Layout::Bernoulli {
+            return masks;
         }
         if let Some(region) = region {
             masks.add_region(region, present);
@@ -106,12 +114,17 @@ impl MaskSampler {
             Namespace::Train { draw } => ("train", Some(draw)),
             Namespace::Test => ("test", None),
         };
+        let is_shared = condition.layout() == Layout::Bernoulli && purpose == "mask";
+        let (task, channel, draw) = match is_shared {
+            true => ("", "", draw.map(|draw| draw / BERNOULLI_EPOCHS)),
+            false => (condition.task().name(), channel, draw),
+        };
         let coordinates = Coordinates::new(purpose)
             .text(name)
             .number(self.seed)
             .text(self.pde.name())
             .number(record)
-            .text(condition.task().name())
+            .text(task)
             .text(condition.layout_name())
             .number(condition.budget() as u64)
             .text(channel);
@@ -125,6 +138,7 @@ fn sample(layout: Layout, mask: &mut Mask, stream: &mut Stream) {
     let (family, budget) = match layout {
         Layout::Full => return *mask = Mask::full(shape),
         Layout::BenchmarkUniform => return bernoulli::sample(mask, ONE_PERCENT, stream),
+        Layout::Bernoulli => return bernoulli::sample(mask, THREE_PERCENT, stream),
         Layout::Family(family, budget) => (family, budget),
     };
     let points = family.points(budget, shape);

@@ -137,9 +137,19 @@ impl Schedule {
 
     /// 500 uniform points of each field alone: the conditions of the paper's main comparison, and those it adapts decoders to.
     pub fn sparse_conditions(&self) -> Vec<Condition> {
-        let of_one_field =
-            [Task::Forward, Task::Inverse].into_iter().filter(|task| self.tasks.contains(task));
-        of_one_field.map(|task| Condition::of_family(task, Family::UNIFORM, SPARSE_BUDGET)).collect()
+        self.tasks_of_one_field()
+            .map(|task| Condition::of_family(task, Family::UNIFORM, SPARSE_BUDGET))
+            .collect()
+    }
+
+    /// 3% of the pixels of each field alone: the conditions of the auxiliary operator study.
+    pub fn bernoulli_conditions(&self) -> Vec<Condition> {
+        self.tasks_of_one_field().filter_map(Condition::bernoulli).collect()
+    }
+
+    /// The tasks that observe one field, forward before inverse.
+    fn tasks_of_one_field(&self) -> impl Iterator<Item = Task> {
+        [Task::Forward, Task::Inverse].into_iter().filter(|task| self.tasks.contains(task))
     }
 
     /// The condition that a batch has unless its sensors are few or sparse.

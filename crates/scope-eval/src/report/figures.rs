@@ -6,7 +6,7 @@ use super::{
     choice::TableName,
     endpoint::Endpoint,
     published::{Channels, Published},
-    runs::{Measured, Run, by_label, classified, problems},
+    runs::{Measured, Run, auxiliary_by_label, by_label, classified, problems},
     table::{Cell, Section, Table},
 };
 use crate::protocol::Protocol;
@@ -142,15 +142,18 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         std::iter::once(Cell::text(label)).chain(problems.iter().copied().map(of)).collect()
     };
     let lines = |labels: &[&str], rows: &[Channels]| labels.iter().map(|label| line(label, rows)).collect();
-    let ours: Vec<Vec<Cell>> = (by_label(runs.iter()).iter())
-        .map(|(label, members)| {
-            let of = |pde: Pde| {
-                let run = members.iter().find(|run| run.is(pde));
-                cell(run.map(|run| run.channels(Protocol::Uniform500).means()).as_ref())
-            };
+    type MeansOf = fn(&Run) -> Channels;
+    let rows = |groups: Vec<(String, Vec<&Run>)>, means: MeansOf| -> Vec<Vec<Cell>> {
+        let row = |(label, members): &(String, Vec<&Run>)| {
+            let of = |pde: Pde| cell(members.iter().find(|run| run.is(pde)).map(|run| means(run)).as_ref());
             std::iter::once(Cell::text(label)).chain(problems.iter().copied().map(of)).collect()
-        })
-        .collect();
+        };
+        groups.iter().map(row).collect()
+    };
+    let ours = Ours {
+        rows: rows(by_label(runs.iter()), |run| run.channels(Protocol::Uniform500).means()),
+        auxiliary: rows(auxiliary_by_label(runs.iter()), |run| run.auxiliary().means()),
+    };
     let mut columns = vec!["method".to_owned()];
     columns.extend(problems.iter().map(|&pde| {
         let title = pde.title();
@@ -164,7 +167,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         name,
         title: title.to_owned(),
         columns,
-        has_ours: !ours.is_empty(),
+        has_ours: !ours.rows.is_empty() || !ours.auxiliary.is_empty(),
         sections: sections(published, lines, ours),
         notes: vec![
             "Percent, uniform/500 but for the auxiliary operators. Deviations are over records, not over trainings.".to_owned(),
@@ -172,20 +175,30 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
     }
 }
 
+/// Our rows of a table: at 500 uniform points, and under the auxiliary study.
+struct Ours {
+    rows: Vec<Vec<Cell>>,
+    auxiliary: Vec<Vec<Cell>>,
+}
+
 /// The paper's rows by kind of method, then ours; `lines` makes a table's rows of the methods that are named.
 fn sections(
     published: &Published,
     lines: impl Fn(&[&str], &[Channels]) -> Vec<Vec<Cell>>,
-    ours: Vec<Vec<Cell>>,
+    ours: Ours,
 ) -> Vec<Section> {
     let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let operators = "The paper: auxiliary operators, 3% Bernoulli masks, their own units";
-    vec![
+    let mut sections = vec![
         section(operators, lines(&AUXILIARY, &published.auxiliary)),
         section("The paper: backbone recipes", lines(&["FO", "FJV", "Full"], &published.channels)),
         section("The paper: heads on Full", lines(&["SP-5M", "SP-10M", "SP-15M"], &published.channels)),
-        section("Ours", ours),
-    ]
+        section("Ours", ours.rows),
+    ];
+    if !ours.auxiliary.is_empty() {
+        sections.push(section("Ours: the auxiliary study, its masks and units", ours.auxiliary));
+    }
+    sections
 }
 
 /// The auxiliary operators of the paper: other networks under other masks.
@@ -205,15 +218,19 @@ pub(super) fn darcy(published: &Published, runs: &[Run]) -> Table {
             .map(|row| cells(&row.method, row.inverse_a, row.inverse_a_sd))
             .collect()
     };
-    let ours: Vec<Vec<Cell>> = (runs.iter().filter(|run| run.is(Pde::DARCY)))
-        .filter_map(|run| Some((run, run.channels(Protocol::Uniform500).inverse_a?)))
-        .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
-        .collect();
+    type MeasuredOf = fn(&Run) -> Measured<'_>;
+    let rows = |measured: MeasuredOf| -> Vec<Vec<Cell>> {
+        (runs.iter().filter(|run| run.is(Pde::DARCY)))
+            .filter_map(|run| Some((run, measured(run).inverse_a?)))
+            .map(|(run, summary)| cells(&run.label(), summary.mean, summary.sd))
+            .collect()
+    };
+    let ours = Ours { rows: rows(|run| run.channels(Protocol::Uniform500)), auxiliary: rows(Run::auxiliary) };
     Table {
         name: TableName::DarcyBer,
         title: "Darcy's inverse as a classification".to_owned(),
         columns: names(&["method", "bit error rate, %", "pixel accuracy, %"]),
-        has_ours: !ours.is_empty(),
+        has_ours: !ours.rows.is_empty() || !ours.auxiliary.is_empty(),
         sections: sections(published, lines, ours),
         notes: vec!["The threshold is 7.5; accuracy is what is missing to 100.".to_owned()],
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use scope_data::Channel;
 use scope_data::observation::{Condition, Family, NAMED_POINTS, Task, TestNoise};
 use scope_model::{Budget, Measure, MethodKind, Provenance};
 use scope_pde::Pde;
@@ -74,9 +75,12 @@ impl Run {
         let grid = self.identity().data.resolution;
         let mut apart = String::new();
         if grid.points() != NAMED_POINTS {
-            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points.
-            let points = Family::UNIFORM.points(500, grid);
-            apart.push_str(&format!(", {grid} grid, {points} points for 500"));
+            apart.push_str(&format!(", {grid} grid"));
+            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points. The auxiliary study has none.
+            if !matches!(self.identity().method.kind, MethodKind::Auxiliary(_)) {
+                let points = Family::UNIFORM.points(500, grid);
+                apart.push_str(&format!(", {points} points for 500"));
+            }
         }
         apart.push_str(&noise.map_or_else(String::new, |noise| format!(", {}", noise.label())));
         if others().any(|run| run.how().0 != seed) {
@@ -177,6 +181,21 @@ impl Run {
         }
     }
 
+    /// The hidden field of both tasks under the auxiliary study, in the paper's units: physical ones for Darcy, stored coordinates elsewhere.
+    pub(super) fn auxiliary(&self) -> Measured<'_> {
+        let pde = self.pde();
+        let is_classified = Endpoint::Inverse.is_classification(pde);
+        let of = |task: Task, channel: Channel, measure: Measure| {
+            let measure = if is_classified { measure } else { Measure::Stored(channel) };
+            self.summary(Protocol::Auxiliary.condition(pde, task)?, measure)
+        };
+        Measured {
+            forward_u: of(Task::Forward, Channel::U, Measure::U),
+            inverse_a: of(Task::Inverse, Channel::A, Measure::BitErrorRate),
+            ..Measured::default()
+        }
+    }
+
     /// Whether a row ranks beside others: ablations of the backbone, the exact posterior and noisy readings do not.
     pub(super) fn ranked(&self) -> bool {
         let method = &self.identity().method;
@@ -224,8 +243,17 @@ pub(super) fn classified(problems: &[Pde]) -> Option<String> {
 
 /// Runs of one label on different problems together; a second run on a problem begins another group.
 pub(super) fn by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
+    grouped_by_label(runs.filter(|run| run.channels(Protocol::Uniform500).any()))
+}
+
+/// The same for runs that were evaluated under the auxiliary study.
+pub(super) fn auxiliary_by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
+    grouped_by_label(runs.filter(|run| run.auxiliary().any()))
+}
+
+fn grouped_by_label<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(String, Vec<&'a Run>)> {
     let mut groups: Vec<(String, Vec<&Run>)> = Vec::new();
-    for run in runs.filter(|run| run.channels(Protocol::Uniform500).any()) {
+    for run in runs {
         let free = |group: &&mut (String, Vec<&Run>)| {
             group.0 == run.label() && group.1.iter().all(|other| other.pde() != run.pde())
         };

@@ -159,6 +159,7 @@ fn points(condition: &Condition, grid: GridShape) -> f64 {
     let share = match condition.layout() {
         Layout::Family(_, budget) => budget as f64 / NAMED_POINTS as f64,
         Layout::BenchmarkUniform => 0.01,
+        Layout::Bernoulli => 0.03,
         Layout::Full => 1.0,
     };
     share * grid.points() as f64

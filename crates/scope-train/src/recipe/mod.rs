@@ -8,6 +8,7 @@ use std::path::Path;
 
 use scope_data::{DataError, read_bounded_text, schedule::SensorMix};
 use scope_engine::{AdamW, Muon, Optimizer};
+use scope_model::Precision;
 use serde::{Deserialize, Serialize};
 
 pub use fits::FitRecipe;
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// The recipes that come with the program.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 14] = [
     ("full", include_str!("full.toml")),
     ("fjv", include_str!("fjv.toml")),
     ("fo", include_str!("fo.toml")),
@@ -31,6 +32,12 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("operator", include_str!("operator.toml")),
     ("muon", include_str!("muon.toml")),
     ("muon-fits", include_str!("muon-fits.toml")),
+    ("auxiliary", include_str!("auxiliary.toml")),
+    ("auxiliary-g", include_str!("auxiliary-g.toml")),
+    ("pino", include_str!("pino.toml")),
+    ("pino-g", include_str!("pino-g.toml")),
+    ("pino-0.1", include_str!("pino-0.1.toml")),
+    ("pino-g-0.1", include_str!("pino-g-0.1.toml")),
 ];
 
 /// How long a replacement head is trained (paper, "Full-backbone SP adaptation and DP control").
@@ -47,6 +54,12 @@ const MOST_EPOCHS: f64 = 1e15;
 pub struct Recipe {
     /// Name of the recipe.
     pub name: String,
+    /// Seed of initial parameters, batches and masks where none is asked for, if the recipe has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// What products are computed in, if that is not the device's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Number of examples in a step.
     pub batch: usize,
     /// The optimizer.
@@ -103,7 +116,7 @@ pub struct StageRecipe {
 
 impl Recipe {
     /// The names of the recipes that come with the program.
-    pub fn names() -> [&'static str; 8] {
+    pub fn names() -> [&'static str; 14] {
         BUILT_IN.map(|(name, _)| name)
     }
 
@@ -208,7 +221,9 @@ impl Recipe {
 impl StageRecipe {
     fn validate(&self, name: &str) -> Result<(), TrainError> {
         let weights = Component::ALL.map(|component| self.objective.weight(component));
-        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) || weights == [0.0; 4] {
+        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0)
+            || weights.iter().all(|weight| *weight == 0.0)
+        {
             return Err(TrainError::Recipe(format!(
                 "{name}.objective has weights {weights:?}: none may be negative, and one must be above zero"
             )));
@@ -232,6 +247,7 @@ impl StageRecipe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::FieldMeasure;
 
     #[test]
     fn the_papers_recipes_are_what_they_say() {
@@ -251,6 +267,41 @@ mod tests {
             (125, 100.0, Objective::FO)
         );
         assert!(operator.pretrain.is_none());
+    }
+
+    #[test]
+    fn the_auxiliary_recipes_are_the_papers() {
+        let arms = [
+            ("auxiliary", 0.0, 0.0),
+            ("auxiliary-g", 0.25, 0.0),
+            ("pino", 0.0, 1.0),
+            ("pino-g", 0.25, 1.0),
+            ("pino-0.1", 0.0, 0.1),
+            ("pino-g-0.1", 0.25, 0.1),
+        ];
+        for (name, grounding, residual) in arms {
+            let recipe = Recipe::resolve(name, &[]).unwrap();
+            let objective = recipe.main.objective;
+            assert_eq!(
+                (recipe.name.as_str(), recipe.seed, recipe.precision),
+                (name, Some(0), Some(Precision::F32))
+            );
+            assert_eq!((recipe.batch, recipe.main.epochs, recipe.weight_decay), (32, 100.0, 1e-5));
+            assert_eq!((recipe.peak_rate, recipe.floor_rate, recipe.warmup_epochs), (1e-4, 1e-4, 0.0));
+            assert_eq!(
+                (objective.field, objective.grounding, objective.residual),
+                (1.0, grounding, residual)
+            );
+            assert_eq!((objective.measure, objective.capped), (FieldMeasure::HiddenL1, false));
+            let written = toml::to_string(&recipe).unwrap();
+            assert_eq!(toml::from_str::<Recipe>(&written).unwrap(), recipe);
+        }
+        // What was written before there were such recipes is written so still.
+        let full = toml::to_string(&Recipe::resolve("full", &[]).unwrap()).unwrap();
+        assert!(
+            !full.contains("measure") && !full.contains("residual") && !full.contains("precision"),
+            "{full}"
+        );
     }
 
     #[cfg(target_os = "linux")]
@@ -334,7 +385,7 @@ mod tests {
             Recipe::resolve("fool", &[])
                 .unwrap_err()
                 .to_string()
-                .contains("full, fjv, fo, fg, fjvg, operator, muon, muon-fits")
+                .contains("full, fjv, fo, fg, fjvg, operator, muon, muon-fits, auxiliary")
         );
     }
 }

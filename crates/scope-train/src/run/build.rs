@@ -4,7 +4,7 @@ use scope_engine::{Device, Optimizer, Params, Tensor};
 use scope_model::{FieldModel, Model};
 
 use super::config::RunConfig;
-use crate::{error::TrainError, trainer::Trainer};
+use crate::{error::TrainError, residual::Residual, trainer::Trainer};
 
 /// Builds the trainer of a configuration's first stage.
 pub type BuildTrainer<'a> = dyn Fn(&RunConfig) -> Result<Trainer, TrainError> + 'a;
@@ -25,6 +25,9 @@ pub fn build_trainer(
     let mut trainer = eager_trainer(config, device, weights)?;
     let name = if config.adapt.is_some() { "the head" } else { config.model.name() };
     trainer.optimizer = fitting(config.recipe.optimizer(), &trainer.params, name)?;
+    if let Some(precision) = config.recipe.precision {
+        trainer.precision = precision.dtype();
+    }
     Ok(trainer.recorded())
 }
 
@@ -37,7 +40,10 @@ fn eager_trainer(
     let Some(sizes) = config.model.scope() else {
         let mut model = FieldModel::initial(config.model.clone(), config.seed, device)?;
         begin_with(&mut model.params, weights)?;
-        return Trainer::field(model);
+        return match config.model.auxiliary() {
+            Some(_) => Trainer::auxiliary(model, config.stages[0].objective, residual(config)?),
+            None => Trainer::field(model),
+        };
     };
     let mut model = Model::initial(sizes.clone(), config.seed, device)?;
     begin_with(&mut model.params, weights)?;
@@ -50,6 +56,17 @@ fn eager_trainer(
     let mut trainer = Trainer::scope(model, config.stages[0].objective)?;
     trainer.cap_every = config.recipe.cap_every;
     Ok(trainer)
+}
+
+/// The residual that a run's objective has, if it has one.
+fn residual(config: &RunConfig) -> Result<Option<Residual>, TrainError> {
+    if !config.has_residual() {
+        return Ok(None);
+    }
+    let residual = config.constants.as_ref();
+    let residual = residual.and_then(|known| Residual::new(config.pde, known, config.model.resolution()));
+    let none = || TrainError::Request(format!("there is no residual of {} on this grid", config.pde));
+    residual.map(Some).ok_or_else(none)
 }
 
 /// Refuses Muon where it would have nothing to do.

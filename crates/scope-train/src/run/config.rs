@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{Dataset, read_bounded, write_atomic};
+use scope_data::{Constants, Dataset, read_bounded, write_atomic};
 use scope_model::{Adapted, Architecture, DecoderConfig, MOST_DRAWS, Training, View};
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,12 @@ use super::{
     checkpoint::Position,
     data_loader::{Conditions, SamplerConfig},
 };
-use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::StageSchedule};
+use crate::{
+    error::TrainError,
+    objective::{Component, Objective},
+    recipe::Recipe,
+    schedule::StageSchedule,
+};
 
 /// Size of the largest file that is read as a configuration.
 const MOST_BYTES: u64 = 1 << 20;
@@ -38,6 +43,9 @@ pub struct RunConfig {
     pub model: Architecture,
     /// The recipe that it is trained with.
     pub recipe: Recipe,
+    /// How fields are stored, where the objective has the residual of an equation in physical units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constants: Option<Constants>,
     /// The trained weights that it begins with, instead of initial ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<InitialWeights>,
@@ -141,6 +149,22 @@ impl RunConfig {
         earlier.map_or(0, |trained| trained.taken().div_ceil(self.recipe.batch as u64))
     }
 
+    /// Whether a stage has the residual of the problem's equation in its objective.
+    pub(crate) fn has_residual(&self) -> bool {
+        self.stages.iter().any(|stage| stage.objective.has(Component::Residual))
+    }
+
+    /// The conditions that its batches have.
+    pub(crate) fn conditions(&self) -> Conditions {
+        match (&self.adapt, self.model.auxiliary()) {
+            (Some(adapt), _) if adapt.view == View::Sparse => Conditions::Alternating,
+            (None, Some(model)) => {
+                Conditions::Auxiliary { deviations: model.units.map(|units| units.deviation) }
+            }
+            _ => Conditions::Mixed,
+        }
+    }
+
     /// The batches of the run from its first one on.
     pub(crate) fn sampler(&self, conditions: Conditions) -> SamplerConfig {
         SamplerConfig {
@@ -207,6 +231,9 @@ impl RunConfig {
     fn check(&self) -> Result<(), String> {
         self.recipe.validate().map_err(|error| error.to_string())?;
         self.model.validate().map_err(|error| error.to_string())?;
+        if self.has_residual() && self.constants.is_none() {
+            return Err("its objective has a residual, and it does not say how fields are stored".to_owned());
+        }
         let batch = self.recipe.batch as u64;
         let whole = |stage: &Stage| stage.draws > 0 && stage.draws.is_multiple_of(batch);
         if let Some(stage) = self.stages.iter().find(|stage| !whole(stage) || stage.warmup > stage.draws) {
@@ -284,6 +311,7 @@ mod tests {
             data: TrainingSet { blake3: "some".to_owned(), records: 10, generated: true },
             model: Preset::Tiny.config(32).into(),
             recipe: Recipe::resolve("fo", &settings).unwrap(),
+            constants: None,
             from: None,
             adapt: None,
         }

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use scope_data::{
-    Constants, DataError, Dataset, Origin, PerChannel,
-    observation::{MaskSampler, words_for},
+    Channel, Constants, DataError, Dataset, Origin, PerChannel,
+    observation::{Mask, MaskSampler, words_for},
     schedule::{Batch, BatchMaker, Producer, Schedule, SensorMix},
 };
 use scope_engine::{Device, ImageTable, RowNoise, SelectedBatch, SelectedNoise, Selection};
@@ -18,12 +18,18 @@ use crate::{
 const AHEAD: usize = 8;
 
 /// Which conditions batches have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Conditions {
     /// The protocol's mixture of families, tasks and budgets.
     Mixed,
     /// Forward and inverse in turn, uniform/500: what replacement heads are trained on.
     Alternating,
+    /// The auxiliary operator study: forward and inverse in turn, from 3% of the pixels. The hidden field alone is weighed, by one
+    /// over its standard deviation, and complete views show the other field only.
+    Auxiliary {
+        /// The standard deviation of each channel in stored coordinates.
+        deviations: PerChannel<f64>,
+    },
 }
 
 /// Which batches a loader hands out.
@@ -51,6 +57,8 @@ pub struct DataLoader<'a> {
     weights: Weights,
     /// All records, where they fit on the device.
     table: Option<ImageTable>,
+    /// In the auxiliary study, the standard deviation of each channel.
+    deviations: Option<PerChannel<f64>>,
 }
 
 /// The weights of records in the loss.
@@ -92,6 +100,14 @@ impl<'a> DataLoader<'a> {
                 let each_field = schedule.sparse_conditions();
                 schedule.taking_in_turn(each_field)
             }
+            Conditions::Auxiliary { .. } => {
+                let each_field = schedule.bernoulli_conditions();
+                schedule.taking_in_turn(each_field)
+            }
+        };
+        let deviations = match conditions {
+            Conditions::Auxiliary { deviations } => Some(deviations),
+            Conditions::Mixed | Conditions::Alternating => None,
         };
         let sampler = MaskSampler::new(meta.pde, seed, meta.resolution);
         let regions = (0..data.len()).filter_map(|record| data.region(record)).cloned().collect();
@@ -103,7 +119,7 @@ impl<'a> DataLoader<'a> {
             weights.known = known.collect::<Result<_, DataError>>()?;
         }
         let producer = Producer::start(maker, first, threads, AHEAD * threads);
-        Ok(Self { data, producer, weights, table })
+        Ok(Self { data, producer, weights, table, deviations })
     }
 
     /// The next batch.
@@ -119,7 +135,11 @@ impl<'a> DataLoader<'a> {
 
     /// Makes a selection of the table name a batch.
     pub(crate) fn select(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
-        let weights: Vec<f32> = batch.records.iter().flat_map(|record| self.weights.known[*record]).collect();
+        let weights: Vec<f32> = batch
+            .records
+            .iter()
+            .flat_map(|record| self.weighed(batch, || self.weights.known[*record]))
+            .collect();
         let rows = batch.noise.as_ref().map(row_noise);
         let noise = batch.noise.as_ref().zip(rows.as_ref());
         let noise = noise.map(|(noise, rows)| SelectedNoise { rows, exact: &noise.exact });
@@ -131,21 +151,60 @@ impl<'a> DataLoader<'a> {
         })?)
     }
 
+    /// In the auxiliary study, a selection for complete inputs: all of the observed field, and nothing of the hidden one.
+    pub(crate) fn complete_selection(&self, batch: &Batch) -> Result<Option<Selection>, TrainError> {
+        let Some(table) = self.table.as_ref().filter(|_| self.deviations.is_some()) else { return Ok(None) };
+        let mut selection = Selection::new(table, batch.records.len())?;
+        self.select_complete(batch, &mut selection)?;
+        Ok(Some(selection))
+    }
+
+    /// Makes that selection name another batch.
+    pub(crate) fn select_complete(&self, batch: &Batch, selection: &mut Selection) -> Result<(), TrainError> {
+        let full = Mask::full(self.data.meta().resolution);
+        let empty = Mask::empty(self.data.meta().resolution);
+        let observed = batch.condition.task().observes();
+        let masks = observed.map(|observed| if observed { full.words() } else { empty.words() });
+        let bits: Vec<u64> =
+            batch.records.iter().flat_map(|_| masks.into_iter().flatten().copied()).collect();
+        let complete = Batch { bits, noise: None, ..batch.clone() };
+        self.select(&complete, selection)
+    }
+
+    /// The weights of a record in a batch: its own, or in the auxiliary study one over the hidden channel's standard deviation.
+    fn weighed(&self, batch: &Batch, own: impl FnOnce() -> PerChannel<f32>) -> PerChannel<f32> {
+        let Some(deviations) = self.deviations else { return own() };
+        let observed = batch.condition.task().observes();
+        observed.zip(deviations).map(|(seen, deviation)| if seen { 0.0 } else { (1.0 / deviation) as f32 })
+    }
+
     /// A batch on a device.
     pub fn examples(&self, batch: &Batch, device: &Device) -> Result<Examples, TrainError> {
         if let Some(table) = &self.table {
             let mut selection = Selection::new(table, batch.records.len())?;
             self.select(batch, &mut selection)?;
-            return Ok(Examples::from(table.gather(&selection)?));
+            return Examples::gathered(table, &selection, self.complete_selection(batch)?.as_ref());
         }
         let Numbers { fields, contexts, weights } = self.numbers(batch)?;
-        Examples::new(device, self.data.meta().resolution, &fields, &contexts, &weights)
+        let grid = self.data.meta().resolution;
+        let mut examples = Examples::new(device, grid, &fields, &contexts, &weights)?;
+        if let Some(hidden) = self.hidden(batch) {
+            examples.hide(grid, &fields, hidden)?;
+        }
+        Ok(examples)
+    }
+
+    /// The channel that complete views of a batch do not show, which there is in the auxiliary study only.
+    fn hidden(&self, batch: &Batch) -> Option<Channel> {
+        self.deviations.and_then(|_| batch.condition.task().hidden())
     }
 
     /// Puts a batch in the place of examples.
     pub(crate) fn overwrite(&self, batch: &Batch, examples: &mut Examples) -> Result<(), TrainError> {
         let Numbers { fields, contexts, weights } = self.numbers(batch)?;
-        examples.overwrite(self.data.meta().resolution, &fields, &contexts, &weights)
+        let grid = self.data.meta().resolution;
+        examples.overwrite(grid, &fields, &contexts, &weights)?;
+        self.hidden(batch).map_or(Ok(()), |hidden| examples.hide(grid, &fields, hidden))
     }
 
     /// What is seen of a batch's records, \[batch, 4, rows, columns\] in main memory.
@@ -167,7 +226,7 @@ impl<'a> DataLoader<'a> {
         for (k, (record, pair)) in batch.records.iter().zip(fields.chunks_mut(2 * pixels)).enumerate() {
             self.data.read(*record, pair)?;
             let (a, u) = pair.split_at(pixels);
-            weights.extend(self.weights.of(*record, PerChannel { a, u }));
+            weights.extend(self.weighed(batch, || self.weights.of(*record, PerChannel { a, u })));
             let exact = batch.noise.as_ref().map_or(&none[..], |noise| &noise.exact[k * words..][..words]);
             for (channel, field) in [a, u].into_iter().enumerate() {
                 let row = 2 * k + channel;

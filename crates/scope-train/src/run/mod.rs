@@ -17,6 +17,7 @@ mod plan;
 mod session;
 mod teacher;
 mod tensorboard;
+mod units;
 
 use scope_data::Dataset;
 

@@ -2,17 +2,28 @@
 
 use std::time::Instant;
 
-use scope_data::Dataset;
-use scope_model::Architecture;
+use scope_data::{
+    Dataset,
+    observation::{Condition, Task},
+};
+use scope_model::{Architecture, Auxiliary};
+use scope_pde::Pde;
 
 use super::{
     build::BuildTrainer,
     config::{AdaptConfig, InitialWeights, Length, RunConfig, TrainingSet},
-    data_loader::{Conditions, DataLoader, SamplerConfig},
+    data_loader::{DataLoader, SamplerConfig},
     folder::RunFolder,
     length::stages,
+    units,
 };
-use crate::{error::TrainError, objective::Objective, recipe::Recipe, schedule::Rates};
+use crate::{
+    error::TrainError,
+    objective::{Component, FieldMeasure, Objective},
+    recipe::Recipe,
+    residual::Residual,
+    schedule::Rates,
+};
 
 /// Steps that are not timed: memory is taken, weights are packed.
 const UNTIMED_STEPS: u64 = 2;
@@ -42,8 +53,74 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// Refuses a recipe whose losses the network cannot have.
-    pub fn require_fit(&self) -> Result<(), TrainError> {
+    /// Refuses a recipe whose losses the network, or the problem, cannot have.
+    pub fn require_fit(&self, pde: Pde) -> Result<(), TrainError> {
+        let hides = |objective: &Objective| objective.measure == FieldMeasure::HiddenL1;
+        let hidden = self.recipe.stages().iter().any(|(_, stage)| hides(&stage.objective));
+        let refuse = |problem: String| Err(TrainError::Recipe(problem));
+        let model = self.model.name();
+        let recipe = &self.recipe.name;
+        match self.model.auxiliary() {
+            Some(auxiliary) => self.require_auxiliary(auxiliary.kind(), pde),
+            None if hidden => refuse(format!(
+                "the recipe \"{recipe}\" is for the auxiliary operators, and {model} is none: train aux-fno, aux-deeponet, aux-unet \
+                 or aux-cno with it, or choose another recipe"
+            )),
+            None if self
+                .recipe
+                .stages()
+                .iter()
+                .any(|(_, stage)| stage.objective.has(Component::Residual)) =>
+            {
+                refuse(format!("the recipe \"{recipe}\" has a residual, which aux-fno alone is trained with"))
+            }
+            None => self.require_losses(),
+        }
+    }
+
+    /// Refuses what the auxiliary study does not have.
+    fn require_auxiliary(&self, kind: Auxiliary, pde: Pde) -> Result<(), TrainError> {
+        let refuse = |problem: String| Err(TrainError::Recipe(problem));
+        let model = kind.name();
+        let recipe = &self.recipe.name;
+        let stages = self.recipe.stages();
+        let fits = |objective: &Objective| {
+            objective.measure == FieldMeasure::HiddenL1
+                && objective.has(Component::Field)
+                && !objective.has(Component::Latent)
+                && !objective.has(Component::Variance)
+                && !objective.capped
+        };
+        if !stages.iter().all(|(_, stage)| fits(&stage.objective)) {
+            return refuse(format!(
+                "{model} is trained on the hidden field alone, and \"{recipe}\" wants other losses: use the recipe \"auxiliary\" or \
+                 \"auxiliary-g\""
+            ));
+        }
+        if !Condition::bernoulli(Task::Forward).is_some_and(|condition| condition.is_of(pde)) {
+            return refuse(format!(
+                "{model} predicts one field from the other, and {pde} has one field only"
+            ));
+        }
+        if !stages.iter().any(|(_, stage)| stage.objective.has(Component::Residual)) {
+            return Ok(());
+        }
+        if kind != Auxiliary::Fno {
+            return refuse(format!(
+                "PINO is an FNO: train aux-fno with the recipe \"{recipe}\", and not {model}"
+            ));
+        }
+        match Residual::k_squared(pde) {
+            Some(_) => Ok(()),
+            None => refuse(format!(
+                "the recipe \"{recipe}\" needs the residual of poisson or helmholtz, and there is none of {pde}: use \"auxiliary\" or \
+                 \"auxiliary-g\""
+            )),
+        }
+    }
+
+    /// Refuses losses of latents to a network that has none.
+    fn require_losses(&self) -> Result<(), TrainError> {
         let other = |objective: &Objective| *objective != Objective::FO;
         let stages = self.recipe.stages();
         match (self.model.scope(), stages.iter().find(|(_, stage)| other(&stage.objective))) {
@@ -67,7 +144,7 @@ pub fn plan(
 ) -> Result<RunConfig, TrainError> {
     let begin = Instant::now();
     let meta = data.meta();
-    request.require_fit()?;
+    request.require_fit(meta.pde)?;
     if meta.resolution != request.model.resolution() {
         return Err(TrainError::Request(format!(
             "the data are on a grid of {} and the model on one of {}: they must be the same",
@@ -75,7 +152,13 @@ pub fn plan(
             request.model.resolution()
         )));
     }
-    let RunRequest { recipe, model, seed, log_every, from, adapt, .. } = request;
+    let RunRequest { recipe, mut model, seed, log_every, from, adapt, .. } = request;
+    // Weights bring their own units.
+    if let (Architecture::Auxiliary(config), None) = (&mut model, &from) {
+        config.units = units::fit(data)?;
+    }
+    model.validate()?;
+    let physical = recipe.stages().iter().any(|(_, stage)| stage.objective.has(Component::Residual));
     let named = match (&adapt, &from) {
         (Some(_), _) => vec![("adapt", recipe.main)],
         // Pretraining is for an encoder that knows nothing.
@@ -93,6 +176,7 @@ pub fn plan(
         data: TrainingSet::of(data),
         model,
         recipe,
+        constants: physical.then(|| meta.constants()),
         from,
         adapt,
     };
@@ -142,7 +226,7 @@ fn time_stages(
     let mut trainer = build(config)?;
     let batch = config.recipe.batch;
     let rates = Rates { learning_rate: config.recipe.floor_rate, ema_momentum: 1.0 };
-    let sampler = SamplerConfig { first: 0, ..config.sampler(Conditions::Mixed) };
+    let sampler = SamplerConfig { first: 0, ..config.sampler(config.conditions()) };
     let mut loader = DataLoader::new(data, trainer.device(), sampler, threads)?;
     let mut seconds = Vec::new();
     for (k, stage) in config.stages.iter().enumerate() {

@@ -10,8 +10,8 @@ use crate::{error::TrainError, examples::Examples, run::DataLoader};
 pub(super) enum Input {
     /// Copied to the GPU whole, for data that do not fit on it.
     Given(Examples),
-    /// Gathered on the GPU from all records; part of the recorded work.
-    Selected(ImageTable, Selection),
+    /// Gathered on the GPU from all records, with what complete views show where that is not all; part of the recorded work.
+    Selected(ImageTable, Selection, Option<Selection>),
 }
 
 impl Input {
@@ -20,13 +20,16 @@ impl Input {
         let Some(table) = loader.table() else { return Ok(Self::Given(loader.examples(batch, device)?)) };
         let mut selection = Selection::new(table, batch.records.len())?;
         loader.select(batch, &mut selection)?;
-        Ok(Self::Selected(table.clone(), selection))
+        Ok(Self::Selected(table.clone(), selection, loader.complete_selection(batch)?))
     }
 
     /// Another batch in its place.
     pub(super) fn change(&mut self, loader: &DataLoader<'_>, batch: &Batch) -> Result<(), TrainError> {
         match self {
-            Self::Selected(_, selection) => loader.select(batch, selection),
+            Self::Selected(_, selection, complete) => {
+                loader.select(batch, selection)?;
+                complete.as_mut().map_or(Ok(()), |complete| loader.select_complete(batch, complete))
+            }
             Self::Given(examples) => loader.overwrite(batch, examples),
         }
     }
@@ -35,7 +38,9 @@ impl Input {
     pub(super) fn examples(&self) -> Result<Examples, TrainError> {
         match self {
             Self::Given(examples) => Ok(examples.clone()),
-            Self::Selected(table, selection) => Ok(Examples::from(table.gather(selection)?)),
+            Self::Selected(table, selection, complete) => {
+                Examples::gathered(table, selection, complete.as_ref())
+            }
         }
     }
 }

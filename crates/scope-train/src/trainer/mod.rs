@@ -18,8 +18,8 @@ pub use report::{DeviceReport, StepReport};
 pub use trainable::Trainable;
 
 use crate::{
-    error::TrainError, examples::Examples, losses::Pass, objective::Objective, run::DataLoader,
-    schedule::Rates,
+    error::TrainError, examples::Examples, losses::Pass, objective::Objective, residual::Residual,
+    run::DataLoader, schedule::Rates,
 };
 use gradients::{Differentiated, Passes};
 use recorder::Recorder;
@@ -84,6 +84,15 @@ impl Trainer {
     /// Trains a network of any architecture with the field loss alone.
     pub fn field(model: FieldModel) -> Result<Self, TrainError> {
         Self::new(Trainable::Field(model.network), model.params, Objective::FO)
+    }
+
+    /// Trains an operator of the auxiliary study; `residual` is of the problem whose equation is in the objective, if it is.
+    pub fn auxiliary(
+        model: FieldModel,
+        objective: Objective,
+        residual: Option<Residual>,
+    ) -> Result<Self, TrainError> {
+        Self::new(Trainable::Auxiliary(model.network, residual.map(Box::new)), model.params, objective)
     }
 
     /// Trains a newly initialised decoder on a frozen model, whose decoder it will replace, with the field loss alone.

@@ -24,7 +24,7 @@ impl Trainer {
     pub(crate) fn set_fit_normaliser(&mut self, divisors: &[f32]) -> Result<(), TrainError> {
         let fits = match &self.trainable {
             Trainable::Scope(network) => network.encoder.fits().map(|fits| fits.normaliser),
-            Trainable::Field(_) | Trainable::Head(_) => None,
+            Trainable::Field(_) | Trainable::Auxiliary(..) | Trainable::Head(_) => None,
         };
         let id = fits.ok_or_else(|| TrainError::Request("the network has no local fits".to_owned()))?;
         self.forget_recorded();
@@ -73,7 +73,9 @@ impl Trainer {
     pub(crate) fn deployable(&self, trained: &Architecture) -> Result<(Architecture, Params), TrainError> {
         match &self.trainable {
             Trainable::Head(head) => head.merged(&self.params),
-            Trainable::Scope(_) | Trainable::Field(_) => Ok((trained.clone(), self.params.prefix("")?)),
+            Trainable::Scope(_) | Trainable::Field(_) | Trainable::Auxiliary(..) => {
+                Ok((trained.clone(), self.params.prefix("")?))
+            }
         }
     }
 

@@ -13,6 +13,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
+    /// A network that does not recover both fields.
+    #[error(
+        "{0} is an operator of the auxiliary study: it predicts the hidden field from 3% of the other one, and recovers no fields \
+         from sensors; name a scope model, fno, deeponet, cno or transolver"
+    )]
+    HiddenFieldOnly(String),
     /// Something about a network.
     #[error(transparent)]
     Model(#[from] ModelError),

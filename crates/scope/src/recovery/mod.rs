@@ -112,7 +112,11 @@ impl Recovery {
         network: impl Into<Arc<Network>>,
         options: NetworkOptions,
     ) -> Result<Self, RecoveryError> {
-        let network = network.into();
+        let network: Arc<Network> = network.into();
+        let architecture = &network.model.about().config;
+        if architecture.auxiliary().is_some() {
+            return Err(RecoveryError::HiddenFieldOnly(architecture.name().to_owned()));
+        }
         let frame = match options.frame {
             frame if frame == Frame::default() => Frame::of_problem(network.model.about().pde),
             frame => frame,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use scope_engine::{Device, Muon};
-use scope_model::{Arithmetic, FieldModel, Head, Model, Operator, Preset, View, decoder_arithmetic};
+use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
 use scope_train::{Examples, Objective, Rates, TrainError, Trainer};
 use serde::Serialize;
 
@@ -84,11 +84,13 @@ impl BenchTrain {
         let examples = synthetic::examples(&device, 128.into(), self.batch)?;
         let (time, memory_gib) = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
-            NetworkChoice::Operator(operator) => self.measure_operator(operator, &device, &examples)?,
+            NetworkChoice::Operator(_) | NetworkChoice::Auxiliary(_) => {
+                self.measure_operator(&device, &examples)?
+            }
         };
         let operations = match self.model {
             NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)?),
-            NetworkChoice::Operator(_) => None,
+            NetworkChoice::Operator(_) | NetworkChoice::Auxiliary(_) => None,
         };
         let ceiling = ceiling(&device)?;
         let row = Row {
@@ -131,19 +133,18 @@ impl BenchTrain {
     /// A step of an operator, which has the field loss only.
     fn measure_operator(
         &self,
-        operator: Operator,
         device: &Device,
         examples: &Examples,
     ) -> anyhow::Result<(Duration, Option<f64>)> {
         let without = || {
-            let name = operator.name();
+            let name = self.model.name();
             format!(
                 "{name} has the field loss, AdamW and no fits only: leave --objective, --optimizer and --fits out"
             )
         };
         let plain = self.objective == "fo" && self.optimizer == "adamw" && self.measuring.fits.is_empty();
         anyhow::ensure!(plain, Misuse::of(without()));
-        let model = FieldModel::initial(operator.architecture(128), 1, device)?;
+        let model = FieldModel::initial(self.model.architecture(128), 1, device)?;
         self.measure_steps(Trainer::field(model)?, device, examples)
     }
 

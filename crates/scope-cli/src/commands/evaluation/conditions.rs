@@ -6,7 +6,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use scope_data::observation::Condition;
+use scope_data::observation::{Condition, Layout};
 use scope_eval::Protocol;
 use scope_pde::Pde;
 
@@ -33,17 +33,26 @@ impl ConditionArguments {
         if self.conditions.is_empty() {
             let conditions = self.protocol.conditions(pde);
             let protocol = self.protocol.name();
-            anyhow::ensure!(
-                !conditions.is_empty(),
-                "{protocol} is for the cylinder only: take another --protocol"
-            );
+            let whom = match self.protocol {
+                Protocol::Auxiliary => "problems with two fields",
+                _ => "the cylinder",
+            };
+            anyhow::ensure!(!conditions.is_empty(), "{protocol} is for {whom} only: take another --protocol");
             return Ok(conditions);
         }
         let distinct = self.distinct();
+        if let Some(study) = distinct.iter().find(|condition| condition.layout() == Layout::Bernoulli) {
+            anyhow::bail!("{study} is measured with five masks a record: take --protocol auxiliary");
+        }
         if let Some(other) = distinct.iter().find(|condition| !condition.is_of(pde)) {
             anyhow::bail!("{pde} cannot be observed under {other}: take a condition of `--protocol all`");
         }
         Ok(distinct.into_iter().collect())
+    }
+
+    /// Whether they are those of the auxiliary operator study.
+    pub(super) fn is_auxiliary(&self) -> bool {
+        self.conditions.is_empty() && self.protocol == Protocol::Auxiliary
     }
 
     /// What results under them are called: the protocol's name, the condition's, or for several `conditions-` and letters that

@@ -10,12 +10,12 @@ use scope::Network;
 use scope_data::{
     Dataset, PerChannel,
     frame::StatedNoise,
-    observation::{Condition, Family, TEST_MASK_SEED},
+    observation::{Condition, Family, Layout, TEST_MASK_SEED},
 };
 use scope_engine::Device;
 use scope_eval::{
     Banded, DataIdentity, Evaluation, Interpolation, MaskIdentity, Measure, MethodIdentity, MethodKind,
-    Provenance, Record, RecoveryMethod, Results, TestNoise,
+    Provenance, Record, RecoveryMethod, Results, TestNoise, auxiliary,
 };
 use scope_model::{Found, Precision, RUN_EVALUATIONS};
 
@@ -37,6 +37,7 @@ Examples:
   scope evaluate --run runs/poisson --data data/poisson-test --protocol all --limit 1000
   scope evaluate --run runs/poisson --data data/poisson-test --condition forward/grid/1024 --condition joint/lines/4915
   scope evaluate --run runs/poisson --data data/poisson-test --protocol few --noise 5%
+  scope evaluate --run runs/aux-fno --data data/poisson-test --protocol auxiliary
   scope evaluate --run runs/poisson --data data/poisson-test --limit 100 --figures 3
   scope evaluate --run runs/poisson/milestones/000000000200000.safetensors --data data/poisson-test --out early
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
@@ -60,12 +61,12 @@ pub(crate) struct EvaluateCommand {
     data: PathBuf,
     #[command(flatten)]
     conditions: ConditionArguments,
-    /// The first N records only
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
-    limit: NonZeroUsize,
-    /// Of the test masks
-    #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
-    seed: u64,
+    /// The first N records only [default: all, and 1000 of --protocol auxiliary]
+    #[arg(long, value_name = "N")]
+    limit: Option<NonZeroUsize>,
+    /// Of the test masks [default: 20261013, and 12345 for --protocol auxiliary]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
     /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of the field's own,
     /// one for both channels or one each for a and u; networks see how far each can be trusted
     #[arg(long, value_name = "S[,S]")]
@@ -115,6 +116,11 @@ impl EvaluateCommand {
         let device = self.device.open()?;
         let Network { model, card, blake3, .. } = Network::load(&found, &device, self.precision)?;
         self.evaluation(data).require_fit(&model)?;
+        let kind = model.about().config.name();
+        anyhow::ensure!(
+            self.conditions.is_auxiliary() || model.about().config.auxiliary().is_none(),
+            "{kind} recovers the hidden field alone, from 3% of the other one: evaluate it with --protocol auxiliary"
+        );
         let method = MethodIdentity::of_network(model.about(), model.parameters(), blake3);
         let mut identity = self.identity(computed(&device, self.precision), method, data);
         seen::mark(&mut identity.data, &found);
@@ -133,6 +139,11 @@ impl EvaluateCommand {
 
     /// A posterior, on the conditions that have one.
     fn evaluate_posterior(&self, chosen: ChosenMethod, data: &Dataset) -> anyhow::Result<Outcome> {
+        anyhow::ensure!(
+            !self.conditions.is_auxiliary(),
+            "--protocol auxiliary is for networks: take another protocol for {}",
+            chosen.name()
+        );
         self.device.require_processor(chosen.name())?;
         let fitted_on = match &chosen {
             ChosenMethod::Exact(_) => None,
@@ -161,16 +172,23 @@ impl EvaluateCommand {
     }
 
     fn evaluation<'a>(&self, data: &'a Dataset) -> Evaluation<'a> {
-        let records = self.limit.get().min(data.len());
+        let most = if self.conditions.is_auxiliary() { auxiliary::RECORDS } else { usize::MAX };
+        let records = self.limit.map_or(most, NonZeroUsize::get).min(data.len());
         let noise = self.test_noise(data);
         Evaluation {
             data,
-            mask_seed: self.seed,
+            mask_seed: self.seed(),
             noise,
             records,
             batch: self.batch,
             interpolate: !self.no_interpolation,
         }
+    }
+
+    /// The seed of the test masks.
+    fn seed(&self) -> u64 {
+        let usual = if self.conditions.is_auxiliary() { auxiliary::MASK_SEED } else { TEST_MASK_SEED };
+        self.seed.unwrap_or(usual)
     }
 
     /// The noise of the readings; a noise of zero is none.
@@ -195,7 +213,11 @@ impl EvaluateCommand {
         let mut record = Record::new(identity);
         for (k, condition) in conditions.iter().enumerate() {
             let report = &mut |done| progress.at(k * records + done);
-            record.add(*condition, evaluation.condition(method, *condition, report)?);
+            let scores = match condition.layout() {
+                Layout::Bernoulli => auxiliary::condition(&evaluation, method, *condition, report)?,
+                _ => evaluation.condition(method, *condition, report)?,
+            };
+            record.add(*condition, scores);
         }
         progress.finish();
         let written = destination.write(&record)?;
@@ -230,7 +252,11 @@ impl EvaluateCommand {
             records: self.evaluation(data).records,
             method,
             data: DataIdentity::of(data),
-            masks: MaskIdentity { seed: self.seed, noise: self.test_noise(data), ..MaskIdentity::default() },
+            masks: MaskIdentity {
+                seed: self.seed(),
+                noise: self.test_noise(data),
+                ..MaskIdentity::default()
+            },
             computed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -23,8 +23,8 @@ pub(crate) struct ModelInfo {
     /// A model whose card is shown: what it was trained on, and its errors on held-out records
     #[arg(value_name = "NAME", required_unless_present = "model", conflicts_with_all = ["model", "head", "resolution"])]
     name: Option<String>,
-    /// Count the parameters of a size (base, small or tiny), an operator (fno, deeponet, cno or transolver), a model's
-    /// name, a run folder or a weight file
+    /// Count the parameters of a size (base, small or tiny), an operator (fno, deeponet, cno or transolver; aux-fno,
+    /// aux-deeponet, aux-unet or aux-cno of the auxiliary study), a model's name, a run folder or a weight file
     #[arg(long, value_name = "NAME|RUN|FILE")]
     model: Option<String>,
     /// Count a replacement decoder too

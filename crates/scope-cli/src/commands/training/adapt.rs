@@ -96,10 +96,10 @@ impl AdaptCommand {
             Seen::Complete => View::Complete,
         };
         let request = RunRequest {
+            seed: self.run.seed(&recipe),
             recipe,
             model: about.config.clone(),
             length: self.run.length(),
-            seed: self.run.seed,
             log_every: self.run.log_every,
             from: None,
             adapt: Some(AdaptConfig {

@@ -62,9 +62,9 @@ struct RunArguments {
     /// Replace a value of the recipe
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Of initial parameters, batches and masks
-    #[arg(long, value_name = "S", default_value_t = 20_260_913)]
-    seed: u64,
+    /// Of initial parameters, batches and masks [default: 20260913, or the recipe's own]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
     #[command(flatten)]
     device: DeviceArguments,
     /// Seconds between checkpoints
@@ -81,7 +81,15 @@ struct RunArguments {
     log_every: u64,
 }
 
+/// The seed of runs whose recipe has none of its own.
+const SEED: u64 = 20_260_913;
+
 impl RunArguments {
+    /// The seed that was named, or the recipe's, or the usual one.
+    fn seed(&self, recipe: &Recipe) -> u64 {
+        self.seed.or(recipe.seed).unwrap_or(SEED)
+    }
+
     fn length(&self) -> Option<Length> {
         self.epochs
             .map(Length::Epochs)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use scope_data::{Dataset, Meta, read_problem};
-use scope_model::{Preset, Quantisation, Training};
+use scope_model::{Architecture, Preset, Quantisation, Training};
 use scope_pde::Pde;
 use scope_train::{InitialWeights, Recipe, RunRequest};
 
@@ -19,11 +19,13 @@ Examples:
   scope train --pde poisson --data data/poisson --recipe full --model small --minutes 25 --out runs/poisson --resume
   scope train --pde darcy --data data/darcy --recipe fo --model tiny --draws 20000 --set peak_rate=1e-3 --out runs/try
   scope train --pde poisson --data data/poisson --model fno --recipe operator --epochs 10 --out runs/fno
+  scope train --pde poisson --data data/poisson --model aux-fno --recipe auxiliary-g --epochs 10 --out runs/aux-fno-g
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
   scope train --pde helmholtz --data data/helmholtz --recipe muon-fits --from poisson --minutes 5 --out runs/helmholtz
   scope train --problem problem.toml --data data/mine/train --model small --minutes 5 --out runs/mine
 
-Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits, or a TOML file of your own. Exit code 75: interrupted, state saved.";
+Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits; auxiliary, auxiliary-g, pino, pino-g, pino-0.1 and
+pino-g-0.1 for aux-* models; or a TOML file of your own. Exit code 75: interrupted, state saved.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,7 +36,7 @@ pub(crate) struct TrainCommand {
     /// The file of a problem of your own, which the data must be of
     #[arg(long, value_name = "FILE", conflicts_with = "pde")]
     problem: Option<PathBuf>,
-    /// A recipe of the program, or a TOML file [default: full; operator for an operator]
+    /// A recipe of the program, or a TOML file [default: full; operator for an operator, auxiliary for aux-*]
     #[arg(long, value_name = "NAME|FILE")]
     recipe: Option<String>,
     /// A SCOPE model of some size, or an operator [default: base]
@@ -122,7 +124,11 @@ impl TrainCommand {
         let named = || self.network().architecture(meta.resolution);
         let model = start.map_or_else(named, |start| start.file.about.config.clone());
         model.validate()?;
-        let usual = if model.scope().is_some() { "full" } else { "operator" };
+        let usual = match &model {
+            Architecture::Scope(_) => "full",
+            Architecture::Auxiliary(_) => "auxiliary",
+            _ => "operator",
+        };
         let recipe = self.run.set(&Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?)?;
         let constants = meta.constants();
         let model = match start {
@@ -132,10 +138,10 @@ impl TrainCommand {
             None => recipe.network(model, meta.pde, &constants).map_err(Misuse::of)?,
         };
         let request = RunRequest {
+            seed: self.run.seed(&recipe),
             recipe,
             model,
             length: self.run.length(),
-            seed: self.run.seed,
             log_every: self.run.log_every,
             from: start.map(|start| InitialWeights {
                 weights: start.hash.clone(),
@@ -144,7 +150,7 @@ impl TrainCommand {
             }),
             adapt: None,
         };
-        request.require_fit().map_err(|error| Misuse::of(format!("{error} (--recipe operator)")))?;
+        request.require_fit(meta.pde).map_err(|error| Misuse::of(format!("{error} (--recipe {usual})")))?;
         Ok(request)
     }
 

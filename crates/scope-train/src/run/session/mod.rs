@@ -5,7 +5,6 @@ mod saving;
 use std::{collections::BTreeSet, time::Instant};
 
 use scope_data::Dataset;
-use scope_model::View;
 
 use super::{
     RunOutcome,
@@ -68,12 +67,8 @@ impl<'a> Session<'a> {
         callback: &mut dyn Callback,
     ) -> Result<RunOutcome, TrainError> {
         let batch = self.config.recipe.batch as u64;
-        let conditions = match &self.config.adapt {
-            Some(adapt) if adapt.view == View::Sparse => Conditions::Alternating,
-            _ => Conditions::Mixed,
-        };
         let first = self.config.first_batch() + self.position.draws / batch;
-        let sampler = SamplerConfig { first, ..self.config.sampler(conditions) };
+        let sampler = SamplerConfig { first, ..self.config.sampler(self.config.conditions()) };
         if self.position.draws == 0 {
             self.measure_fits(trainer)?;
         }
