@@ -7,6 +7,7 @@ For each model: the graph is exported, onnx's checker passes it, and onnxruntime
 readings of u and from 500 of a. Fields must be those of `scope recover --unprojected` within 1e-4 of the field's range, everywhere.
 Needs numpy, onnx and onnxruntime.
 """
+import json
 import pathlib
 import subprocess
 import sys
@@ -18,7 +19,6 @@ import onnxruntime
 
 TOLERANCE = 1e-4
 SENSORS = 500
-DISK = (64.0, 40.0, 9.0)
 
 
 def problems(pde, folder, scope):
@@ -26,11 +26,9 @@ def problems(pde, folder, scope):
     data = folder / f"{pde}-data"
     subprocess.run([scope, "data", "generate", pde, "--count", "1", "--seed", "5", "--split", "test", "--out", data],
                    check=True, capture_output=True)
-    import json
     meta = json.loads((data / "meta.json").read_text())
     stored = np.load(data / "fields.npy")[0].astype(np.float64)
-    scale = [meta["constants"][c] for c in ("a", "u")] if "constants" in meta else None
-    fields = np.stack([2 * s["sigma"] * x + s["mean"] for x, s in zip(stored, scale)])
+    fields = np.stack([2 * meta[c]["sigma"] * x + meta[c]["mean"] for c, x in zip("au", stored)])
     size = fields.shape[-1]
     places = np.random.default_rng(7).choice(size * size, SENSORS, replace=False)
     mask = np.zeros((2, 2, size * size), np.float32)
