@@ -129,7 +129,7 @@ fn normal_equations(
     let mut of = |moments: &str, functions: Vec<([usize; 2], f64)>, powers: usize, shape: &[usize]| {
         let places = functions.iter().map(|([k, l], _)| (k * powers + l) as i64).collect::<Vec<_>>();
         let places = graph.constant(shape, places);
-        let gathered = graph.node("Gather", &[moments, &places], &[last.clone()]);
+        let gathered = graph.node("Gather", &[moments, &places], std::slice::from_ref(&last));
         let factors = graph.constant(shape, functions.iter().map(|(_, factor)| *factor).collect::<Vec<_>>());
         graph.node("Mul", &[&gathered, &factors], &[])
     };

@@ -1,5 +1,7 @@
 //! Graphs are whole and in order, and their fixed tensors are the model's own parameters, told without another program.
 
+#![allow(clippy::unwrap_used)] // How a test fails.
+
 use std::collections::{BTreeSet, HashSet};
 
 use scope_data::Constants;

@@ -22,7 +22,8 @@ pub(crate) struct ModelExport {
     /// A model's name, a run folder or a weight file
     #[arg(long, value_name = "NAME|RUN|FILE")]
     model: PathBuf,
-    /// What to write
+    /// onnx: one graph from readings and masks to fields, all in physical units; huggingface: a folder with
+    /// model.safetensors, config.json, README.md and the card, which --model reads too
     #[arg(long)]
     format: ExportFormat,
     /// The file or folder to write, which must be new
@@ -32,9 +33,7 @@ pub(crate) struct ModelExport {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// One graph from readings and masks to fields, all in physical units
     Onnx,
-    /// A folder with model.safetensors, config.json, README.md and the card, which --model reads too
     #[value(name = "huggingface")]
     HuggingFace,
 }
