@@ -35,7 +35,8 @@ pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use noise::{RowNoise, normal};
 pub use ops::{
-    Activation, AxisMap, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit, Norm, Sliced,
+    Activation, AxisMap, BasisFunction, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit,
+    Norm, Sliced,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};

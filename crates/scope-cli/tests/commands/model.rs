@@ -105,3 +105,31 @@ fn a_model_inside_the_program_is_packed_by_its_name() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("from inside this program"), "{said}");
 }
+
+/// A folder for Hugging Face is the model that it was written from: the same fields of the same sensors in every bit.
+/// What is there is not overwritten.
+#[test]
+fn exports_are_the_same_model_or_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("sensors.csv"), "i,j,u\n3,4,0.001\n90,70,-0.002\n").unwrap();
+    let export = |model: &str, format: &str, out: &str| -> Command {
+        let mut command = scope();
+        command.args(["model", "export", "--model", model, "--format", format, "--out", out]);
+        command
+    };
+    export("poisson", "huggingface", &at("hub")).assert().success();
+    for (model, out) in [("poisson".to_owned(), at("named")), (at("hub"), at("shared"))] {
+        let sensors = at("sensors.csv");
+        let recover = ["recover", "--model", &model, "--sensors", &sensors, "--device", "cpu", "--out", &out];
+        scope().args(recover).assert().success();
+    }
+    for file in ["a.npy", "u.npy"] {
+        let [named, shared] =
+            ["named", "shared"].map(|out| std::fs::read(folder.path().join(out).join(file)).unwrap());
+        assert_eq!(named, shared, "{file}");
+    }
+    export("poisson", "onnx", &at("poisson.onnx")).assert().success();
+    let refused = export("poisson", "onnx", &at("poisson.onnx")).assert().code(1).get_output().stderr.clone();
+    assert!(String::from_utf8(refused).unwrap().contains("already exists"));
+}

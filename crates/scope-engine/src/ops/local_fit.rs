@@ -1,6 +1,7 @@
 //! Local polynomial fits of the sensors: value, slope and curvature at every pixel, from what is measured around it.
 
 use crate::{
+    cpu,
     device::kernel,
     error::{EngineError, require_shape},
     params::ParamId,
@@ -87,7 +88,43 @@ pub struct LocalFit {
     pub edges: Vec<Option<f64>>,
 }
 
+/// One function x^k y^l / (k! l!) of a fit's basis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BasisFunction {
+    /// k and l.
+    pub powers: [usize; 2],
+    /// 1 / (k! l!).
+    pub factor: f64,
+    /// What its coefficient's square costs.
+    pub ridge: f64,
+}
+
 impl LocalFit {
+    /// How much a pixel of a known edge counts beside a sensor.
+    pub const EDGE_WEIGHT: f64 = EDGE_WEIGHT;
+    /// Normalised coefficients are clamped to plus and minus this.
+    pub const CLAMP: f32 = CLAMP;
+    /// A pivot of the normal equations is at least this.
+    pub const LEAST_PIVOT: f64 = LEAST_PIVOT;
+
+    /// The functions of the basis, in the order of the coefficients: with [`Self::pixel_weights`] all that another program
+    /// needs to compute the same fits.
+    pub fn basis(&self) -> Vec<BasisFunction> {
+        let ridges = self.ridges();
+        let function = |at: usize| BasisFunction {
+            powers: BASIS[at].into(),
+            factor: BASIS_FACTORS[at],
+            ridge: ridges[at],
+        };
+        (0..self.coefficients()).map(function).collect()
+    }
+
+    /// W_k(q - p) = exp(-d^2 / 2 s^2) (d / s)^k of sensors on the pixels q of an axis for the points p: for powers k up to
+    /// twice the degree, \[powers, points, pixels\], zero out of reach.
+    pub fn pixel_weights(&self, scale: f64, grid: [usize; 2], axis: usize) -> Vec<f64> {
+        cpu::local_fit::pixel_weights(self, scale, grid, axis)
+    }
+
     /// Coefficients of one fit.
     pub(crate) fn coefficients(&self) -> usize {
         (self.degree + 1) * (self.degree + 2) / 2

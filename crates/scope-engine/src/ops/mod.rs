@@ -40,11 +40,11 @@ pub use layer_norm::Norm;
 pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
 pub(crate) use linear_heads::HeadsRecord;
-pub use local_fit::LocalFit;
 pub(crate) use local_fit::{
     BASIS, BASIS_FACTORS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_EDGES, POWERS,
     factors as fit_factors,
 };
+pub use local_fit::{BasisFunction, LocalFit};
 pub use map_axis::AxisMap;
 pub(crate) use map_axis::Matrix;
 pub(crate) use mix_modes::Mixing;

@@ -197,10 +197,14 @@ impl Card {
 
     /// Writes the card, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+        Ok(write_atomic(path, self.text(path)?.as_bytes())?)
+    }
+
+    /// The text of the card; errors call it `path`.
+    pub(super) fn text(&self, path: &Path) -> Result<String, ModelError> {
         let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
         self.check().map_err(refuse)?;
-        let text = toml::to_string(self).map_err(|error| refuse(error.to_string()))?;
-        Ok(write_atomic(path, text.as_bytes())?)
+        toml::to_string(self).map_err(|error| refuse(error.to_string()))
     }
 }
 

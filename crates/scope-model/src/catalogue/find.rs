@@ -175,9 +175,13 @@ impl Found {
         }
     }
 
-    /// A run's model, with what was evaluated of it; older evaluations of another model do not count.
+    /// A run's model, with what was evaluated of it; older evaluations of another model do not count. A folder that was
+    /// written to be shared has a card instead.
     fn run(folder: &Path) -> Result<Self, ModelError> {
         let path = folder.join(RUN_WEIGHTS);
+        if Card::beside(&path).is_file() {
+            return Self::file(path);
+        }
         let mut found = Self { place: Place::File(path), card: None, held_out: None };
         let entries = fs::read_dir(folder.join(RUN_EVALUATIONS)).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -4,6 +4,7 @@ mod card;
 mod check;
 mod find;
 mod held_out;
+mod hugging_face;
 mod run_folder;
 
 pub use card::{Card, CardData, CardEarlier, CardTraining, CardWeights};

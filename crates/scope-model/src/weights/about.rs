@@ -44,7 +44,7 @@ struct Entry {
 }
 
 impl About {
-    pub(super) fn parse(entry: &str) -> Result<Self, String> {
+    pub(crate) fn parse(entry: &str) -> Result<Self, String> {
         let version: serde_json::Value =
             serde_json::from_str(entry).map_err(|error| format!("its \"{KEY}\" entry: {error}"))?;
         match version.get("format").and_then(serde_json::Value::as_u64) {
@@ -76,7 +76,7 @@ impl About {
         Ok(Self { pde, constants, config: entry.config, training: entry.training })
     }
 
-    pub(super) fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         let Constants { a, u } = self.constants;
         let pde = serde_json::json!(self.pde);
         let config = self.config.clone();

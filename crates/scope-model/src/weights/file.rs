@@ -75,6 +75,11 @@ impl WeightFile {
         self.bytes.len() as u64
     }
 
+    /// The file as it was read.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// BLAKE3 of the bytes that were read, whatever the file has become since.
     pub fn hash(&self) -> String {
         blake3::hash(&self.bytes).to_string()

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod card;
+mod export;
 mod info;
 mod list;
 mod pack;
@@ -21,6 +22,8 @@ pub(crate) enum ModelCommand {
     Pack(pack::ModelPack),
     /// Write a model's card from its run and its evaluations
     Card(card::ModelCard),
+    /// Write a model for other programs: an ONNX graph, or a folder as Hugging Face has them
+    Export(export::ModelExport),
     /// Measure a model's error bands on held-out records, into its card
     Calibrate(calibrate::ModelCalibrate),
 }
@@ -32,6 +35,7 @@ impl ModelCommand {
             ModelCommand::Info(info) => info.run(),
             ModelCommand::Pack(pack) => pack.run(),
             ModelCommand::Card(card) => card.run(),
+            ModelCommand::Export(export) => export.run(),
             ModelCommand::Calibrate(calibrate) => calibrate.run(),
         }
     }

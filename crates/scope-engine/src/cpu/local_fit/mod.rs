@@ -81,6 +81,28 @@ pub(crate) fn fits_of_points(
     out
 }
 
+/// The weights of sensors on pixels along one axis; see [`LocalFit::pixel_weights`].
+pub(crate) fn pixel_weights(
+    fit: &LocalFit,
+    scale: f64,
+    [height, width]: [usize; 2],
+    axis: usize,
+) -> Vec<f64> {
+    let sizes = FitSizes { batch: 1, fields: 1, height, width };
+    let points = sizes.points(fit.stride);
+    let scale = Scale::new(fit, scale, sizes, points[1]);
+    let pixels = [height, width][axis];
+    let powers = 2 * fit.degree + 1;
+    let mut all = vec![0.0; powers * points[axis] * pixels];
+    for pixel in 0..pixels {
+        let weights = scale.weights(axis, pixel as f64);
+        for row in 0..powers * points[axis] {
+            all[row * pixels + pixel] = weights[row];
+        }
+    }
+    all
+}
+
 /// How every sample is fitted.
 struct Work<'a> {
     sizes: FitSizes,

@@ -1,0 +1,148 @@
+//! A model as a folder of the kind that Hugging Face shares: `model.safetensors`, `config.json`, and `README.md` with the
+//! card's figures in front. Our own card lies beside the weights, so that nothing is lost on the way.
+
+use std::path::Path;
+
+use scope_data::{StagedFolder, observation::Task};
+use scope_pde::Pde;
+
+use super::{
+    card::{Card, CardWeights},
+    find::Found,
+    run_folder::RUN_WEIGHTS,
+};
+use crate::{error::ModelError, weights::About};
+
+/// The sizes and the normalisation, as the weight file's header has them.
+const CONFIG: &str = "config.json";
+/// Our own card, where [`Card::beside`] looks for that of the weights.
+const CARD: &str = "model.toml";
+/// The page that people see.
+const README: &str = "README.md";
+
+impl Found {
+    /// Writes the model as a new folder, whole or not at all. Its weight file has the same bytes, so
+    /// [`super::Catalogue::find`] finds the same model there, with the same card.
+    pub fn write_hugging_face(&self, folder: &Path) -> Result<(), ModelError> {
+        let file = self.open()?;
+        let mut staged = StagedFolder::create(folder)?;
+        staged.write(RUN_WEIGHTS, file.bytes())?;
+        staged.write(CONFIG, file.about.write().as_bytes())?;
+        staged.write(README, page(&file.about, self.card.as_ref()).as_bytes())?;
+        if let Some(card) = &self.card {
+            let weights = CardWeights { file: RUN_WEIGHTS.to_owned(), ..card.weights.clone() };
+            let text = Card { weights, ..card.clone() }.text(&Card::beside(&folder.join(RUN_WEIGHTS)))?;
+            staged.write(CARD, text.as_bytes())?;
+        }
+        Ok(staged.finish()?)
+    }
+}
+
+/// The page: what machines read between lines of dashes, then what people read.
+fn page(about: &About, card: Option<&Card>) -> String {
+    let Some(card) = card else {
+        let title = about.pde.name();
+        return format!("{}---\n\n# {title}\n\n{}\n{}", front(about.pde), introduction(about), usage(title));
+    };
+    let name = &card.name;
+    let lines = metrics(card);
+    let rows: String = lines.iter().map(|(what, error)| format!("| {what} | {error:.2} |\n")).collect();
+    format!(
+        "{front}{index}---\n\n# {name}\n\n{introduction}\n{parameters} parameters, trained for {draws} draws with the recipe \
+         {recipe} on {records} records ({data}).\n\n| held-out error, 500 uniform readings | % |\n|---|---|\n{rows}\n\
+         Measured on {held_out} records that training has not seen ({origin}). `model.toml` is the whole card.\n{usage}",
+        front = front(about.pde),
+        index = model_index(card, &lines),
+        introduction = introduction(about),
+        parameters = card.parameters,
+        draws = card.training.draws,
+        recipe = card.training.recipe,
+        records = card.data.records,
+        data = card.data.origin,
+        held_out = card.held_out.records,
+        origin = card.held_out.origin,
+        usage = usage(name),
+    )
+}
+
+/// Licence and tags.
+fn front(pde: Pde) -> String {
+    format!(
+        "---\nlicense: [mit, apache-2.0]\nlibrary_name: scope\ntags: [physics, pde, inverse-problems, sparse-sensors, \
+         field-reconstruction, {}]\n",
+        pde.name()
+    )
+}
+
+fn introduction(about: &About) -> String {
+    let problem = about.pde.name();
+    let grid = about.config.resolution();
+    format!(
+        "A SCOPE model of {problem}: a few readings of a field in, both complete fields on a {grid} grid out.\n"
+    )
+}
+
+fn usage(name: &str) -> String {
+    format!("\n```sh\nscope recover --model FOLDER --sensors sensors.csv --out recovered-{name}\n```\n")
+}
+
+/// The main errors of a card: what is recovered from what, and the mean error in percent.
+fn metrics(card: &Card) -> Vec<(String, f64)> {
+    let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
+    let all = [
+        ("relative L2 error of u from a".to_owned(), forward.u),
+        ("relative L2 error of a from u".to_owned(), inverse.a),
+        ("wrong pixels of a from u".to_owned(), inverse.ber),
+    ];
+    all.into_iter().filter_map(|(what, error)| error.map(|error| (what, error))).collect()
+}
+
+/// The figures in the form that the Hub's index of models reads. Texts are JSON, which is YAML too.
+fn model_index(card: &Card, metrics: &[(String, f64)]) -> String {
+    if metrics.is_empty() {
+        return String::new();
+    }
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let dataset = quoted(&format!("{} held-out records, {}", card.held_out.records, card.held_out.origin));
+    let metric = |(what, error): &(String, f64)| {
+        format!("          - {{type: error-percent, name: {}, value: {error}}}\n", quoted(what))
+    };
+    let lines: String = metrics.iter().map(metric).collect();
+    format!(
+        "model-index:\n  - name: {name}\n    results:\n      - task: {{type: other, name: recovery from 500 uniform \
+         readings}}\n        dataset: {{type: generated, name: {dataset}}}\n        metrics:\n{lines}",
+        name = quoted(&card.name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+
+    /// A shipped model, written as such a folder and found there: the same bytes of weights, and the same card.
+    #[test]
+    fn a_folder_is_the_same_model() {
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let shipped = Catalogue::new(vec![models], Vec::new()).find("darcy").unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("hub");
+        shipped.write_hugging_face(&folder).unwrap();
+        let found = Catalogue::default().find(&folder).unwrap();
+        assert_eq!(found.open().unwrap().bytes(), shipped.open().unwrap().bytes());
+        let [mut card, expected] = [&found, &shipped].map(|found| found.card.clone().unwrap());
+        assert_eq!(card.weights.file, RUN_WEIGHTS);
+        card.weights.file = expected.weights.file.clone();
+        assert_eq!(card, expected);
+        let config = std::fs::read_to_string(folder.join(CONFIG)).unwrap();
+        assert_eq!(About::parse(&config).unwrap(), shipped.open().unwrap().about);
+        let page = std::fs::read_to_string(folder.join(README)).unwrap();
+        let front = page.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).unwrap().0;
+        let wrong = expected.held_out.primary(Task::Inverse).ber.unwrap();
+        let metric = format!("{{type: error-percent, name: \"wrong pixels of a from u\", value: {wrong}}}");
+        assert!(front.contains("license: [mit, apache-2.0]") && front.contains(&metric), "{front}");
+        // A changed weight file is refused, as everywhere.
+        std::fs::write(folder.join(RUN_WEIGHTS), b"other").unwrap();
+        assert!(matches!(Catalogue::default().find(&folder), Err(ModelError::Changed { .. })));
+    }
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Holds the ONNX graphs of the shipped models against this program.
+
+    scripts/check-onnx.py [PROGRAM]        (target/release/scope)
+
+For each model: the graph is exported, onnx's checker passes it, and onnxruntime recovers two problems in one batch, from 500
+readings of u and from 500 of a. Fields must be those of `scope recover --unprojected` within 1e-4 of the field's range, everywhere.
+Needs numpy, onnx and onnxruntime.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+
+TOLERANCE = 1e-4
+SENSORS = 500
+
+
+def problems(pde, folder, scope):
+    """Readings and masks [2, 2, S, S] of a fresh record: u measured, then a."""
+    data = folder / f"{pde}-data"
+    subprocess.run([scope, "data", "generate", pde, "--count", "1", "--seed", "5", "--split", "test", "--out", data],
+                   check=True, capture_output=True)
+    meta = json.loads((data / "meta.json").read_text())
+    stored = np.load(data / "fields.npy")[0].astype(np.float64)
+    fields = np.stack([2 * meta[c]["sigma"] * x + meta[c]["mean"] for c, x in zip("au", stored)])
+    size = fields.shape[-1]
+    places = np.random.default_rng(7).choice(size * size, SENSORS, replace=False)
+    mask = np.zeros((2, 2, size * size), np.float32)
+    mask[0, 1, places] = mask[1, 0, places] = 1
+    mask = mask.reshape(2, 2, size, size)
+    readings = np.where(mask > 0, fields.astype(np.float32), 0).astype(np.float32)
+    disk = np.load(data / "geometry.npy")[0] if (data / "geometry.npy").exists() else None
+    return readings, mask, disk
+
+
+def ours(model, readings, mask, disk, folder, scope):
+    fields = []
+    for k in range(len(readings)):
+        sensors = folder / f"{model}-{k}.npz"
+        np.savez(sensors, values=readings[k], mask=mask[k])
+        out = folder / f"{model}-{k}"
+        command = [scope, "recover", "--model", model, "--sensors", sensors, "--unprojected", "--device", "cpu", "--out", out]
+        if disk is not None:
+            command += ["--geometry", ",".join(repr(float(x)) for x in disk)]
+        subprocess.run(command, check=True, capture_output=True)
+        fields.append([np.load(out / f"{c}_unprojected.npy") for c in "au"])
+    return np.array(fields)
+
+
+def with_disk(readings, mask, disk):
+    """The cylinder's disk is known on both channels: zero, and measured."""
+    size = mask.shape[-1]
+    i, j = np.mgrid[0:size, 0:size]
+    cx, cy, r = disk
+    inside = (i - cx) ** 2 + (j - cy) ** 2 <= r * r
+    return np.where(inside & (mask == 0), 0, readings).astype(np.float32), np.where(inside, 1, mask).astype(np.float32)
+
+
+def main():
+    scope = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "target/release/scope").resolve()
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for model in ("poisson", "helmholtz", "darcy", "ns", "cylinder"):
+            path = folder / f"{model}.onnx"
+            subprocess.run([scope, "model", "export", "--model", model, "--format", "onnx", "--out", path], check=True,
+                           capture_output=True)
+            onnx.checker.check_model(onnx.load(path), full_check=True)
+            readings, mask, disk = problems(model, folder, scope)
+            expected = ours(model, readings, mask, disk, folder, scope)
+            if disk is not None:
+                readings, mask = with_disk(readings, mask, disk)
+            session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+            got = session.run(["fields"], {"readings": readings, "mask": mask})[0]
+            span = np.ptp(expected, axis=(2, 3), keepdims=True)
+            error = float(np.max(np.abs(got - expected) / span))
+            worst = max(worst, error)
+            print(f"{model:10} {path.stat().st_size:>11,} bytes  largest difference {error:.1e} of the field's range", flush=True)
+    print("agreed" if worst <= TOLERANCE else f"NOT within {TOLERANCE}")
+    sys.exit(worst > TOLERANCE)
+
+
+if __name__ == "__main__":
+    main()
