@@ -1,6 +1,7 @@
 //! The `.npz` format: named arrays in a zip archive.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{BufReader, Cursor, Read, Seek, Write},
     path::Path,
@@ -143,6 +144,17 @@ pub fn npz_bytes(arrays: &[Array]) -> std::io::Result<Vec<u8>> {
         writer.write_all(&Header::new(Dtype::F64, &array.shape).to_bytes())?;
         let bytes: Vec<u8> = array.values.iter().flat_map(|value| value.to_le_bytes()).collect();
         writer.write_all(&bytes)?;
+    }
+    Ok(writer.finish()?.into_inner())
+}
+
+/// The bytes of an archive of whole files, uncompressed, as `numpy.savez` writes them.
+pub fn stored_archive(files: &BTreeMap<String, Vec<u8>>) -> std::io::Result<Vec<u8>> {
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        writer.start_file(name.as_str(), options)?;
+        writer.write_all(bytes)?;
     }
     Ok(writer.finish()?.into_inner())
 }

@@ -17,6 +17,7 @@ mod model;
 mod models;
 mod place;
 mod recover;
+mod serve;
 mod synthetic;
 mod training;
 
@@ -131,6 +132,8 @@ pub(crate) enum Command {
     Recover(Box<recover::RecoverCommand>),
     /// Place sensors where they say most
     Place(place::PlaceCommand),
+    /// Serve a page and programs: recovery over HTTP
+    Serve(serve::ServeCommand),
     /// Make, import, check and join data sets
     #[command(subcommand)]
     Data(data::DataCommand),
@@ -169,6 +172,7 @@ impl Command {
             Command::Demo(demo) => demo.run(),
             Command::Recover(recover) => recover.run(),
             Command::Place(place) => place.run(),
+            Command::Serve(serve) => serve.run(),
             Command::Data(data) => data.run(),
             Command::Mask(mask) => mask.run(),
             Command::Fit(fit) => fit.run(),

@@ -23,6 +23,7 @@ mod place;
 mod program;
 mod recover;
 mod sensor_files;
+mod serve;
 mod spreadsheet;
 mod train;
 mod units;

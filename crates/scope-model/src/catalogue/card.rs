@@ -201,7 +201,7 @@ impl Card {
     }
 
     /// The text of the card; errors call it `path`.
-    pub(super) fn text(&self, path: &Path) -> Result<String, ModelError> {
+    pub fn text(&self, path: &Path) -> Result<String, ModelError> {
         let refuse = |problem: String| ModelError::Card { path: path.to_owned(), problem };
         self.check().map_err(refuse)?;
         toml::to_string(self).map_err(|error| refuse(error.to_string()))

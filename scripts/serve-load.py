@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Many clients at once against `scope serve`: every answer must be the command's, in every bit.
+
+    python3 scripts/serve-load.py --program target/release/scope --requests 10000 --clients 50
+
+Needs numpy. Prints how many answers were lost or wrong, percentiles of the time to an answer, and answers a second.
+"""
+import argparse, http.client, json, pathlib, subprocess, tempfile, threading, time
+
+import numpy
+
+arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+arguments.add_argument("--program", default="target/release/scope")
+arguments.add_argument("--requests", type=int, default=10_000)
+arguments.add_argument("--clients", type=int, default=50)
+arguments.add_argument("--sensors", type=int, default=500)
+arguments.add_argument("--layouts", type=int, default=20, help="different sets of sensors")
+arguments = arguments.parse_args()
+program = str(pathlib.Path(arguments.program).resolve())
+
+
+def tables_of(folder):
+    """Sensors of u at random pixels of fresh records: of other fields more is computed, for they are unlike the model's."""
+    records = folder / "records"
+    command = [program, "data", "generate", "poisson", "--count", str(arguments.layouts), "--seed", "99", "--out", records]
+    subprocess.run(command, check=True, capture_output=True)
+    scaling = json.loads((records / "meta.json").read_text())["u"]
+    fields = numpy.load(records / "fields.npy", mmap_mode="r")[:, 1] * 2.0 * scaling["sigma"] + scaling["mean"]
+    for k, u in enumerate(fields):
+        pixels = numpy.random.default_rng(k).choice(u.size, arguments.sensors, replace=False)
+        rows = (f"{i},{j},{u[i, j]:.9e}" for i, j in zip(*numpy.unravel_index(pixels, u.shape)))
+        yield "i,j,u\n" + "\n".join(rows) + "\n"
+
+
+def of_command(folder, name, text):
+    """Both fields as `scope recover` writes them."""
+    sensors, out = folder / f"{name}.csv", folder / name
+    sensors.write_text(text)
+    command = [program, "recover", "--model", "poisson", "--sensors", sensors, "--out", out, "--device", "cpu"]
+    subprocess.run(command, check=True, capture_output=True)
+    return numpy.stack([numpy.load(out / "a.npy"), numpy.load(out / "u.npy")]).tobytes()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    tables = list(tables_of(pathlib.Path(folder)))
+    expected = [of_command(pathlib.Path(folder), str(k), text) for k, text in enumerate(tables)]
+
+service = subprocess.Popen([program, "serve", "--port", "0", "--device", "cpu"], stdout=subprocess.PIPE, text=True)
+address = service.stdout.readline().split()[0].removeprefix("http://")
+times, refused, lost, wrong, lock = [], 0, 0, 0, threading.Lock()
+work = iter(range(arguments.requests))
+
+
+def client():
+    global refused, lost, wrong
+    connection = http.client.HTTPConnection(address, timeout=120)
+    headers = {"content-type": "text/csv", "accept": "application/x-npy"}
+    while True:
+        with lock:
+            k = next(work, None)
+        if k is None:
+            return
+        begin = time.perf_counter()
+        try:
+            connection.request("POST", "/v1/recover?model=poisson", tables[k % len(tables)], headers)
+            answer = connection.getresponse()
+            body = answer.read()
+        except OSError:
+            with lock:
+                lost += 1
+            connection.close()
+            continue
+        with lock:
+            times.append(time.perf_counter() - begin)
+            if answer.status != 200:
+                refused += 1
+            elif not body.endswith(expected[k % len(tables)]):
+                wrong += 1
+
+
+threads = [threading.Thread(target=client) for _ in range(arguments.clients)]
+begin = time.perf_counter()
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+seconds = time.perf_counter() - begin
+service.terminate()
+code = service.wait()
+p50, p99 = numpy.percentile(times, [50, 99])
+print(f"{arguments.requests} requests, {arguments.clients} clients: {lost} lost, {wrong} wrong, {refused} refused")
+print(f"p50 {p50:.3f} s, p99 {p99:.3f} s, {arguments.requests / seconds:.1f} answers a second; the service ended with {code}")
+raise SystemExit(bool(lost or wrong or refused or code))
