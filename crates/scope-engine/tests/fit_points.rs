@@ -25,7 +25,7 @@ fn wavy(at: [f64; 2]) -> f64 {
 }
 
 fn fit(scales: &[f64], ridge: [f64; 2], periodic: [bool; 2]) -> LocalFit {
-    LocalFit { scales: scales.to_vec(), degree: 2, stride: 1, ridge, periodic, edges: vec![] }
+    LocalFit { scales: scales.to_vec(), degree: 2, stride: 1, ridge: ridge.to_vec(), periodic, edges: vec![] }
 }
 
 fn require_near(got: &[f64], expected: &[f64], within: f64) {
@@ -112,10 +112,9 @@ fn without_a_ridge_quadratics_are_exact() {
 /// The fit at one pixel, as its definition says it: the normal equations, summed sensor by sensor, by elimination.
 fn written_out(points: &[FitPoint], size: [usize; 2], fit: &LocalFit, pixel: [usize; 2]) -> [f64; 6] {
     let scale = fit.scales[0];
-    let [flat, curved] = fit.ridge;
     let mut rows = [[0.0; 7]; 6];
-    for (k, row) in rows.iter_mut().enumerate() {
-        row[k] = if k < 3 { flat } else { curved };
+    for (k, (row, ridge)) in rows.iter_mut().zip(fit.channel_ridges(1)).enumerate() {
+        row[k] = ridge;
     }
     for point in points {
         let [x, y] = [0, 1].map(|axis| {

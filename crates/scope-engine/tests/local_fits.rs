@@ -17,7 +17,14 @@ fn fitted<T: Element>(device: &Device, context: &[T], shape: [usize; 4], fit: &L
 }
 
 fn fit(scale: f64, ridge: [f64; 2], periodic: bool) -> LocalFit {
-    LocalFit { scales: vec![scale], degree: 2, stride: 1, ridge, periodic: [periodic; 2], edges: vec![] }
+    LocalFit {
+        scales: vec![scale],
+        degree: 2,
+        stride: 1,
+        ridge: ridge.to_vec(),
+        periodic: [periodic; 2],
+        edges: vec![],
+    }
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn a_sample_depends_on_neither_its_batch_nor_the_threads() {
         scales: vec![1.5, 4.0],
         degree: 2,
         stride: 1,
-        ridge: [1e-4, 1e-6],
+        ridge: vec![1e-4, 1e-6],
         periodic: [true, false],
         edges: vec![],
     };
@@ -246,4 +253,31 @@ fn without_a_ridge_quartics_are_exact_at_every_point() {
         let expected = at(place(i), place(j), powers[function]);
         assert!((got - expected).abs() < 1e-7, "{function} at ({i}, {j}): {got}, expected {expected}");
     }
+}
+
+/// A ridge for every channel is that of its own field and scale; the same two numbers written out for all channels change
+/// no bit.
+#[test]
+fn every_channel_may_have_a_ridge_of_its_own() {
+    let side = 24;
+    let device = Device::Cpu(Cpu::new(1));
+    let plain: Vec<f64> = scattered(side, 90).into_iter().map(f64::from).collect();
+    let context = [plain.clone(), plain].concat(); // The same sensors for two fields.
+    let with = |ridge: Vec<f64>| LocalFit { scales: vec![2.0, 4.0], ridge, ..fit(1.0, [0.0; 2], false) };
+    let fits = |fit: &LocalFit| fitted(&device, &context, [1, 4, side, side], fit);
+    let two = with(vec![1e-3, 1e-2]);
+    let written_out = with(two.channel_ridges(2));
+    assert_eq!(written_out.ridge.len(), 24);
+    assert_eq!(fits(&two), fits(&written_out));
+
+    let mut ridge = two.channel_ridges(2);
+    ridge[18..].fill(0.5); // the second field at the second scale
+    let changed = fits(&with(ridge));
+    let each = 6 * side * side;
+    let heavy = fits(&with(vec![0.5, 0.5]));
+    assert_eq!(changed[..3 * each], fits(&two)[..3 * each]);
+    assert_eq!(changed[3 * each..], heavy[3 * each..]);
+
+    let tape_error = with(vec![0.1; 7]).require_ridges(2).unwrap_err().to_string();
+    assert!(tape_error.contains("one for each of the 24 channels"), "{tape_error}");
 }

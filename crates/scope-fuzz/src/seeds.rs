@@ -157,7 +157,7 @@ fn small_model() -> Model {
             scales: vec![1.0],
             degree: 4,
             stride: 2,
-            ridge: [1e-4, 1e-6],
+            ridge: vec![1e-4, 1e-6],
             periodic: [true, false],
             edges: PerChannel::default(),
         }),

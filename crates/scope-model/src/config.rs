@@ -46,8 +46,9 @@ pub struct FitConfig {
     pub degree: usize,
     /// Pixels from one point of the fits to the next, of which a whole number makes a patch.
     pub stride: usize,
-    /// The ridge of value and slopes, and that of all higher coefficients.
-    pub ridge: [f64; 2],
+    /// The ridge of value and slopes and that of all higher coefficients, or one for every channel of the fits (scale,
+    /// field, coefficient).
+    pub ridge: Vec<f64>,
     /// Whether the ends of each axis meet.
     pub periodic: [bool; 2],
     /// The values that fields have on the outermost pixels, whatever the sensors say, in stored coordinates.
@@ -72,7 +73,7 @@ impl FitConfig {
         }
     }
 
-    fn validate(&self, patch: usize) -> Result<(), ModelError> {
+    fn validate(&self, patch: usize, fields: usize) -> Result<(), ModelError> {
         if self.stride == 0 || !patch.is_multiple_of(self.stride) {
             let stride = self.stride;
             return Err(ModelError::Config(format!(
@@ -86,7 +87,10 @@ impl FitConfig {
                 Self::MOST
             )));
         }
-        self.local_fit().check().map_err(|error| ModelError::Config(error.to_string()))
+        let fit = self.local_fit();
+        fit.check()
+            .and_then(|()| fit.require_ridges(fields))
+            .map_err(|error| ModelError::Config(error.to_string()))
     }
 }
 
@@ -288,7 +292,7 @@ impl ModelConfig {
             let got = self.context_channels;
             return refuse(format!("a context of {got} channels is not values and masks in turn"));
         }
-        self.fits.as_ref().map_or(Ok(()), |fits| fits.validate(self.patch))?;
+        self.fits.as_ref().map_or(Ok(()), |fits| fits.validate(self.patch, self.context_channels / 2))?;
         for (name, stack) in stacks {
             if !stack.width.is_multiple_of(2 * stack.heads) {
                 let Transformer { width, heads, .. } = stack;

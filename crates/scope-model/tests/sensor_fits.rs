@@ -17,7 +17,7 @@ fn model(with_fits: bool, device: &Device) -> Model {
         scales: vec![1.5, 3.0],
         degree: 4,
         stride: 4,
-        ridge: [1e-4, 1e-6],
+        ridge: vec![1e-4, 1e-6],
         periodic: PDE.periodic(),
         edges: PerChannel::default(),
     };

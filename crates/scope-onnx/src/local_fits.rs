@@ -31,7 +31,7 @@ pub(crate) fn graph(
     let [mask, values] = with_edges(graph, &fit, mask, values);
     let products = moments(graph, &fit, &mask, 2 * fit.degree + 1); // [batch, scales, 2, points, points, powers^2]
     let readings = moments(graph, &fit, &values, fit.degree + 1);
-    let system = normal_equations(graph, &basis, [&products, &readings], fit.degree);
+    let system = normal_equations(graph, &fit, &basis, [&products, &readings]);
     let coefficients = solve(graph, &system, basis.len()); // [batch, scales, 2, points, points, coefficients]
     let in_front = graph.transpose(&coefficients, &[0, 1, 2, 5, 3, 4]);
     let channels = fit.channels(FIELDS);
@@ -120,11 +120,12 @@ fn turned(matrices: &[f64], count: usize, [rows, columns]: [usize; 2]) -> Vec<f6
 /// The normal equations A c = b of every point as \[..., K, K + 1\]: A with its ridge, and b as the last column.
 fn normal_equations(
     graph: &mut Graph,
+    fit: &LocalFit,
     basis: &[BasisFunction],
     [products, readings]: [&str; 2],
-    degree: usize,
 ) -> String {
     let count = basis.len();
+    let degree = fit.degree;
     let last = ("axis", Attribute::Integer(-1));
     let mut of = |moments: &str, functions: Vec<([usize; 2], f64)>, powers: usize, shape: &[usize]| {
         let places = functions.iter().map(|([k, l], _)| (k * powers + l) as i64).collect::<Vec<_>>();
@@ -141,10 +142,19 @@ fn normal_equations(
     let matrix = of(products, pairs, 2 * degree + 1, &[count, count]);
     let singles = basis.iter().map(|function| (function.powers, function.factor)).collect();
     let right = of(readings, singles, degree + 1, &[count, 1]);
-    let ridge = |k: usize| if k.is_multiple_of(count + 1) { basis[k / (count + 1)].ridge } else { 0.0 };
-    let ridges = graph.constant(&[count, count], (0..count * count).map(ridge).collect::<Vec<_>>());
+    let ridges = diagonals(&fit.channel_ridges(FIELDS), count);
+    let ridges = graph.constant(&[fit.scales.len(), FIELDS, 1, 1, count, count], ridges);
     let matrix = graph.node("Add", &[&matrix, &ridges], &[]);
     graph.node("Concat", &[&matrix, &right], &[last])
+}
+
+/// Matrices \[count, count\], one after the other, with so many of these numbers each on their diagonals.
+fn diagonals(numbers: &[f64], count: usize) -> Vec<f64> {
+    let entry = |k: usize| {
+        let [matrix, row, column] = [k / (count * count), k / count % count, k % count];
+        if row == column { numbers[matrix * count + row] } else { 0.0 }
+    };
+    (0..numbers.len() * count).map(entry).collect()
 }
 
 /// The solutions \[..., K\] of equations \[..., K, K + 1\] with symmetric positive matrices, as L D L^T c = b.

@@ -22,7 +22,7 @@ fn fitted() -> ModelConfig {
         scales: vec![4.0, 8.0],
         degree: 4,
         stride: 4,
-        ridge: [1e-6, 1e-8],
+        ridge: vec![1e-6, 1e-8],
         periodic: [false; 2],
         edges: scope_data::PerChannel { a: None, u: Some(-0.001) },
     };

@@ -143,7 +143,8 @@ fn draws_minutes_and_batches_follow_the_earlier_ones() {
 fn weights_of_another_problem_are_carried_over() {
     let recipe = Recipe::resolve("muon-fits", &[]).unwrap();
     let of = |pde: Pde| recipe.network(sizes().into(), pde, &Constants::generated(pde)).unwrap();
-    let carried = |from: Pde, to: Pde| recipe.trained_network(of(from), to, &Constants::generated(to));
+    let carried =
+        |from: Pde, to: Pde| recipe.trained_network(of(from), to, &Constants::generated(to)).unwrap();
     assert_eq!(carried(Pde::NAVIER_STOKES, Pde::POISSON), of(Pde::POISSON));
     assert_eq!(carried(Pde::POISSON, Pde::NAVIER_STOKES), of(Pde::NAVIER_STOKES));
     assert_ne!(of(Pde::POISSON), of(Pde::NAVIER_STOKES));
@@ -154,6 +155,26 @@ fn weights_of_another_problem_are_carried_over() {
     let training = config(&data, "fo", sizes().into(), from).training(16);
     assert_eq!(training.problem, None);
     assert_eq!(training.from.unwrap().problem, Some(Pde::POISSON));
+}
+
+/// A recipe may renew the fits of weights, if these have as many of the same kind.
+#[test]
+fn fits_of_weights_are_renewed_where_a_recipe_says_so() {
+    let constants = Constants::generated(Pde::DARCY);
+    let resolve = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        Recipe::resolve("muon-fits", &settings).unwrap()
+    };
+    let trained = resolve(&[]).network(sizes().into(), Pde::DARCY, &constants).unwrap();
+    let scales = |settings: &[&str]| {
+        let network = resolve(settings).trained_network(trained.clone(), Pde::DARCY, &constants).unwrap();
+        network.scope().unwrap().fits.clone().unwrap().scales
+    };
+    assert_eq!(scales(&["fits.scales=[3.0, 6.0]"]), [4.0, 8.0]);
+    assert_eq!(scales(&["fits.scales=[3.0, 6.0]", "fits.renew=true"]), [3.0, 6.0]);
+    let other = resolve(&["fits.degree=2", "fits.renew=true"]);
+    let refusal = other.trained_network(trained, Pde::DARCY, &constants).unwrap_err().to_string();
+    assert!(refusal.contains("of as many scales, the same degree and stride"), "{refusal}");
 }
 
 #[test]

@@ -27,6 +27,17 @@ fn the_normaliser_is_measured_and_kept_with_the_weights() {
     scope_train::run(&folder, &config, &data, &mut build(&config).unwrap(), RunOptions::default(), &mut ())
         .unwrap();
 
+    // The ridge is measured too: at least the recipe's, larger for a, which is rough, than for u, which is smooth.
+    let ridge = config.model.scope().unwrap().fits.as_ref().unwrap().ridge.clone();
+    assert_eq!(ridge.len(), 2 * 2 * 15, "scales, fields, coefficients");
+    assert!(ridge.iter().all(|ridge| ridge.is_finite() && *ridge >= 1e-8));
+    assert!(
+        ridge[3] > 10.0 * ridge[15 + 3],
+        "curvatures at the first scale: {} and {}",
+        ridge[3],
+        ridge[15 + 3]
+    );
+
     let (trained, about) = FieldModel::load(&folder.model(), &device).unwrap();
     assert_eq!(about.config, config.model);
     let layout = trained.params.layout();

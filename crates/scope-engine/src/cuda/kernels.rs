@@ -62,6 +62,8 @@ pub(crate) enum Arg {
     Word(u64),
     /// The description of a matrix.
     Map(TensorMap),
+    /// What the squares of a fit's coefficients cost, \[fields, coefficients\].
+    Ridges([[f64; 15]; 4]),
 }
 
 impl From<u64> for Arg {

@@ -47,7 +47,12 @@ struct Fit {
     int pad;       // zeros at each end of a table
     int channel;   // the scale's first among the output's
     int channels;  // of the output
-    double scale, far, ridge, ridge_curved;
+    double scale, far;
+};
+
+// What the square of each coefficient of each field costs.
+struct Ridges {
+    double of[4][15];
 };
 
 // What is known along the edge of each field: a bit for each that is known, and the values.
@@ -176,7 +181,7 @@ __device__ __forceinline__ void keep(double* all, int tile, const double (&momen
 // The coefficients of a point, one in each of sixteen lanes, by Gauss-Jordan elimination: a lane has a row of A. What is left of A stays
 // symmetric, so that row j is made of the j-th entries of all lanes, which pass them through shared memory, [2, 16] in turn.
 template <int D>
-__device__ __forceinline__ double solve(const Fit& fit, const double* all, double* pivots, int point) {
+__device__ __forceinline__ double solve(const double* ridge, const double* all, double* pivots, int point) {
     constexpr int K = Sizes<D>::K;
     int row = threadIdx.x & 15, i = row < K ? row : 0, x = LANE_X[i], y = LANE_Y[i];
     double a[K], b = all[value_moment<D>(x, y) * SPACED + point] * LANE_FACTOR[i], inverse = 0.0;
@@ -189,7 +194,7 @@ __device__ __forceinline__ double solve(const Fit& fit, const double* all, doubl
         pivot_row[row] = a[j];
         double known = __shfl_sync(0xffffffffu, b, j, 16);
         __syncwarp();
-        double one_over = 1.0 / fmax(pivot_row[j] + (j < 3 ? fit.ridge : fit.ridge_curved), 1e-12);
+        double one_over = 1.0 / fmax(pivot_row[j] + ridge[j], 1e-12);
         double factor = row == j ? 0.0 : a[j] * one_over;
         if (row == j) inverse = one_over;
         b -= factor * known;
@@ -241,8 +246,8 @@ __device__ __forceinline__ bool sum(const Fit& fit, const float* values, bool ed
 }
 
 template <int D, typename Out>
-__device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const float* context, const int* sensors,
-                                          const float* divisors, Out* out) {
+__device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, const Ridges& ridges, const float* context,
+                                          const int* sensors, const float* divisors, Out* out) {
     constexpr int K = Sizes<D>::K, SUMMED = Sizes<D>::SUMS * ROWS * STRIDE;
     constexpr int MOMENTS = Sizes<D>::ALL * SPACED, KEPT = MOMENTS + 2 * WARPS * PIVOTS;
     extern __shared__ double memory[];
@@ -262,7 +267,7 @@ __device__ __forceinline__ void local_fit(const Fit& fit, const Edges& edges, co
     double* pivots = memory + MOMENTS + (threadIdx.x >> 4) * PIVOTS;
     int coefficient = threadIdx.x & 15, channel = fit.channel + field * K + coefficient;
     for (int point = threadIdx.x >> 4; point < POINTS; point += 2 * WARPS) {
-        double c = seen ? solve<D>(fit, memory, pivots, point) : 0.0;
+        double c = seen ? solve<D>(ridges.of[field], memory, pivots, point) : 0.0;
         int p0 = row + point / 8 % 8, p1 = column + point / 64 * 8 + point % 8;
         if (coefficient >= K || p0 >= height || p1 >= width) continue;
         float x = divisors ? fminf(fmaxf((float)c / divisors[channel], -CLAMP), CLAMP) : (float)c;
@@ -282,12 +287,11 @@ extern "C" __global__ void any_sensor(const float* context, int* sensors, int pi
 #define LOCAL_FIT(name, Out)                                                                                           \
     extern "C" __global__ __launch_bounds__(32 * WARPS, 32 / COLUMNS) void name(                                    \
         const float* context, const int* sensors, const float* divisors, Out* out, double scale, double far,           \
-        double ridge, double ridge_curved, int fields, int height, int width, int step, int reach0, int reach1,        \
-        int periodic0, int periodic1, int pad, int channel, int channels, int known, float e0, float e1, float e2,     \
-        float e3) {                                                                                                    \
-        Fit fit{fields, height, width,   step,     reach0, reach1, periodic0, periodic1,                               \
-                pad,    channel, channels, scale,  far,    ridge,  ridge_curved};                                      \
-        local_fit<DEGREE>(fit, Edges{known, {e0, e1, e2, e3}}, context, sensors, divisors, out);                       \
+        int fields, int height, int width, int step, int reach0, int reach1, int periodic0, int periodic1, int pad,    \
+        int channel, int channels, int known, float e0, float e1, float e2, float e3,                                  \
+        const __grid_constant__ Ridges ridges) {                                                                       \
+        Fit fit{fields, height, width, step, reach0, reach1, periodic0, periodic1, pad, channel, channels, scale, far}; \
+        local_fit<DEGREE>(fit, Edges{known, {e0, e1, e2, e3}}, ridges, context, sensors, divisors, out);               \
     }
 LOCAL_FIT(local_fit_f32, float)
 LOCAL_FIT(local_fit_bf16, bf16)

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    ops::{FitSizes, LocalFit, MOST_EDGES, add},
+    ops::{FitSizes, LocalFit, MOST_FIELDS, add},
     params::ParamId,
     tape::Tape,
     tensor::Tensor,
@@ -42,8 +42,8 @@ pub(crate) fn fits(
     let name = format!("local_fit_{}", kind(tape.compute()));
     for (place, scale) in fit.scales.iter().enumerate() {
         let table = WeightTables::new(sizes, fit, *scale);
-        let [ridge, ridge_curved] = fit.ridge;
-        let doubles = [*scale, table.far, ridge, ridge_curved].map(|x| Arg::from(x.to_bits()));
+        let doubles = [*scale, table.far].map(|x| Arg::from(x.to_bits()));
+        let ridges = std::array::from_fn(|field| fit.ridges(place, field, sizes.fields));
         let numbers = [
             sizes.fields,
             sizes.height,
@@ -60,7 +60,8 @@ pub(crate) fn fits(
         ];
         let tensors = [(&context).into(), (&sensors).into(), divisors.into(), (&out).into()];
         let numbers = numbers.map(Arg::from).into_iter().chain(edges.map(Arg::from));
-        let arguments: Vec<Arg> = tensors.into_iter().chain(doubles).chain(numbers).collect();
+        let arguments: Vec<Arg> =
+            tensors.into_iter().chain(doubles).chain(numbers).chain([Arg::Ridges(ridges)]).collect();
         let grid = Grid {
             blocks: [height.div_ceil(ROWS) * width.div_ceil(blocks.columns), sizes.batch * sizes.fields],
             threads: blocks.threads(),
@@ -88,8 +89,8 @@ fn any_sensor(
 }
 
 /// Which fields' edges are known, a bit each, and what is known of them.
-fn edges(fit: &LocalFit) -> (usize, [f32; MOST_EDGES]) {
-    let known = (0..MOST_EDGES).filter(|field| fit.edge(*field).is_some()).map(|field| 1 << field).sum();
+fn edges(fit: &LocalFit) -> (usize, [f32; MOST_FIELDS]) {
+    let known = (0..MOST_FIELDS).filter(|field| fit.edge(*field).is_some()).map(|field| 1 << field).sum();
     (known, std::array::from_fn(|field| fit.edge(field).unwrap_or(0.0) as f32))
 }
 

@@ -36,6 +36,7 @@ impl LocalFit {
         divisors: Option<&[f64]>,
     ) -> Result<Vec<f64>, EngineError> {
         self.check()?;
+        self.require_ridges(points.len())?;
         let [height, width] = size;
         let sizes = FitSizes { batch: 1, fields: points.len(), height, width };
         if size.iter().any(|side| *side == 0 || !side.is_multiple_of(self.stride)) {

@@ -51,8 +51,9 @@ pub(crate) const EDGE_WEIGHT: f64 = 0.01;
 /// matter where there is nothing closer; exp(-32) of the next one does not, in single precision.
 const REACH: f64 = 8.0;
 
-/// The most fields whose edges may be known: as many numbers a kernel takes for them.
-pub(crate) const MOST_EDGES: usize = 4;
+/// The most fields whose edges may be known, and whose coefficients may have a ridge each: as many numbers a kernel
+/// takes for them.
+pub(crate) const MOST_FIELDS: usize = 4;
 
 /// Normalised coefficients are clamped to plus and minus this.
 pub(crate) const CLAMP: f32 = 5.0;
@@ -77,8 +78,9 @@ pub struct LocalFit {
     pub degree: usize,
     /// Pixels from one point to the next.
     pub stride: usize,
-    /// The ridge of value and slopes, and that of all higher coefficients.
-    pub ridge: [f64; 2],
+    /// What the square of a coefficient costs: two numbers, for value and slopes and for all higher coefficients, or one
+    /// for every channel of the fits (scale, field, coefficient).
+    pub ridge: Vec<f64>,
     /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
     pub periodic: [bool; 2],
     /// For each field the value that is known all along the edge of the grid, on its outermost pixels, if there is one;
@@ -95,8 +97,6 @@ pub struct BasisFunction {
     pub powers: [usize; 2],
     /// 1 / (k! l!).
     pub factor: f64,
-    /// What its coefficient's square costs.
-    pub ridge: f64,
 }
 
 impl LocalFit {
@@ -107,16 +107,18 @@ impl LocalFit {
     /// A pivot of the normal equations is at least this.
     pub const LEAST_PIVOT: f64 = LEAST_PIVOT;
 
-    /// The functions of the basis, in the order of the coefficients: with [`Self::pixel_weights`] all that another program
-    /// needs to compute the same fits.
+    /// The functions of the basis, in the order of the coefficients: with [`Self::pixel_weights`] and
+    /// [`Self::channel_ridges`] all that another program needs to compute the same fits.
     pub fn basis(&self) -> Vec<BasisFunction> {
-        let ridges = self.ridges();
-        let function = |at: usize| BasisFunction {
-            powers: BASIS[at].into(),
-            factor: BASIS_FACTORS[at],
-            ridge: ridges[at],
-        };
+        let function = |at: usize| BasisFunction { powers: BASIS[at].into(), factor: BASIS_FACTORS[at] };
         (0..self.coefficients()).map(function).collect()
+    }
+
+    /// The ridge of every channel of a context with so many fields.
+    pub fn channel_ridges(&self, fields: usize) -> Vec<f64> {
+        let planes = (0..self.scales.len()).flat_map(|scale| (0..fields).map(move |field| (scale, field)));
+        let of = |(scale, field)| self.ridges(scale, field, fields).into_iter().take(self.coefficients());
+        planes.flat_map(of).collect()
     }
 
     /// W_k(q - p) = exp(-d^2 / 2 s^2) (d / s)^k of sensors on the pixels q of an axis for the points p: for powers k up to
@@ -145,12 +147,29 @@ impl LocalFit {
         self.edges.get(field).copied().flatten()
     }
 
-    /// The ridge of each coefficient.
-    pub(crate) fn ridges(&self) -> [f64; BASIS.len()] {
-        std::array::from_fn(|function| {
-            let (k, l) = BASIS[function];
-            self.ridge[usize::from(k + l > 1)]
+    /// The ridge of each coefficient of one of so many fields at the scale of a number.
+    pub(crate) fn ridges(&self, scale: usize, field: usize, fields: usize) -> [f64; BASIS.len()] {
+        let first = (scale * fields + field) * self.coefficients();
+        std::array::from_fn(|function| match self.ridge[..] {
+            [low, high] => {
+                let (k, l) = BASIS[function];
+                if k + l > 1 { high } else { low }
+            }
+            // A fit of degree two has no functions beyond its own.
+            _ => self.ridge.get(first + function).copied().unwrap_or(0.0),
         })
+    }
+
+    /// Refuses a list of ridges that is not of so many fields.
+    pub fn require_ridges(&self, fields: usize) -> Result<(), EngineError> {
+        let channels = self.channels(fields);
+        if self.ridge.len() == 2 || self.ridge.len() == channels && fields <= MOST_FIELDS {
+            return Ok(());
+        }
+        Err(EngineError::LocalFit(format!(
+            "there are two ridges, or one for each of the {channels} channels of {fields} fields ({MOST_FIELDS} at most), not {}",
+            self.ridge.len()
+        )))
     }
 
     /// How far along an axis a sensor counts: up to the first number of pixels, which is included, and, where the ends
@@ -181,9 +200,9 @@ impl LocalFit {
         if known.peek().is_some() && self.periodic.contains(&true) {
             return Err(EngineError::LocalFit("a grid whose ends meet has no edge to know".to_owned()));
         }
-        if self.edges.len() > MOST_EDGES || known.any(|value| !value.is_finite()) {
+        if self.edges.len() > MOST_FIELDS || known.any(|value| !value.is_finite()) {
             let problem =
-                format!("edges of {MOST_EDGES} fields at most are known, and finite, not {:?}", self.edges);
+                format!("edges of {MOST_FIELDS} fields at most are known, and finite, not {:?}", self.edges);
             return Err(EngineError::LocalFit(problem));
         }
         Ok(())
@@ -273,6 +292,7 @@ impl Tape<'_> {
     ) -> Result<Var, EngineError> {
         fit.check()?;
         let sizes = FitSizes::of(context, fit.stride)?;
+        fit.require_ridges(sizes.fields)?;
         if let Some(id) = normaliser {
             let shape = &self.params().layout().param(id).shape;
             require_shape("local fits", "the normaliser", shape, &[fit.channels(sizes.fields)])?;

@@ -41,7 +41,7 @@ pub(crate) use linear::LinearRecord;
 pub use linear::{Epilogue, Linear};
 pub(crate) use linear_heads::HeadsRecord;
 pub(crate) use local_fit::{
-    BASIS, BASIS_FACTORS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_EDGES, POWERS,
+    BASIS, BASIS_FACTORS, CLAMP, EDGE_WEIGHT, FitSizes, LEAST_PIVOT, MOST_FIELDS, POWERS,
     factors as fit_factors,
 };
 pub use local_fit::{BasisFunction, LocalFit};

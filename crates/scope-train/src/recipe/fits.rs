@@ -20,6 +20,14 @@ pub struct FitRecipe {
     pub stride: usize,
     /// The ridge of value and slopes, and that of all higher coefficients.
     pub ridge: [f64; 2],
+    /// How far coefficients are drawn to zero, as a share of what the sizes of these and of the fits' residuals over the
+    /// training records call for; with 0 the ridge is all there is.
+    #[serde(default)]
+    pub shrinkage: f64,
+    /// Whether training that goes on from weights gives them this recipe's scales and ridge, and measures what these
+    /// need anew; otherwise weights keep their fits.
+    #[serde(default)]
+    pub renew: bool,
     /// Whether what the problem's boundary condition says of a field's edge counts as measured.
     #[serde(default)]
     pub edges: bool,
@@ -37,9 +45,7 @@ impl Recipe {
         match (model, &self.fits) {
             (model, None) => Ok(model),
             (Architecture::Scope(sizes), Some(recipe)) => {
-                let FitRecipe { scales, degree, stride, ridge, edges } = recipe.clone();
-                let edges = if edges { known_edges(pde, constants) } else { PerChannel::default() };
-                let fits = FitConfig { scales, degree, stride, ridge, periodic: pde.periodic(), edges };
+                let fits = recipe.config(pde, constants)?;
                 let sizes = ModelConfig { fits: Some(fits), ..sizes };
                 sizes.validate().map_err(|error| TrainError::Recipe(error.to_string()))?;
                 Ok(sizes.into())
@@ -55,15 +61,42 @@ impl Recipe {
 
 impl Recipe {
     /// A trained network as this recipe goes on with it, on a problem with some normalisation that need not be its own:
-    /// it keeps its sizes and its fits, and what these know of axes and edges is the problem's.
-    pub fn trained_network(&self, model: Architecture, pde: Pde, constants: &Constants) -> Architecture {
-        let Architecture::Scope(mut sizes) = model else { return model };
-        if let Some(fits) = &mut sizes.fits {
+    /// it keeps its sizes and, unless the recipe renews them, its fits; what these know of axes and edges is the problem's.
+    pub fn trained_network(
+        &self,
+        model: Architecture,
+        pde: Pde,
+        constants: &Constants,
+    ) -> Result<Architecture, TrainError> {
+        let Architecture::Scope(mut sizes) = model else { return Ok(model) };
+        if let Some(recipe) = self.fits.as_ref().filter(|recipe| recipe.renew) {
+            let renewed = recipe.config(pde, constants)?;
+            let shape = |fits: &FitConfig| (fits.scales.len(), fits.degree, fits.stride);
+            if sizes.fits.as_ref().map(shape) != Some(shape(&renewed)) {
+                return Err(TrainError::Recipe(format!(
+                    "the recipe \"{}\" renews local fits, and the weights have none of as many scales, the same degree and stride",
+                    self.name
+                )));
+            }
+            sizes.fits = Some(renewed);
+        } else if let Some(fits) = &mut sizes.fits {
             let wants_edges = self.fits.as_ref().is_none_or(|recipe| recipe.edges);
             fits.periodic = pde.periodic();
             fits.edges = if wants_edges { known_edges(pde, constants) } else { PerChannel::default() };
         }
-        Architecture::Scope(sizes)
+        Ok(Architecture::Scope(sizes))
+    }
+}
+
+impl FitRecipe {
+    /// The fits of a network, before anything is measured.
+    fn config(&self, pde: Pde, constants: &Constants) -> Result<FitConfig, TrainError> {
+        let Self { scales, degree, stride, ridge, shrinkage, edges, renew: _ } = self.clone();
+        if !(0.0..=1e3).contains(&shrinkage) {
+            return Err(TrainError::Recipe(format!("a shrinkage is 0 to 1000, not {shrinkage}")));
+        }
+        let edges = if edges { known_edges(pde, constants) } else { PerChannel::default() };
+        Ok(FitConfig { scales, degree, stride, ridge: ridge.to_vec(), periodic: pde.periodic(), edges })
     }
 }
 
@@ -89,7 +122,7 @@ mod tests {
             scales: vec![2.0, 5.0],
             degree: 4,
             stride: 4,
-            ridge: [1e-6, 1e-8],
+            ridge: vec![1e-6, 1e-8],
             periodic: [false; 2],
             edges: PerChannel::default(),
         };

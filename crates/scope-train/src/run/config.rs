@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::TrainError,
     objective::{Component, Objective},
-    recipe::Recipe,
+    recipe::{FitRecipe, Recipe},
     schedule::StageSchedule,
 };
 
@@ -140,6 +140,13 @@ impl RunConfig {
     /// Draws of all stages.
     pub fn total(&self) -> u64 {
         self.stages.iter().map(|stage| stage.draws).sum()
+    }
+
+    /// The local fits whose ridge and scale the run measures on its records: those of initial parameters, and those of
+    /// weights that are to be renewed.
+    pub(crate) fn measured_fits(&self) -> Option<&FitRecipe> {
+        let going_on = self.from.is_some();
+        self.recipe.fits.as_ref().filter(|fits| self.adapt.is_none() && (!going_on || fits.renew))
     }
 
     /// The batch that the run begins with: where the training of the weights that it begins with has ended, so that it

@@ -9,6 +9,7 @@ mod data_loader;
 mod deployed;
 mod divergence;
 mod fit_normaliser;
+mod fit_ridge;
 mod folder;
 mod length;
 mod metrics;

@@ -13,6 +13,7 @@ use super::{
     build::BuildTrainer,
     config::{AdaptConfig, InitialWeights, Length, RunConfig, TrainingSet},
     data_loader::{DataLoader, SamplerConfig},
+    fit_ridge,
     folder::RunFolder,
     length::stages,
     units,
@@ -180,6 +181,12 @@ pub fn plan(
         from,
         adapt,
     };
+    let shrinkage = config.measured_fits().map(|fits| fits.shrinkage).filter(|share| *share > 0.0);
+    if let (Some(share), Architecture::Scope(sizes)) = (shrinkage, &mut config.model)
+        && let Some(fits) = &mut sizes.fits
+    {
+        fits.ridge = fit_ridge::measure(data, fits, share)?;
+    }
     let mut seconds = Vec::new();
     let mut spent = length;
     if let Length::Minutes(minutes) = length {

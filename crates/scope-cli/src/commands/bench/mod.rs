@@ -63,7 +63,7 @@ impl Measuring {
             scales: self.fits.clone(),
             degree: 4,
             stride: 4,
-            ridge: RIDGE,
+            ridge: RIDGE.to_vec(),
             periodic: [false; 2],
             edges: PerChannel::default(),
         };

@@ -134,7 +134,7 @@ impl TrainCommand {
         let model = match start {
             // Weights bring their own network, with or without fits.
             Some(start) if start.is_of(meta) => model,
-            Some(_) => recipe.trained_network(model, meta.pde, &constants),
+            Some(_) => recipe.trained_network(model, meta.pde, &constants).map_err(Misuse::of)?,
             None => recipe.network(model, meta.pde, &constants).map_err(Misuse::of)?,
         };
         let request = RunRequest {

@@ -151,19 +151,19 @@ impl<'a> Work<'a> {
         });
         let sums: &[f64] = memory.slice();
         let start = Shared(out.as_mut_ptr());
-        let ridges = self.fit.ridges();
         let coefficients = self.fit.coefficients();
         cpu.for_each(self.scales.len() * fields * height, |task| {
             let plane = task / height;
             let line = task % height;
             let scale = plane / fields;
-            let own = lines.of_field[plane % fields].clone();
+            let field = plane % fields;
+            let own = lines.of_field[field].clone();
             let sums = &sums[scale * each..][..each];
             let rows = lines_around(&self.scales[scale], &lines.lines, own, line);
             let mut solved = vec![0.0; coefficients * shape.stride];
             cpu.run_double(SolveRow {
                 degree,
-                ridges,
+                ridges: self.fit.ridges(scale, field, fields),
                 shape,
                 rows: &rows,
                 sums,

@@ -94,11 +94,10 @@ impl<'a> Session<'a> {
         Ok(RunOutcome::Finished)
     }
 
-    /// Gives a network that begins with initial parameters the scale of its local fits, if it has any.
+    /// Gives a network the scale of its local fits, if it has any whose scale is not known yet.
     fn measure_fits(&self, trainer: &mut Trainer) -> Result<(), TrainError> {
         let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
-        let initial = self.config.from.is_none() && self.config.adapt.is_none();
-        let Some(fits) = fits.filter(|_| initial) else { return Ok(()) };
+        let Some(fits) = fits.filter(|_| self.config.measured_fits().is_some()) else { return Ok(()) };
         let sampler = self.config.sampler(Conditions::Mixed);
         let threads = self.options.threads;
         let fit = fits.local_fit();
