@@ -53,9 +53,10 @@ pack() {
 }
 
 [ $# -gt 0 ] || set -- "$host"
+speaking=
 for target in "$@"; do
     program=$(build "$target")
-    speaking=$program
-    "$program" --version > /dev/null 2>&1 || speaking=$(build "$host")
+    if "$program" --version > /dev/null 2>&1; then speaking=$program; fi
+    [ -n "$speaking" ] || speaking=$(build "$host")
     pack "$target" "$program" "$speaking"
 done
