@@ -24,6 +24,10 @@ SCOPE_CYLINDER_DRAWS=1000 cargo test --release --locked -p scope-pde --test cyli
 echo "== what is claimed of the shipped models"
 scripts/check-results.py
 
+echo "== the campaign and every command of docs/reproduce.md, at a small scale"
+cargo build --release --locked
+scripts/check-reproduce.py
+
 echo "== all tests with assertions and overflow checks, which a release leaves out"
 cargo test --locked --workspace
 

@@ -139,3 +139,24 @@ def test_a_data_set_of_xarray_has_fields_and_sensors(model, readings):
     assert np.array_equal(dataset["u"], recovery.u)
     assert len(recovery.plot().axes) >= 4
     assert recovery.picture().startswith(b"\x89PNG")
+
+
+def test_files_of_the_command_open_in_xarray_and_pyvista(readings, scope, tmp_path):
+    sensors = tmp_path / "sensors.csv"
+    table(readings).to_csv(sensors, index=False)
+    opened = {}
+    for kind in ("netcdf", "zarr", "vti"):
+        out = tmp_path / kind
+        run(scope, "recover", "--model", "poisson", "--device", "cpu", "--sensors", sensors, "--format", kind, "--out", out)
+        opened[kind] = out
+    fields = xr.load_dataset(opened["netcdf"] / "fields.nc")
+    for name in ("a", "u", "a_band68", "u_band95"):
+        assert np.array_equal(fields[name].values, np.load(opened["netcdf"] / f"{name}.npy")), name
+    assert fields.sizes == {"x": 128, "y": 128, "sensor": 500} and fields.x.values[-1] == 1.0
+    assert np.array_equal(fields.sensor_value.values, readings[1])
+    zarr = pytest.importorskip("zarr")
+    assert fields.identical(xr.open_zarr(zarr.storage.ZipStore(opened["zarr"] / "fields.zarr.zip", mode="r")).load())
+    pyvista = pytest.importorskip("pyvista")
+    image = pyvista.read(opened["vti"] / "fields.vti")
+    turned = image.point_data["a"].reshape(128, 128).T
+    assert np.array_equal(turned, np.load(opened["vti"] / "a.npy")) and image.spacing[0] == pytest.approx(1 / 127)

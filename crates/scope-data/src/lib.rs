@@ -20,6 +20,7 @@ pub mod frame;
 mod generate;
 mod geometry;
 mod import;
+pub mod labelled;
 pub mod npy;
 pub mod npz;
 pub mod observation;

@@ -10,6 +10,7 @@ mod doctor;
 mod evaluation;
 mod fit;
 mod frame;
+mod man;
 mod mask;
 mod method;
 mod misuse;
@@ -164,6 +165,8 @@ pub(crate) enum Command {
     Bench(bench::BenchCommand),
     /// Print a script that completes commands and options in a shell
     Completions(completions::Completions),
+    /// Write the manual: a man page for each command
+    Man(man::Man),
 }
 
 impl Command {
@@ -186,6 +189,7 @@ impl Command {
             Command::Doctor(doctor) => doctor.run(),
             Command::Bench(bench) => bench.run(),
             Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
         }
     }
 }

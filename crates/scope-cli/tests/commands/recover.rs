@@ -405,6 +405,13 @@ fn the_terminal_has_manners() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(succeed(root.path(), &["completions", shell]).contains("recover"), "{shell}");
     }
+    succeed(root.path(), &["man", "--out", "pages/man1"]);
+    for (page, says) in
+        [("scope", "scope\\-recover(1)"), ("scope-recover", "sensors"), ("scope-data-import", "problem")]
+    {
+        let page = fs::read_to_string(root.path().join(format!("pages/man1/{page}.1"))).unwrap();
+        assert!(page.contains(".TH") && page.contains(says), "{page}");
+    }
     let colours = |when: &str| {
         let output = scope(root.path(), &["--color", when, "--help"]).output().unwrap().stdout;
         String::from_utf8(output).unwrap().contains('\u{1b}')
@@ -424,7 +431,7 @@ fn the_terminal_has_manners() {
         "model calibrate",
     ];
     for command in
-        commands.iter().chain(&more).chain(&["doctor", "bench infer", "bench train", "completions"])
+        commands.iter().chain(&more).chain(&["doctor", "bench infer", "bench train", "completions", "man"])
     {
         let arguments: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         assert!(succeed(root.path(), &arguments).contains("Example"), "{command}");

@@ -125,6 +125,27 @@ fn values_at_a_grid_point_are_the_array_s() {
 }
 
 #[test]
+fn files_for_other_programs_have_the_arrays_in_every_bit() {
+    let root = with_model(Pde::POISSON);
+    let folder = root.path();
+    fs::write(folder.join("two.csv"), "problem,x,y,u\n1,1100,50,1e-3\n2,1200,20,2e-3\n").unwrap();
+    let model = ["--model", "model.safetensors", "--domain", "1000,1500,0,500"];
+    for (format, ending) in [("netcdf", "nc"), ("zarr", "zarr.zip"), ("vti", "vti")] {
+        recovered(folder, &[&model[..], &["--format", format]].concat(), "two.csv", format);
+        let u = field(&folder.join(format).join("u.npy"));
+        let second = &u[SIZE * SIZE..];
+        let bytes: Vec<u8> = match format {
+            "netcdf" => second.iter().flat_map(|x| x.to_be_bytes()).collect(),
+            "zarr" => second.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            // The first axis is the fastest there.
+            _ => (0..SIZE * SIZE).flat_map(|k| second[k % SIZE * SIZE + k / SIZE].to_le_bytes()).collect(),
+        };
+        let file = fs::read(folder.join(format).join(format!("fields-2.{ending}"))).unwrap();
+        assert!(file.windows(bytes.len()).any(|window| window == bytes), "{format}");
+    }
+}
+
+#[test]
 fn a_disk_is_given_in_the_domain_s_coordinates() {
     let root = with_model(Pde::CYLINDER);
     let folder = root.path();

@@ -174,19 +174,31 @@ impl Case {
         }
     }
 
-    /// The L2 distance from a tensor that the case may hold.
+    /// Which numbers of a long tensor the case keeps: the first of every so many.
+    pub(crate) fn every(&self, name: &str, whole: usize, kept: usize) -> usize {
+        if kept == whole {
+            return 1;
+        }
+        let every = self.number("every").map_or(1, |every| every as usize);
+        assert_eq!(kept, whole.div_ceil(every), "{}: {name}", self.name);
+        every
+    }
+
+    /// The L2 distance from a tensor that the case may hold. Where it keeps a part, as if the rest were apart as far.
     pub(crate) fn distance(&self, name: &str, ours: &[f32]) -> Option<f64> {
         let expected = self.tensor(name)?;
-        assert_eq!(ours.len(), expected.len(), "{}: {name}", self.name);
-        let squares = ours.iter().zip(&expected).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
-        Some(squares.sum::<f64>().sqrt())
+        let every = self.every(name, ours.len(), expected.len());
+        let kept = ours.iter().step_by(every);
+        let squares = kept.zip(&expected).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+        Some((squares.sum::<f64>() * ours.len() as f64 / expected.len() as f64).sqrt())
     }
 
     /// Compares a tensor that the case may hold, by relative L2 error.
     pub(crate) fn compare_tensor(&self, name: &str, ours: &[f32], limit: f64) {
         let Some(distance) = self.distance(name, ours) else { return };
         let expected = self.tensor(name).unwrap();
-        let size = expected.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let squares = expected.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+        let size = (squares * ours.len() as f64 / expected.len() as f64).sqrt();
         let case = &self.name;
         let relative = distance / size;
         assert!(distance <= limit * size, "{case}: {name}: relative error {relative:.2e}");

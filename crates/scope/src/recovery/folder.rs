@@ -8,6 +8,7 @@ use std::{
 
 use scope_data::{
     GridShape, StagedFolder,
+    labelled::LabelledFormat,
     npy::{Dtype, Header},
 };
 
@@ -38,6 +39,8 @@ pub struct ResultFolder {
     residuals: Option<BufWriter<File>>,
     /// A line for each point where values are wanted, and for each pixel.
     tables: Vec<TableFile>,
+    /// A file for each problem that other programs open.
+    labelled: Option<LabelledFormat>,
 }
 
 /// A table of values at points.
@@ -95,7 +98,14 @@ impl ResultFolder {
             drawn: 0,
             residuals: None,
             tables: Vec::new(),
+            labelled: None,
         })
+    }
+
+    /// Also writes all arrays of each problem with their coordinates: `fields.nc` and its like, `fields-1.nc` and so on where there are
+    /// several problems.
+    pub fn add_labelled(&mut self, format: LabelledFormat) {
+        self.labelled = Some(format);
     }
 
     /// Begins `at.csv`: both fields, and how far they may be off, at points.
@@ -143,7 +153,17 @@ impl ResultFolder {
             written.map_err(unwritten(name))?;
         }
         self.problems.push(recovered.into());
+        if let Some(format) = self.labelled {
+            let file = self.numbered("fields", self.problems.len(), format.ending());
+            let bytes = format.bytes(&recovered.labelled()).map_err(unwritten(&file))?;
+            self.staged.write(&file, &bytes)?;
+        }
         Ok(())
+    }
+
+    /// A name, with the number of the problem where there are several.
+    fn numbered(&self, name: &str, number: usize, ending: &str) -> String {
+        if self.count > 1 { format!("{name}-{number}.{ending}") } else { format!("{name}.{ending}") }
     }
 
     /// Adds lines to the table of residuals.
@@ -171,11 +191,10 @@ impl ResultFolder {
     /// Draws a problem: `fields.png`, or `fields-1.png` and so on where there are several.
     pub fn draw(&mut self, recovered: &Recovered) -> Result<(), RecoveryError> {
         self.drawn += 1;
-        let mut file = "fields.png".to_owned();
+        let file = self.numbered("fields", self.drawn, "png");
         let MethodSummary { pde, resolution: grid, .. } = &*recovered.method;
         let mut heading = format!("{pde}, recovered from sensors, {grid} points");
         if self.count > 1 {
-            file = format!("fields-{}.png", self.drawn);
             heading.push_str(&format!(": problem {}", recovered.problem.name));
         }
         self.staged.write(&file, &recovered.picture(&heading).to_png()?)?;

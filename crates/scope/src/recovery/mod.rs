@@ -10,6 +10,7 @@ mod bands;
 mod error;
 mod folder;
 mod frame;
+mod labelled;
 mod leave_out;
 mod likeness;
 mod network;

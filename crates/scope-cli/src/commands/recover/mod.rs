@@ -1,6 +1,7 @@
 //! `scope recover`: complete fields from someone's own sensors.
 
 mod estimate;
+mod field_format;
 mod posterior_arguments;
 mod remedy;
 mod statement;
@@ -31,6 +32,7 @@ use super::{
     models,
 };
 use crate::terminal::{grouped, notice, print_json};
+use field_format::FieldFormat;
 use posterior_arguments::PosteriorArguments;
 use watch::Watch;
 
@@ -95,9 +97,10 @@ pub(crate) struct RecoverCommand {
     /// Also write at.csv: both fields, and how far they may be off, at the points of a table with columns x and y
     #[arg(long, value_name = "POINTS")]
     at: Option<PathBuf>,
-    /// csv: also write fields.csv, a line for each pixel with x, y, both fields and how far they may be off
-    #[arg(long, default_value = "npy", value_parser = ["npy", "csv"])]
-    format: String,
+    /// Also write, beside npy, what other programs open: fields.csv, a line for each pixel with x, y, both fields and how far they may be
+    /// off; fields.nc (NetCDF); fields.zarr.zip; or fields.vti, for ParaView
+    #[arg(long, value_enum, default_value = "npy")]
+    format: FieldFormat,
     /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the
     /// problem's own solver, instead of taking those of its card
     #[arg(long, value_name = "N", conflicts_with = "method", value_parser = clap::value_parser!(u16).range(19..=2000).map(usize::from))]
@@ -155,9 +158,9 @@ impl RecoverCommand {
         if self.json {
             print_json(&summary)?;
         } else {
-            let at = self.at.as_ref().map(|_| "at.csv");
-            let tables: Vec<&str> =
-                at.into_iter().chain((self.format == "csv").then_some("fields.csv")).collect();
+            let at = self.at.as_ref().map(|_| "at.csv".to_owned());
+            let tables: Vec<String> =
+                at.into_iter().chain(self.format.file(summary.problems.len())).collect();
             statement::say_recovered(&summary, &self.out, spent, self.pictures, &tables);
         }
         let contradicted = summary.problems.iter().any(|problem| problem.trust.is_contradicted());
@@ -242,8 +245,10 @@ impl RecoverCommand {
         if let Some(points) = points {
             folder.add_points(recovery.summary(), points)?;
         }
-        if self.format == "csv" {
-            folder.add_pixels(recovery.summary())?;
+        match self.format.labelled() {
+            Some(format) => folder.add_labelled(format),
+            None if self.format == FieldFormat::Csv => folder.add_pixels(recovery.summary())?,
+            None => {}
         }
         let mut spent = Duration::ZERO;
         let mut done = 0;

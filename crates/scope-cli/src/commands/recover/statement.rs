@@ -26,7 +26,7 @@ pub(super) fn say_recovered(
     out: &Path,
     spent: Duration,
     pictures: usize,
-    tables: &[&str],
+    tables: &[String],
 ) {
     let problems = &summary.problems;
     match &problems[..] {

@@ -11,6 +11,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_double;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod polynomial;
 
 use crate::bfloat16::bf16;
@@ -24,6 +26,9 @@ use array::Array;
 pub enum Isa {
     /// What every target has.
     Portable,
+    /// 128-bit vectors of ARM with fused multiply-add.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// 256-bit vectors with fused multiply-add.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -40,6 +45,8 @@ impl Isa {
     pub fn available() -> Vec<Self> {
         #[allow(unused_mut)]
         let mut found = vec![Isa::Portable];
+        #[cfg(target_arch = "aarch64")]
+        found.push(Isa::Neon);
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -132,6 +139,8 @@ impl Real for f32 {
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
         match isa {
             Isa::Portable => kernel.run::<Array<f32, 8, false>>(),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => kernel.run::<neon::Neon>(),
             // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { avx2::run(kernel) },
@@ -157,6 +166,8 @@ impl Real for f64 {
 pub(crate) fn dispatch_double<K: Kernel<f64>>(isa: Isa, kernel: K) -> K::Output {
     match isa {
         Isa::Portable => kernel.run::<Array<f64, 4, false>>(),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => kernel.run::<Array<f64, 4, true>>(),
         // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { avx2::run_double(kernel) },

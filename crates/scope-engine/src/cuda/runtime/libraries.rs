@@ -50,6 +50,13 @@ const REQUIRED: [SharedLibrary; 3] = [
 
 /// Makes sure that everything but cuDNN can be loaded; without this, the first call would panic.
 pub(super) fn load() -> Result<(), EngineError> {
+    if cfg!(target_feature = "crt-static") {
+        return Err(EngineError::Unavailable {
+            what: "this program is statically linked and cannot load CUDA's libraries".into(),
+            advice: "use a build for a target with a dynamic C library, such as x86_64-unknown-linux-gnu"
+                .into(),
+        });
+    }
     REQUIRED.iter().try_for_each(find)?;
     driver::result::init().map_err(|_| no_gpu())
 }
