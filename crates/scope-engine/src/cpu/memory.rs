@@ -11,6 +11,9 @@ use bytemuck::Pod;
 
 /// Every block begins at a cache line.
 const ALIGNMENT: usize = 64;
+/// What allocations are aligned to. More would make the allocator write zeros itself, where the system has pages of them
+/// already.
+const PLAIN_ALIGNMENT: usize = 16;
 /// Sizes are rounded to this, so that nearly equal requests share blocks.
 const GRAIN: usize = 4096;
 /// What is named in the message when more is asked for than any memory has.
@@ -23,10 +26,10 @@ const LARGEST: Layout = match Layout::from_size_align(isize::MAX as usize - (ALI
 #[derive(Debug, Default)]
 pub(crate) struct Store(Mutex<BTreeMap<usize, Vec<Block>>>);
 
-/// An aligned allocation, always initialised.
+/// An allocation with a cache line to spare, so that it has an aligned beginning; always initialised.
 #[derive(Debug)]
 struct Block {
-    start: NonNull<u8>,
+    allocation: NonNull<u8>,
     layout: Layout,
 }
 
@@ -37,8 +40,8 @@ unsafe impl Sync for Block {}
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `Store::take`.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        // SAFETY: allocated with this layout in `Block::fresh`.
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) }
     }
 }
 
@@ -52,22 +55,35 @@ impl Store {
         let block = block.unwrap_or_else(|| Block::fresh(layout));
         Memory { block: Some(block), bytes, home: self.clone() }
     }
+
+    /// Memory of zeros, always fresh: what is not written costs nothing.
+    pub(crate) fn take_zeros(self: &Arc<Self>, bytes: usize) -> Memory {
+        let layout = layout_of(bytes).unwrap_or_else(|| handle_alloc_error(LARGEST));
+        Memory { block: Some(Block::fresh(layout)), bytes, home: self.clone() }
+    }
 }
 
-/// The block that `bytes` bytes are kept in; none if no memory has so many.
+/// The allocation that `bytes` bytes are kept in; none if no memory has so many.
 fn layout_of(bytes: usize) -> Option<Layout> {
     let size = bytes.checked_next_multiple_of(if bytes < GRAIN { ALIGNMENT } else { GRAIN })?;
-    Layout::from_size_align(size.max(ALIGNMENT), ALIGNMENT).ok()
+    Layout::from_size_align(size.max(ALIGNMENT).checked_add(ALIGNMENT)?, PLAIN_ALIGNMENT).ok()
 }
 
 impl Block {
     fn fresh(layout: Layout) -> Self {
         // SAFETY: the size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        match NonNull::new(start) {
-            Some(start) => Self { start, layout },
+        let allocation = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(allocation) {
+            Some(allocation) => Self { allocation, layout },
             None => handle_alloc_error(layout),
         }
+    }
+
+    /// The first cache line that begins inside.
+    fn start(&self) -> *mut u8 {
+        let allocation = self.allocation.as_ptr();
+        // SAFETY: the allocation has a whole cache line to spare.
+        unsafe { allocation.add(allocation.align_offset(ALIGNMENT)) }
     }
 }
 
@@ -96,7 +112,7 @@ impl Memory {
     }
 
     fn start(&self) -> *mut u8 {
-        self.block.as_ref().map_or(std::ptr::dangling_mut::<u64>().cast(), |block| block.start.as_ptr())
+        self.block.as_ref().map_or(std::ptr::dangling_mut::<u64>().cast(), Block::start)
     }
 }
 
@@ -116,7 +132,7 @@ mod tests {
     #[test]
     fn what_no_memory_has_gets_no_block() {
         let size = |bytes: usize| layout_of(bytes).map(|layout| layout.size());
-        assert_eq!([size(0), size(65), size(4097)], [Some(64), Some(128), Some(8192)]);
+        assert_eq!([size(0), size(65), size(4097)], [Some(128), Some(192), Some(8256)]);
         for impossible in [usize::MAX, usize::MAX - 4095, isize::MAX as usize] {
             assert_eq!(size(impossible), None, "{impossible}");
         }
@@ -134,6 +150,8 @@ mod tests {
         let again = store.take(9_000);
         assert_eq!((again.start(), again.slice::<f32>().len(), again.slice::<f32>()[3]), (start, 2250, 5.0));
         assert_ne!(store.take(9_000).start(), start);
+        drop(again);
+        assert!(store.take_zeros(9_000).slice::<f32>().iter().all(|x| *x == 0.0));
         assert_eq!(start.align_offset(ALIGNMENT), 0);
     }
 }

@@ -101,6 +101,11 @@ impl Cpu {
         self.0.store.take(bytes)
     }
 
+    /// Memory of zeros.
+    pub(crate) fn zeros(&self, bytes: usize) -> Memory {
+        self.0.store.take_zeros(bytes)
+    }
+
     /// Runs a kernel here, with the widest vectors.
     pub(crate) fn run<R: Real, K: Kernel<R>>(&self, kernel: K) -> K::Output {
         R::dispatch(self.0.isa, kernel)

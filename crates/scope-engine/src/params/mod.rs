@@ -61,7 +61,8 @@ impl Params {
         room.try_reserve_exact(length).map_err(|_| EngineError::Memory { wanted })?;
         // Seen from outside, so that the compiler cannot leave it out.
         drop(std::hint::black_box(room));
-        Self::from_flat(device, layout, &vec![0.0_f32; length])
+        let values = Tensor::zeros(device, Dtype::F32, &[length])?;
+        Self::of(layout, values)
     }
 
     /// Parameters from a flat buffer of f32, or of f64 for checking gradients.
@@ -77,6 +78,10 @@ impl Params {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
         }
         let values = Tensor::from_slice(device, &[layout.len()], values)?;
+        Self::of(layout, values)
+    }
+
+    fn of(layout: Arc<Layout>, values: Tensor) -> Result<Self, EngineError> {
         Ok(Self {
             layout,
             bf16_copy: rounded(&values)?,
@@ -132,6 +137,21 @@ impl Params {
         self.bf16_copy = rounded(&values)?;
         self.values = values;
         Ok(())
+    }
+
+    /// Writes values of f32 in place: `write` is given the flat buffer and puts every parameter where the layout says.
+    /// What it leaves alone keeps its value on the CPU and is zero on a GPU; if it fails, the values are unusable.
+    pub fn write_flat<E: From<EngineError>>(
+        &mut self,
+        write: impl FnOnce(&mut [f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Device::Cpu(_) = self.device() {
+            return write(self.cpu_mut()?);
+        }
+        let mut flat = vec![0.0; self.layout.len()];
+        write(&mut flat)?;
+        let values = Tensor::from_slice(self.device(), &[flat.len()], &flat)?;
+        Ok(self.set_flat(values)?)
     }
 
     /// The same kind of parameters for the names under a path, such as those whose EMA is kept. The path must

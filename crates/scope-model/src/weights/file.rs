@@ -7,9 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rayon::prelude::*;
 use safetensors::{SafeTensors, tensor::TensorView};
 use scope_data::{DataError, open_regular, write_atomic};
-use scope_engine::{Param, Params, Tensor};
+use scope_engine::{Param, Params};
 
 use super::{
     about::{About, KEY},
@@ -93,7 +94,8 @@ impl WeightFile {
         Ok(Quantisation::of(&file))
     }
 
-    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite.
+    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite. Where it fails, the parameters are
+    /// unusable.
     pub fn fill(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);
         let unusable = |error: safetensors::SafeTensorError| refuse(error.to_string());
@@ -101,16 +103,16 @@ impl WeightFile {
         let layout = params.layout().clone();
         require_tensors(&header, &layout).map_err(refuse)?;
         let file = SafeTensors::deserialize(&self.bytes).map_err(unusable)?;
-        let mut flat = vec![0.0_f32; layout.len()];
-        for param in layout.params() {
+        let read = |(param, values): (&Param, &mut [f32])| {
             let view = file.tensor(&param.name).map_err(unusable)?;
             let scales = file.tensor(&format!("{}{SCALE}", param.name)).ok();
-            let values = dequantise(&view, scales.as_ref(), &param.shape);
-            let values = values.map_err(|problem| refuse(format!("\"{}\" {problem}", param.name)))?;
-            flat[param.range.clone()].copy_from_slice(&values);
-        }
-        params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)?;
-        Ok(())
+            let read = dequantise(&view, scales.as_ref(), &param.shape, values);
+            read.map_err(|problem| refuse(format!("\"{}\" {problem}", param.name)))
+        };
+        params.write_flat(|flat| {
+            let all: Vec<Result<(), ModelError>> = layout.split_mut(flat).into_par_iter().map(read).collect();
+            all.into_iter().collect()
+        })
     }
 
     /// Writes parameters, whole or not at all. With the Hessians of layers, weights that become integers are rounded

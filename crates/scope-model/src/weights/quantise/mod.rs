@@ -115,34 +115,42 @@ impl Quantisation {
     }
 }
 
-/// The numbers of a tensor of the right shape, if they are of the right type and all finite.
+/// Writes the numbers of a tensor of the right shape, if they are of the right type and all finite.
 pub(in crate::weights) fn dequantise(
     view: &TensorView<'_>,
     scales: Option<&TensorView<'_>>,
     shape: &[usize],
-) -> Result<Vec<f32>, String> {
+    values: &mut [f32],
+) -> Result<(), String> {
     let integers = match view.dtype() {
         Dtype::I8 => Some(IntegerType::Int8),
         Dtype::I16 => Some(IntegerType::Int16),
         _ => None,
     };
     let of_rows = scales.filter(|scales| scales.shape() == [shape[0]]).and_then(floats);
-    let values: Vec<f32> = match (integers, scales) {
+    match (integers, scales) {
         (Some(integers), _) => {
             let width = shape.iter().skip(1).product();
             let scales = of_rows.ok_or_else(|| {
                 format!("holds {:?} without a scale in F32 or BF16 for each of its rows", view.dtype())
             })?;
-            dequantise_rows(view.data(), &scales, width, integers)
+            dequantise_rows(view.data(), &scales, width, integers, values);
+            // Where no row can overflow there is nothing to look for; one integer more is below zero than above.
+            if scales.iter().all(|scale| (scale * (integers.max() + 1.0)).is_finite()) {
+                return Ok(());
+            }
         }
         (None, None) => {
-            floats(view).ok_or_else(|| format!("holds {:?}, expected F32, BF16, I16 or I8", view.dtype()))?
+            let stored = floats(view);
+            let stored =
+                stored.ok_or_else(|| format!("holds {:?}, expected F32, BF16, I16 or I8", view.dtype()))?;
+            values.copy_from_slice(&stored);
         }
         (None, Some(_)) => return Err(format!("has scales, but holds {:?} and not I8 or I16", view.dtype())),
-    };
+    }
     match values.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(format!("has {} at element {index}", values[index])),
-        None => Ok(values),
+        None => Ok(()),
     }
 }
 
