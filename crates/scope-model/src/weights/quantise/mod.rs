@@ -5,12 +5,12 @@ mod hessian;
 mod rows;
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
-use scope_engine::bf16;
+use scope_engine::{bf16, dequantise_int8, dequantise_int16};
 use scope_pde::linear::cholesky::Cholesky;
 use serde::{Deserialize, Serialize};
 
 pub use hessian::LayerHessians;
-use rows::{IntegerType, dequantise_rows, quantise_rows};
+use rows::{IntegerType, quantise_rows};
 
 /// The end of the name under which a tensor's scales are kept.
 pub(in crate::weights) const SCALE: &str = ".scale";
@@ -134,7 +134,10 @@ pub(in crate::weights) fn dequantise(
             let scales = of_rows.ok_or_else(|| {
                 format!("holds {:?} without a scale in F32 or BF16 for each of its rows", view.dtype())
             })?;
-            dequantise_rows(view.data(), &scales, width, integers, values);
+            match integers {
+                IntegerType::Int8 => dequantise_int8(view.data(), &scales, width, values),
+                IntegerType::Int16 => dequantise_int16(view.data().as_chunks().0, &scales, width, values),
+            }
             // Where no row can overflow there is nothing to look for; one integer more is below zero than above.
             if scales.iter().all(|scale| (scale * (integers.max() + 1.0)).is_finite()) {
                 return Ok(());

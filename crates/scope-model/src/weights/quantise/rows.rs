@@ -73,30 +73,3 @@ pub(super) fn quantise_rows(
     };
     QuantisedRows { bytes, scales }
 }
-
-/// Writes the numbers that rows of `width` integers stand for.
-pub(super) fn dequantise_rows(
-    bytes: &[u8],
-    scales: &[f32],
-    width: usize,
-    integers: IntegerType,
-    values: &mut [f32],
-) {
-    let rows = values.chunks_exact_mut(width.max(1)).zip(scales);
-    match integers {
-        IntegerType::Int8 => {
-            for ((row, scale), stored) in rows.zip(bytes.chunks_exact(width.max(1))) {
-                for (value, q) in row.iter_mut().zip(stored) {
-                    *value = scale * f32::from(q.cast_signed());
-                }
-            }
-        }
-        IntegerType::Int16 => {
-            for ((row, scale), stored) in rows.zip(bytes.as_chunks().0.chunks_exact(width.max(1))) {
-                for (value, q) in row.iter_mut().zip(stored) {
-                    *value = scale * f32::from(i16::from_le_bytes(*q));
-                }
-            }
-        }
-    }
-}
