@@ -1,5 +1,21 @@
 //! Rows of integers with one scale each, as numbers.
 
+/// Rows of integers of eight bits, with one scale each.
+#[derive(Clone, Debug)]
+pub struct QuantisedRows {
+    /// \[n, k\].
+    pub integers: Vec<i8>,
+    /// \[n\].
+    pub scales: Vec<f32>,
+}
+
+impl QuantisedRows {
+    /// How many integers a row has.
+    pub(crate) fn width(&self) -> usize {
+        self.integers.len() / self.scales.len().max(1)
+    }
+}
+
 /// Writes x = scale q of rows of `width` integers of eight bits, signed.
 ///
 /// # Shapes

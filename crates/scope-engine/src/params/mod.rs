@@ -14,11 +14,12 @@ pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
 
 use crate::{
-    cpu::Panels,
+    cpu::{Panels, WIDEST},
     cuda::muon::HiddenGroup,
     device::Device,
     dtype::{Dtype, Element},
-    error::EngineError,
+    error::{EngineError, require_shape},
+    quantised::QuantisedRows,
     tensor::Tensor,
 };
 
@@ -29,6 +30,8 @@ pub(crate) enum Packing {
     Forward(Dtype),
     /// For dx = dy W.
     Backward(Dtype),
+    /// For y = x W^T in integers.
+    Integers,
 }
 
 /// The values of a model's parameters on one device.
@@ -43,6 +46,8 @@ pub struct Params {
     groups: Mutex<Option<Grouped>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
+    /// Weights of linear layers as the integers that their values were made of, dropped when values change.
+    integers: HashMap<ParamId, QuantisedRows>,
 }
 
 impl std::fmt::Debug for Params {
@@ -89,6 +94,7 @@ impl Params {
             groups: Mutex::default(),
             values,
             packed: Mutex::default(),
+            integers: HashMap::new(),
         })
     }
 
@@ -194,7 +200,29 @@ impl Params {
         packed.entry((id, packing)).or_insert_with(|| Arc::new(pack())).clone()
     }
 
+    /// Has linear layers with this weight \[n, k\] multiply integers on a CPU, on tapes that do not record: those which its
+    /// values, in f32, were made of. Layers too wide for it, or of odd width, go on multiplying numbers.
+    pub fn keep_integers(&mut self, id: ParamId, rows: QuantisedRows) -> Result<(), EngineError> {
+        let shape = &self.layout.param(id).shape;
+        require_shape("integers of a weight", "its rows", shape, &[rows.scales.len(), rows.width()])?;
+        if rows.width() <= WIDEST && rows.width().is_multiple_of(2) {
+            self.integers.insert(id, rows);
+        }
+        Ok(())
+    }
+
+    /// Has all layers multiply numbers again.
+    pub fn forget_integers(&mut self) {
+        self.integers.clear();
+    }
+
+    /// The integers of a weight, if they are kept.
+    pub(crate) fn integers(&self, id: ParamId) -> Option<&QuantisedRows> {
+        self.integers.get(&id)
+    }
+
     fn forget_packed(&mut self) {
+        self.integers.clear();
         self.packed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

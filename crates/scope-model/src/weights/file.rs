@@ -15,7 +15,7 @@ use scope_engine::{Param, Params};
 use super::{
     about::{About, KEY},
     header::{PREFIX, header_end, require_tensors, understand},
-    quantise::{LayerHessians, Quantisation, SCALE, StoredTensor, dequantise},
+    quantise::{LayerHessians, Quantisation, SCALE, StoredTensor, dequantise, integers_of},
 };
 use crate::error::ModelError;
 
@@ -83,7 +83,7 @@ impl WeightFile {
 
     /// BLAKE3 of the bytes that were read, whatever the file has become since.
     pub fn hash(&self) -> String {
-        blake3::hash(&self.bytes).to_string()
+        blake3::Hasher::new().update_rayon(&self.bytes).finalize().to_string()
     }
 
     /// What its weights are stored in.
@@ -113,6 +113,23 @@ impl WeightFile {
             let all: Vec<Result<(), ModelError>> = layout.split_mut(flat).into_par_iter().map(read).collect();
             all.into_iter().collect()
         })
+    }
+
+    /// Has layers multiply those matrices that the file holds in integers of eight bits as they are; the parameters must have been
+    /// filled from it.
+    pub(crate) fn keep_integers(&self, params: &mut Params) -> Result<(), ModelError> {
+        let refuse = |problem: String| ModelError::malformed(&self.path, problem);
+        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;
+        let layout = params.layout().clone();
+        for param in layout.params().iter().filter(|param| param.shape.len() == 2) {
+            let tensor = |name: &str| file.tensor(name).ok();
+            let scales = tensor(&format!("{}{SCALE}", param.name));
+            let rows = tensor(&param.name).zip(scales).and_then(|(view, scales)| integers_of(&view, &scales));
+            if let (Some(rows), Some(id)) = (rows, layout.find(&param.name)) {
+                params.keep_integers(id, rows)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes parameters, whole or not at all. With the Hessians of layers, weights that become integers are rounded

@@ -263,3 +263,46 @@ pub(crate) fn transpose_columns<T: Transposable>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: u64) -> Vec<f64> {
+        let hash = |k: u64| (k + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
+        (0..count as u64).map(|k| hash(k) as f64 / (1_u64 << 52) as f64 - 1.0).collect()
+    }
+
+    /// Records are the same in every bit whichever of the two a processor runs.
+    #[test]
+    fn products_of_rows_are_equal_in_bits_to_all_others() {
+        for [m, k, n] in [[1, 1, 1], [3, 5, 7], [8, 63, 16], [63, 63, 126], [64, 64, 128], [13, 256, 41]] {
+            let (a, b) = (numbers(m * k, 1), numbers(k * (n + 3), 2));
+            for a in [View::new(&a, m, k), View::new(&a, k, m).transposed()] {
+                let b = View { row_stride: n + 3, ..View::new(&b, k, n) };
+                let mut expected = numbers(m * (n + 1), 3);
+                let mut got = expected.clone();
+                multiply(a, b, ViewMut { data: &mut expected, row_stride: n + 1 });
+                multiply_rows(a, b, ViewMut { data: &mut got, row_stride: n + 1 });
+                assert!(got == expected, "{m} x {k} x {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn transposes_are_whole_for_every_size() {
+        for size in [1, 3, 4, 7, 8, 12, 30, 126, 128] {
+            let from = numbers(size * size, 4);
+            let pairs: Vec<Complex<f64>> = from.iter().map(|x| Complex::new(*x, 2.0 * x)).collect();
+            let mut to = vec![0.0; size * size];
+            let mut to_pairs = vec![Complex::ZERO; size * size];
+            transpose(&from, &mut to, size);
+            transpose_columns(&pairs, &mut to_pairs, size, size / 3..size);
+            for (at, value) in to.iter().enumerate() {
+                let back = at % size * size + at / size;
+                assert_eq!(*value, from[back], "{size}: {at}");
+                assert!(at / size < size / 3 || to_pairs[at] == pairs[back], "{size}: {at}");
+            }
+        }
+    }
+}

@@ -68,7 +68,8 @@ impl ArrayFile {
     }
 
     fn write(&mut self, values: impl Iterator<Item = f32>) -> io::Result<()> {
-        let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+        let mut bytes = Vec::with_capacity(4 * self.each);
+        values.for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
         self.file.write_all(&bytes)
     }
 

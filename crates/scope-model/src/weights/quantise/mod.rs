@@ -5,7 +5,7 @@ mod hessian;
 mod rows;
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
-use scope_engine::{bf16, dequantise_int8, dequantise_int16};
+use scope_engine::{EngineError, Param, Params, QuantisedRows, bf16, dequantise_int8, dequantise_int16};
 use scope_pde::linear::cholesky::Cholesky;
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +155,33 @@ pub(in crate::weights) fn dequantise(
         Some(index) => Err(format!("has {} at element {index}", values[index])),
         None => Ok(()),
     }
+}
+
+/// The rows of a tensor of int8 and its scales.
+pub(in crate::weights) fn integers_of(
+    view: &TensorView<'_>,
+    scales: &TensorView<'_>,
+) -> Option<QuantisedRows> {
+    let integers = || view.data().iter().map(|byte| byte.cast_signed()).collect();
+    (view.dtype() == Dtype::I8).then_some(QuantisedRows { integers: integers(), scales: floats(scales)? })
+}
+
+/// Has layers multiply integers of eight bits: the matrices that [`Quantisation::Int8`] stores in so many, rounded to nearest.
+pub fn multiply_in_int8(params: &mut Params) -> Result<(), EngineError> {
+    let flat = params.flat().to_vec::<f32>()?;
+    let layout = params.layout().clone();
+    let int8 = |param: &&Param| {
+        Quantisation::Int8.integers(&param.name, &param.shape) == Some(IntegerType::Int8)
+            && param.shape.len() == 2
+    };
+    for param in layout.params().iter().filter(int8) {
+        let rows = quantise_rows(&flat[param.range.clone()], param.shape[1], IntegerType::Int8, None);
+        let integers = rows.bytes.iter().map(|byte| byte.cast_signed()).collect();
+        if let Some(id) = layout.find(&param.name) {
+            params.keep_integers(id, QuantisedRows { integers, scales: rows.scales })?;
+        }
+    }
+    Ok(())
 }
 
 fn bytes_of(values: &[f32]) -> Vec<u8> {
