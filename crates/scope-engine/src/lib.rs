@@ -19,6 +19,7 @@ mod flat;
 mod noise;
 mod ops;
 mod params;
+mod quantised;
 pub mod selftest;
 mod table;
 mod tape;
@@ -39,6 +40,7 @@ pub use ops::{
     Norm, Sliced,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
+pub use quantised::{QuantisedRows, dequantise_int8, dequantise_int16};
 pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};
 pub use tape::{ForwardHook, Tape, Var};
 pub use tensor::Tensor;

@@ -52,6 +52,17 @@ impl Tensor {
         }
     }
 
+    /// A tensor of zeros.
+    pub fn zeros(device: &Device, dtype: Dtype, shape: &[usize]) -> Result<Self, EngineError> {
+        match device {
+            Device::Cuda(_) => Self::from_slice(device, shape, &vec![0.0_f32; shape.iter().product()]),
+            Device::Cpu(cpu) => {
+                let buffer = Arc::new(Buffer::Cpu(cpu.zeros(bytes_of(shape, dtype.size()))));
+                Ok(Self { buffer, shape: shape.to_vec(), dtype, device: device.clone() })
+            }
+        }
+    }
+
     /// A tensor whose elements are all one value.
     pub fn full(device: &Device, dtype: Dtype, shape: &[usize], value: f64) -> Result<Self, EngineError> {
         let count = shape.iter().product();

@@ -6,6 +6,7 @@ mod finite_differences;
 mod fit_points;
 mod golden;
 mod gpu;
+mod integer_products;
 mod local_fits;
 mod muon;
 mod tapes;

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
-use scope_engine::{EngineError, Layout, Param, Params, Tensor};
+use scope_engine::{EngineError, Layout, Param, Params};
 use scope_pde::random::{Coordinates, Stream};
 
 /// The standard deviation of positions, which are cut off at two of them.
@@ -35,14 +35,15 @@ pub(crate) fn initialise_as(
     initial: impl Fn(&Layout, &Param) -> Initial,
 ) -> Result<(), EngineError> {
     let layout = params.layout().clone();
-    let mut flat = vec![0.0_f32; layout.len()];
-    for param in layout.params() {
-        let mut stream = Coordinates::new("initial parameters").number(seed).text(&param.name).stream();
-        let values = &mut flat[param.range.clone()];
-        let initial = initial(&layout, param);
-        values.iter_mut().for_each(|x| *x = initial.draw(&mut stream));
-    }
-    params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)
+    params.write_flat(|flat| {
+        for param in layout.params() {
+            let mut stream = Coordinates::new("initial parameters").number(seed).text(&param.name).stream();
+            let values = &mut flat[param.range.clone()];
+            let initial = initial(&layout, param);
+            values.iter_mut().for_each(|x| *x = initial.draw(&mut stream));
+        }
+        Ok(())
+    })
 }
 
 /// How a parameter begins if nothing else is said: positions are truncated normal; fused qkv weights are Xavier

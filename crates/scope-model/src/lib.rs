@@ -49,4 +49,4 @@ pub use provenance::{
 pub use reconstruct::{Precision, Reconstructor};
 pub use scope_data::Fields;
 pub use sensors::recover_sensors;
-pub use weights::{About, LayerHessians, Quantisation, WeightFile};
+pub use weights::{About, LayerHessians, Quantisation, WeightFile, multiply_in_int8};

@@ -2,7 +2,7 @@
 
 use scope_data::Constants;
 use scope_engine::Device;
-use scope_model::{Fields, Model, Precision, Preset, Reconstructor};
+use scope_model::{About, Fields, Model, Precision, Preset, Quantisation, Reconstructor};
 use scope_pde::Pde;
 
 fn contexts(count: usize, size: usize) -> Vec<f32> {
@@ -29,6 +29,31 @@ fn half_precision_stays_within_one_percent_on_the_base_model() {
     // Without the mean, which both get exactly.
     assert!(relative(&exact.a, &half.a, 7.5) < 0.01, "{}", relative(&exact.a, &half.a, 7.5));
     assert!(relative(&exact.u, &half.u, 0.005_692_019_4) < 0.01);
+}
+
+/// What is stored in eight bits is multiplied so; of another file, nothing is.
+#[test]
+fn int8_gives_the_fields_of_single_precision_from_a_quantised_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let pde = Pde::DARCY;
+    let constants = Constants::released(pde);
+    let model = Model::initial(Preset::Small.config(64), 3, &Device::cpu(2)).unwrap();
+    let about = About { pde, constants, config: model.config.clone().into(), training: None };
+    let contexts = contexts(1, 64);
+    for quantisation in [Quantisation::Int8, Quantisation::F32] {
+        model.save(&path, &about, quantisation).unwrap();
+        let run = |precision| {
+            let model = Reconstructor::open(&path, &Device::cpu(2), precision).unwrap();
+            model.recover(&contexts).unwrap().remove(0)
+        };
+        let exact = run(Precision::F32);
+        let other = run(Precision::Int8);
+        assert_eq!(exact == other, quantisation == Quantisation::F32);
+        // Without the mean, which both get exactly.
+        let apart = [relative(&exact.a, &other.a, 7.5), relative(&exact.u, &other.u, 0.005_692_019_4)];
+        assert!(apart.iter().all(|apart| *apart < 5e-4), "{quantisation:?}: {apart:?}");
+    }
 }
 
 #[test]

@@ -54,6 +54,12 @@ fn precision_names() -> impl TypedValueParser<Value = Precision> {
     PossibleValuesParser::new(Precision::ALL.map(Precision::name)).try_map(|name| name.parse::<Precision>())
 }
 
+/// Reads the name of a precision that keeps the errors which a model's card states.
+fn error_keeping_precisions() -> impl TypedValueParser<Value = Precision> {
+    let names = [Precision::F32, Precision::Int8].map(Precision::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Precision>())
+}
+
 /// Reads the name of a model's size.
 fn model_names() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())

@@ -6,6 +6,7 @@ use super::{
     Cpu, Shared,
     activation::gelu_slope,
     gemm::{Finish, Left, Order, Out, Pair, PanelView, Panels, Unit, multiply, units},
+    integer_linear,
     lanes::{Kernel, Lanes, Real, load_some, store_some},
     produce::produce,
 };
@@ -27,7 +28,11 @@ pub(crate) fn forward(
     epilogue: Epilogue<'_>,
     shape: &[usize],
 ) -> Result<(Tensor, Option<Tensor>), EngineError> {
+    let integers = tape.params().integers(layer.weight).filter(|_| !tape.is_recording());
     Ok(match tape.compute() {
+        Dtype::F32 if let Some(weight) = integers => {
+            integer_linear::forward(cpu, tape, layer, weight, x, epilogue, shape)
+        }
         Dtype::F32 => forward_in::<f32>(cpu, tape, layer, x, epilogue, shape),
         Dtype::Bf16 => forward_in::<Pair>(cpu, tape, layer, x, epilogue, shape),
         Dtype::F64 => forward_in::<f64>(cpu, tape, layer, x, epilogue, shape),
@@ -48,19 +53,30 @@ where
     let n = shape.last().copied().unwrap_or(1);
     let m = shape.iter().product::<usize>() / n.max(1);
     let panels = forward_panels::<U>(cpu, tape.params(), layer.weight);
+    let finish = finish_of::<U::Real>(tape, layer, epilogue, n);
+    produce::<U>(cpu, tape, shape, epilogue, finish, |finish| {
+        multiply_left::<U>(cpu, m, x.value(), panels.view(), finish);
+    })
+}
+
+/// What happens to a layer's sums, \[m, n\]: its bias, and what its epilogue adds.
+pub(super) fn finish_of<R: Real>(
+    tape: &Tape<'_>,
+    layer: Linear,
+    epilogue: Epilogue<'_>,
+    n: usize,
+) -> Finish<R> {
     let mut finish = Finish::plain(Out::Real(std::ptr::null_mut()), n);
-    finish.bias = tape.params().cpu::<U::Real>(layer.bias).as_ptr();
+    finish.bias = tape.params().cpu::<R>(layer.bias).as_ptr();
     match epilogue {
-        Epilogue::Add(value) => finish.residual = value.value().cpu::<U::Real>().as_ptr(),
+        Epilogue::Add(value) => finish.residual = value.value().cpu::<R>().as_ptr(),
         Epilogue::AddRows(rows) => {
-            let table = tape.params().cpu::<U::Real>(rows);
+            let table = tape.params().cpu::<R>(rows);
             (finish.residual, finish.period) = (table.as_ptr(), table.len() / n);
         }
         Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => {}
     }
-    produce::<U>(cpu, tape, shape, epilogue, finish, |finish| {
-        multiply_left::<U>(cpu, m, x.value(), panels.view(), finish);
-    })
+    finish
 }
 
 /// x times packed panels.

@@ -28,6 +28,7 @@ pub(crate) mod expansion;
 pub(crate) mod flat;
 mod gemm;
 pub(crate) mod im2col;
+mod integer_linear;
 mod lanes;
 pub(crate) mod layer_norm;
 pub(crate) mod layout;
@@ -49,6 +50,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 pub(crate) use gemm::Panels;
+pub(crate) use integer_linear::WIDEST;
 pub use lanes::Isa;
 pub(crate) use lanes::Real;
 pub(crate) use memory::Memory;
@@ -99,6 +101,11 @@ impl Cpu {
     /// Memory from the store; its content is arbitrary.
     pub(crate) fn memory(&self, bytes: usize) -> Memory {
         self.0.store.take(bytes)
+    }
+
+    /// Memory of zeros.
+    pub(crate) fn zeros(&self, bytes: usize) -> Memory {
+        self.0.store.take_zeros(bytes)
     }
 
     /// Runs a kernel here, with the widest vectors.

@@ -29,7 +29,7 @@ pub(super) fn produce<U: Unit>(
             return (after, Some(before));
         }
     }
-    let half = U::ELEMENTS == 2 && matches!(epilogue, Epilogue::Plain | Epilogue::Gelu);
+    let half = U::IS_HALF && matches!(epilogue, Epilogue::Plain | Epilogue::Gelu);
     if !half {
         return (wide::<U>(cpu, shape, finish, &product), None);
     }

@@ -1,6 +1,6 @@
 //! AdamW with gradient clipping (`max_norm`), over all parameters at once.
 
-use crate::{device::Device, dtype::Dtype, error::EngineError, params::Params, tensor::Tensor};
+use crate::{device::Device, error::EngineError, params::Params, tensor::Tensor};
 
 /// The settings of AdamW (Loshchilov and Hutter, 2019).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,10 +33,7 @@ impl Moments {
     pub fn zeros(params: &Params) -> Result<Self, EngineError> {
         let device = params.device();
         let length = params.layout().len();
-        let fresh = || match params.dtype() {
-            Dtype::F64 => Tensor::from_slice(device, &[length], &vec![0.0_f64; length]),
-            _ => Tensor::from_slice(device, &[length], &vec![0.0_f32; length]),
-        };
+        let fresh = || Tensor::zeros(device, params.dtype(), &[length]);
         Ok(Self { first: fresh()?, second: fresh()? })
     }
 }

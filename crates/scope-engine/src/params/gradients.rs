@@ -27,10 +27,7 @@ impl Gradients {
         let device = params.device();
         let layout = params.layout().clone();
         let shape = [layout.len()];
-        let flat = match params.dtype() {
-            Dtype::F64 => Tensor::from_slice(device, &shape, &vec![0.0_f64; layout.len()])?,
-            _ => Tensor::from_slice(device, &shape, &vec![0.0_f32; layout.len()])?,
-        };
+        let flat = Tensor::zeros(device, params.dtype(), &shape)?;
         Ok(Self { layout, flat, inputs: HashMap::new(), stale: Vec::new() })
     }
 

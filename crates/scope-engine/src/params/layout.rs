@@ -111,6 +111,18 @@ impl Layout {
         first.start..aligned(found.last().map_or(first.end, |last| last.end)).min(self.len())
     }
 
+    /// The parameters, each with its part of a flat buffer.
+    pub fn split_mut<'s, 'a, T>(&'s self, mut flat: &'a mut [T]) -> Vec<(&'s Param, &'a mut [T])> {
+        let mut at = 0;
+        let part = |param: &'s Param| {
+            let range = &param.range;
+            let (values, rest) = std::mem::take(&mut flat)[range.start - at..].split_at_mut(range.len());
+            (flat, at) = (rest, range.end);
+            (param, values)
+        };
+        self.params.iter().map(part).collect()
+    }
+
     /// The parameters of the first paths only, under the same names and at the same places.
     pub fn prefix(&self, path: &str) -> Self {
         let params: Vec<Param> = self.under(path).cloned().collect();

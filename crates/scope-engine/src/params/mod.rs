@@ -14,11 +14,12 @@ pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
 
 use crate::{
-    cpu::Panels,
+    cpu::{Panels, WIDEST},
     cuda::muon::HiddenGroup,
     device::Device,
     dtype::{Dtype, Element},
-    error::EngineError,
+    error::{EngineError, require_shape},
+    quantised::QuantisedRows,
     tensor::Tensor,
 };
 
@@ -29,6 +30,8 @@ pub(crate) enum Packing {
     Forward(Dtype),
     /// For dx = dy W.
     Backward(Dtype),
+    /// For y = x W^T in integers.
+    Integers,
 }
 
 /// The values of a model's parameters on one device.
@@ -43,6 +46,8 @@ pub struct Params {
     groups: Mutex<Option<Grouped>>,
     /// Weights packed for products, made when first wanted and dropped when values change.
     packed: Mutex<HashMap<(ParamId, Packing), Arc<Panels>>>,
+    /// Weights of linear layers as the integers that their values were made of, dropped when values change.
+    integers: HashMap<ParamId, QuantisedRows>,
 }
 
 impl std::fmt::Debug for Params {
@@ -61,7 +66,8 @@ impl Params {
         room.try_reserve_exact(length).map_err(|_| EngineError::Memory { wanted })?;
         // Seen from outside, so that the compiler cannot leave it out.
         drop(std::hint::black_box(room));
-        Self::from_flat(device, layout, &vec![0.0_f32; length])
+        let values = Tensor::zeros(device, Dtype::F32, &[length])?;
+        Self::of(layout, values)
     }
 
     /// Parameters from a flat buffer of f32, or of f64 for checking gradients.
@@ -77,6 +83,10 @@ impl Params {
             return Err(EngineError::Layout { expected: layout.len(), got: values.len() });
         }
         let values = Tensor::from_slice(device, &[layout.len()], values)?;
+        Self::of(layout, values)
+    }
+
+    fn of(layout: Arc<Layout>, values: Tensor) -> Result<Self, EngineError> {
         Ok(Self {
             layout,
             bf16_copy: rounded(&values)?,
@@ -84,6 +94,7 @@ impl Params {
             groups: Mutex::default(),
             values,
             packed: Mutex::default(),
+            integers: HashMap::new(),
         })
     }
 
@@ -134,6 +145,21 @@ impl Params {
         Ok(())
     }
 
+    /// Writes values of f32 in place: `write` is given the flat buffer and puts every parameter where the layout says.
+    /// What it leaves alone keeps its value on the CPU and is zero on a GPU; if it fails, the values are unusable.
+    pub fn write_flat<E: From<EngineError>>(
+        &mut self,
+        write: impl FnOnce(&mut [f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Device::Cpu(_) = self.device() {
+            return write(self.cpu_mut()?);
+        }
+        let mut flat = vec![0.0; self.layout.len()];
+        write(&mut flat)?;
+        let values = Tensor::from_slice(self.device(), &[flat.len()], &flat)?;
+        Ok(self.set_flat(values)?)
+    }
+
     /// The same kind of parameters for the names under a path, such as those whose EMA is kept. The path must
     /// be the first of the layout.
     pub fn prefix(&self, path: &str) -> Result<Self, EngineError> {
@@ -174,7 +200,29 @@ impl Params {
         packed.entry((id, packing)).or_insert_with(|| Arc::new(pack())).clone()
     }
 
+    /// Has linear layers with this weight \[n, k\] multiply integers on a CPU, on tapes that do not record: those which its
+    /// values, in f32, were made of. Layers too wide for it, or of odd width, go on multiplying numbers.
+    pub fn keep_integers(&mut self, id: ParamId, rows: QuantisedRows) -> Result<(), EngineError> {
+        let shape = &self.layout.param(id).shape;
+        require_shape("integers of a weight", "its rows", shape, &[rows.scales.len(), rows.width()])?;
+        if rows.width() <= WIDEST && rows.width().is_multiple_of(2) {
+            self.integers.insert(id, rows);
+        }
+        Ok(())
+    }
+
+    /// Has all layers multiply numbers again.
+    pub fn forget_integers(&mut self) {
+        self.integers.clear();
+    }
+
+    /// The integers of a weight, if they are kept.
+    pub(crate) fn integers(&self, id: ParamId) -> Option<&QuantisedRows> {
+        self.integers.get(&id)
+    }
+
     fn forget_packed(&mut self) {
+        self.integers.clear();
         self.packed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

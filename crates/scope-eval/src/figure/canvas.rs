@@ -51,10 +51,11 @@ impl Canvas {
 
     /// Fills a rectangle, its edges rounded to whole pixels.
     pub(super) fn fill(&mut self, x: f64, y: f64, width: f64, height: f64, colour: Colour) {
-        for row in y.round() as i64..(y + height).round() as i64 {
-            for column in x.round() as i64..(x + width).round() as i64 {
-                self.blend(column, row, colour, 1.0);
-            }
+        let inside = |edge: f64, length: usize| (edge.round() as i64).clamp(0, length as i64) as usize;
+        let columns = inside(x, self.width)..inside(x + width, self.width);
+        for row in inside(y, self.height)..inside(y + height, self.height) {
+            let line = self.pixels[3 * row * self.width..].as_chunks_mut().0;
+            line[columns.start..columns.end.max(columns.start)].fill(colour);
         }
     }
 
@@ -69,8 +70,11 @@ impl Canvas {
             for column in span(from.0, to.0) {
                 let offset = (column as f64 + 0.5 - from.0, row as f64 + 0.5 - from.1);
                 let place = ((offset.0 * along.0 + offset.1 * along.1) / length).clamp(0.0, 1.0);
-                let distance = (offset.0 - place * along.0).hypot(offset.1 - place * along.1);
-                self.blend(column, row, colour, half + 0.5 - distance);
+                let apart = (offset.0 - place * along.0, offset.1 - place * along.1);
+                // Most pixels about a dot are further away than a stroke reaches.
+                if apart.0.abs().max(apart.1.abs()) < half + 0.5 {
+                    self.blend(column, row, colour, half + 0.5 - apart.0.hypot(apart.1));
+                }
             }
         }
     }

@@ -213,18 +213,15 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
         Mark::Image { at, size, columns, pixels: colours } => {
             let rows = colours.len() / columns;
             let ((x, y), (width, height)) = (pixels(*at), pixels(*size));
-            for (k, colour) in colours.iter().take(rows * columns).enumerate() {
-                let edge = |index: usize, count: usize, length: f64| length * index as f64 / count as f64;
-                let left = edge(k % columns, *columns, width);
-                let right = edge(k % columns + 1, *columns, width);
-                let top = edge(k / columns, rows, height);
-                let bottom = edge(k / columns + 1, rows, height);
-                // Both edges are rounded alike, so that neighbours neither overlap nor part.
-                let left = (x + left).round();
-                let right = (x + right).round();
-                let top = (y + top).round();
-                let bottom = (y + bottom).round();
-                canvas.fill(left, top, right - left, bottom - top, *colour);
+            // Both edges are rounded alike, so that neighbours neither overlap nor part.
+            let edges = |start: f64, length: f64, count: usize| -> Vec<f64> {
+                (0..=count).map(|index| (start + length * index as f64 / count as f64).round()).collect()
+            };
+            let (across, down) = (edges(x, width, *columns), edges(y, height, rows));
+            for (line, sides) in colours.chunks_exact(*columns).zip(down.windows(2)) {
+                for (colour, ends) in line.iter().zip(across.windows(2)) {
+                    canvas.fill(ends[0], sides[0], ends[1] - ends[0], sides[1] - sides[0], *colour);
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Which of the protocol's conditions someone's own sensors are most like.
 
+use rayon::prelude::*;
 use scope_data::{
     PerChannel,
     observation::{
@@ -52,11 +53,11 @@ impl Nearest {
         let mut best: Option<(f64, Self)> = None;
         for condition in nearest_budgets(candidates, grid, own.sensors) {
             let sampler = MaskSampler::new(pde, TEST_MASK_SEED, grid);
-            let masks = (0..MASKS).map(|record| {
+            let features = (0..MASKS).into_par_iter().filter_map(|record| {
                 let masks = sampler.masks(Namespace::Test, record, condition, None);
-                PerChannel::from_fn(|channel| masks.sensors(channel))
+                Features::of(&PerChannel::from_fn(|channel| masks.sensors(channel)))
             });
-            let other = Features::mean(&masks.filter_map(|masks| Features::of(&masks)).collect::<Vec<_>>())?;
+            let other = Features::mean(&features.collect::<Vec<_>>())?;
             let sensors = own.sensors - other.sensors;
             let gap = own.gap - other.gap;
             let apart = sensors.hypot(gap);

@@ -7,14 +7,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rayon::prelude::*;
 use safetensors::{SafeTensors, tensor::TensorView};
 use scope_data::{DataError, open_regular, write_atomic};
-use scope_engine::{Param, Params, Tensor};
+use scope_engine::{Param, Params};
 
 use super::{
     about::{About, KEY},
     header::{PREFIX, header_end, require_tensors, understand},
-    quantise::{LayerHessians, Quantisation, SCALE, StoredTensor, dequantise},
+    quantise::{LayerHessians, Quantisation, SCALE, StoredTensor, dequantise, integers_of},
 };
 use crate::error::ModelError;
 
@@ -82,7 +83,7 @@ impl WeightFile {
 
     /// BLAKE3 of the bytes that were read, whatever the file has become since.
     pub fn hash(&self) -> String {
-        blake3::hash(&self.bytes).to_string()
+        blake3::Hasher::new().update_rayon(&self.bytes).finalize().to_string()
     }
 
     /// What its weights are stored in.
@@ -93,7 +94,8 @@ impl WeightFile {
         Ok(Quantisation::of(&file))
     }
 
-    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite.
+    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite. Where it fails, the parameters are
+    /// unusable.
     pub fn fill(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);
         let unusable = |error: safetensors::SafeTensorError| refuse(error.to_string());
@@ -101,15 +103,32 @@ impl WeightFile {
         let layout = params.layout().clone();
         require_tensors(&header, &layout).map_err(refuse)?;
         let file = SafeTensors::deserialize(&self.bytes).map_err(unusable)?;
-        let mut flat = vec![0.0_f32; layout.len()];
-        for param in layout.params() {
+        let read = |(param, values): (&Param, &mut [f32])| {
             let view = file.tensor(&param.name).map_err(unusable)?;
             let scales = file.tensor(&format!("{}{SCALE}", param.name)).ok();
-            let values = dequantise(&view, scales.as_ref(), &param.shape);
-            let values = values.map_err(|problem| refuse(format!("\"{}\" {problem}", param.name)))?;
-            flat[param.range.clone()].copy_from_slice(&values);
+            let read = dequantise(&view, scales.as_ref(), &param.shape, values);
+            read.map_err(|problem| refuse(format!("\"{}\" {problem}", param.name)))
+        };
+        params.write_flat(|flat| {
+            let all: Vec<Result<(), ModelError>> = layout.split_mut(flat).into_par_iter().map(read).collect();
+            all.into_iter().collect()
+        })
+    }
+
+    /// Has layers multiply those matrices that the file holds in integers of eight bits as they are; the parameters must have been
+    /// filled from it.
+    pub(crate) fn keep_integers(&self, params: &mut Params) -> Result<(), ModelError> {
+        let refuse = |problem: String| ModelError::malformed(&self.path, problem);
+        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;
+        let layout = params.layout().clone();
+        for param in layout.params().iter().filter(|param| param.shape.len() == 2) {
+            let tensor = |name: &str| file.tensor(name).ok();
+            let scales = tensor(&format!("{}{SCALE}", param.name));
+            let rows = tensor(&param.name).zip(scales).and_then(|(view, scales)| integers_of(&view, &scales));
+            if let (Some(rows), Some(id)) = (rows, layout.find(&param.name)) {
+                params.keep_integers(id, rows)?;
+            }
         }
-        params.set_flat(Tensor::from_slice(params.device(), &[flat.len()], &flat)?)?;
         Ok(())
     }
 

@@ -11,4 +11,4 @@ mod quantise;
 
 pub use about::About;
 pub use file::WeightFile;
-pub use quantise::{LayerHessians, Quantisation};
+pub use quantise::{LayerHessians, Quantisation, multiply_in_int8};

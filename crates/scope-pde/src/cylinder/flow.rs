@@ -127,9 +127,7 @@ impl<'a> Flow<'a> {
         run(1.0 / 3.0, second, first);
         std::mem::swap(&mut self.velocity, first);
         self.project();
-        for (p, phi) in self.pressure.iter_mut().zip(&self.correction) {
-            *p += phi / dt;
-        }
+        add_increment(&mut self.pressure, &self.correction, dt);
     }
 
     /// Removes the divergence of `velocity`; leaves the potential in `correction`.
@@ -143,6 +141,14 @@ impl<'a> Flow<'a> {
         self.pressure_solver.solve(&mut self.correction, &mut self.scratch);
         subtract_gradient(&self.correction, &mut self.velocity);
         self.velocity.bound(self.inflow);
+    }
+}
+
+/// p += phi / dt.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn add_increment(pressure: &mut [f64], correction: &[f64], dt: f64) {
+    for (p, phi) in pressure.iter_mut().zip(correction) {
+        *p += phi / dt;
     }
 }
 

@@ -114,8 +114,8 @@ struct Neighbours<'a> {
 fn neighbours(q: &[f64], row: usize, pitch: usize, length: usize) -> Neighbours<'_> {
     let at = |offset: usize| &q[row - 2 * pitch - 2 + offset..][..length];
     Neighbours {
-        down: [0, 1, 2, 3, 4].map(|k| at(k * pitch + 2)),
-        across: [0, 1, 2, 3, 4].map(|k| at(2 * pitch + k)),
+        down: [at(2), at(pitch + 2), at(2 * pitch + 2), at(3 * pitch + 2), at(4 * pitch + 2)],
+        across: [at(2 * pitch), at(2 * pitch + 1), at(2 * pitch + 2), at(2 * pitch + 3), at(2 * pitch + 4)],
     }
 }
 

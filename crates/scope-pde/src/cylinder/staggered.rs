@@ -4,6 +4,8 @@
 //! j = 0..=S along axis 1. Both use one layout: face (i, j) at `(i + 2) * pitch + j + 2`, pitch = S + 5.
 //! Cells are one unit wide here: lengths are pixels.
 
+use multiversion::multiversion;
+
 /// The ghost rings on each side.
 pub(super) const GHOSTS: usize = 2;
 
@@ -82,19 +84,24 @@ impl Staggered {
 
     /// The divergence of every cell, \[S, S\].
     pub(super) fn divergence(&self, out: &mut [f64]) {
-        let size = self.size;
-        let pitch = pitch(self.size);
-        let origin = self.origin();
-        for i in 0..size {
-            let row = origin + i * pitch;
-            let upstream = &self.u[row..][..size];
-            let downstream = &self.u[row + pitch..][..size];
-            let left = &self.v[row..][..size];
-            let right = &self.v[row + 1..][..size];
-            let out = &mut out[i * size..][..size];
-            for j in 0..size {
-                out[j] = downstream[j] - upstream[j] + right[j] - left[j];
-            }
+        divergence(self, out);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn divergence(flow: &Staggered, out: &mut [f64]) {
+    let size = flow.size;
+    let pitch = pitch(flow.size);
+    let origin = flow.origin();
+    for i in 0..size {
+        let row = origin + i * pitch;
+        let upstream = &flow.u[row..][..size];
+        let downstream = &flow.u[row + pitch..][..size];
+        let left = &flow.v[row..][..size];
+        let right = &flow.v[row + 1..][..size];
+        let out = &mut out[i * size..][..size];
+        for j in 0..size {
+            out[j] = downstream[j] - upstream[j] + right[j] - left[j];
         }
     }
 }

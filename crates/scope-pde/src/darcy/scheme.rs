@@ -50,26 +50,19 @@ impl Scheme {
 
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn apply(n: usize, down: &[f64], across: &[f64], x: &[f64], out: &mut [f64]) {
+    let zeros = &vec![0.0; n][..];
     for i in 0..n {
         let row = &x[i * n..][..n];
         let out = &mut out[i * n..][..n];
         let above = &down[i * n..][..n];
         let below = &down[(i + 1) * n..][..n];
         let faces = &across[i * (n + 1)..][..n + 1];
+        // Beyond the edge is zero.
+        let upper = if i > 0 { &x[(i - 1) * n..][..n] } else { zeros };
+        let lower = if i + 1 < n { &x[(i + 1) * n..][..n] } else { zeros };
         for j in 0..n {
-            out[j] = (above[j] + below[j] + faces[j] + faces[j + 1]) * row[j];
-        }
-        if i > 0 {
-            let upper = &x[(i - 1) * n..][..n];
-            for j in 0..n {
-                out[j] -= above[j] * upper[j];
-            }
-        }
-        if i + 1 < n {
-            let lower = &x[(i + 1) * n..][..n];
-            for j in 0..n {
-                out[j] -= below[j] * lower[j];
-            }
+            let here = (above[j] + below[j] + faces[j] + faces[j + 1]) * row[j];
+            out[j] = here - above[j] * upper[j] - below[j] * lower[j];
         }
         for j in 1..n {
             out[j] -= faces[j] * row[j - 1];

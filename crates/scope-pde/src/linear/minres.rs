@@ -4,6 +4,8 @@
 //! MINRES keeps reducing the residual. Lanczos in the inner product of the preconditioner M gives a
 //! tridiagonal matrix that Givens rotations turn triangular, one column per iteration.
 
+use multiversion::multiversion;
+
 /// How a solve ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
@@ -74,7 +76,7 @@ fn cycle(
         if eta.abs() <= goal || gamma == 0.0 {
             return iteration;
         }
-        z.iter_mut().for_each(|z| *z /= gamma);
+        divide(&mut z, gamma);
         apply(&z, &mut image);
         let delta = dot(&image, &z);
         lanczos(&mut image, delta / gamma, &v, gamma / gamma_old, &v_old);
@@ -119,7 +121,14 @@ impl Rotations {
     }
 }
 
+/// z /= gamma.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn divide(z: &mut [f64], gamma: f64) {
+    z.iter_mut().for_each(|z| *z /= gamma);
+}
+
 /// image -= alpha v + beta v_old.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn lanczos(image: &mut [f64], alpha: f64, v: &[f64], beta: f64, v_old: &[f64]) {
     for ((image, v), v_old) in image.iter_mut().zip(v).zip(v_old) {
         *image -= alpha * v + beta * v_old;
@@ -127,6 +136,7 @@ fn lanczos(image: &mut [f64], alpha: f64, v: &[f64], beta: f64, v_old: &[f64]) {
 }
 
 /// w_old becomes the next direction, z with the two before it taken out, and x moves along it by `step`.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn advance(x: &mut [f64], step: f64, column: &Column, z: &[f64], w: &[f64], w_old: &mut [f64]) {
     for (((x, w_old), z), w) in x.iter_mut().zip(w_old).zip(z).zip(w) {
         *w_old = (z - column.two_above * *w_old - column.above * w) / column.diagonal;
@@ -135,6 +145,7 @@ fn advance(x: &mut [f64], step: f64, column: &Column, z: &[f64], w: &[f64], w_ol
 }
 
 /// A sum in eight interleaved parts: fast, and in an order that does not depend on the machine.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut parts = [0.0; 8];
     let (x, x_rest) = x.as_chunks::<8>();

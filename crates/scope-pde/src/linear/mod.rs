@@ -1,5 +1,7 @@
 //! Linear algebra on square fields: small products, factors, orthonormal bases, fast direct solvers.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub mod cholesky;
 pub mod eigen;
 pub mod matrix;

@@ -7,7 +7,9 @@
 
 use std::f64::consts::PI;
 
-use super::matrix::{View, ViewMut, multiply, transpose};
+use multiversion::multiversion;
+
+use super::matrix::{View, ViewMut, multiply_rows, transpose};
 
 /// An orthonormal basis of R^n (n even) whose p-th vector has parity (-1)^p.
 #[derive(Clone, Debug)]
@@ -65,18 +67,9 @@ impl ParityBasis {
         let columns = self.columns(field);
         scratch.resize(field.len(), 0.0);
         let (sums, differences) = scratch.split_at_mut(half * columns);
-        for i in 0..half {
-            let top = &field[i * columns..][..columns];
-            let bottom = &field[(self.points - 1 - i) * columns..][..columns];
-            let sum = &mut sums[i * columns..][..columns];
-            let difference = &mut differences[i * columns..][..columns];
-            for j in 0..columns {
-                sum[j] = top[j] + bottom[j];
-                difference[j] = top[j] - bottom[j];
-            }
-        }
+        fold(field, sums, differences, columns);
         for (parity, table, folded) in [(0, &self.even, sums), (1, &self.odd, differences)] {
-            multiply(
+            multiply_rows(
                 View::new(table, half, half),
                 View::new(folded, half, columns),
                 ViewMut { data: &mut field[parity * columns..], row_stride: 2 * columns },
@@ -91,23 +84,13 @@ impl ParityBasis {
         scratch.resize(field.len(), 0.0);
         let (evens, odds) = scratch.split_at_mut(half * columns);
         for (parity, table, part) in [(0, &self.even, &mut *evens), (1, &self.odd, &mut *odds)] {
-            multiply(
+            multiply_rows(
                 View::new(table, half, half).transposed(),
                 View { row_stride: 2 * columns, ..View::new(&field[parity * columns..], half, columns) },
                 ViewMut { data: part, row_stride: columns },
             );
         }
-        for i in 0..half {
-            let (upper, lower) = field.split_at_mut(half * columns);
-            let top = &mut upper[i * columns..][..columns];
-            let bottom = &mut lower[(half - 1 - i) * columns..][..columns];
-            let even = &evens[i * columns..][..columns];
-            let odd = &odds[i * columns..][..columns];
-            for j in 0..columns {
-                top[j] = even[j] + odd[j];
-                bottom[j] = even[j] - odd[j];
-            }
-        }
+        unfold(evens, odds, field, columns);
     }
 
     /// `analyse` along both axes of a square field.
@@ -131,6 +114,33 @@ impl ParityBasis {
     fn columns(&self, field: &[f64]) -> usize {
         assert!(field.len().is_multiple_of(self.points), "a field of whole rows");
         field.len() / self.points
+    }
+}
+
+/// Sums and differences of the rows of a field and their mirror images.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn fold(field: &[f64], sums: &mut [f64], differences: &mut [f64], columns: usize) {
+    let rows = field.chunks_exact(columns).zip(field.chunks_exact(columns).rev());
+    let folded = sums.chunks_exact_mut(columns).zip(differences.chunks_exact_mut(columns));
+    for ((top, bottom), (sum, difference)) in rows.zip(folded) {
+        for (((top, bottom), sum), difference) in top.iter().zip(bottom).zip(sum).zip(difference) {
+            *sum = top + bottom;
+            *difference = top - bottom;
+        }
+    }
+}
+
+/// The rows of a field from its even and odd parts.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn unfold(evens: &[f64], odds: &[f64], field: &mut [f64], columns: usize) {
+    let (upper, lower) = field.split_at_mut(evens.len());
+    let rows = upper.chunks_exact_mut(columns).zip(lower.chunks_exact_mut(columns).rev());
+    let parts = evens.chunks_exact(columns).zip(odds.chunks_exact(columns));
+    for ((top, bottom), (even, odd)) in rows.zip(parts) {
+        for (((top, bottom), even), odd) in top.iter_mut().zip(bottom).zip(even).zip(odd) {
+            *top = even + odd;
+            *bottom = even - odd;
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 
 use rustfft::{Fft, FftPlanner, num_complex::Complex};
 
-use crate::linear::matrix::transpose;
+use crate::linear::matrix::{transpose, transpose_columns};
 
 /// Transforms of S x S complex fields whose retained wave numbers are |k| <= `cut`.
 #[derive(Clone)]
@@ -59,7 +59,10 @@ impl Fourier {
     /// Replaces a field by its spectrum; rows outside the retained ones hold nothing meaningful.
     pub(crate) fn to_spectrum(&self, field: &mut Vec<Complex<f64>>, scratch: &mut Scratch) {
         self.forward.process_with_scratch(field, &mut scratch.fft);
-        transpose(field, &mut scratch.field, self.size);
+        for rows in self.retained() {
+            let kept = rows.start / self.size..rows.end / self.size;
+            transpose_columns(field, &mut scratch.field, self.size, kept);
+        }
         std::mem::swap(field, &mut scratch.field);
         for rows in self.retained() {
             self.forward.process_with_scratch(&mut field[rows], &mut scratch.fft);

@@ -16,6 +16,7 @@ use crate::{
     random::{PeriodicField, Stream},
 };
 pub use descriptor::NAVIER_STOKES;
+use vorticity::Span;
 pub use vorticity::Vorticity;
 
 /// Time steps to t = 1 on 128 points: dt = 1/20 is converged to 1e-8 (see the tests).
@@ -27,7 +28,8 @@ pub struct NavierStokes {
     size: usize,
     initial: PeriodicField,
     equation: Vorticity,
-    steps: usize,
+    /// From t = 0 to t = 1.
+    span: Span,
 }
 
 impl NavierStokes {
@@ -35,7 +37,9 @@ impl NavierStokes {
     pub fn new(size: usize) -> Self {
         // The advective limit on the time step is proportional to the spacing.
         let steps = STEPS * size.div_ceil(128);
-        Self { size, initial: PeriodicField::new(size), equation: Vorticity::forced(size), steps }
+        let equation = Vorticity::forced(size);
+        let span = Span::new(&equation, 1.0, steps);
+        Self { size, initial: PeriodicField::new(size), equation, span }
     }
 
     /// The random vorticity at t = 0.
@@ -63,7 +67,7 @@ impl NavierStokes {
     }
 
     fn advance(&self, spectrum: &[Complex<f64>]) -> Result<Vec<f64>, PdeError> {
-        let end = self.equation.integrate(spectrum, 1.0, self.steps);
+        let end = self.equation.carry(spectrum, &self.span);
         let u = self.equation.field(&end);
         if u.iter().all(|x| x.is_finite()) {
             Ok(u)

@@ -8,6 +8,7 @@
 
 use std::f64::consts::PI;
 
+use multiversion::multiversion;
 use rustfft::num_complex::Complex;
 
 use super::fourier::{Fourier, Scratch};
@@ -91,14 +92,20 @@ impl Vorticity {
     }
 
     /// Carries a spectrum over `time` in `steps` equal steps. Modes beyond the 2/3 rule decay exactly.
+    #[cfg(test)]
     pub(crate) fn integrate(&self, start: &[Complex<f64>], time: f64, steps: usize) -> Vec<Complex<f64>> {
+        self.carry(start, &Span::new(self, time, steps))
+    }
+
+    /// The same over a span that was planned.
+    pub(crate) fn carry(&self, start: &[Complex<f64>], span: &Span) -> Vec<Complex<f64>> {
         let kept = |at: usize| self.velocity[at] != Complex::ZERO;
         let masked = |at: usize| if kept(at) { start[at] } else { Complex::ZERO };
-        let mut stepper = Stepper::new(self, (0..start.len()).map(masked).collect(), time / steps as f64);
-        for _ in 0..steps {
+        let mut stepper = Stepper::new(self, (0..start.len()).map(masked).collect(), span);
+        for _ in 0..span.steps {
             stepper.step();
         }
-        let decayed = |at: usize| start[at] * (-self.decay[at] * time).exp();
+        let decayed = |at: usize| start[at] * span.whole_decay[at];
         (0..start.len()).map(|at| if kept(at) { stepper.w[at] } else { decayed(at) }).collect()
     }
 
@@ -106,9 +113,11 @@ impl Vorticity {
     fn slope(&self, w: &mut Vec<Complex<f64>>, scratch: &mut Scratch) {
         let [low, negative] = self.dealiased.retained();
         w[low.end..negative.start].fill(Complex::ZERO);
-        multiply(w, &self.velocity);
+        for rows in [low, negative] {
+            multiply(&mut w[rows.clone()], &self.velocity[rows]);
+        }
         self.dealiased.to_field(w, scratch);
-        w.iter_mut().for_each(|u| *u *= *u);
+        square(w);
         self.dealiased.to_spectrum(w, scratch);
         self.advect(w);
     }
@@ -117,19 +126,18 @@ impl Vorticity {
     /// the real fields inside Z are separated by the symmetry of their spectra.
     fn advect(&self, z: &mut [Complex<f64>]) {
         let size = self.size;
-        for k2 in 0..=size / 3 {
-            let row = k2 * size;
-            let mirrored = (size - k2) % size * size;
-            // In the row k2 = 0 every mode meets its mirror image in the same row: half of it suffices.
-            let columns = if k2 == 0 { size / 2 + 1 } else { size };
-            for k1 in 0..columns {
-                let here = row + k1;
-                let there = mirrored + if k1 == 0 { 0 } else { size - k1 };
-                let b = self.advection[here];
-                let value = (b * z[here] + (b * z[there]).conj()) * -0.5;
-                z[here] = value;
-                z[there] = value.conj();
-            }
+        // In the row k2 = 0 every mode meets its mirror image in the same row: half of it suffices.
+        for k1 in 0..=size / 2 {
+            let there = (size - k1) % size;
+            [z[k1], z[there]] = separated(self.advection[k1], z[k1], z[there]);
+        }
+        for k2 in 1..=size / 3 {
+            let (upper, lower) = z.split_at_mut((size - k2) * size);
+            advect_rows(
+                &self.advection[k2 * size..][..size],
+                &mut upper[k2 * size..][..size],
+                &mut lower[..size],
+            );
         }
         for rows in self.dealiased.retained() {
             for (z, f) in z[rows.clone()].iter_mut().zip(&self.forcing[rows]) {
@@ -139,19 +147,63 @@ impl Vorticity {
     }
 }
 
+/// The values of a mode k and of -k, by the symbol B_k.
+#[inline(always)]
+fn separated(b: Complex<f64>, here: Complex<f64>, there: Complex<f64>) -> [Complex<f64>; 2] {
+    let value = (b * here + (b * there).conj()) * -0.5;
+    [value, value.conj()]
+}
+
+/// The modes of a row k2 > 0 and those of the row -k2, which lie in the opposite order.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn advect_rows(advection: &[Complex<f64>], row: &mut [Complex<f64>], mirrored: &mut [Complex<f64>]) {
+    let ([b, advection @ ..], [here, row @ ..], [there, mirrored @ ..]) = (advection, row, mirrored) else {
+        return;
+    };
+    [*here, *there] = separated(*b, *here, *there);
+    for ((b, here), there) in advection.iter().zip(row).zip(mirrored.iter_mut().rev()) {
+        [*here, *there] = separated(*b, *here, *there);
+    }
+}
+
+/// u *= u.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn square(u: &mut [Complex<f64>]) {
+    u.iter_mut().for_each(|u| *u *= *u);
+}
+
 /// x_k *= y_k.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn multiply(x: &mut [Complex<f64>], y: &[Complex<f64>]) {
     for (x, y) in x.iter_mut().zip(y) {
         *x *= y;
     }
 }
 
+/// A span of time in equal steps, and how far each mode decays in it.
+#[derive(Clone)]
+pub(crate) struct Span {
+    dt: f64,
+    steps: usize,
+    /// e^{-nu |kappa|^2 dt/2}.
+    half_decay: Vec<f64>,
+    /// e^{-nu |kappa|^2 t}.
+    whole_decay: Vec<f64>,
+}
+
+impl Span {
+    pub(crate) fn new(equation: &Vorticity, time: f64, steps: usize) -> Self {
+        let dt = time / steps as f64;
+        let half_decay = equation.decay.iter().map(|d| (-0.5 * d * dt).exp()).collect();
+        let whole_decay = equation.decay.iter().map(|d| (-d * time).exp()).collect();
+        Self { dt, steps, half_decay, whole_decay }
+    }
+}
+
 /// Classical RK4 on the variable e^{nu |kappa|^2 t} w, which makes diffusion exact.
 struct Stepper<'a> {
     equation: &'a Vorticity,
-    dt: f64,
-    /// e^{-nu |kappa|^2 dt/2}.
-    half_decay: Vec<f64>,
+    span: &'a Span,
     w: Vec<Complex<f64>>,
     stage: Vec<Complex<f64>>,
     sum: Vec<Complex<f64>>,
@@ -159,45 +211,53 @@ struct Stepper<'a> {
 }
 
 impl<'a> Stepper<'a> {
-    fn new(equation: &'a Vorticity, w: Vec<Complex<f64>>, dt: f64) -> Self {
-        Self {
-            equation,
-            dt,
-            half_decay: equation.decay.iter().map(|d| (-0.5 * d * dt).exp()).collect(),
-            stage: w.clone(),
-            sum: w.clone(),
-            scratch: equation.dealiased.scratch(),
-            w,
-        }
+    fn new(equation: &'a Vorticity, w: Vec<Complex<f64>>, span: &'a Span) -> Self {
+        Self { equation, span, stage: w.clone(), sum: w.clone(), scratch: equation.dealiased.scratch(), w }
     }
 
     fn step(&mut self) {
-        let dt = self.dt;
         self.stage.copy_from_slice(&self.w);
-        // The slope k at each stage, the next stage from (e, w, k), and what k adds to the step's sum.
-        self.stage(|e, w, k| ((w + k * (0.5 * dt)) * e, (w + k * (dt / 6.0)) * (e * e)), true);
-        self.stage(|e, w, k| (w * e + k * (0.5 * dt), k * (e * dt / 3.0)), false);
-        self.stage(|e, w, k| ((w * e + k * dt) * e, k * (e * dt / 3.0)), false);
-        self.stage(|_, w, k| (w, k * (dt / 6.0)), false);
+        (0..4).for_each(|number| self.stage(number));
         std::mem::swap(&mut self.w, &mut self.sum);
     }
 
     /// Turns `stage` into its slope k, then into the next stage, and collects the step's sum.
-    fn stage(
-        &mut self,
-        next: impl Fn(f64, Complex<f64>, Complex<f64>) -> (Complex<f64>, Complex<f64>),
-        first: bool,
-    ) {
+    fn stage(&mut self, number: usize) {
+        let Span { dt, half_decay, .. } = self.span;
         self.equation.slope(&mut self.stage, &mut self.scratch);
         for rows in self.equation.dealiased.retained() {
-            let stage = self.stage[rows.clone()].iter_mut().zip(&mut self.sum[rows.clone()]);
-            let known = self.half_decay[rows.clone()].iter().zip(&self.w[rows]);
-            for ((stage, sum), (&e, &w)) in stage.zip(known) {
-                let (following, part) = next(e, w, *stage);
-                *stage = following;
-                *sum = if first { part } else { *sum + part };
-            }
+            let known = (&half_decay[rows.clone()], &self.w[rows.clone()]);
+            follow(number, *dt, known, &mut self.stage[rows.clone()], &mut self.sum[rows]);
         }
+    }
+}
+
+/// From the slope k of a stage, (e, w) and what the step's sum is so far to the next stage and the next sum.
+#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+fn follow(
+    number: usize,
+    dt: f64,
+    known: (&[f64], &[Complex<f64>]),
+    stage: &mut [Complex<f64>],
+    sum: &mut [Complex<f64>],
+) {
+    match number {
+        0 => each(known, stage, sum, |e, w, k, _| ((w + k * (0.5 * dt)) * e, (w + k * (dt / 6.0)) * (e * e))),
+        1 => each(known, stage, sum, |e, w, k, sum| (w * e + k * (0.5 * dt), sum + k * (e * dt / 3.0))),
+        2 => each(known, stage, sum, |e, w, k, sum| ((w * e + k * dt) * e, sum + k * (e * dt / 3.0))),
+        _ => each(known, stage, sum, |_, w, k, sum| (w, sum + k * (dt / 6.0))),
+    }
+}
+
+#[inline(always)]
+fn each(
+    (half_decay, w): (&[f64], &[Complex<f64>]),
+    stage: &mut [Complex<f64>],
+    sum: &mut [Complex<f64>],
+    next: impl Fn(f64, Complex<f64>, Complex<f64>, Complex<f64>) -> (Complex<f64>, Complex<f64>),
+) {
+    for (((stage, sum), e), w) in stage.iter_mut().zip(sum).zip(half_decay).zip(w) {
+        (*stage, *sum) = next(*e, *w, *stage, *sum);
     }
 }
 

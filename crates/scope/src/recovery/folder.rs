@@ -71,7 +71,8 @@ impl ArrayFile {
     }
 
     fn write(&mut self, values: impl Iterator<Item = f32>) -> io::Result<()> {
-        let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+        let mut bytes = Vec::with_capacity(4 * self.each);
+        values.for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
         self.file.write_all(&bytes)
     }
 
@@ -81,8 +82,10 @@ impl ArrayFile {
         self.write(std::iter::repeat_n(f32::NAN, each))
     }
 
-    fn finish(self) -> io::Result<()> {
-        self.file.into_inner()?.sync_all()
+    /// Brings to the disk what was written so far.
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
     }
 }
 
@@ -197,8 +200,16 @@ impl ResultFolder {
         if self.count > 1 {
             heading.push_str(&format!(": problem {}", recovered.problem.name));
         }
-        self.staged.write(&file, &recovered.picture(&heading).to_png()?)?;
+        let picture = recovered.picture(&heading);
+        // The arrays reach the disk while the picture is being compressed.
+        let (png, synced) = rayon::join(|| picture.to_png(), || self.sync_arrays());
+        synced?;
+        self.staged.write(&file, &png?)?;
         Ok(())
+    }
+
+    fn sync_arrays(&mut self) -> Result<(), RecoveryError> {
+        self.arrays.iter_mut().try_for_each(|array| array.sync().map_err(unwritten(&array.name)))
     }
 
     /// Writes the summary, and gives the folder its name. `sensors` says where the sensors come from, and `notes` what was read
@@ -209,10 +220,7 @@ impl ResultFolder {
         sensors: &str,
         notes: &[String],
     ) -> Result<Summary, RecoveryError> {
-        for array in self.arrays {
-            let name = array.name.clone();
-            array.finish().map_err(unwritten(&name))?;
-        }
+        self.sync_arrays()?;
         let tables = self.tables.into_iter().map(|table| (table.name, table.file));
         for (name, file) in self.residuals.map(|file| (RESIDUALS, file)).into_iter().chain(tables) {
             let written = file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all());

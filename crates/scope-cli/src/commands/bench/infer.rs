@@ -2,7 +2,7 @@
 
 use clap::Args;
 use scope_engine::{Device, EngineError, Graph, Tape, Tensor};
-use scope_model::{Arithmetic, Model, Precision, Preset};
+use scope_model::{Arithmetic, Model, Precision, Preset, multiply_in_int8};
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
@@ -12,7 +12,7 @@ use crate::terminal::{Table, print_json, say};
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
-  scope bench infer --model base --batch 1,8 --precision f32,bf16 --device cpu --threads 2
+  scope bench infer --model base --batch 1,8 --precision f32,bf16,int8 --device cpu --threads 2
   scope bench infer --model base --batch 1,32,256 --precision bf16 --device cuda
   scope bench infer --model small --batch 1 --precision f32 --fits 3,6";
 
@@ -48,10 +48,15 @@ struct Row {
 impl BenchInfer {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
-        let model = Model::initial(self.measuring.network(self.model)?, 1, &device)?;
+        let mut model = Model::initial(self.measuring.network(self.model)?, 1, &device)?;
         let ceiling = ceiling(&device)?;
         let mut rows = Vec::new();
         for precision in &self.precision {
+            if *precision == Precision::Int8 {
+                multiply_in_int8(&mut model.params)?;
+            } else {
+                model.params.forget_integers();
+            }
             for batch in &self.batch {
                 rows.push(self.measure(&model, *batch, *precision, ceiling)?);
             }

@@ -93,7 +93,8 @@ pub(crate) struct EvaluateCommand {
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
-    /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors
+    /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors; int8 is faster on a
+    /// processor for models that are stored so, with errors like those of f32
     #[arg(long, value_name = "KIND", default_value = "f32", value_parser = precision_names(), conflicts_with = "method")]
     precision: Precision,
     #[command(flatten)]

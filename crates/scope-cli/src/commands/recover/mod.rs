@@ -27,6 +27,7 @@ use scope_pde::{Pde, cylinder::Disk, descriptor::KnownRegion};
 use super::{
     Outcome,
     device::DeviceArguments,
+    error_keeping_precisions,
     frame::FrameArguments,
     method::{ChosenMethod, MethodArguments},
     models,
@@ -109,6 +110,10 @@ pub(crate) struct RecoverCommand {
     /// (zero edges, speeds that are not negative, two values)
     #[arg(long, conflicts_with = "method")]
     unprojected: bool,
+    /// What a model's network is computed in: int8 takes less time on a processor, with errors like those of f32, where the model
+    /// is stored so
+    #[arg(long, value_name = "KIND", default_value = "f32", value_parser = error_keeping_precisions(), conflicts_with = "method")]
+    precision: Precision,
     /// Draw the first N problems
     #[arg(long, value_name = "N", default_value_t = 1)]
     pictures: usize,
@@ -170,7 +175,7 @@ impl RecoverCommand {
     /// A trained network, by name, folder or file.
     fn network(&self, name: &str, file: &SensorFile) -> anyhow::Result<Recovery> {
         let found = models::find(name)?;
-        let network = Network::load(&found, &self.device.open()?, Precision::F32)?;
+        let network = Network::load(&found, &self.device.open()?, self.precision)?;
         let about = network.model.about();
         let frame = self.frame(about.pde, &about.constants, file)?;
         let stated = self.posterior.stated_noise();

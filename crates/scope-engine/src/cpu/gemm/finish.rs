@@ -26,6 +26,10 @@ pub(crate) struct Finish<R> {
     pub out: Out<R>,
     /// Elements from one row of every matrix here to the next.
     pub stride: usize,
+    /// Where sums are integers: what one of them stands for is the product of its row's scale and its column's. Null elsewhere.
+    pub row_scales: *const R,
+    /// The scales of columns.
+    pub column_scales: *const R,
     /// Added to each row; null for none.
     pub bias: *const R,
     /// Whether to apply GELU.
@@ -51,6 +55,8 @@ impl<R: Real> Finish<R> {
         Self {
             out,
             stride,
+            row_scales: std::ptr::null(),
+            column_scales: std::ptr::null(),
             bias: std::ptr::null(),
             gelu: false,
             before: std::ptr::null_mut(),
@@ -93,6 +99,10 @@ impl<R: Real> Finish<R> {
         // SAFETY: the caller's promise.
         unsafe {
             let read = |from: *const R| load_some::<V>(std::slice::from_raw_parts(from, count));
+            if !self.row_scales.is_null() {
+                let scales = read(self.column_scales.add(column)).mul(V::splat(*self.row_scales.add(row)));
+                value = value.from_integers().mul(scales);
+            }
             if !self.bias.is_null() {
                 value = value.add(read(self.bias.add(column)));
             }

@@ -1,5 +1,5 @@
 //! Matrix products: one pair of inner loops for linear layers, attention and convolutions, forward and
-//! backward, in f32, bf16 and f64.
+//! backward, in f32, bf16 and f64; of linear layers also in integers.
 
 mod finish;
 mod panels;
@@ -9,6 +9,6 @@ mod unit;
 
 pub(crate) use finish::{Finish, Out};
 pub(crate) use panels::{Order, PanelView, Panels, Unpacked, pack_panel, panel_width};
-pub(crate) use product::multiply;
+pub(crate) use product::{PASS, multiply};
 pub(crate) use tile::{Left, multiply_rows};
-pub(crate) use unit::{Pair, Unit, units};
+pub(crate) use unit::{IntegerPair, Pair, Unit, units};

@@ -15,7 +15,7 @@ use crate::cpu::{
 const LEFT_BYTES: usize = 512 * 1024;
 /// Inner units of one pass: a panel of this depth (256 KiB in single precision) stays in the second-level
 /// cache while a task's rows go by.
-const PASS: usize = 2048;
+pub(crate) const PASS: usize = 2048;
 
 /// C\[m, n\] = left\[m, k\] right\[k, n\], finished.
 ///

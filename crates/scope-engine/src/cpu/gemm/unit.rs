@@ -1,4 +1,4 @@
-//! What a product steps over: one number, or a pair of bf16 that one instruction multiplies and adds.
+//! What a product steps over: one number, or a pair of bf16 or of integers that one instruction multiplies and adds.
 
 use crate::bfloat16::bf16;
 use bytemuck::{Pod, Zeroable};
@@ -15,6 +15,8 @@ pub(crate) trait Unit: Pod + Send + Sync {
     type Columns<V: Lanes<Real = Self::Real>>: Copy;
     /// Elements per unit.
     const ELEMENTS: usize;
+    /// Whether activations are kept in bf16.
+    const IS_HALF: bool = false;
 
     /// A unit of consecutive elements; a missing second one is zero.
     fn join(first: Self::Element, second: Option<Self::Element>) -> Self;
@@ -70,6 +72,7 @@ impl Unit for Pair {
     type Real = f32;
     type Columns<V: Lanes<Real = f32>> = V::Pairs;
     const ELEMENTS: usize = 2;
+    const IS_HALF: bool = true;
 
     #[inline(always)]
     fn join(first: bf16, second: Option<bf16>) -> Self {
@@ -84,5 +87,33 @@ impl Unit for Pair {
     #[inline(always)]
     fn multiply_add<V: Lanes<Real = f32>>(self, columns: V::Pairs, sum: V) -> V {
         sum.add_pair_products(self.0, columns)
+    }
+}
+
+/// Two integers of sixteen bits, the first one in the low half. Sums are integers of 32 bits, in the bits of the lanes: a
+/// [`Finish`](super::Finish) that has scales makes numbers of them.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct IntegerPair(u32);
+
+impl Unit for IntegerPair {
+    type Element = i16;
+    type Real = f32;
+    type Columns<V: Lanes<Real = f32>> = V::Pairs;
+    const ELEMENTS: usize = 2;
+
+    #[inline(always)]
+    fn join(first: i16, second: Option<i16>) -> Self {
+        let second = second.unwrap_or(0);
+        Self(u32::from(first.cast_unsigned()) | u32::from(second.cast_unsigned()) << 16)
+    }
+    #[inline(always)]
+    unsafe fn columns<V: Lanes<Real = f32>>(from: *const Self) -> V::Pairs {
+        // SAFETY: the caller's promise; a pair is 32 bits.
+        unsafe { V::load_pairs(from.cast()) }
+    }
+    #[inline(always)]
+    fn multiply_add<V: Lanes<Real = f32>>(self, columns: V::Pairs, sum: V) -> V {
+        sum.add_integer_products(self.0, columns)
     }
 }

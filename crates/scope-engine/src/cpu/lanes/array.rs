@@ -10,6 +10,10 @@ pub(super) struct Array<R, const N: usize, const FUSED: bool>([R; N]);
 
 /// The functions whose arithmetic differs between single and double precision.
 pub(super) trait Scalar: Real {
+    /// The integer whose bits it has, of 32 bits.
+    fn to_integer(self) -> i32;
+    /// The number with the bits of an integer.
+    fn of_integer(bits: i32) -> Self;
     fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
         Array<Self, N, F>: Lanes<Real = Self>;
@@ -19,6 +23,14 @@ pub(super) trait Scalar: Real {
 }
 
 impl Scalar for f32 {
+    #[inline(always)]
+    fn to_integer(self) -> i32 {
+        self.to_bits() as i32
+    }
+    #[inline(always)]
+    fn of_integer(bits: i32) -> Self {
+        Self::from_bits(bits as u32)
+    }
     #[inline(always)]
     fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F>
     where
@@ -36,6 +48,12 @@ impl Scalar for f32 {
 }
 
 impl Scalar for f64 {
+    fn to_integer(self) -> i32 {
+        self.to_bits() as i32
+    }
+    fn of_integer(bits: i32) -> Self {
+        Self::from_bits(u64::from(bits as u32))
+    }
     fn exp<const N: usize, const F: bool>(x: Array<Self, N, F>) -> Array<Self, N, F> {
         Array(x.0.map(libm::exp))
     }
@@ -175,5 +193,33 @@ impl<R: Scalar, const N: usize, const FUSED: bool> Lanes for Array<R, N, FUSED> 
             *out += low(a) * low(b) + high(a) * high(b);
         }
         out
+    }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: [u32; N]) -> Self {
+        let low = |pair: u32| i32::from(pair as i16);
+        let high = |pair: u32| i32::from((pair >> 16) as i16);
+        let mut out = self;
+        for (out, b) in out.0.iter_mut().zip(b) {
+            let sum = out.to_integer().wrapping_add(low(a) * low(b)).wrapping_add(high(a) * high(b));
+            *out = R::of_integer(sum);
+        }
+        out
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        let mut out = self;
+        for x in &mut out.0 {
+            *x = R::of(f64::from(x.to_integer()));
+        }
+        out
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        let mut out = [0_i16; N];
+        for (out, x) in out.iter_mut().zip(self.0) {
+            *out = libm::rint(x.wide()) as i16;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[i16; N]>().write_unaligned(out) }
     }
 }

@@ -139,4 +139,23 @@ impl Lanes for Avx2 {
             Self(_mm256_fmadd_ps(up(a), up(b), _mm256_fmadd_ps(low(a), low(b), self.0)))
         }
     }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: __m256i) -> Self {
+        unsafe {
+            let products = _mm256_madd_epi16(_mm256_set1_epi32(a as i32), b);
+            Self(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(self.0), products)))
+        }
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        Self(unsafe { _mm256_cvtepi32_ps(_mm256_castps_si256(self.0)) })
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        unsafe {
+            let wide = _mm256_cvtps_epi32(self.0);
+            let narrow = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256::<1>(wide));
+            _mm_storeu_si128(to.cast(), narrow);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! 512-bit vectors, with and without products of bf16 pairs.
+//! 512-bit vectors, with and without products of pairs.
 
 use std::arch::x86_64::*;
 
@@ -6,7 +6,7 @@ use crate::bfloat16::bf16;
 
 use super::{Kernel, Lanes, polynomial};
 
-/// Sixteen numbers; `PAIRS` says whether the CPU multiplies pairs of bf16.
+/// Sixteen numbers; `PAIRS` says whether the CPU multiplies pairs of bf16 and of integers.
 #[derive(Clone, Copy)]
 struct Avx512<const PAIRS: bool>(__m512);
 
@@ -16,8 +16,8 @@ pub(super) fn run<K: Kernel<f32>>(kernel: K) -> K::Output {
     kernel.run::<Avx512<false>>()
 }
 
-/// Runs a kernel with these vectors and the bf16 instructions.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16,avx2,fma")]
+/// Runs a kernel with these vectors and the instructions for pairs.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16,avx512vnni,avx2,fma")]
 pub(super) fn run_bf16<K: Kernel<f32>>(kernel: K) -> K::Output {
     kernel.run::<Avx512<true>>()
 }
@@ -133,5 +133,26 @@ impl<const PAIRS: bool> Lanes for Avx512<PAIRS> {
             let up = |x| _mm512_castsi512_ps(_mm512_and_si512(x, high));
             Self(_mm512_fmadd_ps(up(a), up(b), _mm512_fmadd_ps(low(a), low(b), self.0)))
         }
+    }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: __m512i) -> Self {
+        unsafe {
+            let a = _mm512_set1_epi32(a as i32);
+            let sum = _mm512_castps_si512(self.0);
+            let sum = if PAIRS {
+                _mm512_dpwssd_epi32(sum, a, b)
+            } else {
+                _mm512_add_epi32(sum, _mm512_madd_epi16(a, b))
+            };
+            Self(_mm512_castsi512_ps(sum))
+        }
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        Self(unsafe { _mm512_cvtepi32_ps(_mm512_castps_si512(self.0)) })
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(self.0))) }
     }
 }

@@ -130,4 +130,17 @@ impl Lanes for Avx512Double {
     fn add_pair_products(self, a: u32, b: [u32; 8]) -> Self {
         Self::of(self.plain().add_pair_products(a, b))
     }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: [u32; 8]) -> Self {
+        Self::of(self.plain().add_integer_products(a, b))
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        Self::of(self.plain().from_integers())
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        // SAFETY: the caller's promise.
+        unsafe { self.plain().store_integers(to) }
+    }
 }

@@ -35,7 +35,7 @@ pub enum Isa {
     /// 512-bit vectors.
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// 512-bit vectors with products of bf16 pairs.
+    /// 512-bit vectors with products of pairs of bf16 and of integers (VNNI).
     #[cfg(target_arch = "x86_64")]
     Avx512Bf16,
 }
@@ -56,7 +56,9 @@ impl Isa {
                 && is_x86_feature_detected!("avx512vl");
             found.extend(avx2.then_some(Isa::Avx2));
             found.extend(avx512.then_some(Isa::Avx512));
-            found.extend((avx512 && is_x86_feature_detected!("avx512bf16")).then_some(Isa::Avx512Bf16));
+            let pairs =
+                avx512 && is_x86_feature_detected!("avx512bf16") && is_x86_feature_detected!("avx512vnni");
+            found.extend(pairs.then_some(Isa::Avx512Bf16));
         }
         found
     }
@@ -97,7 +99,7 @@ pub(crate) trait Real:
 pub(crate) trait Kernel<R: Real> {
     /// What the work gives back.
     type Output;
-    /// Whether it rounds to bf16 or multiplies bf16: only then is it compiled once more for processors that have
+    /// Whether it rounds to bf16 or multiplies pairs: only then is it compiled once more for processors that have
     /// instructions for that, and all other kernels run there as they do with AVX-512 alone.
     #[cfg_attr(
         not(target_arch = "x86_64"),
@@ -182,7 +184,7 @@ pub(crate) fn dispatch_double<K: Kernel<f64>>(isa: Isa, kernel: K) -> K::Output 
 pub(crate) trait Lanes: Copy {
     /// What a lane holds.
     type Real: Real;
-    /// A pair of bf16 in each lane.
+    /// A pair of bf16, or of integers of sixteen bits, in each lane.
     type Pairs: Copy;
     /// Lanes per vector.
     const COUNT: usize;
@@ -246,6 +248,15 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_pairs(from: *const u32) -> Self::Pairs;
     /// `self + low(a) low(b) + high(a) high(b)` in every lane.
     fn add_pair_products(self, a: u32, b: Self::Pairs) -> Self;
+    /// The same of integers: lanes hold the bits of sums of 32 bits, and pairs integers of sixteen.
+    fn add_integer_products(self, a: u32, b: Self::Pairs) -> Self;
+    /// The numbers of such sums.
+    fn from_integers(self) -> Self;
+    /// Writes `COUNT` numbers rounded to integers, ties to even; they must be within sixteen bits.
+    ///
+    /// # Safety
+    /// There must be room.
+    unsafe fn store_integers(self, to: *mut i16);
 }
 
 /// Reads up to `COUNT` numbers; the other lanes are zero.

@@ -5,12 +5,12 @@ mod hessian;
 mod rows;
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
-use scope_engine::bf16;
+use scope_engine::{EngineError, Param, Params, QuantisedRows, bf16, dequantise_int8, dequantise_int16};
 use scope_pde::linear::cholesky::Cholesky;
 use serde::{Deserialize, Serialize};
 
 pub use hessian::LayerHessians;
-use rows::{IntegerType, dequantise_rows, quantise_rows};
+use rows::{IntegerType, quantise_rows};
 
 /// The end of the name under which a tensor's scales are kept.
 pub(in crate::weights) const SCALE: &str = ".scale";
@@ -115,35 +115,73 @@ impl Quantisation {
     }
 }
 
-/// The numbers of a tensor of the right shape, if they are of the right type and all finite.
+/// Writes the numbers of a tensor of the right shape, if they are of the right type and all finite.
 pub(in crate::weights) fn dequantise(
     view: &TensorView<'_>,
     scales: Option<&TensorView<'_>>,
     shape: &[usize],
-) -> Result<Vec<f32>, String> {
+    values: &mut [f32],
+) -> Result<(), String> {
     let integers = match view.dtype() {
         Dtype::I8 => Some(IntegerType::Int8),
         Dtype::I16 => Some(IntegerType::Int16),
         _ => None,
     };
     let of_rows = scales.filter(|scales| scales.shape() == [shape[0]]).and_then(floats);
-    let values: Vec<f32> = match (integers, scales) {
+    match (integers, scales) {
         (Some(integers), _) => {
             let width = shape.iter().skip(1).product();
             let scales = of_rows.ok_or_else(|| {
                 format!("holds {:?} without a scale in F32 or BF16 for each of its rows", view.dtype())
             })?;
-            dequantise_rows(view.data(), &scales, width, integers)
+            match integers {
+                IntegerType::Int8 => dequantise_int8(view.data(), &scales, width, values),
+                IntegerType::Int16 => dequantise_int16(view.data().as_chunks().0, &scales, width, values),
+            }
+            // Where no row can overflow there is nothing to look for; one integer more is below zero than above.
+            if scales.iter().all(|scale| (scale * (integers.max() + 1.0)).is_finite()) {
+                return Ok(());
+            }
         }
         (None, None) => {
-            floats(view).ok_or_else(|| format!("holds {:?}, expected F32, BF16, I16 or I8", view.dtype()))?
+            let stored = floats(view);
+            let stored =
+                stored.ok_or_else(|| format!("holds {:?}, expected F32, BF16, I16 or I8", view.dtype()))?;
+            values.copy_from_slice(&stored);
         }
         (None, Some(_)) => return Err(format!("has scales, but holds {:?} and not I8 or I16", view.dtype())),
-    };
+    }
     match values.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(format!("has {} at element {index}", values[index])),
-        None => Ok(values),
+        None => Ok(()),
     }
+}
+
+/// The rows of a tensor of int8 and its scales.
+pub(in crate::weights) fn integers_of(
+    view: &TensorView<'_>,
+    scales: &TensorView<'_>,
+) -> Option<QuantisedRows> {
+    let integers = || view.data().iter().map(|byte| byte.cast_signed()).collect();
+    (view.dtype() == Dtype::I8).then_some(QuantisedRows { integers: integers(), scales: floats(scales)? })
+}
+
+/// Has layers multiply integers of eight bits: the matrices that [`Quantisation::Int8`] stores in so many, rounded to nearest.
+pub fn multiply_in_int8(params: &mut Params) -> Result<(), EngineError> {
+    let flat = params.flat().to_vec::<f32>()?;
+    let layout = params.layout().clone();
+    let int8 = |param: &&Param| {
+        Quantisation::Int8.integers(&param.name, &param.shape) == Some(IntegerType::Int8)
+            && param.shape.len() == 2
+    };
+    for param in layout.params().iter().filter(int8) {
+        let rows = quantise_rows(&flat[param.range.clone()], param.shape[1], IntegerType::Int8, None);
+        let integers = rows.bytes.iter().map(|byte| byte.cast_signed()).collect();
+        if let Some(id) = layout.find(&param.name) {
+            params.keep_integers(id, QuantisedRows { integers, scales: rows.scales })?;
+        }
+    }
+    Ok(())
 }
 
 fn bytes_of(values: &[f32]) -> Vec<u8> {

@@ -20,7 +20,7 @@ pub(super) enum IntegerType {
 
 impl IntegerType {
     /// The largest integer.
-    fn max(self) -> f32 {
+    pub(super) fn max(self) -> f32 {
         match self {
             IntegerType::Int8 => f32::from(i8::MAX),
             IntegerType::Int16 => f32::from(i16::MAX),
@@ -72,14 +72,4 @@ pub(super) fn quantise_rows(
         IntegerType::Int16 => rounded.iter().flat_map(|q| (*q as i16).to_le_bytes()).collect(),
     };
     QuantisedRows { bytes, scales }
-}
-
-/// The numbers that rows of `width` integers stand for.
-pub(super) fn dequantise_rows(bytes: &[u8], scales: &[f32], width: usize, integers: IntegerType) -> Vec<f32> {
-    let rounded: Vec<f32> = match integers {
-        IntegerType::Int8 => bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect(),
-        IntegerType::Int16 => bytes.as_chunks().0.iter().map(|q| f32::from(i16::from_le_bytes(*q))).collect(),
-    };
-    let rows = rounded.chunks(width.max(1)).zip(scales);
-    rows.flat_map(|(row, scale)| row.iter().map(move |q| scale * q)).collect()
 }
