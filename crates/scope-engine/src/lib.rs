@@ -36,7 +36,7 @@ pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use noise::{RowNoise, normal};
 pub use ops::{
     Activation, AxisMap, BasisFunction, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit,
-    Norm, Sliced,
+    Norm, Sliced, SpreadOfAll,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};

@@ -1,5 +1,7 @@
 //! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the GPU.
 
+use std::ops::Range;
+
 use super::{
     Cuda,
     kernels::{Arg, FLAT, Grid},
@@ -100,7 +102,8 @@ pub(crate) fn void_unless_zero(
     cuda.launch(FLAT, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
 }
 
-/// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
+/// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm. Hidden matrices of all
+/// shares are taken: together they do not fill a GPU.
 pub(crate) fn step(
     cuda: &Cuda,
     optimizer: &Optimizer,
@@ -108,6 +111,7 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
+    _: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();

@@ -64,7 +64,7 @@ impl Gradients {
     }
 
     /// Replaces all of them.
-    pub(crate) fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
+    pub fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
         self.flat.overwrite(values)
     }
 

@@ -6,6 +6,7 @@ mod layout;
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -131,6 +132,15 @@ impl Params {
         self.forget_packed();
         self.bf16_copy = rounded(&values)?;
         self.values = values;
+        Ok(())
+    }
+
+    /// Replaces the values of a range of the flat buffer in main memory.
+    pub fn overwrite(&mut self, range: Range<usize>, values: &[f32]) -> Result<(), EngineError> {
+        if range.len() != values.len() || range.end > self.layout.len() {
+            return Err(EngineError::Layout { expected: range.len(), got: values.len() });
+        }
+        self.cpu_mut::<f32>()?[range].copy_from_slice(values);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ pub use teacher::{Teacher, saved_teacher};
 
 use crate::{error::TrainError, trainer::Trainer};
 use deployed::Deployed;
-use session::Session;
+use session::{RunFiles, Session};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum RunOutcome {
 }
 
 /// Trains until all draws are taken or the callback asks to stop. Resumes from the folder's newest checkpoint, if it
-/// has one.
+/// has one. The trainer may be rank 0 of a team.
 pub fn run(
     folder: &RunFolder,
     config: &RunConfig,
@@ -60,8 +60,49 @@ pub fn run(
     options: RunOptions,
     callback: &mut dyn Callback,
 ) -> Result<RunOutcome, TrainError> {
-    let mut position =
-        Position { stage: 0, draws: 0, counters: trainer.counters, metrics_bytes: 0, milestone: false };
+    let outcome = take_up(folder, config, data, trainer, options, callback).and_then(|position| {
+        if position.draws >= config.total() {
+            return complete(folder, &Deployed::of(trainer, config, data, position.draws)?);
+        }
+        let files = RunFiles::open(folder, position.metrics_bytes, callback)?;
+        Session::begin(Some(files), config, data, options, position).train(trainer, callback)
+    });
+    outcome.inspect_err(|error| trainer.farewell(error))
+}
+
+/// Trains with rank 0 of a team, which keeps the run: state and position come from there, and nothing is written here.
+pub fn follow(
+    config: &RunConfig,
+    data: &Dataset,
+    trainer: &mut Trainer,
+    options: RunOptions,
+    callback: &mut dyn Callback,
+) -> Result<RunOutcome, TrainError> {
+    let position = Position::start(trainer);
+    let outcome = share(config, trainer, position).and_then(|position| {
+        if position.draws >= config.total() {
+            return Ok(RunOutcome::WasFinished);
+        }
+        Session::begin(None, config, data, options, position).train(trainer, callback)
+    });
+    outcome.inspect_err(|error| trainer.farewell(error))
+}
+
+/// Gives the position and state of rank 0 to all.
+fn share(config: &RunConfig, trainer: &mut Trainer, position: Position) -> Result<Position, TrainError> {
+    trainer.share_state(position, |stage| config.stages.get(stage).map(|stage| stage.objective))
+}
+
+/// The position and state that a run goes on from: those of its newest checkpoint, or of its beginning.
+fn take_up(
+    folder: &RunFolder,
+    config: &RunConfig,
+    data: &Dataset,
+    trainer: &mut Trainer,
+    options: RunOptions,
+    callback: &mut dyn Callback,
+) -> Result<Position, TrainError> {
+    let mut position = Position::start(trainer);
     if !folder.config().exists() {
         config.write(&folder.config())?;
     }
@@ -79,11 +120,26 @@ pub fn run(
             trainer.begin_stage(&config.stages[position.stage].objective)?;
         }
         checkpoint.restore(trainer)?;
-        if position.draws >= config.total() {
-            return complete(folder, &Deployed::of(trainer, config, data, position.draws)?);
-        }
     }
-    Session::begin(folder, config, data, options, position, callback)?.train(trainer, callback)
+    if position.draws == 0 {
+        measure_fits(config, data, trainer, options.threads)?;
+    }
+    share(config, trainer, position)
+}
+
+/// Gives a network that begins with initial parameters the scale of its local fits, if it has any.
+fn measure_fits(
+    config: &RunConfig,
+    data: &Dataset,
+    trainer: &mut Trainer,
+    threads: usize,
+) -> Result<(), TrainError> {
+    let fits = config.model.scope().and_then(|sizes| sizes.fits.as_ref());
+    let initial = config.from.is_none() && config.adapt.is_none();
+    let Some(fits) = fits.filter(|_| initial) else { return Ok(()) };
+    let sampler = config.sampler(Conditions::Mixed);
+    let divisors = fit_normaliser::measure(data, trainer.device(), &fits.local_fit(), sampler, threads)?;
+    trainer.set_fit_normaliser(&divisors)
 }
 
 /// Sees to it that a run whose last state is saved has the model of it: its last save may have been cut short.

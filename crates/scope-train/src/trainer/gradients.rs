@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The parameter sets on which the cap holds: all, and the encoder's.
-const CAP_SETS: [&str; 2] = ["", "encoder"];
+pub(super) const CAP_SETS: [&str; 2] = ["", "encoder"];
 
 /// Which components' gradients a step computes.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Trainer {
     }
 
     /// Whether there is anything to cap: several components whose gradients are capped.
-    fn has_cap(&self) -> bool {
+    pub(super) fn has_cap(&self) -> bool {
         self.objective.capped && self.objective.components().count() > 1
     }
 
@@ -148,6 +148,6 @@ impl Trainer {
 }
 
 /// Whether a component's gradient is exactly zero: a variance term whose every coordinate clears the floor.
-fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
+pub(super) fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
     Ok(component == Component::Variance && scalar(loss)? == 0.0)
 }
