@@ -15,6 +15,8 @@ pub struct Launch {
     pub size: usize,
     /// Which of those on this machine it is, from 0.
     pub local_rank: usize,
+    /// How many there are on this machine, as far as the launcher tells; else one.
+    pub local_size: usize,
     /// Where the processes meet, if that is known.
     pub rendezvous: Option<Rendezvous>,
 }
@@ -34,23 +36,33 @@ struct Launcher {
     rank: &'static str,
     size: &'static str,
     local_rank: &'static str,
+    local_size: Option<&'static str>,
 }
 
 /// In this order: torchrun's may be given by hand under any other. SLURM's are those of a step: a batch script, which is
 /// no rank, has others of the job.
 const LAUNCHERS: [Launcher; 3] = [
-    Launcher { name: "torchrun", rank: "RANK", size: "WORLD_SIZE", local_rank: "LOCAL_RANK" },
+    Launcher {
+        name: "torchrun",
+        rank: "RANK",
+        size: "WORLD_SIZE",
+        local_rank: "LOCAL_RANK",
+        local_size: Some("LOCAL_WORLD_SIZE"),
+    },
     Launcher {
         name: "srun",
         rank: "SLURM_PROCID",
         size: "SLURM_STEP_NUM_TASKS",
         local_rank: "SLURM_LOCALID",
+        // SLURM gives each task its processors, so that there is nothing to divide.
+        local_size: None,
     },
     Launcher {
         name: "mpirun",
         rank: "OMPI_COMM_WORLD_RANK",
         size: "OMPI_COMM_WORLD_SIZE",
         local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
+        local_size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"),
     },
 ];
 
@@ -67,7 +79,7 @@ impl Launch {
             let refuse = || ParallelError::Launch(format!("{name} is \"{text}\", and no number from 0 up"));
             text.trim().parse().map(Some).map_err(|_| refuse())
         };
-        for Launcher { name, rank, size, local_rank } in LAUNCHERS {
+        for Launcher { name, rank, size, local_rank, local_size } in LAUNCHERS {
             let Some(count) = number(size)? else { continue };
             let Some(own) = number(rank)? else { continue };
             if own >= count {
@@ -76,10 +88,23 @@ impl Launch {
                 )));
             }
             let local_rank = number(local_rank)?.unwrap_or(0);
+            let local_size = local_size.map_or(Ok(None), number)?.unwrap_or(1).clamp(1, count);
             let rendezvous = rendezvous(&get, count)?;
-            return Ok(Some(Self { rank: own, size: count, local_rank, rendezvous }));
+            return Ok(Some(Self { rank: own, size: count, local_rank, local_size, rendezvous }));
         }
         Ok(None)
+    }
+
+    /// The variables, as torchrun names them, of one of several processes on this machine.
+    pub fn variables_of(rank: usize, size: usize, port: u16) -> [(&'static str, String); 6] {
+        [
+            ("RANK", rank.to_string()),
+            ("WORLD_SIZE", size.to_string()),
+            ("LOCAL_RANK", rank.to_string()),
+            ("LOCAL_WORLD_SIZE", size.to_string()),
+            ("MASTER_ADDR", "127.0.0.1".to_owned()),
+            ("MASTER_PORT", port.to_string()),
+        ]
     }
 
     /// Where the processes meet, which several must know.
@@ -159,7 +184,8 @@ mod tests {
             ("MASTER_PORT", "29500"),
         ]);
         let met = |host: &str, port| Some(Rendezvous { host: host.to_owned(), port });
-        let expected = Launch { rank: 5, size: 16, local_rank: 1, rendezvous: met("node0", 29500) };
+        let expected =
+            Launch { rank: 5, size: 16, local_rank: 1, local_size: 1, rendezvous: met("node0", 29500) };
         assert_eq!(torchrun, Ok(Some(expected)));
         let job = [("SLURM_JOB_ID", "77"), ("SLURM_STEP_ID", "0"), ("SLURM_STEP_NODELIST", "gpu[07-09,12]")];
         let step = [("SLURM_PROCID", "2"), ("SLURM_STEP_NUM_TASKS", "4"), ("SLURM_LOCALID", "2")];
@@ -173,10 +199,20 @@ mod tests {
             ("PMIX_NAMESPACE", "prterun-host-4242@1"),
         ];
         let there = launch(&mpi).unwrap().unwrap();
-        assert_eq!((there.rank, there.size), (1, 2));
+        assert_eq!((there.rank, there.size, there.local_size), (1, 2, 2));
         assert_eq!(there.rendezvous, met("127.0.0.1", port_of("prterun-host-4242@1")));
         let apart: Vec<_> = mpi.iter().filter(|(name, _)| !name.ends_with("LOCAL_SIZE")).copied().collect();
         assert!(launch(&apart).unwrap().unwrap().require_rendezvous().is_err());
+    }
+
+    #[test]
+    fn what_is_told_is_understood() {
+        let told = Launch::variables_of(2, 3, 4000);
+        let told: Vec<(&str, &str)> = told.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let launch = launch(&told).unwrap().unwrap();
+        assert_eq!((launch.rank, launch.size, launch.local_rank, launch.local_size), (2, 3, 2, 3));
+        let rendezvous = Rendezvous { host: "127.0.0.1".to_owned(), port: 4000 };
+        assert_eq!(launch.require_rendezvous().ok(), Some(&rendezvous));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use scope_engine::{Device, DeviceChoice, EngineError};
+use scope_parallel::Launch;
 
 use super::{MOST_THREADS, Misuse, up_to};
 use crate::{terminal::note, threads::Threads};
@@ -31,6 +32,20 @@ impl DeviceArguments {
     /// Threads for work that has no use for a device.
     pub(crate) fn pool(&self) -> Threads {
         Threads::start(self.threads)
+    }
+
+    /// The same for one of several processes on a machine: each has its share of the processors, and a GPU of its own unless
+    /// one is named.
+    pub(crate) fn of_process(&self, launch: &Launch) -> Self {
+        let device = match self.device {
+            DeviceChoice::Auto if Device::cuda(launch.local_rank).is_ok() => {
+                DeviceChoice::Cuda(launch.local_rank)
+            }
+            DeviceChoice::Auto => DeviceChoice::Cpu,
+            named => named,
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { device, threads: self.threads.or(Some((cores / launch.local_size).max(1))) }
     }
 
     /// Opens the device. `auto` takes the processor, with a note, when no GPU can be used.

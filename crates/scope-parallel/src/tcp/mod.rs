@@ -175,7 +175,13 @@ mod tests {
             let started: Vec<_> = (0..size)
                 .map(|rank| {
                     let work = &work;
-                    let launch = Launch { rank, size, local_rank: rank, rendezvous: rendezvous.clone() };
+                    let launch = Launch {
+                        rank,
+                        size,
+                        local_rank: rank,
+                        local_size: size,
+                        rendezvous: rendezvous.clone(),
+                    };
                     scope.spawn(move || work(Tcp::connect(&launch).unwrap()))
                 })
                 .collect();
@@ -217,7 +223,8 @@ mod tests {
     fn ranks_of_other_launches_are_refused_and_strangers_ignored() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = Rendezvous { host: "127.0.0.1".to_owned(), port: free };
-        let launch = |rank, size| Launch { rank, size, local_rank: 0, rendezvous: Some(at.clone()) };
+        let launch =
+            |rank, size| Launch { rank, size, local_rank: 0, local_size: 1, rendezvous: Some(at.clone()) };
         thread::scope(|scope| {
             let first = scope.spawn(|| Tcp::connect(&launch(0, 2)).map(|_| ()));
             let stranger = loop {

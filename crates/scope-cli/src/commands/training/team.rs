@@ -1,0 +1,151 @@
+//! A run as one of several processes: rank 0 plans and keeps it, and all train.
+
+use scope_data::Dataset;
+use scope_engine::Device;
+use scope_parallel::{Communicator, Launch, Tcp, all_gather, broadcast};
+use scope_train::{
+    Callback, Length, Recipe, RunConfig, RunFolder, RunOutcome, RunRequest, Team, TrainingSet, USUAL_PARTS,
+};
+
+use super::{RunArguments, build_trainer, finish, live::Live, weights::Weights};
+use crate::{
+    commands::{Misuse, Outcome},
+    terminal::{Interrupt, notice, say},
+};
+
+/// Listens for a request to stop, and shows nothing: rank 0 does.
+struct Quiet(Interrupt);
+
+impl Callback for Quiet {
+    fn should_stop(&self) -> bool {
+        self.0.requested()
+    }
+}
+
+impl RunArguments {
+    /// Meets the other processes, and trains with them.
+    pub(super) fn train_in_team(
+        &self,
+        launch: &Launch,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<Outcome> {
+        let device = self.device.of_process(launch).open()?;
+        weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
+        let mut ranks: Box<dyn Communicator> = Box::new(Tcp::connect(launch)?);
+        let planned = self.plan_in_team(ranks.as_mut(), &device, request, data, weights);
+        let (folder, config) = planned.inspect_err(|error| ranks.farewell(&error.to_string()))?;
+        let options = self.options(&device);
+        let team = Team::new(ranks, config.recipe.parts, config.recipe.batch)?;
+        let mut trainer = build_trainer(&config, &device, weights)?.in_team(team);
+        let Some(folder) = folder else {
+            let ending =
+                scope_train::follow(&config, data, &mut trainer, options, &mut Quiet(Interrupt::listen()?));
+            return Ok(match ending? {
+                RunOutcome::Interrupted => Outcome::Interrupted,
+                RunOutcome::Finished | RunOutcome::WasFinished | RunOutcome::ModelWritten => Outcome::Success,
+            });
+        };
+        say(&format!("{} processes share every batch", launch.size));
+        let mut live = Live::new(&config)?;
+        let ending = scope_train::run(&folder, &config, data, &mut trainer, options, &mut live);
+        live.finish();
+        finish(&folder, &config, ending?)
+    }
+
+    /// The run's configuration, from rank 0, which alone has the folder.
+    fn plan_in_team(
+        &self,
+        ranks: &mut dyn Communicator,
+        device: &Device,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<(Option<RunFolder>, RunConfig)> {
+        require_same_device(ranks, device)?;
+        anyhow::ensure!(
+            ranks.size() == 1 || !matches!(self.length(), Some(Length::Minutes(_))),
+            Misuse::of(
+                "how much several processes do in a time is not measured beforehand: name --draws or --epochs"
+            )
+        );
+        if ranks.rank() == 0 {
+            let folder = RunFolder::open(&self.out, self.resume)?;
+            let config = self.plan_for(ranks.size(), &folder, device, request, data, weights)?;
+            let text = config.to_text().map_err(anyhow::Error::msg)?;
+            broadcast(ranks, text.as_bytes())?;
+            return Ok((Some(folder), config));
+        }
+        let text = broadcast(ranks, &[])?;
+        let config = str::from_utf8(&text).map_err(|error| error.to_string()).and_then(RunConfig::from_text);
+        let config = config.map_err(|problem| anyhow::anyhow!("rank 0's configuration: {problem}"))?;
+        anyhow::ensure!(
+            TrainingSet::of(data) == config.data,
+            "{} holds other records than rank 0's: every process must have the same",
+            self.data.display()
+        );
+        let begun = config.adapt.as_ref().map(|adapt| &adapt.base);
+        let begun = begun.or(config.from.as_ref().map(|from| &from.weights));
+        anyhow::ensure!(
+            begun == weights.map(|weights| &weights.hash),
+            "the weights that this process begins with are not rank 0's: every process must have the same"
+        );
+        Ok((None, config))
+    }
+
+    /// Rank 0's plan: a new run is cut into parts, so that any number of processes gives the same bits.
+    fn plan_for(
+        &self,
+        size: usize,
+        folder: &RunFolder,
+        device: &Device,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<RunConfig> {
+        let is_new = !folder.config().exists();
+        if self.resume && is_new {
+            notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
+        }
+        let exact = matches!(device, Device::Cpu(_)) && !self.fast_reduction;
+        let Recipe { parts, batch, .. } = request.recipe;
+        anyhow::ensure!(
+            !self.fast_reduction || parts.is_none(),
+            Misuse::of("--fast-reduction has no parts: leave --set parts out")
+        );
+        let usual = (exact && is_new).then(|| USUAL_PARTS.max(size.next_power_of_two()).min(batch));
+        let recipe = Recipe { parts: parts.or(usual), ..request.recipe };
+        let build = |config: &RunConfig| build_trainer(config, device, weights);
+        let request = RunRequest { recipe, ..request };
+        let threads = self.options(device).threads;
+        let config = scope_train::plan_or_resume(folder, request, data, &build, threads)?;
+        anyhow::ensure!(
+            size == 1 || !exact || config.recipe.parts.is_some(),
+            Misuse::of(format!(
+                "{} was begun without parts, which several processes would share: go on in one process, or with --fast-reduction, which \
+                 gives other bits",
+                self.out.display()
+            ))
+        );
+        Ok(config)
+    }
+}
+
+/// Refuses processes that do not compute on the same kind of device.
+fn require_same_device(ranks: &mut dyn Communicator, device: &Device) -> anyhow::Result<()> {
+    let kind: &[u8] = match device {
+        Device::Cpu(_) => b"a processor",
+        Device::Cuda(_) => b"a GPU",
+    };
+    let kinds = all_gather(ranks, kind)?;
+    let other = kinds.iter().enumerate().find(|(_, other)| other.as_slice() != kinds[0]);
+    if let Some((rank, other)) = other {
+        anyhow::bail!(
+            "rank {rank} computes on {} and rank 0 on {}: name the device with --device",
+            String::from_utf8_lossy(other),
+            String::from_utf8_lossy(&kinds[0])
+        );
+    }
+    Ok(())
+}
