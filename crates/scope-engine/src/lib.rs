@@ -27,7 +27,7 @@ mod tensor;
 pub use bfloat16::bf16;
 pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
-pub use cuda::{Cuda, Graph};
+pub use cuda::{Cuda, Graph, NCCL_ID, Nccl};
 pub use device::{Device, Pending};
 pub use device_choice::DeviceChoice;
 pub use dtype::{Dtype, Element};

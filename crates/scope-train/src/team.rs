@@ -56,6 +56,11 @@ impl Team {
         self.ranks.rank()
     }
 
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.ranks.size()
+    }
+
     /// The rows of every batch that this rank has.
     pub(crate) fn rows(&self) -> Range<usize> {
         self.division.rows_of(self.rank(), self.batch)
@@ -121,11 +126,6 @@ impl Team {
         let first = self.division.parts_of(rank).start;
         let pieces: Vec<Piece> = self.division.pieces(rank, |part| of(part - first, self.share(part)))?;
         Ok(self.division.sum(self.ranks.as_mut(), pieces)?)
-    }
-
-    /// Where the hidden matrices lie that each rank orthogonalises.
-    pub(crate) fn hidden_shares(&self, params: &Params, paths: &[&str]) -> Vec<Vec<Range<usize>>> {
-        params.layout().hidden_shares(paths, self.ranks.size())
     }
 
     /// Gives everyone the values of this rank's share of the hidden matrices, and takes theirs.

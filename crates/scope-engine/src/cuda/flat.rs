@@ -102,8 +102,7 @@ pub(crate) fn void_unless_zero(
     cuda.launch(FLAT, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
 }
 
-/// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm. Hidden matrices of all
-/// shares are taken: together they do not fill a GPU.
+/// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
 pub(crate) fn step(
     cuda: &Cuda,
     optimizer: &Optimizer,
@@ -111,7 +110,7 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
-    _: Option<&[Range<usize>]>,
+    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();
@@ -135,8 +134,15 @@ pub(crate) fn step(
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {
-        let step =
-            MuonStep { settings: muon, decay: settings.decay, gradients, moments, update, norm: &norm };
+        let step = MuonStep {
+            settings: muon,
+            decay: settings.decay,
+            gradients,
+            moments,
+            update,
+            share,
+            norm: &norm,
+        };
         step.apply(cuda, params)?;
     }
     Ok(norm)

@@ -39,8 +39,7 @@ impl Optimizer {
     }
 
     /// The same with the hidden matrices of a share only, as [`Layout::hidden_shares`](crate::Layout::hidden_shares) gives it:
-    /// whoever else has the same gradients takes the others, which keep their values here while their momentum goes on. A GPU
-    /// takes them all.
+    /// whoever else has the same gradients takes the others, which keep their values here while their momentum goes on.
     pub fn step_of_share(
         &self,
         params: &mut Params,

@@ -11,6 +11,7 @@ use std::{
     net::TcpStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, RecvTimeoutError, Sender},
     },
     thread,
@@ -32,9 +33,29 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// How long ranks wait for each other to start.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// How long a process has to notice a lost rank by itself.
+const NOTICE: Duration = Duration::from_secs(15);
+
+/// What is called when a rank is lost and the process does not notice.
+type Alarm = Box<dyn Fn(&str) + Send>;
+
+/// Whether the connections are in use, and what to call when one breaks.
+#[derive(Default)]
+struct Watch {
+    closed: AtomicBool,
+    alarm: Mutex<Option<Alarm>>,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "closed: {:?}", self.closed)
+    }
+}
+
 /// A process among several, connected with all others.
 #[derive(Debug)]
 pub struct Tcp {
+    watch: Arc<Watch>,
     mailbox: Mailbox,
     /// The connection with each rank but this one.
     peers: Vec<Option<Peer>>,
@@ -63,6 +84,7 @@ impl Tcp {
             1 => vec![None],
             _ => rendezvous::meet(launch, launch.require_rendezvous()?, PATIENCE).map_err(failed)?,
         };
+        let watch = Arc::new(Watch::default());
         let (mailbox, news) = Mailbox::new(launch.rank, launch.size);
         let mut peers = Vec::new();
         for (rank, stream) in streams.into_iter().enumerate() {
@@ -75,30 +97,50 @@ impl Tcp {
             stream.set_write_timeout(Some(SILENCE)).map_err(failed)?;
             let incoming = stream.try_clone().map_err(failed)?;
             let news = news.clone();
+            let watch = Arc::clone(&watch);
             thread::Builder::new()
                 .name(format!("rank {rank}"))
-                .spawn(move || take_in(rank, incoming, &news))
+                .spawn(move || take_in(rank, incoming, &news, &watch))
                 .map_err(failed)?;
             peers.push(Some(Arc::new(Mutex::new(stream))));
         }
         let alive = start_heartbeat(peers.iter().flatten().cloned().collect()).map_err(failed)?;
-        Ok(Self { mailbox, peers, _alive: alive })
+        Ok(Self { watch, mailbox, peers, _alive: alive })
+    }
+
+    /// Calls a function with a sentence when a rank is lost and this process, busy with something that waits for that very rank,
+    /// has not noticed fifteen seconds later: it may end the process.
+    pub fn when_lost(&self, alarm: impl Fn(&str) + Send + 'static) {
+        let mut kept = self.watch.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Box::new(alarm));
     }
 }
 
 /// Puts what a peer sends into the mailbox, until it ends or nobody reads it.
-fn take_in(rank: usize, mut stream: TcpStream, news: &Sender<(usize, News)>) {
-    loop {
+fn take_in(rank: usize, mut stream: TcpStream, news: &Sender<(usize, News)>, watch: &Watch) {
+    let why = loop {
         let heard = match Frame::read(&mut stream) {
             Ok(Frame::Heartbeat) => continue,
             Ok(Frame::Message { exchange, bytes }) => News::Message { exchange, bytes },
             Ok(Frame::Farewell(why)) => News::Farewell(why),
             Err(error) => News::Lost(frame::described(&error, SILENCE)),
         };
-        let last = !matches!(heard, News::Message { .. });
-        if news.send((rank, heard)).is_err() || last {
+        let why = match &heard {
+            News::Message { .. } => None,
+            News::Farewell(why) => Some(format!("rank {rank} has stopped: {why}")),
+            News::Lost(reason) => Some(format!("rank {rank} is lost: {reason}")),
+        };
+        if news.send((rank, heard)).is_err() {
             return;
         }
+        if let Some(why) = why {
+            break why;
+        }
+    };
+    thread::sleep(NOTICE);
+    let alarm = watch.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(alarm) = alarm.as_ref().filter(|_| !watch.closed.load(Ordering::Relaxed)) {
+        alarm(&why);
     }
 }
 
@@ -151,6 +193,7 @@ impl Communicator for Tcp {
 impl Drop for Tcp {
     /// Closes the connections, so that the threads which take in what comes end too.
     fn drop(&mut self) {
+        self.watch.closed.store(true, Ordering::Relaxed);
         for peer in self.peers.iter().flatten() {
             let _ = locked(peer).shutdown(std::net::Shutdown::Write);
         }

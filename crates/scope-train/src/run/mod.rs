@@ -67,7 +67,7 @@ pub fn run(
         let files = RunFiles::open(folder, position.metrics_bytes, callback)?;
         Session::begin(Some(files), config, data, options, position).train(trainer, callback)
     });
-    outcome.inspect_err(|error| trainer.farewell(error))
+    part(trainer, outcome)
 }
 
 /// Trains with rank 0 of a team, which keeps the run: state and position come from there, and nothing is written here.
@@ -85,7 +85,16 @@ pub fn follow(
         }
         Session::begin(None, config, data, options, position).train(trainer, callback)
     });
-    outcome.inspect_err(|error| trainer.farewell(error))
+    part(trainer, outcome)
+}
+
+/// Ends with all other ranks, or tells them why this one ends.
+fn part(trainer: &mut Trainer, outcome: Result<RunOutcome, TrainError>) -> Result<RunOutcome, TrainError> {
+    match &outcome {
+        Ok(_) => trainer.end_together(),
+        Err(error) => trainer.farewell(error),
+    }
+    outcome
 }
 
 /// Gives the position and state of rank 0 to all.

@@ -143,8 +143,7 @@ impl Trainer {
     fn forward_part(&self, view: &Objective, examples: &Examples) -> Result<Part<'_>, TrainError> {
         let tape = Tape::recording_in(&self.params, self.precision)?;
         let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
-        let by_row = Objective { variance: 0.0, ..*view };
-        let PassLosses(losses) = pass.losses(&tape, examples, &by_row)?;
+        let PassLosses(losses) = pass.losses(&tape, examples, &view.by_row())?;
         if !tape.batch_statistics().is_empty() {
             return Err(TrainError::Request(
                 "this network normalises over whole batches, which parts of a batch do not have: train it in one process, without parts"

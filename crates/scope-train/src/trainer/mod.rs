@@ -10,7 +10,7 @@ mod state;
 mod trainable;
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Dtype, Gradients, Moments, Optimizer, Params, StepScalars, Tape, Update};
+use scope_engine::{Device, Dtype, Gradients, Moments, Nccl, Optimizer, Params, StepScalars, Tape, Update};
 use scope_model::{DecoderConfig, FieldModel, Model, View};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,8 @@ pub struct Trainer {
     recorder: Option<Recorder>,
     /// The processes that it takes steps with, if it is not alone.
     team: Option<Team>,
+    /// Their GPUs, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone first.
+    nccl: Option<Nccl>,
 }
 
 impl Trainer {
@@ -124,6 +126,7 @@ impl Trainer {
             gradients: Vec::new(),
             recorder: None,
             team: None,
+            nccl: None,
             params,
         })
     }
@@ -142,6 +145,14 @@ impl Trainer {
     #[must_use]
     pub fn in_team(mut self, team: Team) -> Self {
         self.team = Some(team);
+        self
+    }
+
+    /// The same trainer on one of several GPUs, each of which has an equal share of every batch: losses and gradients are the means
+    /// over all.
+    #[must_use]
+    pub fn over_gpus(mut self, nccl: Nccl) -> Self {
+        self.nccl = Some(nccl);
         self
     }
 
@@ -165,7 +176,9 @@ impl Trainer {
         batch: &Batch,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
-        if let Some(mut team) = self.team.take() {
+        if self.nccl.is_none()
+            && let Some(mut team) = self.team.take()
+        {
             let report = self.step_in_team(&mut team, loader, batch, rates);
             self.team = Some(team);
             return report;
@@ -217,8 +230,11 @@ impl Trainer {
         let Differentiated { losses, cap, latent_std, batch_statistics } = done;
         let update = Update { scalars, max_norm: MAX_NORM, paths: self.objective.paths() };
         let team = team.filter(|_| self.optimizer.muon.is_some());
-        let shares = team.as_ref().map(|team| team.hidden_shares(&self.params, update.paths));
-        let own = team.as_ref().zip(shares.as_ref()).map(|(team, shares)| shares[team.rank()].as_slice());
+        let nccl = self.nccl.as_ref().filter(|nccl| self.optimizer.muon.is_some() && nccl.size() > 1);
+        let place = team.as_ref().map(|team| (team.rank(), team.size()));
+        let place = place.or(nccl.map(|nccl| (nccl.rank(), nccl.size())));
+        let shares = place.map(|(_, size)| self.params.layout().hidden_shares(update.paths, size));
+        let own = place.zip(shares.as_ref()).map(|((rank, _), shares)| shares[rank].as_slice());
         let norm = self.optimizer.step_of_share(
             &mut self.params,
             &self.gradients[0],
@@ -226,8 +242,11 @@ impl Trainer {
             update,
             own,
         )?;
-        if let Some((team, shares)) = team.zip(shares) {
-            team.exchange_hidden(&mut self.params, &shares)?;
+        if let Some((team, shares)) = team.zip(shares.as_ref()) {
+            team.exchange_hidden(&mut self.params, shares)?;
+        }
+        if let Some((nccl, shares)) = nccl.zip(shares.as_ref()) {
+            nccl.share(&self.params, shares)?;
         }
         if let Some(teacher) = &mut self.teacher {
             teacher.update_ema(&self.params, scalars, &norm)?;

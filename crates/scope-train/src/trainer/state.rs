@@ -14,6 +14,9 @@ use crate::{
     team::Team,
 };
 
+/// Steps of GPUs between two moments at which ranks agree whether to stop.
+const AGREE_EVERY: u64 = 16;
+
 impl Trainer {
     /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
     pub(crate) fn begin_stage(&mut self, objective: &Objective) -> Result<(), TrainError> {
@@ -109,9 +112,20 @@ impl Trainer {
         self.team.as_ref().map_or(0..batch, Team::rows)
     }
 
-    /// Whether any rank is to stop.
+    /// Whether any rank is to stop. GPUs, whose steps take a millisecond, are asked at some steps only.
     pub(crate) fn agree_to_stop(&mut self, here: bool) -> Result<bool, TrainError> {
+        if self.nccl.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
+            return Ok(false);
+        }
         self.team.as_mut().map_or(Ok(here), |team| team.any(here))
+    }
+
+    /// Waits for all ranks to have done what they had to do.
+    pub(crate) fn end_together(&mut self) {
+        if let Some(team) = &mut self.team {
+            // Whatever was to be kept is kept: a rank that is lost from here on is no loss.
+            let _ = team.any(false);
+        }
     }
 
     /// Whether a step was left half done: its state is that of no step.

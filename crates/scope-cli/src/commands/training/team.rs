@@ -1,7 +1,7 @@
 //! A run as one of several processes: rank 0 plans and keeps it, and all train.
 
 use scope_data::Dataset;
-use scope_engine::Device;
+use scope_engine::{Device, NCCL_ID, Nccl};
 use scope_parallel::{Communicator, Launch, Tcp, all_gather, broadcast};
 use scope_train::{
     Callback, Length, Recipe, RunConfig, RunFolder, RunOutcome, RunRequest, Team, TrainingSet, USUAL_PARTS,
@@ -10,7 +10,7 @@ use scope_train::{
 use super::{RunArguments, build_trainer, finish, live::Live, weights::Weights};
 use crate::{
     commands::{Misuse, Outcome},
-    terminal::{Interrupt, notice, say},
+    terminal::{Interrupt, complain, notice, say},
 };
 
 /// Listens for a request to stop, and shows nothing: rank 0 does.
@@ -33,12 +33,21 @@ impl RunArguments {
     ) -> anyhow::Result<Outcome> {
         let device = self.device.of_process(launch).open()?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
-        let mut ranks: Box<dyn Communicator> = Box::new(Tcp::connect(launch)?);
+        let tcp = Tcp::connect(launch)?;
+        if matches!(device, Device::Cuda(_)) {
+            // A GPU that waits for a lost one waits for ever.
+            tcp.when_lost(end_program);
+        }
+        let mut ranks: Box<dyn Communicator> = Box::new(tcp);
         let planned = self.plan_in_team(ranks.as_mut(), &device, request, data, weights);
-        let (folder, config) = planned.inspect_err(|error| ranks.farewell(&error.to_string()))?;
+        let connected = planned.and_then(|planned| Ok((planned, connect_gpus(ranks.as_mut(), &device)?)));
+        let ((folder, config), nccl) = connected.inspect_err(|error| ranks.farewell(&error.to_string()))?;
         let options = self.options(&device);
         let team = Team::new(ranks, config.recipe.parts, config.recipe.batch)?;
         let mut trainer = build_trainer(&config, &device, weights)?.in_team(team);
+        if let Some(nccl) = nccl {
+            trainer = trainer.over_gpus(nccl);
+        }
         let Some(folder) = folder else {
             let ending =
                 scope_train::follow(&config, data, &mut trainer, options, &mut Quiet(Interrupt::listen()?));
@@ -108,6 +117,13 @@ impl RunArguments {
         if self.resume && is_new {
             notice(&format!("{} holds no run to go on with: a new one begins", self.out.display()));
         }
+        anyhow::ensure!(
+            matches!(device, Device::Cpu(_)) || request.recipe.batch.is_multiple_of(size),
+            Misuse::of(format!(
+                "a batch of {} cannot be shared equally by {size} GPUs: set another with --set batch=N",
+                request.recipe.batch
+            ))
+        );
         let exact = matches!(device, Device::Cpu(_)) && !self.fast_reduction;
         let Recipe { parts, batch, .. } = request.recipe;
         anyhow::ensure!(
@@ -130,6 +146,24 @@ impl RunArguments {
         );
         Ok(config)
     }
+}
+
+/// Ends the program, which waits for a rank that does not come.
+fn end_program(why: &str) {
+    complain(&anyhow::anyhow!(
+        "{why}; the run can be resumed from its newest checkpoint with any number of processes (--resume)"
+    ));
+    std::process::exit(1);
+}
+
+/// Connects the processes' GPUs with each other, if they compute on GPUs.
+fn connect_gpus(ranks: &mut dyn Communicator, device: &Device) -> anyhow::Result<Option<Nccl>> {
+    let Device::Cuda(cuda) = device else { return Ok(None) };
+    let id = if ranks.rank() == 0 { Nccl::unique_id()?.to_vec() } else { Vec::new() };
+    let id = broadcast(ranks, &id)?;
+    let id: [u8; NCCL_ID] =
+        id.try_into().map_err(|_| anyhow::anyhow!("rank 0 sent something else than NCCL's id"))?;
+    Ok(Some(Nccl::connect(cuda, &id, ranks.rank(), ranks.size())?))
 }
 
 /// Refuses processes that do not compute on the same kind of device.
