@@ -123,7 +123,10 @@ impl RunArguments {
     fn start_processes(&self) -> anyhow::Result<Option<Outcome>> {
         let launch = Launch::from_environment().map_err(Misuse::of)?;
         match (self.processes, launch) {
-            (Some(count), None) => processes::start(count).map(Some),
+            (Some(count), None) => {
+                self.require_countable(count)?;
+                processes::start(count).map(Some)
+            }
             (Some(count), Some(launch)) if count != launch.size => Err(Misuse::of(format!(
                 "--processes is {count}, and whoever started this process says that there are {}: leave --processes out",
                 launch.size

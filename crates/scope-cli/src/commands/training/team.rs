@@ -56,11 +56,21 @@ impl RunArguments {
                 RunOutcome::Finished | RunOutcome::WasFinished | RunOutcome::ModelWritten => Outcome::Success,
             });
         };
-        say(&format!("{} processes share every batch", launch.size));
+        say(&format!("processes that share every batch: {}", launch.size));
         let mut live = Live::new(&config)?;
         let ending = scope_train::run(&folder, &config, data, &mut trainer, options, &mut live);
         live.finish();
         finish(&folder, &config, ending?)
+    }
+
+    /// Refuses a length that several processes cannot tell beforehand.
+    pub(super) fn require_countable(&self, size: usize) -> Result<(), Misuse> {
+        match self.length() {
+            Some(Length::Minutes(_)) if size > 1 => Err(Misuse::of(
+                "how much several processes do in a time is not measured beforehand: name --draws or --epochs",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The run's configuration, from rank 0, which alone has the folder.
@@ -73,12 +83,7 @@ impl RunArguments {
         weights: Option<&Weights>,
     ) -> anyhow::Result<(Option<RunFolder>, RunConfig)> {
         require_same_device(ranks, device)?;
-        anyhow::ensure!(
-            ranks.size() == 1 || !matches!(self.length(), Some(Length::Minutes(_))),
-            Misuse::of(
-                "how much several processes do in a time is not measured beforehand: name --draws or --epochs"
-            )
-        );
+        self.require_countable(ranks.size())?;
         if ranks.rank() == 0 {
             let folder = RunFolder::open(&self.out, self.resume)?;
             let config = self.plan_for(ranks.size(), &folder, device, request, data, weights)?;
