@@ -107,6 +107,11 @@ impl Launch {
         ]
     }
 
+    /// Whether this is a process of an MPI job, which mpirun has started.
+    pub fn is_of_mpi() -> bool {
+        std::env::var_os("OMPI_COMM_WORLD_SIZE").is_some()
+    }
+
     /// Where the processes meet, which several must know.
     pub fn require_rendezvous(&self) -> Result<&Rendezvous, ParallelError> {
         self.rendezvous.as_ref().ok_or_else(|| {

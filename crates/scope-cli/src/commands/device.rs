@@ -34,18 +34,22 @@ impl DeviceArguments {
         Threads::start(self.threads)
     }
 
-    /// The same for one of several processes on a machine: each has its share of the processors, and a GPU of its own unless
-    /// one is named.
-    pub(crate) fn of_process(&self, launch: &Launch) -> Self {
-        let device = match self.device {
-            DeviceChoice::Auto if Device::cuda(launch.local_rank).is_ok() => {
-                DeviceChoice::Cuda(launch.local_rank)
-            }
-            DeviceChoice::Auto => DeviceChoice::Cpu,
-            named => named,
+    /// Opens the device of one of several processes on a machine: its share of the processors, or a GPU. The first process has the
+    /// GPU that is named, the k-th the k-th after it, or the same where each sees one only.
+    pub(crate) fn open_for(&self, launch: &Launch) -> anyhow::Result<Device> {
+        let first = match self.device {
+            DeviceChoice::Cpu => None,
+            DeviceChoice::Cuda(number) => Some(number),
+            DeviceChoice::Auto => Some(0),
         };
+        let own =
+            first.filter(|_| launch.local_rank > 0).map(|first| Device::cuda(first + launch.local_rank));
+        if let Some(Ok(gpu)) = own {
+            return Ok(gpu);
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { device, threads: self.threads.or(Some((cores / launch.local_size).max(1))) }
+        let threads = self.threads.or(Some((cores / launch.local_size).max(1)));
+        Self { device: self.device, threads }.open()
     }
 
     /// Opens the device. `auto` takes the processor, with a note, when no GPU can be used.

@@ -4,6 +4,7 @@ use scope_engine::{BatchStatistics, Gradients, Nccl, SpreadOfAll, Tape, Tensor, 
 
 use super::{
     Trainer,
+    in_team::require_rows_alone,
     report::{MeasuredCap, scalar},
 };
 use crate::{
@@ -126,6 +127,7 @@ impl Trainer {
             None => tape,
         };
         let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
+        nccl.filter(|nccl| nccl.size() > 1).map_or(Ok(()), |_| require_rows_alone(&tape))?;
         let by_row = if nccl.is_some() { view.by_row() } else { *view };
         let PassLosses(mut losses) = pass.losses(&tape, examples, &by_row)?;
         nccl.map_or(Ok(()), |nccl| losses.iter().try_for_each(|(_, loss)| nccl.mean(loss.value())))?;

@@ -144,12 +144,7 @@ impl Trainer {
         let tape = Tape::recording_in(&self.params, self.precision)?;
         let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
         let PassLosses(losses) = pass.losses(&tape, examples, &view.by_row())?;
-        if !tape.batch_statistics().is_empty() {
-            return Err(TrainError::Request(
-                "this network normalises over whole batches, which parts of a batch do not have: train it in one process, without parts"
-                    .to_owned(),
-            ));
-        }
+        require_rows_alone(&tape)?;
         let predicted = pass.predicted.filter(|_| *view == self.objective);
         Ok(Part { tape, losses, latents: pass.complete.or(predicted) })
     }
@@ -185,4 +180,15 @@ impl Trainer {
         }
         Ok(losses)
     }
+}
+
+/// Refuses a network that normalises over whole batches.
+pub(super) fn require_rows_alone(tape: &Tape<'_>) -> Result<(), TrainError> {
+    if tape.batch_statistics().is_empty() {
+        return Ok(());
+    }
+    Err(TrainError::Request(
+        "this network normalises over whole batches, which parts of a batch do not have: train it in one process, without parts"
+            .to_owned(),
+    ))
 }

@@ -19,7 +19,7 @@ use crate::{
 /// How often processes are looked after.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long processes may take to end by themselves after one has failed.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(20);
 
 /// Starts so many processes with this command's own arguments, and waits for all.
 pub(super) fn start(count: usize) -> anyhow::Result<Outcome> {

@@ -31,14 +31,9 @@ impl RunArguments {
         data: &Dataset,
         weights: Option<&Weights>,
     ) -> anyhow::Result<Outcome> {
-        let device = self.device.of_process(launch).open()?;
+        let device = self.device.open_for(launch)?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
-        let tcp = Tcp::connect(launch)?;
-        if matches!(device, Device::Cuda(_)) {
-            // A GPU that waits for a lost one waits for ever.
-            tcp.when_lost(end_program);
-        }
-        let mut ranks: Box<dyn Communicator> = Box::new(tcp);
+        let mut ranks = connect(launch, &device)?;
         let planned = self.plan_in_team(ranks.as_mut(), &device, request, data, weights);
         let connected = planned.and_then(|planned| Ok((planned, connect_gpus(ranks.as_mut(), &device)?)));
         let ((folder, config), nccl) = connected.inspect_err(|error| ranks.farewell(&error.to_string()))?;
@@ -151,6 +146,20 @@ impl RunArguments {
         );
         Ok(config)
     }
+}
+
+/// Meets the other processes: over TCP, or through MPI where the program has it and mpirun has started them.
+fn connect(launch: &Launch, device: &Device) -> anyhow::Result<Box<dyn Communicator>> {
+    #[cfg(feature = "mpi")]
+    if Launch::is_of_mpi() {
+        return Ok(Box::new(scope_parallel::Mpi::connect()?));
+    }
+    let tcp = Tcp::connect(launch)?;
+    if matches!(device, Device::Cuda(_)) {
+        // A GPU that waits for a lost one waits for ever.
+        tcp.when_lost(end_program);
+    }
+    Ok(Box::new(tcp))
 }
 
 /// Ends the program, which waits for a rank that does not come.
