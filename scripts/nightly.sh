@@ -21,6 +21,9 @@ SCOPE_MASK_SEEDS=100000 cargo test --release --locked -p scope-data masks::
 SCOPE_KILLS=200 cargo test --release --locked -p scope-cli --test commands kills_at_random_moments
 SCOPE_CYLINDER_DRAWS=1000 cargo test --release --locked -p scope-pde --test cylinder_extremes
 
+echo "== training in several processes: equal models, lost processes, mpirun"
+scripts/processes.sh
+
 echo "== what is claimed of the shipped models"
 scripts/check-results.py
 

@@ -25,6 +25,22 @@ fn without_shares_batches_are_those_of_the_protocol() {
     assert!((0..50).all(|number| plain.batch(number).noise.is_none()));
 }
 
+/// What one of several processes makes of a batch is a part of what one alone makes.
+#[test]
+fn rows_of_a_batch_are_the_same_wherever_they_are_made() {
+    for pde in [Pde::POISSON, Pde::CYLINDER] {
+        for mix in [None, Some(MIX)] {
+            let whole = maker(pde, mix);
+            let part = maker(pde, mix);
+            let part = BatchMaker { schedule: part.schedule.of_rows(3..6), ..part };
+            // Records are drawn across the end of an epoch in batch 12.
+            for number in 0..20 {
+                assert_eq!(part.batch(number), whole.batch(number).rows(3..6), "{pde}, batch {number}");
+            }
+        }
+    }
+}
+
 #[test]
 fn few_sensors_are_a_share_of_scattered_ones_and_change_nothing_else() {
     let plain = maker(Pde::POISSON, None).schedule;

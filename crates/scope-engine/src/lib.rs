@@ -28,7 +28,7 @@ mod tensor;
 pub use bfloat16::bf16;
 pub use constant::Constant;
 pub use cpu::{Cpu, Isa};
-pub use cuda::{Cuda, Graph};
+pub use cuda::{Cuda, Graph, NCCL_ID, Nccl};
 pub use device::{Device, Pending};
 pub use device_choice::DeviceChoice;
 pub use dtype::{Dtype, Element};
@@ -37,7 +37,7 @@ pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use noise::{RowNoise, normal};
 pub use ops::{
     Activation, AxisMap, BasisFunction, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit,
-    Norm, Sliced,
+    Norm, Sliced, SpreadOfAll,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use quantised::{QuantisedRows, dequantise_int8, dequantise_int16};

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::{
-    cuda::Fusion,
+    cuda::{Fusion, Nccl},
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
@@ -82,6 +82,8 @@ pub struct Tape<'p> {
     records: Option<RefCell<Vec<Entry>>>,
     statistics: RefCell<Vec<BatchStatistics>>,
     hook: Option<ForwardHook<'p>>,
+    /// The GPUs that gradients are reduced over, if there are several.
+    nccl: Option<&'p Nccl>,
 }
 
 impl<'p> Tape<'p> {
@@ -97,12 +99,19 @@ impl<'p> Tape<'p> {
             return Err(EngineError::NoGradients(compute));
         }
         let records = Some(RefCell::default());
-        Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None })
+        Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None, nccl: None })
+    }
+
+    /// The same tape, whose backward passes leave the mean of the gradients over several GPUs. Buckets of them are reduced beside the
+    /// pass as soon as they are final; who reads them must wait first ([`Nccl::join`]).
+    #[must_use]
+    pub fn with_mean_over(self, nccl: &'p Nccl) -> Self {
+        Self { nccl: Some(nccl), ..self }
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None, statistics: RefCell::default(), hook: None }
+        Self { params, compute, records: None, statistics: RefCell::default(), hook: None, nccl: None }
     }
 
     /// A tape that only computes, and shows what each linear layer is given: its weight, and rows \[..., k\].
@@ -171,14 +180,18 @@ impl<'p> Tape<'p> {
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
         }
+        let known = self.nccl.is_some() && flow.into.begin_reduction(records.len());
         for node in (0..records.len()).rev() {
+            flow.into.enter(node);
             if let Some(gradient) = flow.pending[node].take() {
                 let Entry { record, shape } = &records[node];
                 record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
+            self.nccl.map_or(Ok(()), |nccl| flow.into.reduce_ready(nccl))?;
         }
         self.device().join()?;
-        into.settle()
+        into.settle()?;
+        self.nccl.map_or(Ok(()), |nccl| into.end_reduction(records.len(), known, nccl))
     }
 
     /// Notes the statistics of a batch.

@@ -23,6 +23,9 @@ use crate::{
     regions::Regions,
 };
 
+/// Masks that are made together for their hash.
+const MASKS_AT_ONCE: usize = 1024;
+
 /// One value a record; none where it is not defined.
 pub type PerRecord = Vec<Option<f64>>;
 
@@ -119,9 +122,20 @@ impl Evaluation<'_> {
         condition: Condition,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Scores, EvalError> {
+        self.condition_of(method, condition, 0..self.records, progress)
+    }
+
+    /// The same for some of the records, with the hash of their masks alone.
+    pub fn condition_of(
+        &self,
+        method: &dyn RecoveryMethod,
+        condition: Condition,
+        records: Range<usize>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Scores, EvalError> {
         let mut scored: Vec<BTreeMap<Measure, Option<f64>>> = Vec::new();
         let mut hasher = blake3::Hasher::new();
-        self.recover_each(method, condition, 0..self.records, &mut |batch| {
+        self.recover_each(method, condition, records, &mut |batch| {
             for masks in batch.iter().map(|seen| &seen.masks) {
                 Self::hash_masks(&mut hasher, masks);
             }
@@ -145,6 +159,25 @@ impl Evaluation<'_> {
             |measure: &Measure| scored.iter().map(|record| record.get(measure).copied().flatten()).collect();
         let measures = measures.iter().map(|measure| (*measure, of(measure))).collect();
         Ok(Scores { measures, masks: hasher.finalize().to_string() })
+    }
+
+    /// BLAKE3 of the masks of all records under a condition, record after record.
+    pub(crate) fn masks_hash(&self, condition: Condition) -> String {
+        let records: Vec<usize> = (0..self.records).collect();
+        let mut hasher = blake3::Hasher::new();
+        for records in records.chunks(MASKS_AT_ONCE) {
+            let masks: Vec<ContextMasks> =
+                records.par_iter().map(|record| self.masks(*record, condition)).collect();
+            masks.iter().for_each(|masks| Self::hash_masks(&mut hasher, masks));
+        }
+        hasher.finalize().to_string()
+    }
+
+    /// Where a record is seen under a condition.
+    fn masks(&self, record: usize, condition: Condition) -> ContextMasks {
+        let meta = self.data.meta();
+        let sampler = MaskSampler::new(meta.pde, self.mask_seed, meta.resolution);
+        sampler.masks(Namespace::Test, record as u64, condition, self.data.region(record))
     }
 
     /// Adds the masks of a record to the hash of all, a before u.
@@ -201,8 +234,7 @@ impl Evaluation<'_> {
     ) -> Result<(Pair, ContextMasks), DataError> {
         let meta = self.data.meta();
         let sampler = MaskSampler::new(meta.pde, self.mask_seed, meta.resolution);
-        let region = self.data.region(record);
-        let masks = sampler.masks(Namespace::Test, record as u64, condition, region);
+        let masks = self.masks(record, condition);
         let pair = self.data.pair(record)?;
         write_context(pair.fields(), &masks.seen, context);
         if let Some(noise) = &self.noise {

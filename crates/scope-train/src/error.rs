@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use scope_data::DataError;
 use scope_engine::EngineError;
 use scope_model::{ModelError, RUN_CONFIG};
+use scope_parallel::ParallelError;
 use thiserror::Error;
 
 /// An error of this crate.
@@ -81,6 +82,19 @@ pub enum TrainError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Another rank that was lost in the middle of a run.
+    #[error(
+        "training stopped, and can be resumed with any number of processes from {}, the state after {draws} draws: {source}",
+        checkpoint.display()
+    )]
+    RankLost {
+        /// What happened to it.
+        source: ParallelError,
+        /// Draws before the step that was not finished.
+        draws: u64,
+        /// The folder of the state before that step.
+        checkpoint: PathBuf,
+    },
     /// Records that could no longer be read in the middle of a run.
     #[error(
         "training stopped, and can be resumed from {}, the state after {draws} draws, once the data are as they were: {source}",
@@ -94,6 +108,9 @@ pub enum TrainError {
         /// The folder of the state before that step.
         checkpoint: PathBuf,
     },
+    /// Ranks that were lost, or do not fit together.
+    #[error(transparent)]
+    Parallel(#[from] ParallelError),
     /// A fault of the data.
     #[error(transparent)]
     Data(#[from] DataError),

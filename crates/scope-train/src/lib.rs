@@ -12,6 +12,7 @@ mod recipe;
 mod residual;
 mod run;
 mod schedule;
+mod team;
 mod trainer;
 
 pub use error::TrainError;
@@ -23,7 +24,8 @@ pub use residual::Residual;
 pub use run::{
     AdaptConfig, BuildTrainer, Callback, Conditions, DataLoader, InitialWeights, Length, MetricsLine,
     Position, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest, SamplerConfig, Stage, Teacher,
-    TrainingSet, build_trainer, plan, plan_or_resume, run, saved_teacher, stages,
+    TrainingSet, build_trainer, follow, plan, plan_or_resume, run, saved_teacher, stages,
 };
 pub use schedule::{LearningRateSchedule, Rates, ScheduleKind, StageSchedule};
+pub use team::{Team, USUAL_PARTS};
 pub use trainer::{Counters, DeviceReport, Head, MAX_NORM, StepReport, Trainable, Trainer};

@@ -168,6 +168,11 @@ impl Objective {
         [context, complete]
     }
 
+    /// The same without what is a property of the whole batch: what is left is the mean of every row by itself.
+    pub(crate) fn by_row(&self) -> Self {
+        Self { variance: 0.0, ..*self }
+    }
+
     /// The components that take part, in the paper's order.
     pub(crate) fn components(&self) -> impl Iterator<Item = Component> + use<> {
         let objective = *self;

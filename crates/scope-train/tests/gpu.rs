@@ -12,7 +12,7 @@ use std::{
 
 use parity::{Setting, cases};
 use scope_data::{Constants, Dataset, Scaling, schedule::SensorMix};
-use scope_engine::{Device, Dtype, Tape, Tensor};
+use scope_engine::{Device, Dtype, Nccl, Tape, Tensor};
 use scope_model::{Architecture, Model, Operator, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{
@@ -68,6 +68,44 @@ fn losses(device: &Device, data: &Dataset, precision: Dtype, steps: u64) -> Vec<
         trainer.train_on_batch(&loader, &batch, rates).unwrap().read().unwrap().losses[&Component::Field]
     };
     (0..steps).map(step).collect()
+}
+
+/// What recorded steps report, and the parameters after them, alone or as the one rank of NCCL.
+fn recorded(data: &Dataset, objective: Objective, muon: bool, nccl: bool) -> (Vec<String>, Vec<f32>) {
+    let device = gpu();
+    let Device::Cuda(cuda) = &device else { panic!("a GPU") };
+    let model = Model::initial(Preset::Tiny.config(32), 1, &device).unwrap();
+    let mut trainer = Trainer::scope(model, objective).unwrap().recorded();
+    trainer.optimizer.muon = muon.then(scope_engine::Muon::default);
+    if nccl {
+        let id = Nccl::unique_id().unwrap();
+        trainer = trainer.over_gpus(Nccl::connect(cuda, &id, 0, 1).unwrap());
+    }
+    let mut loader = DataLoader::new(data, &device, SAMPLER, 2).unwrap();
+    let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };
+    let step = |_| {
+        let batch = loader.next_batch().unwrap();
+        format!("{:?}", trainer.train_on_batch(&loader, &batch, rates).unwrap().read().unwrap())
+    };
+    let reports = (0..30).map(step).collect();
+    (reports, trainer.params.flat().to_vec::<f32>().unwrap())
+}
+
+/// With one rank, NCCL's means are the numbers themselves, the buckets are reduced in place, and the floor's loss of the whole
+/// batch is that of the only one's.
+#[test]
+#[ignore = "needs an NVIDIA GPU, and NCCL"]
+fn nccl_with_one_rank_changes_no_bit() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 200);
+    // Once first: algorithms are chosen by then, and the same for both.
+    for (objective, muon) in [(Objective::FO, false), (Objective::FO, true), (Objective::FULL, false)] {
+        recorded(&data, objective, muon, false);
+        let [alone, ranked] = [false, true].map(|nccl| recorded(&data, objective, muon, nccl));
+        assert_eq!(alone.0, ranked.0, "{objective:?}");
+        assert!(alone.1 == ranked.1, "{objective:?}");
+    }
 }
 
 /// What networks are shown of batches with few and noisy sensors.

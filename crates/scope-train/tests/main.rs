@@ -14,3 +14,4 @@ mod oracle;
 mod parity;
 mod resume;
 mod small_set;
+mod team;

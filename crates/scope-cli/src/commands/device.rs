@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use scope_engine::{Device, DeviceChoice, EngineError};
+use scope_parallel::Launch;
 
 use super::{MOST_THREADS, Misuse, up_to};
 use crate::{terminal::note, threads::Threads};
@@ -31,6 +32,24 @@ impl DeviceArguments {
     /// Threads for work that has no use for a device.
     pub(crate) fn pool(&self) -> Threads {
         Threads::start(self.threads)
+    }
+
+    /// Opens the device of one of several processes on a machine: its share of the processors, or a GPU. The first process has the
+    /// GPU that is named, the k-th the k-th after it, or the same where each sees one only.
+    pub(crate) fn open_for(&self, launch: &Launch) -> anyhow::Result<Device> {
+        let first = match self.device {
+            DeviceChoice::Cpu => None,
+            DeviceChoice::Cuda(number) => Some(number),
+            DeviceChoice::Auto => Some(0),
+        };
+        let own =
+            first.filter(|_| launch.local_rank > 0).map(|first| Device::cuda(first + launch.local_rank));
+        if let Some(Ok(gpu)) = own {
+            return Ok(gpu);
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.or(Some((cores / launch.local_size).max(1)));
+        Self { device: self.device, threads }.open()
     }
 
     /// Opens the device. `auto` takes the processor, with a note, when no GPU can be used.

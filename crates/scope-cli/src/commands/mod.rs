@@ -19,6 +19,7 @@ mod models;
 mod place;
 mod recover;
 mod serve;
+mod shard;
 mod synthetic;
 mod training;
 

@@ -24,8 +24,25 @@ pub(crate) use table::Table;
 /// The first failure to write to standard output. Work goes on, and the program fails in the end.
 static FIRST_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
+/// Which rank of several processes speaks; rank 0 speaks for all, and others complain only.
+static RANK: OnceLock<usize> = OnceLock::new();
+
+/// Speaks as one of several processes from now on.
+pub(crate) fn speak_as(rank: usize) {
+    // Set once, by the command that the program was started for.
+    let _ = RANK.set(rank);
+}
+
+/// The rank of a process that another one speaks for.
+fn silent_rank() -> Option<usize> {
+    RANK.get().copied().filter(|rank| *rank > 0)
+}
+
 /// Prints a line of results.
 pub(crate) fn say(line: &str) {
+    if silent_rank().is_some() {
+        return;
+    }
     remember_failure(writeln!(io::stdout(), "{}", visible(line)));
 }
 
@@ -69,7 +86,8 @@ pub(crate) fn tell(line: &str) {
 
 /// Tells of an error, what caused it, and what to do where a path was refused.
 pub(crate) fn complain(error: &anyhow::Error) {
-    tell(&format!("error: {}", sentence(error)));
+    let who = silent_rank().map_or_else(String::new, |rank| format!("rank {rank}: "));
+    tell(&format!("{who}error: {}", sentence(error)));
 }
 
 fn sentence(error: &anyhow::Error) -> String {
@@ -108,11 +126,17 @@ pub(crate) fn note(line: &str) {
 
 /// Tells of a choice that decides what comes out, whether anyone is watching or not.
 pub(crate) fn notice(line: &str) {
+    if silent_rank().is_some() {
+        return;
+    }
     tell(&format!("note: {line}"));
 }
 
 /// Tells of something that may be wrong.
 pub(crate) fn warn(line: &str) {
+    if silent_rank().is_some() {
+        return;
+    }
     tell(&format!("warning: {line}"));
 }
 

@@ -20,6 +20,7 @@ mod model;
 mod operator;
 mod own_problem;
 mod place;
+mod processes;
 mod program;
 mod recover;
 mod sensor_files;

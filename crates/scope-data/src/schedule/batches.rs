@@ -13,6 +13,7 @@
 
 use std::{
     collections::HashSet,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
@@ -49,6 +50,8 @@ pub struct Schedule {
     seed: u64,
     records: usize,
     batch: usize,
+    /// The rows of each batch that are drawn.
+    rows: Range<usize>,
     /// The families of the mixture, each once in a cycle.
     families: Vec<Family>,
     /// The tasks of so many occurrences of a family.
@@ -71,7 +74,15 @@ impl Schedule {
         let families = Family::ALL.to_vec();
         let permutations = Mutex::new(Vec::new());
         let tasks = TASK_CYCLE.to_vec();
-        Self { seed, records, batch, families, tasks, in_turn: Vec::new(), mix: None, permutations }
+        let rows = 0..batch;
+        Self { seed, records, batch, rows, families, tasks, in_turn: Vec::new(), mix: None, permutations }
+    }
+
+    /// The same batches, of which these rows alone are drawn: the share of one of several processes.
+    #[must_use]
+    pub fn of_rows(self, rows: Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.batch, "rows of the batch, at least one");
+        Self { rows, ..self }
     }
 
     /// The same records under a mixture of other families than the protocol's, at least one and each once.
@@ -110,9 +121,9 @@ impl Schedule {
     /// The plan of a batch, numbered from 0.
     pub fn plan(&self, number: u64) -> BatchPlan {
         let first = u128::from(number) * self.batch as u128;
-        let mut draws = Vec::with_capacity(self.batch);
+        let mut draws = Vec::with_capacity(self.rows.len());
         let mut current = None;
-        for draw in first..first + self.batch as u128 {
+        for draw in first + self.rows.start as u128..first + self.rows.end as u128 {
             let epoch = (draw / self.records as u128) as u64;
             let permutation = match current.take() {
                 Some((known, permutation)) if known == epoch => permutation,

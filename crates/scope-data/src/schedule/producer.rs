@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io,
+    ops::Range,
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::{self, JoinHandle},
 };
@@ -29,6 +30,24 @@ pub struct Batch {
     pub bits: Vec<u64>,
     /// How readings are off; none where no draw ever has noise.
     pub noise: Option<BatchNoise>,
+}
+
+impl Batch {
+    /// Some of its rows.
+    pub fn rows(&self, rows: Range<usize>) -> Self {
+        let words = self.bits.len() / (2 * self.records.len()).max(1);
+        let cut = |words: usize| rows.start * words..rows.end * words;
+        Self {
+            number: self.number,
+            condition: self.condition,
+            records: self.records[rows.clone()].to_vec(),
+            bits: self.bits[cut(2 * words)].to_vec(),
+            noise: self.noise.as_ref().map(|noise| BatchNoise {
+                rows: noise.rows[cut(2)].to_vec(),
+                exact: noise.exact[cut(words)].to_vec(),
+            }),
+        }
+    }
 }
 
 /// The noise of a batch.

@@ -140,8 +140,9 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
+    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
-    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update))
+    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update, share))
 }
 
 fn step_in<R: Number>(
@@ -151,6 +152,7 @@ fn step_in<R: Number>(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
+    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
     let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
@@ -180,8 +182,14 @@ fn step_in<R: Number>(
         let step = MuonStep::new(settings, optimizer.adamw.decay, update.scalars, factor);
         for matrix in matrices {
             let range = matrix.start..matrix.start + matrix.rows * matrix.columns;
-            let slices = (&mut values[range.clone()], &mut first[range.clone()], &g[range]);
-            step.apply(cpu, [matrix.rows, matrix.columns], slices);
+            let own = share.is_none_or(|share| share.contains(&range));
+            let momentum = &mut first[range.clone()];
+            if own {
+                let slices = (&mut values[range.clone()], momentum, &g[range]);
+                step.apply(cpu, [matrix.rows, matrix.columns], slices);
+            } else {
+                step.follow(cpu, matrix.columns, momentum, &g[range]);
+            }
         }
     }
     Ok(measured)

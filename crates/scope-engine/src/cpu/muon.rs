@@ -64,6 +64,12 @@ impl MuonStep {
         });
     }
 
+    /// Takes the momentum of a matrix along whose values someone else changes.
+    pub(super) fn follow<R: Number>(&self, cpu: &Cpu, columns: usize, momentum: &mut [R], gradient: &[R]) {
+        let mut direction = cpu.memory(size_of_val(gradient));
+        self.direction(cpu, columns, momentum, gradient, direction.slice_mut::<R>());
+    }
+
     /// b = mu b + (1 - mu) g, in place; d = (1 - mu) g + mu b, into `out`.
     fn direction<R: Number>(&self, cpu: &Cpu, columns: usize, b: &mut [R], g: &[R], out: &mut [R]) {
         let keep = R::of(self.momentum);

@@ -1,5 +1,7 @@
 //! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the GPU.
 
+use std::ops::Range;
+
 use super::{
     Cuda,
     kernels::{Arg, FLAT, Grid},
@@ -108,6 +110,7 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
+    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();
@@ -131,8 +134,15 @@ pub(crate) fn step(
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {
-        let step =
-            MuonStep { settings: muon, decay: settings.decay, gradients, moments, update, norm: &norm };
+        let step = MuonStep {
+            settings: muon,
+            decay: settings.decay,
+            gradients,
+            moments,
+            update,
+            share,
+            norm: &norm,
+        };
         step.apply(cuda, params)?;
     }
     Ok(norm)

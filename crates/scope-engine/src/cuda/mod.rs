@@ -50,7 +50,7 @@ use crate::dtype::Dtype;
 
 pub(crate) use fusion::Fusion;
 pub(crate) use runtime::Memory;
-pub use runtime::{Cuda, Graph};
+pub use runtime::{Cuda, Graph, NCCL_ID, Nccl};
 
 /// How a kind of number is called in kernels' names.
 fn kind(dtype: Dtype) -> &'static str {

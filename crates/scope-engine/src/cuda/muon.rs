@@ -1,12 +1,12 @@
 //! Muon on a GPU: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32
 //! sums.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    Cuda,
+    Cuda, Memory,
     gemm::{Kind, Operands, Shape},
-    kernels::{Arg, Grid, MUON},
+    kernels::{Grid, MUON},
 };
 use crate::{
     dtype::Dtype,
@@ -28,7 +28,7 @@ const TILE: usize = 64;
 /// Hidden matrices that go through the products together: all have m rows and n columns, m <= n, once those with more
 /// rows than columns are transposed and all are padded.
 #[derive(Debug)]
-pub(crate) struct HiddenGroup {
+struct HiddenGroup {
     m: usize,
     n: usize,
     count: usize,
@@ -36,9 +36,27 @@ pub(crate) struct HiddenGroup {
     table: Tensor,
 }
 
-impl HiddenGroup {
+/// The groups of the matrices that are orthogonalised here, and of those that another GPU orthogonalises.
+#[derive(Debug)]
+pub(crate) struct HiddenGroups {
+    own: Vec<HiddenGroup>,
+    others: Vec<HiddenGroup>,
+}
+
+impl HiddenGroups {
     /// Groups matrices by size; `table` brings words to the GPU.
     pub(crate) fn of(
+        own: &[HiddenMatrix],
+        others: &[HiddenMatrix],
+        table: impl Fn(&[u32]) -> Result<Tensor, EngineError>,
+    ) -> Result<Self, EngineError> {
+        Ok(Self { own: HiddenGroup::of(own, &table)?, others: HiddenGroup::of(others, &table)? })
+    }
+}
+
+impl HiddenGroup {
+    /// Groups matrices by size; `table` brings words to the GPU.
+    fn of(
         matrices: &[HiddenMatrix],
         table: impl Fn(&[u32]) -> Result<Tensor, EngineError>,
     ) -> Result<Vec<Self>, EngineError> {
@@ -52,6 +70,11 @@ impl HiddenGroup {
             Ok(Self { m, n, count: words.len() / 4, table: table(&words)? })
         };
         groups.into_iter().map(group).collect()
+    }
+
+    /// Blocks of the first pass over each matrix.
+    fn chunks(&self) -> usize {
+        (self.m * self.n).div_ceil(CHUNK)
     }
 
     /// Blocks for every tile of every matrix.
@@ -73,6 +96,8 @@ pub(super) struct MuonStep<'a> {
     pub(super) gradients: &'a Gradients,
     pub(super) moments: &'a Moments,
     pub(super) update: Update<'a>,
+    /// Where the matrices lie that are orthogonalised here, if others are elsewhere.
+    pub(super) share: Option<&'a [Range<usize>]>,
     /// The norm of all gradients.
     pub(super) norm: &'a Tensor,
 }
@@ -98,39 +123,49 @@ impl MuonStep<'_> {
             cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
         };
         // A few dozen small matrices do not fill a GPU: every other group goes on the side stream.
-        let groups = params.hidden_groups(self.update.paths)?;
-        for group in groups.iter().skip(1).step_by(2) {
+        let groups = params.hidden_groups(self.update.paths, self.share)?;
+        for group in groups.own.iter().skip(1).step_by(2) {
             cuda.on_side_stream(&[self.norm], || one(group))?;
         }
-        groups.iter().step_by(2).try_for_each(one)?;
+        groups.own.iter().step_by(2).try_for_each(one)?;
+        groups.others.iter().try_for_each(|group| self.momentum(cuda, group).map(drop))?;
         cuda.join_streams()
+    }
+
+    /// Takes a step of the momentum; the sums of squares of each chunk of the direction that follows from it.
+    fn momentum(&self, cuda: &Cuda, group: &HiddenGroup) -> Result<Memory, EngineError> {
+        let chunks = group.chunks();
+        let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
+        let arguments = [
+            (&self.moments.first).into(),
+            self.gradients.flat().into(),
+            (&group.table).into(),
+            (&partial).into(),
+            self.norm.into(),
+            (self.settings.momentum as f32).into(),
+            (self.update.max_norm as f32).into(),
+        ];
+        let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
+        cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
+        Ok(partial)
     }
 
     /// Takes a step of the momentum; X \[count, m, n\] is what is to be orthogonalised.
     fn direction(&self, cuda: &Cuda, group: &HiddenGroup) -> Result<Tensor, EngineError> {
-        let chunks = (group.m * group.n).div_ceil(CHUNK);
-        let partial = cuda.memory(group.count * chunks * size_of::<f64>())?;
-        let beta = Arg::from(self.settings.momentum as f32);
-        let max_norm = Arg::from(self.update.max_norm as f32);
-        let first = (&self.moments.first).into();
-        let gradient = self.gradients.flat().into();
-        let table = (&group.table).into();
-        let grid = Grid { blocks: [chunks, group.count], ..Grid::of(1, 256) };
-        let arguments = [first, gradient, table, (&partial).into(), self.norm.into(), beta, max_norm];
-        cuda.launch(MUON, "muon_momentum", grid, &arguments)?;
+        let partial = self.momentum(cuda, group)?;
         let x = group.room(cuda, group.n)?;
         let arguments = [
             (&x).into(),
-            first,
-            gradient,
-            table,
+            (&self.moments.first).into(),
+            self.gradients.flat().into(),
+            (&group.table).into(),
             (&partial).into(),
             self.norm.into(),
-            chunks.into(),
+            group.chunks().into(),
             group.m.into(),
             group.n.into(),
-            beta,
-            max_norm,
+            (self.settings.momentum as f32).into(),
+            (self.update.max_norm as f32).into(),
             (EPSILON as f32).into(),
         ];
         cuda.launch(MUON, "muon_direction", group.tiles(), &arguments)?;

@@ -8,7 +8,7 @@ use super::{
     gemm::{self, Operands},
     kernels::{Arg, Grid, Source},
 };
-use crate::{dtype::Element, error::EngineError, tensor::Tensor};
+use crate::{dtype::Element, error::EngineError, params::Params, tensor::Tensor};
 
 /// Nothing is of this type.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,64 @@ pub(crate) struct TensorMap(Never);
 /// Recorded work on a GPU.
 #[derive(Debug)]
 pub struct Graph(Never);
+
+/// The bytes by which processes find each other.
+pub const NCCL_ID: usize = 128;
+
+/// One GPU among those of several processes.
+#[derive(Debug)]
+pub struct Nccl(Never);
+
+impl Nccl {
+    /// Says that there is none.
+    pub fn unique_id() -> Result<[u8; NCCL_ID], EngineError> {
+        Err(absent())
+    }
+
+    /// Meets the others.
+    pub fn connect(cuda: &Cuda, _: &[u8; NCCL_ID], _: usize, _: usize) -> Result<Self, EngineError> {
+        match cuda.0 {}
+    }
+
+    /// Which of them this is.
+    pub fn rank(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// The library's version.
+    pub fn version(&self) -> Result<String, EngineError> {
+        match self.0 {}
+    }
+
+    /// The mean over all in the place of each one's numbers.
+    pub fn mean(&self, _: &Tensor) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+
+    pub(crate) fn mean_of_range(&self, _: &Tensor, _: Range<usize>) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+
+    /// The tensors of all one below the other.
+    pub fn gather(&self, _: &Tensor) -> Result<Tensor, EngineError> {
+        match self.0 {}
+    }
+
+    /// Gives everyone the values of each one's ranges of the parameters.
+    pub fn share(&self, _: &Params, _: &[Vec<Range<usize>>]) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+
+    /// Makes the main stream wait for everything that was asked for here.
+    pub fn join(&self) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+}
 
 /// Describes a matrix of a GPU.
 pub(crate) fn boxes(_: u64, _: [usize; 2], _: u32) -> Result<TensorMap, EngineError> {

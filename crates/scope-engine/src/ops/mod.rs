@@ -51,6 +51,7 @@ pub(crate) use mix_modes::Mixing;
 pub(crate) use patchify::Patches;
 pub use sliced::Sliced;
 pub(crate) use slices::{SLICE_EPSILON, Slices, TEMPERATURES};
+pub use spread::SpreadOfAll;
 pub(crate) use strided::Windows;
 
 /// Splits a shape into all but its last axis, multiplied, and its last axis.

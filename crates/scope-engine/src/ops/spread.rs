@@ -14,7 +14,37 @@ struct SpreadRecord {
     moments: Tensor,
 }
 
+/// The floor's loss over a whole batch, whose rows are latents of several tapes.
+#[derive(Clone, Debug)]
+pub struct SpreadOfAll {
+    floor: f64,
+    /// L \[1\].
+    loss: Tensor,
+    /// Mean and standard deviation of each coordinate over the whole batch \[2, coordinates\].
+    moments: Tensor,
+}
+
+impl SpreadOfAll {
+    /// Measures the latents of a whole batch, \[batch, ...\].
+    pub fn measure(z: &Tensor, floor: f64) -> Result<Self, EngineError> {
+        let (loss, moments) = kernel!(z.device(), losses::spread(z, floor))?;
+        Ok(Self { floor, loss, moments })
+    }
+
+    /// The loss, \[1\].
+    pub fn loss(&self) -> &Tensor {
+        &self.loss
+    }
+}
+
 impl Tape<'_> {
+    /// The loss of [`Tape::spread_floor`] over a whole batch of which `z` are some rows. Its value is the whole batch's, and
+    /// so is its gradient times batch / rows: the mean over parts, weighed by their rows, is the gradient of the whole.
+    pub fn spread_floor_of_all(&self, z: &Var, all: &SpreadOfAll) -> Var {
+        let record = SpreadRecord { z: z.clone(), floor: all.floor, moments: all.moments.clone() };
+        self.push(all.loss.clone(), z.node().is_some(), || Box::new(record))
+    }
+
     /// L = mean over coordinates j of max(0, floor - s_j)^2, where s_j is the standard deviation of coordinate
     /// j over the batch (divided by the batch, not by one less).
     ///

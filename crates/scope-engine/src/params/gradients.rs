@@ -2,8 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Layout, ParamId, Params};
+use super::{Layout, ParamId, Params, reduction::Reduction};
 use crate::{
+    cuda::Nccl,
     device::Device,
     dtype::{Dtype, Element},
     error::EngineError,
@@ -19,6 +20,8 @@ pub struct Gradients {
     inputs: HashMap<usize, Tensor>,
     /// On a GPU, parameters whose gradients are to be replaced when they are next added to; empty if none are.
     stale: Vec<bool>,
+    /// When they can be reduced over GPUs.
+    reduction: Reduction,
 }
 
 impl Gradients {
@@ -28,7 +31,7 @@ impl Gradients {
         let layout = params.layout().clone();
         let shape = [layout.len()];
         let flat = Tensor::zeros(device, params.dtype(), &shape)?;
-        Ok(Self { layout, flat, inputs: HashMap::new(), stale: Vec::new() })
+        Ok(Self { layout, flat, inputs: HashMap::new(), stale: Vec::new(), reduction: Reduction::default() })
     }
 
     /// Gradients that are known, in the parameters' own kind.
@@ -61,7 +64,7 @@ impl Gradients {
     }
 
     /// Replaces all of them.
-    pub(crate) fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
+    pub fn set_flat(&mut self, values: &[f32]) -> Result<(), EngineError> {
         self.flat.overwrite(values)
     }
 
@@ -125,7 +128,40 @@ impl Gradients {
     pub(crate) fn address(&mut self, id: ParamId) -> (u64, bool) {
         let address = self.flat.address() + (self.layout.param(id).range.start * size_of::<f32>()) as u64;
         let stale = self.stale.get_mut(id.0).is_some_and(std::mem::take);
+        self.reduction.write(id, self.layout.param(id).range.start);
         (address, !stale)
+    }
+
+    /// A pass over so many operations begins, whose gradients are reduced over GPUs.
+    pub(crate) fn begin_reduction(&mut self, nodes: usize) -> bool {
+        self.reduction.begin(&self.layout, nodes)
+    }
+
+    /// An operation of that pass goes back from now on.
+    pub(crate) fn enter(&mut self, node: usize) {
+        self.reduction.enter(node);
+    }
+
+    /// Reduces what is final, now that the operation has gone back.
+    pub(crate) fn reduce_ready(&mut self, nccl: &Nccl) -> Result<(), EngineError> {
+        while let Some(range) = self.reduction.ready() {
+            nccl.mean_of_range(&self.flat, range)?;
+        }
+        Ok(())
+    }
+
+    /// The pass is over: reduces all at once if its buckets were not known.
+    pub(crate) fn end_reduction(
+        &mut self,
+        nodes: usize,
+        known: bool,
+        nccl: &Nccl,
+    ) -> Result<(), EngineError> {
+        if !self.reduction.end(&self.layout, nodes) {
+            let reason = "a gradient was added to after it was reduced".to_owned();
+            return Err(EngineError::Cuda { call: "reducing gradients", reason });
+        }
+        if known { Ok(()) } else { nccl.mean(&self.flat) }
     }
 
     /// One parameter's gradient in main memory, to be added to.

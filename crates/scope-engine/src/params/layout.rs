@@ -144,6 +144,22 @@ impl Layout {
         self.chosen(paths).flat_map(Param::hidden_matrices).collect()
     }
 
+    /// The hidden matrices under some paths in shares of nearly equal work, as where they lie: the costliest are given out
+    /// first, each to whoever has least.
+    pub fn hidden_shares(&self, paths: &[&str], shares: usize) -> Vec<Vec<Range<usize>>> {
+        let cost = |matrix: &HiddenMatrix| matrix.rows * matrix.columns * matrix.rows.min(matrix.columns);
+        let mut matrices = self.hidden_matrices(paths);
+        matrices.sort_by_key(|matrix| std::cmp::Reverse(cost(matrix)));
+        let mut given: Vec<(usize, Vec<Range<usize>>)> = vec![(0, Vec::new()); shares];
+        for matrix in &matrices {
+            if let Some((work, share)) = given.iter_mut().min_by_key(|(work, _)| *work) {
+                *work += cost(matrix);
+                share.push(matrix.start..matrix.start + matrix.rows * matrix.columns);
+            }
+        }
+        given.into_iter().map(|(_, share)| share).collect()
+    }
+
     /// Whether any parameter is a hidden matrix.
     pub fn has_hidden(&self) -> bool {
         self.params.iter().any(|param| param.hidden > 0)
@@ -307,6 +323,27 @@ mod tests {
             layout.params().iter().map(|param| (param.name.clone(), param.range.clone())).collect()
         };
         assert_eq!(places(&layout), places(&plain));
+    }
+
+    #[test]
+    fn shares_of_hidden_matrices_have_each_once_and_nearly_equal_work() {
+        let mut layout = Layout::new();
+        let sides = [[64, 8], [8, 64], [16, 16], [32, 32], [8, 8]];
+        for (k, sides) in sides.iter().enumerate() {
+            let weight = layout.root().weight(&k.to_string(), sides);
+            layout.root().hidden(weight, 1);
+        }
+        let whole = layout.hidden_shares(&[""], 1).swap_remove(0);
+        let shared = layout.hidden_shares(&[""], 2);
+        // 32^3 is more work than all others together.
+        assert_eq!(shared[0].len(), 1);
+        assert_eq!(shared[0][0].len(), 1024);
+        let mut all = shared.concat();
+        all.sort_by_key(|range| range.start);
+        let mut expected = whole;
+        expected.sort_by_key(|range| range.start);
+        assert_eq!(all, expected);
+        assert_eq!(layout.hidden_shares(&[""], 7).iter().filter(|share| share.is_empty()).count(), 2);
     }
 
     #[test]

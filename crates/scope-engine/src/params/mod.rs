@@ -3,9 +3,11 @@
 
 mod gradients;
 mod layout;
+mod reduction;
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -15,7 +17,7 @@ pub use layout::{Layout, Param, ParamId, Scope};
 
 use crate::{
     cpu::{Panels, WIDEST},
-    cuda::muon::HiddenGroup,
+    cuda::muon::HiddenGroups,
     device::Device,
     dtype::{Dtype, Element},
     error::{EngineError, require_shape},
@@ -160,6 +162,15 @@ impl Params {
         Ok(self.set_flat(values)?)
     }
 
+    /// Replaces the values of a range of the flat buffer in main memory.
+    pub fn overwrite(&mut self, range: Range<usize>, values: &[f32]) -> Result<(), EngineError> {
+        if range.len() != values.len() || range.end > self.layout.len() {
+            return Err(EngineError::Layout { expected: range.len(), got: values.len() });
+        }
+        self.cpu_mut::<f32>()?[range].copy_from_slice(values);
+        Ok(())
+    }
+
     /// The same kind of parameters for the names under a path, such as those whose EMA is kept. The path must
     /// be the first of the layout.
     pub fn prefix(&self, path: &str) -> Result<Self, EngineError> {
@@ -269,15 +280,27 @@ impl Params {
         Ok(marks)
     }
 
-    /// The hidden matrices under some paths as a GPU wants them, made when first asked for.
-    pub(crate) fn hidden_groups(&self, paths: &[&str]) -> Result<Arc<[HiddenGroup]>, EngineError> {
+    /// The hidden matrices under some paths as a GPU wants them, those of a share apart from others; made when first asked
+    /// for.
+    pub(crate) fn hidden_groups(
+        &self,
+        paths: &[&str],
+        share: Option<&[Range<usize>]>,
+    ) -> Result<Arc<HiddenGroups>, EngineError> {
         let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, groups)) = kept.as_ref().filter(|(kept, _)| kept == paths) {
+        let same = |(known, of, _): &&Grouped| known == paths && of.as_deref() == share;
+        if let Some((.., groups)) = kept.as_ref().filter(same) {
             return Ok(groups.clone());
         }
+        let is_own = |matrix: &HiddenMatrix| {
+            let range = matrix.start..matrix.start + matrix.rows * matrix.columns;
+            share.is_none_or(|share| share.contains(&range))
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.layout.hidden_matrices(paths).into_iter().partition(is_own);
         let table = |words: &[u32]| self.words(words);
-        let groups: Arc<[HiddenGroup]> = HiddenGroup::of(&self.layout.hidden_matrices(paths), table)?.into();
-        *kept = Some((owned(paths), groups.clone()));
+        let groups = Arc::new(HiddenGroups::of(&own, &others, table)?);
+        *kept = Some((owned(paths), share.map(<[_]>::to_vec), groups.clone()));
         Ok(groups)
     }
 
@@ -291,8 +314,8 @@ impl Params {
 /// Paths, and whether hidden matrices are left out.
 type Chosen = (Vec<String>, bool);
 
-/// Paths, and the hidden matrices under them.
-type Grouped = (Vec<String>, Arc<[HiddenGroup]>);
+/// Paths, a share if there is one, and the hidden matrices of both.
+type Grouped = (Vec<String>, Option<Vec<Range<usize>>>, Arc<HiddenGroups>);
 
 fn owned(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()

@@ -62,6 +62,10 @@ pub struct Recipe {
     pub precision: Option<Precision>,
     /// Number of examples in a step.
     pub batch: usize,
+    /// The parts that a batch is cut into and summed over in a fixed order, so that any number of processes up to theirs gives
+    /// the same bits; without, a batch is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
     /// The optimizer.
     #[serde(default)]
     pub optimizer: OptimizerKind,
@@ -160,6 +164,9 @@ impl Recipe {
                 "batch = {} and cap_every = {} must be positive",
                 self.batch, self.cap_every
             ));
+        }
+        if let Some(parts) = self.parts.filter(|parts| !(1..=self.batch).contains(parts)) {
+            return refuse(format!("parts = {parts} must lie between 1 and the batch, {}", self.batch));
         }
         let rates = [self.peak_rate, self.floor_rate, self.muon.rate];
         if !rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) || self.floor_rate > self.peak_rate {

@@ -7,13 +7,16 @@ use super::Recipe;
 use crate::error::TrainError;
 
 /// A recipe with some of its values replaced. A key must be one that the recipe has, written with dots:
-/// `main.objective.grounding`; every recipe can be given `sensors`, whose other values are then the usual ones.
+/// `main.objective.grounding`; every recipe can be given `parts`, and `sensors`, whose other values are then the usual ones.
 pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Recipe, TrainError> {
     let unusable = |error: &dyn std::fmt::Display| TrainError::Recipe(format!("the recipe: {error}"));
     let mut table = Table::try_from(recipe).map_err(|error| unusable(&error))?;
     if settings.iter().any(|setting| setting.trim_start().starts_with("sensors.")) {
         let usual = Value::try_from(SensorMix::default()).map_err(|error| unusable(&error))?;
         table.entry("sensors").or_insert(usual);
+    }
+    if settings.iter().any(|setting| setting.trim_start().starts_with("parts=")) {
+        table.entry("parts").or_insert(Value::Integer(1));
     }
     for setting in settings {
         let (key, value) = setting

@@ -2,14 +2,15 @@
 
 use scope_engine::{Device, Optimizer, Params, Tensor};
 use scope_model::{FieldModel, Model};
+use scope_parallel::Threads;
 
 use super::config::RunConfig;
-use crate::{error::TrainError, residual::Residual, trainer::Trainer};
+use crate::{error::TrainError, residual::Residual, team::Team, trainer::Trainer};
 
 /// Builds the trainer of a configuration's first stage.
 pub type BuildTrainer<'a> = dyn Fn(&RunConfig) -> Result<Trainer, TrainError> + 'a;
 
-/// The trainer of a run's first stage, whose steps are recorded on a GPU. An adaptation needs its base's parameters, a
+/// The trainer of a run's first stage, whose steps are recorded on a GPU and of parts if the recipe says so. An adaptation needs its base's parameters, a
 /// run that begins with trained weights needs those, and no other takes any.
 pub fn build_trainer(
     config: &RunConfig,
@@ -28,7 +29,18 @@ pub fn build_trainer(
     if let Some(precision) = config.recipe.precision {
         trainer.precision = precision.dtype();
     }
-    Ok(trainer.recorded())
+    match (config.recipe.parts, device) {
+        (None, _) => Ok(trainer.recorded()),
+        (Some(_), Device::Cuda(_)) => Err(TrainError::Request(
+            "the parts of a batch are summed in a fixed order on processors only: train on the processor, or without parts"
+                .to_owned(),
+        )),
+        (parts, Device::Cpu(_)) => {
+            let alone = Threads::ranks(1).into_iter().next();
+            let alone = alone.ok_or_else(|| TrainError::Request("there is no rank to train".to_owned()))?;
+            Ok(trainer.in_team(Team::new(Box::new(alone), parts, config.recipe.batch)?))
+        }
+    }
 }
 
 /// The trainer of what a run trains, with the default optimizer.

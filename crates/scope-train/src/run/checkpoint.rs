@@ -45,6 +45,13 @@ pub struct Position {
     pub milestone: bool,
 }
 
+impl Position {
+    /// Where a run begins.
+    pub(crate) fn start(trainer: &Trainer) -> Self {
+        Self { stage: 0, draws: 0, counters: trainer.counters, metrics_bytes: 0, milestone: false }
+    }
+}
+
 /// `checkpoint.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -229,9 +229,19 @@ impl RunConfig {
         let refuse = |error: &dyn std::fmt::Display| TrainError::malformed(path, error.to_string());
         let bytes = read_bounded(path, MOST_BYTES)?;
         let text = str::from_utf8(&bytes).map_err(|error| refuse(&error))?;
-        let config: Self = toml::from_str(text).map_err(|error| refuse(&error))?;
-        config.check().map_err(|problem| TrainError::malformed(path, problem))?;
+        Self::from_text(text).map_err(|problem| TrainError::malformed(path, problem))
+    }
+
+    /// Reads what [`RunConfig::to_text`] gives; or what is wrong with it.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        config.check()?;
         Ok(config)
+    }
+
+    /// The configuration as `config.toml` has it; or why it cannot be written.
+    pub fn to_text(&self) -> Result<String, String> {
+        toml::to_string_pretty(self).map_err(|error| error.to_string())
     }
 
     /// What is impossible about it, expected and got: numbers of a file are not counted with before this.
@@ -270,7 +280,7 @@ impl RunConfig {
 
     /// Writes `config.toml`.
     pub fn write(&self, path: &Path) -> Result<(), TrainError> {
-        let text = toml::to_string_pretty(self).map_err(|e| TrainError::malformed(path, e.to_string()))?;
+        let text = self.to_text().map_err(|problem| TrainError::malformed(path, problem))?;
         Ok(write_atomic(path, text.as_bytes())?)
     }
 

@@ -1,5 +1,7 @@
 //! Batches of a training set, as examples on a device.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use scope_data::{
     Channel, Constants, DataError, Dataset, Origin, PerChannel,
@@ -88,12 +90,24 @@ impl<'a> DataLoader<'a> {
         sampler: SamplerConfig,
         threads: usize,
     ) -> Result<Self, TrainError> {
+        Self::of_rows(data, device, sampler, 0..sampler.batch, threads)
+    }
+
+    /// The same with some rows of each batch only: those of one of several processes.
+    pub(crate) fn of_rows(
+        data: &'a Dataset,
+        device: &Device,
+        sampler: SamplerConfig,
+        rows: Range<usize>,
+        threads: usize,
+    ) -> Result<Self, TrainError> {
         let SamplerConfig { conditions, sensors, seed, batch, first } = sampler;
         let meta = data.meta();
         if data.is_empty() {
             return Err(DataError::Empty(data.folder().to_owned()).into());
         }
-        let schedule = Schedule::new(seed, data.len(), batch).of_problem(meta.pde).mixing(sensors);
+        let schedule =
+            Schedule::new(seed, data.len(), batch).of_problem(meta.pde).mixing(sensors).of_rows(rows);
         let schedule = match conditions {
             Conditions::Mixed => schedule,
             Conditions::Alternating => {

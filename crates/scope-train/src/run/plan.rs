@@ -211,6 +211,9 @@ pub fn plan_or_resume(
         return plan(request, data, build, threads);
     }
     let begun = RunConfig::read(&path)?;
+    // How a run sums over a batch was decided when it began, whatever the number of processes now.
+    let recipe = Recipe { parts: request.recipe.parts.or(begun.recipe.parts), ..request.recipe.clone() };
+    let request = RunRequest { recipe, ..request };
     // Nothing is timed again: what fitted into the minutes was decided when the run began.
     let again = match (request.length, begun.length) {
         (Some(Length::Minutes(now)), Length::Minutes(_)) => {

@@ -1,9 +1,10 @@
 //! The gradient of a step: forward, backward for each component, and the cap.
 
-use scope_engine::{BatchStatistics, Gradients, Tape, Tensor, Var};
+use scope_engine::{BatchStatistics, Gradients, Nccl, SpreadOfAll, Tape, Tensor, Var};
 
 use super::{
     Trainer,
+    in_team::require_rows_alone,
     report::{MeasuredCap, scalar},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// The parameter sets on which the cap holds: all, and the encoder's.
-const CAP_SETS: [&str; 2] = ["", "encoder"];
+pub(super) const CAP_SETS: [&str; 2] = ["", "encoder"];
 
 /// Which components' gradients a step computes.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ impl Trainer {
     }
 
     /// Whether there is anything to cap: several components whose gradients are capped.
-    fn has_cap(&self) -> bool {
+    pub(super) fn has_cap(&self) -> bool {
         self.objective.capped && self.objective.components().count() > 1
     }
 
@@ -87,9 +88,14 @@ impl Trainer {
         }
         // What one view's passes remember is forgotten before the other's begin: that halves the memory.
         let mut done = Differentiated::default();
-        for view in self.objective.by_view().into_iter().filter(|view| view.components().next().is_some()) {
-            self.differentiate_view(&view, examples, passes, measures, &mut done)?;
+        let views: Vec<Objective> =
+            self.objective.by_view().into_iter().filter(|view| view.components().next().is_some()).collect();
+        for (place, view) in views.iter().enumerate() {
+            // Gradients that several views add to are those of the whole after the last.
+            let reduces = measures || place + 1 == views.len();
+            self.differentiate_view(view, examples, passes, [measures, reduces], &mut done)?;
         }
+        self.nccl.as_ref().map_or(Ok(()), Nccl::join)?;
         if measures {
             let (field, others) = self.gradients.split_at_mut(1);
             let others: Vec<&Gradients> = others.iter().take(buffers - 1).collect();
@@ -103,23 +109,38 @@ impl Trainer {
     }
 
     /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured,
-    /// else into the first.
+    /// else into the first. Over several GPUs, losses and gradients are the means over all of them, and the floor under the
+    /// spread is that of the whole batch.
     fn differentiate_view(
         &mut self,
         view: &Objective,
         examples: &Examples,
         passes: Passes<'_>,
-        measures: bool,
+        [measures, reduces]: [bool; 2],
         done: &mut Differentiated,
     ) -> Result<(), TrainError> {
         let before = done.losses.len();
         let tape = Tape::recording_in(&self.params, self.precision)?;
+        let nccl = self.nccl.as_ref();
+        let tape = match nccl.filter(|_| reduces) {
+            Some(nccl) => tape.with_mean_over(nccl),
+            None => tape,
+        };
         let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
-        let PassLosses(losses) = pass.losses(&tape, examples, view)?;
+        nccl.filter(|nccl| nccl.size() > 1).map_or(Ok(()), |_| require_rows_alone(&tape))?;
+        let by_row = if nccl.is_some() { view.by_row() } else { *view };
+        let PassLosses(mut losses) = pass.losses(&tape, examples, &by_row)?;
+        nccl.map_or(Ok(()), |nccl| losses.iter().try_for_each(|(_, loss)| nccl.mean(loss.value())))?;
         // The complete view's latents are the ones watched, where there are any.
         let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
         if let Some(z) = watched {
-            done.latent_std = Some(tape.mean_spread(z)?);
+            let all = nccl.map(|nccl| nccl.gather(z.value())).transpose()?;
+            let whole = all.as_ref().map_or_else(|| z.clone(), |all| tape.input(all.clone()));
+            done.latent_std = Some(tape.mean_spread(&whole)?);
+            if let Some(all) = all.filter(|_| view.has(Component::Variance)) {
+                let all = SpreadOfAll::measure(&all, view.std_floor)?;
+                losses.push((Component::Variance, tape.spread_floor_of_all(z, &all)));
+            }
         }
         drop(pass);
         done.losses.extend(losses.iter().map(|(component, loss)| (*component, loss.value().clone())));
@@ -148,6 +169,6 @@ impl Trainer {
 }
 
 /// Whether a component's gradient is exactly zero: a variance term whose every coordinate clears the floor.
-fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
+pub(super) fn is_zero(component: Component, loss: &Tensor) -> Result<bool, TrainError> {
     Ok(component == Component::Variance && scalar(loss)? == 0.0)
 }

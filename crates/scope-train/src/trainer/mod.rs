@@ -2,6 +2,7 @@
 
 mod gradients;
 mod head;
+mod in_team;
 mod input;
 mod recorder;
 mod report;
@@ -9,7 +10,7 @@ mod state;
 mod trainable;
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Dtype, Gradients, Moments, Optimizer, Params, StepScalars, Tape, Update};
+use scope_engine::{Device, Dtype, Gradients, Moments, Nccl, Optimizer, Params, StepScalars, Tape, Update};
 use scope_model::{DecoderConfig, FieldModel, Model, View};
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub use trainable::Trainable;
 
 use crate::{
     error::TrainError, examples::Examples, losses::Pass, objective::Objective, residual::Residual,
-    run::DataLoader, schedule::Rates,
+    run::DataLoader, schedule::Rates, team::Team,
 };
 use gradients::{Differentiated, Passes};
 use recorder::Recorder;
@@ -73,6 +74,10 @@ pub struct Trainer {
     gradients: Vec<Gradients>,
     /// Recorded steps, if steps are to be recorded.
     recorder: Option<Recorder>,
+    /// The processes that it takes steps with, if it is not alone.
+    team: Option<Team>,
+    /// Their GPUs, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone first.
+    nccl: Option<Nccl>,
 }
 
 impl Trainer {
@@ -120,6 +125,8 @@ impl Trainer {
             counters: Counters::START,
             gradients: Vec::new(),
             recorder: None,
+            team: None,
+            nccl: None,
             params,
         })
     }
@@ -134,6 +141,21 @@ impl Trainer {
         self
     }
 
+    /// The same trainer as one of a team's: batches are the rows that its rank has, and steps those of whole batches.
+    #[must_use]
+    pub fn in_team(mut self, team: Team) -> Self {
+        self.team = Some(team);
+        self
+    }
+
+    /// The same trainer on one of several GPUs, each of which has an equal share of every batch: losses and gradients are the means
+    /// over all.
+    #[must_use]
+    pub fn over_gpus(mut self, nccl: Nccl) -> Self {
+        self.nccl = Some(nccl);
+        self
+    }
+
     /// One step. If a gradient is not finite, the report says so and parameters, moments and teacher stay as they were.
     pub fn step(&mut self, examples: &Examples, rates: Rates) -> Result<DeviceReport, TrainError> {
         let done = self.differentiate(examples, Passes::AsNeeded)?;
@@ -141,7 +163,7 @@ impl Trainer {
             self.counters.alpha = scalar(&cap.alpha)?;
         }
         let scalars = self.scalars(rates)?;
-        let report = self.update(done, &scalars, rates)?;
+        let report = self.update(None, done, &scalars, rates)?;
         self.counters.steps += 1;
         Ok(report)
     }
@@ -154,6 +176,13 @@ impl Trainer {
         batch: &Batch,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
+        if self.nccl.is_none()
+            && let Some(mut team) = self.team.take()
+        {
+            let report = self.step_in_team(&mut team, loader, batch, rates);
+            self.team = Some(team);
+            return report;
+        }
         let Some(mut recorder) = self.recorder.take() else {
             let examples = loader.examples(batch, self.device())?;
             return self.step(&examples, rates);
@@ -186,19 +215,39 @@ impl Trainer {
         passes: Passes<'_>,
     ) -> Result<DeviceReport, TrainError> {
         let done = self.differentiate(examples, passes)?;
-        self.update(done, scalars, rates)
+        self.update(None, done, scalars, rates)
     }
 
-    /// Clips the combined gradient and applies it; the EMA teacher follows.
+    /// Clips the combined gradient and applies it; the EMA teacher follows. In a team each rank takes its share of the hidden
+    /// matrices, and all others' from them.
     fn update(
         &mut self,
+        team: Option<&mut Team>,
         done: Differentiated,
         scalars: &StepScalars,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
         let Differentiated { losses, cap, latent_std, batch_statistics } = done;
         let update = Update { scalars, max_norm: MAX_NORM, paths: self.objective.paths() };
-        let norm = self.optimizer.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
+        let team = team.filter(|_| self.optimizer.muon.is_some());
+        let nccl = self.nccl.as_ref().filter(|nccl| self.optimizer.muon.is_some() && nccl.size() > 1);
+        let place = team.as_ref().map(|team| (team.rank(), team.size()));
+        let place = place.or(nccl.map(|nccl| (nccl.rank(), nccl.size())));
+        let shares = place.map(|(_, size)| self.params.layout().hidden_shares(update.paths, size));
+        let own = place.zip(shares.as_ref()).map(|((rank, _), shares)| shares[rank].as_slice());
+        let norm = self.optimizer.step_of_share(
+            &mut self.params,
+            &self.gradients[0],
+            &mut self.moments,
+            update,
+            own,
+        )?;
+        if let Some((team, shares)) = team.zip(shares.as_ref()) {
+            team.exchange_hidden(&mut self.params, shares)?;
+        }
+        if let Some((nccl, shares)) = nccl.zip(shares.as_ref()) {
+            nccl.share(&self.params, shares)?;
+        }
         if let Some(teacher) = &mut self.teacher {
             teacher.update_ema(&self.params, scalars, &norm)?;
         }

@@ -1,13 +1,21 @@
 //! The state of a trainer across stages, checkpoints and deployed models.
 
+use std::{collections::HashMap, ops::Range};
+
 use scope_engine::{Device, Moments, Params, Tensor};
 use scope_model::Architecture;
+use scope_parallel::numbers_in;
 
 use super::{Counters, Trainable, Trainer};
 use crate::{
     error::TrainError,
     objective::{Component, Objective},
+    run::Position,
+    team::Team,
 };
+
+/// Steps of GPUs between two moments at which ranks agree whether to stop.
+const AGREE_EVERY: u64 = 16;
 
 impl Trainer {
     /// Begins another stage on the same parameters: fresh moments, a teacher like the encoder.
@@ -34,6 +42,100 @@ impl Trainer {
         self.params.set_flat(Tensor::from_slice(self.device(), &[flat.len()], &flat)?)?;
         self.teacher = teacher_of(&self.params, &self.objective)?;
         Ok(())
+    }
+
+    /// Gives every rank of its team rank 0's state and position; alone, nothing happens.
+    pub(crate) fn share_state(
+        &mut self,
+        position: Position,
+        objective: impl Fn(usize) -> Option<Objective>,
+    ) -> Result<Position, TrainError> {
+        let Some(mut team) = self.team.take() else { return Ok(position) };
+        let told = self.tell_state(&mut team, position);
+        let outcome = told.and_then(|told| match told {
+            (position, None) => Ok(position),
+            (position, Some(numbers)) => {
+                self.take_state(&position, &numbers, objective)?;
+                Ok(position)
+            }
+        });
+        self.team = Some(team);
+        outcome
+    }
+
+    /// Rank 0 tells its position and its buffers, and others get both.
+    fn tell_state(
+        &self,
+        team: &mut Team,
+        position: Position,
+    ) -> Result<(Position, Option<Vec<f32>>), TrainError> {
+        let is_first = team.rank() == 0;
+        let text = if is_first { serde_json::json!(position).to_string() } else { String::new() };
+        let told = team.broadcast(text.as_bytes())?;
+        let garbled = |_| TrainError::Request("what rank 0 says of the run makes no sense".to_owned());
+        let position: Position = serde_json::from_slice(&told).map_err(garbled)?;
+        let mut numbers = Vec::new();
+        if is_first {
+            for (_, buffer) in self.buffers() {
+                numbers.extend(buffer.to_vec::<f32>()?);
+            }
+        }
+        let told = team.broadcast(bytemuck::cast_slice(&numbers))?;
+        Ok((position, (!is_first).then(|| numbers_in(&told).collect())))
+    }
+
+    /// Takes up rank 0's buffers, which lie one after the other.
+    fn take_state(
+        &mut self,
+        position: &Position,
+        numbers: &[f32],
+        objective: impl Fn(usize) -> Option<Objective>,
+    ) -> Result<(), TrainError> {
+        if position.stage > 0 {
+            let objective = objective(position.stage);
+            let none = || TrainError::Request("rank 0 is in a stage that the run has not".to_owned());
+            self.begin_stage(&objective.ok_or_else(none)?)?;
+        }
+        let mut taken = HashMap::new();
+        let mut rest = numbers;
+        for (name, buffer) in self.buffers() {
+            let short = || TrainError::lacking(name);
+            let (values, after) = rest.split_at_checked(buffer.len()).ok_or_else(short)?;
+            taken.insert(name, Tensor::from_slice(self.device(), &[values.len()], values)?);
+            rest = after;
+        }
+        self.restore(&|name| taken.get(name).cloned(), position.counters)
+    }
+
+    /// The rows of every batch that it is given; all if it is alone.
+    pub(crate) fn rows(&self, batch: usize) -> Range<usize> {
+        self.team.as_ref().map_or(0..batch, Team::rows)
+    }
+
+    /// Whether any rank is to stop. GPUs, whose steps take a millisecond, are asked at some steps only.
+    pub(crate) fn agree_to_stop(&mut self, here: bool) -> Result<bool, TrainError> {
+        if self.nccl.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
+            return Ok(false);
+        }
+        self.team.as_mut().map_or(Ok(here), |team| team.any(here))
+    }
+
+    /// Waits for all ranks to have done what they had to do.
+    pub(crate) fn end_together(&mut self) {
+        if let Some(team) = &mut self.team {
+            // Whatever was to be kept is kept: a rank that is lost from here on is no loss.
+            let _ = team.any(false);
+        }
+    }
+
+    /// Whether a step was left half done: its state is that of no step.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.team.as_ref().is_some_and(Team::is_torn)
+    }
+
+    /// Tells the other ranks why this one ends.
+    pub(crate) fn farewell(&mut self, why: &TrainError) {
+        self.team.iter_mut().for_each(|team| team.farewell(&why.to_string()));
     }
 
     /// The device that it computes on.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use scope_engine::{Device, Muon};
+use scope_engine::{Device, Muon, Nccl};
 use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
 use scope_train::{Examples, Objective, Rates, TrainError, Trainer};
 use serde::Serialize;
@@ -35,6 +35,9 @@ pub(crate) struct BenchTrain {
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = up_to(MOST_AT_ONCE))]
     batch: usize,
+    /// On a GPU: with NCCL, as one of one process, to see what that costs
+    #[arg(long)]
+    nccl: bool,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -181,6 +184,12 @@ impl BenchTrain {
         examples: &Examples,
     ) -> anyhow::Result<(Duration, Option<f64>)> {
         let mut trainer = trainer.recorded();
+        if self.nccl {
+            let Device::Cuda(cuda) = device else {
+                return Err(Misuse::of("--nccl is for GPUs: name one with --device cuda").into());
+            };
+            trainer = trainer.over_gpus(Nccl::connect(cuda, &Nccl::unique_id()?, 0, 1)?);
+        }
         let rates = Rates { learning_rate: 1e-6, ema_momentum: 0.996 };
         self.measure(device, || trainer.repeat(examples, rates).map(drop))
     }

@@ -3,11 +3,11 @@
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
-use scope_data::{Request, Shard, generate};
+use scope_data::{Request, generate};
 use scope_pde::{Identity, Pde, Split};
 
 use crate::{
-    commands::{MOST_THREADS, Outcome, pde_names, resolution, up_to},
+    commands::{MOST_THREADS, Outcome, pde_names, resolution, shard::ShardChoice, up_to},
     terminal::{Interrupt, Progress, grouped, say},
     threads::Threads,
 };
@@ -21,6 +21,7 @@ Examples:
   scope data generate poisson --count 50000 --out data/poisson
   scope data generate darcy --count 1000 --split test --out data/darcy-test
   scope data generate ns --count 50000 --shard 3/20 --out data/ns-03
+  srun -n 20 scope data generate ns --count 50000 --shard ranks --out data/ns
 
 The same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted.";
 
@@ -48,23 +49,21 @@ pub(crate) struct Generate {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "T", value_parser = up_to(MOST_THREADS))]
     threads: Option<usize>,
-    /// Make the i-th of n parts only, to be joined with `scope data merge`
-    #[arg(long, value_name = "i/n", value_parser = part_of)]
-    shard: Option<Part>,
-}
-
-/// A part as it was typed.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    part: usize,
-    of: usize,
+    /// Make the i-th of n parts only, to be joined with `scope data merge`; "ranks" is the part of a process that torchrun, srun
+    /// or mpirun has started, in DIR-part-i-of-n
+    #[arg(long, value_name = "i/n|ranks")]
+    shard: Option<ShardChoice>,
 }
 
 impl Generate {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let identity =
             Identity { pde: self.pde, seed: self.seed, split: self.split, resolution: self.resolution };
-        let shard = self.shard.map(|Part { part, of }| Shard { part, of, total: self.count });
+        let shard = self.shard.map(|shard| shard.of(self.count)).transpose()?;
+        let out = match self.shard.zip(shard) {
+            Some((choice, shard)) => choice.place(self.out, &shard),
+            None => self.out,
+        };
         let request = Request { identity, count: self.count, shard };
         let records = shard.map_or(self.count, |shard| shard.records().len());
         let threads = Threads::start(self.threads);
@@ -72,7 +71,7 @@ impl Generate {
         let progress = Progress::new(&format!("generate {}", self.pde), records);
         let start = Instant::now();
         let meta = threads.install(|| {
-            generate(&request, &self.out, |done| {
+            generate(&request, &out, |done| {
                 progress.at(done);
                 !interrupt.requested()
             })
@@ -84,7 +83,7 @@ impl Generate {
             grouped(meta.count),
             meta.pde,
             meta.split,
-            self.out.display(),
+            out.display(),
             grouped((meta.count as f64 / seconds).round() as usize),
             threads.count(),
         ));
@@ -94,12 +93,4 @@ impl Generate {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number from 1 up".into())
-}
-
-fn part_of(text: &str) -> Result<Part, String> {
-    let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    match parsed {
-        Some((part, of)) if (1..=of).contains(&part) => Ok(Part { part, of }),
-        _ => Err("expected i/n with i from 1 to n, as in 3/20".into()),
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use scope_data::{observation::Condition, require_writable, require_writable_folder, write_atomic};
+use scope_data::{Shard, observation::Condition, require_writable, require_writable_folder, write_atomic};
 use scope_eval::{Evaluation, Provenance, Record, RecoveryMethod, Results};
 
 use super::claim::Claim;
@@ -26,6 +26,18 @@ pub(super) struct Destination {
 }
 
 impl Destination {
+    /// The folder of parts that are still to be joined.
+    pub(super) fn parts(&self) -> anyhow::Result<PathBuf> {
+        let none = || Misuse::of("parts of an evaluation need a folder: name one with --out");
+        Ok(self.folder.as_ref().ok_or_else(none)?.join("parts"))
+    }
+
+    /// The places that one part goes to.
+    pub(super) fn of_part(&self, shard: &Shard) -> anyhow::Result<Self> {
+        let name = scope_eval::part_name(&self.name, shard);
+        Ok(Self { folder: Some(self.parts()?), json: None, name, figures: 0 })
+    }
+
     /// Whether standard output is for JSON alone.
     pub(super) fn is_standard_output(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))

@@ -2,13 +2,14 @@
 
 use std::{
     num::NonZeroUsize,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use clap::{Args, builder::TypedValueParser};
 use scope::Network;
 use scope_data::{
-    Dataset, PerChannel,
+    Dataset, PerChannel, Shard,
     frame::StatedNoise,
     observation::{Condition, Family, Layout, TEST_MASK_SEED},
 };
@@ -22,10 +23,11 @@ use scope_model::{Found, Precision, RUN_EVALUATIONS};
 use super::{conditions::ConditionArguments, destination::Destination, posterior, seen};
 use crate::{
     commands::{
-        Outcome,
+        Misuse, Outcome,
         device::DeviceArguments,
         method::{ChosenMethod, MethodArguments},
         models, precision_names,
+        shard::ShardChoice,
     },
     terminal::{Progress, Table, grouped, print_json, say, warn},
 };
@@ -43,6 +45,8 @@ Examples:
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --json -
   scope evaluate --method exact --pde poisson --data data/poisson-test --out limits/poisson
   scope evaluate --method exact --pde poisson --data data/poisson-test --limit 100 --coverage
+  scope evaluate --run runs/poisson --data data/poisson-test --protocol all --shard 3/20
+  scope evaluate --run runs/poisson --data data/poisson-test --protocol all --join
   scope evaluate --method linear --fit ns.safetensors --data data/ns-test --out baselines/ns";
 
 /// Contexts recovered together.
@@ -93,6 +97,13 @@ pub(crate) struct EvaluateCommand {
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
+    /// Measure the i-th of n parts of the records only, kept in DIR/parts until --join; "ranks" is the part of a process that torchrun,
+    /// srun or mpirun has started
+    #[arg(long, value_name = "i/n|ranks", conflicts_with_all = ["join", "figures", "json"])]
+    shard: Option<ShardChoice>,
+    /// Measure nothing, and join the parts that --shard has left: the same files in every byte as without parts
+    #[arg(long)]
+    join: bool,
     /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors; int8 is faster on a
     /// processor for models that are stored so, with errors like those of f32
     #[arg(long, value_name = "KIND", default_value = "f32", value_parser = precision_names(), conflicts_with = "method")]
@@ -208,19 +219,26 @@ impl EvaluateCommand {
         destination: &Destination,
     ) -> anyhow::Result<Outcome> {
         let evaluation = self.evaluation(data);
-        let records = evaluation.records;
-        let _claim = destination.claim(&identity)?;
-        let progress = Progress::new("evaluating", records * conditions.len());
-        let mut record = Record::new(identity);
-        for (k, condition) in conditions.iter().enumerate() {
-            let report = &mut |done| progress.at(k * records + done);
-            let scores = match condition.layout() {
-                Layout::Bernoulli => auxiliary::condition(&evaluation, method, *condition, report)?,
-                _ => evaluation.condition(method, *condition, report)?,
-            };
-            record.add(*condition, scores);
+        anyhow::ensure!(
+            !self.conditions.is_auxiliary() || (self.shard.is_none() && !self.join),
+            Misuse::of("--protocol auxiliary is measured whole: leave --shard and --join out")
+        );
+        if let Some(choice) = self.shard {
+            let shard = choice.of(evaluation.records)?;
+            return measure_part(
+                &evaluation,
+                method,
+                identity,
+                conditions,
+                &destination.of_part(&shard)?,
+                &shard,
+            );
         }
-        progress.finish();
+        let _claim = destination.claim(&identity)?;
+        let record = match self.join {
+            true => evaluation.join(&destination.parts()?, &destination.name, &identity)?,
+            false => measured(&evaluation, method, identity, conditions, 0..evaluation.records)?,
+        };
         let written = destination.write(&record)?;
         if destination.is_standard_output() {
             print_json(&record.results)?;
@@ -262,6 +280,48 @@ impl EvaluateCommand {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
+
+/// Measures a method on some of the records under each condition.
+fn measured(
+    evaluation: &Evaluation<'_>,
+    method: &dyn RecoveryMethod,
+    identity: Provenance,
+    conditions: &[Condition],
+    records: Range<usize>,
+) -> anyhow::Result<Record> {
+    let progress = Progress::new("evaluating", records.len() * conditions.len());
+    let mut record = Record::new(identity);
+    for (k, condition) in conditions.iter().enumerate() {
+        let report = &mut |done| progress.at(k * records.len() + done);
+        let scores = match condition.layout() {
+            Layout::Bernoulli => auxiliary::condition(evaluation, method, *condition, report)?,
+            _ => evaluation.condition_of(method, *condition, records.clone(), report)?,
+        };
+        record.add(*condition, scores);
+    }
+    progress.finish();
+    Ok(record)
+}
+
+/// Measures one part of the records, and keeps it for when all are joined.
+fn measure_part(
+    evaluation: &Evaluation<'_>,
+    method: &dyn RecoveryMethod,
+    identity: Provenance,
+    conditions: &[Condition],
+    destination: &Destination,
+    shard: &Shard,
+) -> anyhow::Result<Outcome> {
+    let _claim = destination.claim(&identity)?;
+    let record = measured(evaluation, method, identity, conditions, shard.records())?;
+    let written = destination.write(&record)?;
+    destination.tell(&written);
+    let Shard { part, of, .. } = shard;
+    say(&format!(
+        "part {part} of {of}: when all are there, join them with the same arguments and --join in the place of --shard"
+    ));
+    Ok(Outcome::Success)
 }
 
 /// The folder that was named, if the model was found in it: a folder that is no run may have the name of a model.

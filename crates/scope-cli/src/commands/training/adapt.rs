@@ -81,6 +81,9 @@ impl Widths {
 
 impl AdaptCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
+        if let Some(outcome) = self.run.start_processes()? {
+            return Ok(outcome);
+        }
         let base = Weights::read(&self.base)?;
         let about = &base.file.about;
         anyhow::ensure!(

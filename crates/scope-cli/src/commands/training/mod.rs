@@ -2,7 +2,9 @@
 
 mod adapt;
 mod live;
+mod processes;
 mod spot;
+mod team;
 mod train;
 mod weights;
 
@@ -12,6 +14,7 @@ use clap::Args;
 use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
+use scope_parallel::Launch;
 use scope_train::{
     Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
     TrainError, Trainer,
@@ -21,8 +24,8 @@ pub(crate) use adapt::AdaptCommand;
 pub(crate) use spot::{train_on_the_spot, train_tiny};
 pub(crate) use train::TrainCommand;
 
-use super::{Misuse, Outcome, device::DeviceArguments};
-use crate::terminal::{grouped, notice, say, warn};
+use super::{Misuse, Outcome, device::DeviceArguments, up_to};
+use crate::terminal::{grouped, notice, say, speak_as, warn};
 use live::Live;
 use weights::Weights;
 
@@ -76,10 +79,19 @@ struct RunArguments {
     /// Checkpoints to keep for good, evenly over the run, each with its model in RUN/milestones for `scope evaluate`
     #[arg(long, value_name = "N", default_value_t = 0)]
     milestones: u64,
+    /// Train in N processes on this machine, which share every batch; torchrun, srun and mpirun may start them too
+    #[arg(long, value_name = "N", value_parser = up_to(MOST_PROCESSES))]
+    processes: Option<usize>,
+    /// With several processes: each takes its share of a batch in one piece; faster, with other bits for another number
+    #[arg(long)]
+    fast_reduction: bool,
     /// Steps between lines of metrics.jsonl
     #[arg(long, value_name = "STEPS", default_value_t = 10)]
     log_every: u64,
 }
+
+/// The most processes that one command starts.
+const MOST_PROCESSES: u16 = 256;
 
 /// The seed of runs whose recipe has none of its own.
 const SEED: u64 = 20_260_913;
@@ -107,14 +119,51 @@ impl RunArguments {
         RunOptions { threads, save_every: self.save_every, keep: self.keep, milestones: self.milestones }
     }
 
-    /// Plans the run, or takes up the one in the folder, and trains. `weights` is what it begins with: the base of an
-    /// adaptation, or what it goes on from.
+    /// Starts the processes that were asked for, and waits for them; none where this is one of them, or the only one.
+    fn start_processes(&self) -> anyhow::Result<Option<Outcome>> {
+        let launch = Launch::from_environment().map_err(Misuse::of)?;
+        match (self.processes, launch) {
+            (Some(count), None) => {
+                self.require_countable(count)?;
+                processes::start(count).map(Some)
+            }
+            (Some(count), Some(launch)) if count != launch.size => Err(Misuse::of(format!(
+                "--processes is {count}, and whoever started this process says that there are {}: leave --processes out",
+                launch.size
+            ))
+            .into()),
+            (_, launch) => {
+                launch.iter().for_each(|launch| speak_as(launch.rank));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Plans the run, or takes up the one in the folder, and trains, alone or with other processes. `weights` is what it begins
+    /// with: the base of an adaptation, or what it goes on from.
     fn train(
         &self,
         request: RunRequest,
         data: &Dataset,
         weights: Option<&Weights>,
     ) -> anyhow::Result<Outcome> {
+        match Launch::from_environment().map_err(Misuse::of)? {
+            None => self.train_alone(request, data, weights),
+            Some(launch) => self.train_in_team(&launch, request, data, weights),
+        }
+    }
+
+    /// The same without other processes.
+    fn train_alone(
+        &self,
+        request: RunRequest,
+        data: &Dataset,
+        weights: Option<&Weights>,
+    ) -> anyhow::Result<Outcome> {
+        anyhow::ensure!(
+            !self.fast_reduction,
+            Misuse::of("--fast-reduction is for several processes: start them with --processes")
+        );
         let device = self.device.open()?;
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let folder = RunFolder::open(&self.out, self.resume)?;

@@ -22,6 +22,7 @@ Examples:
   scope train --pde poisson --data data/poisson --model aux-fno --recipe auxiliary-g --epochs 10 --out runs/aux-fno-g
   scope train --pde poisson --data data/poisson --recipe full --from runs/poisson --minutes 25 --out runs/poisson-2
   scope train --pde helmholtz --data data/helmholtz --recipe muon-fits --from poisson --minutes 5 --out runs/helmholtz
+  scope train --pde poisson --data data/poisson --recipe full --model small --epochs 1 --processes 4 --out runs/poisson
   scope train --problem problem.toml --data data/mine/train --model small --minutes 5 --out runs/mine
 
 Recipes: full, fjv, fo, fg, fjvg, operator, muon, muon-fits; auxiliary, auxiliary-g, pino, pino-g, pino-0.1 and
@@ -68,6 +69,11 @@ fn describe(start: &Weights) -> anyhow::Result<String> {
 
 impl TrainCommand {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
+        if !self.dry_run
+            && let Some(outcome) = self.run.start_processes()?
+        {
+            return Ok(outcome);
+        }
         self.run.settings.extend(self.cap_every.map(|k| format!("cap_every={k}")));
         let data = Dataset::open(&self.run.data)?;
         let meta = data.meta();

@@ -71,14 +71,39 @@ pub(super) fn load_cudnn() -> Result<(), EngineError> {
     })
 }
 
+/// The names of NCCL's library: NVIDIA's wheels have the first alone.
+const NCCL: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
+
+/// Opens NCCL: only several processes need it.
+pub(super) fn open_nccl() -> Result<Library, EngineError> {
+    let folders = folders();
+    let nowhere = NCCL.iter().map(|file| Path::new(file).to_owned());
+    let in_folders = folders.iter().flat_map(|folder| NCCL.map(|file| Path::new(folder).join(file)));
+    // SAFETY: as in `find`.
+    let opened = nowhere.chain(in_folders).find_map(|path| unsafe { Library::new(path) }.ok());
+    opened.ok_or_else(|| EngineError::Unavailable {
+        what: "NCCL (libnccl.so.2) was not found".into(),
+        advice: "install NCCL 2 for CUDA 13 or add the folder of its library to LD_LIBRARY_PATH".into(),
+    })
+}
+
+/// NCCL's version in words.
+pub(super) fn nccl_version(version: i32) -> String {
+    format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+}
+
+/// Where libraries may be that the loader does not know of.
+fn folders() -> Vec<String> {
+    let root = env::var("CUDA_PATH").or_else(|_| env::var("CUDA_HOME")).map(|root| format!("{root}/lib64"));
+    root.into_iter().chain(FOLDERS.map(str::to_owned)).collect()
+}
+
 fn find(library: &SharedLibrary) -> Result<(), EngineError> {
     // SAFETY: opens the library, which runs its initialisers; NVIDIA's are made to be opened so.
     if unsafe { (library.present)() } {
         return Ok(());
     }
-    let root = env::var("CUDA_PATH").or_else(|_| env::var("CUDA_HOME")).map(|root| format!("{root}/lib64"));
-    let mut folders = root.iter().map(String::as_str).chain(FOLDERS).map(Path::new);
-    let opened = folders.any(|folder| {
+    let opened = folders().iter().map(Path::new).any(|folder| {
         if library.file.starts_with("libnvrtc") {
             open_builtins(folder);
         }

@@ -13,6 +13,7 @@ mod graph;
 mod launch;
 mod libraries;
 mod memory;
+mod nccl;
 mod nvrtc;
 mod streams;
 mod tensor_map;
@@ -31,6 +32,7 @@ use crate::{dtype::Element, error::EngineError};
 
 pub use graph::Graph;
 pub(crate) use memory::Memory;
+pub use nccl::{NCCL_ID, Nccl};
 pub(crate) use tensor_map::{TensorMap, boxes};
 
 use autotune::Algorithms;

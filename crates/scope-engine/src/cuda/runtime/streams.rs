@@ -68,6 +68,22 @@ impl Streams {
         &self.all[self.current.load(Ordering::Relaxed) % 2]
     }
 
+    /// Makes another stream wait for everything that was asked for so far.
+    pub(super) fn precede(&self, other: &CudaStream) -> Result<(), EngineError> {
+        let [main, side] = &self.all;
+        other.join(&main.stream).map_err(failed("forking a stream"))?;
+        // A side stream that has done nothing is no part of what is being recorded.
+        if locked(&self.kept).is_empty() {
+            return Ok(());
+        }
+        other.join(&side.stream).map_err(failed("forking a stream"))
+    }
+
+    /// Makes the main stream wait for another.
+    pub(super) fn follow(&self, other: &CudaStream) -> Result<(), EngineError> {
+        self.all[0].stream.join(other).map_err(failed("joining a stream"))
+    }
+
     pub(super) fn current(&self) -> &Arc<CudaStream> {
         &self.now().stream
     }

@@ -1,63 +1,49 @@
 //! A run under way: stages, batches and steps until all draws are taken.
 
+mod files;
 mod saving;
 
-use std::{collections::BTreeSet, time::Instant};
+use std::time::Instant;
 
 use scope_data::Dataset;
+
+pub(super) use files::RunFiles;
 
 use super::{
     RunOutcome,
     callback::Callback,
     checkpoint::Position,
     config::RunConfig,
-    data_loader::{Conditions, DataLoader, SamplerConfig},
+    data_loader::{DataLoader, SamplerConfig},
     divergence::DivergenceMonitor,
-    fit_normaliser,
-    folder::RunFolder,
-    metrics::{Metrics, MetricsLine},
+    metrics::MetricsLine,
     options::RunOptions,
-    tensorboard::EventFile,
 };
 use crate::{error::TrainError, trainer::Trainer};
 
 /// A run under way.
 pub(super) struct Session<'a> {
-    folder: &'a RunFolder,
+    /// What it leaves; none where another rank keeps it.
+    files: Option<RunFiles<'a>>,
     config: &'a RunConfig,
     data: &'a Dataset,
     options: RunOptions,
-    metrics: Metrics,
-    events: EventFile,
     position: Position,
     saved: Instant,
     monitor: DivergenceMonitor,
-    /// What was said of checkpoints that could not be removed.
-    said: BTreeSet<String>,
 }
 
 impl<'a> Session<'a> {
     /// A session that goes on from a position of a run.
     pub(super) fn begin(
-        folder: &'a RunFolder,
+        files: Option<RunFiles<'a>>,
         config: &'a RunConfig,
         data: &'a Dataset,
         options: RunOptions,
         position: Position,
-        callback: &mut dyn Callback,
-    ) -> Result<Self, TrainError> {
-        Ok(Self {
-            folder,
-            config,
-            data,
-            options,
-            metrics: Metrics::open(&folder.metrics(), position.metrics_bytes, callback)?,
-            events: EventFile::create(folder.path())?,
-            position,
-            saved: Instant::now(),
-            monitor: DivergenceMonitor::default(),
-            said: BTreeSet::new(),
-        })
+    ) -> Self {
+        let monitor = DivergenceMonitor::default();
+        Self { files, config, data, options, position, saved: Instant::now(), monitor }
     }
 
     /// Trains until all draws are taken or the callback asks to stop.
@@ -69,17 +55,16 @@ impl<'a> Session<'a> {
         let batch = self.config.recipe.batch as u64;
         let first = self.config.first_batch() + self.position.draws / batch;
         let sampler = SamplerConfig { first, ..self.config.sampler(self.config.conditions()) };
-        if self.position.draws == 0 {
-            self.measure_fits(trainer)?;
-        }
-        let mut loader = DataLoader::new(self.data, trainer.device(), sampler, self.options.threads)?;
+        let rows = trainer.rows(self.config.recipe.batch);
+        let mut loader =
+            DataLoader::of_rows(self.data, trainer.device(), sampler, rows, self.options.threads)?;
         if !self.position.milestone && self.at_milestone(batch) {
             // The checkpoint that the run resumes from was no milestone when it was written: nobody had asked for
             // milestones.
             self.save(trainer, true, callback)?;
         }
         while self.position.draws < self.config.total() {
-            if callback.should_stop() {
+            if trainer.agree_to_stop(callback.should_stop())? {
                 self.save(trainer, false, callback)?;
                 return Ok(RunOutcome::Interrupted);
             }
@@ -92,17 +77,6 @@ impl<'a> Session<'a> {
         }
         self.save(trainer, true, callback)?;
         Ok(RunOutcome::Finished)
-    }
-
-    /// Gives a network the scale of its local fits, if it has any whose scale is not known yet.
-    fn measure_fits(&self, trainer: &mut Trainer) -> Result<(), TrainError> {
-        let fits = self.config.model.scope().and_then(|sizes| sizes.fits.as_ref());
-        let Some(fits) = fits.filter(|_| self.config.measured_fits().is_some()) else { return Ok(()) };
-        let sampler = self.config.sampler(Conditions::Mixed);
-        let threads = self.options.threads;
-        let fit = fits.local_fit();
-        let divisors = fit_normaliser::measure(self.data, trainer.device(), &fit, sampler, threads)?;
-        trainer.set_fit_normaliser(&divisors)
     }
 
     /// Moves on to the next stage when the current one is done.
@@ -129,10 +103,11 @@ impl<'a> Session<'a> {
         let batch = loader.next_batch()?;
         self.position.counters = trainer.counters;
         let learnt = trainer.train_on_batch(loader, &batch, rates);
-        if let Err(TrainError::Data(source)) = learnt {
-            return Err(self.without_data(trainer, source, callback)?);
-        }
-        let report = learnt?.read()?;
+        let report = match learnt {
+            Err(TrainError::Data(source)) => return Err(self.without_data(trainer, source, callback)?),
+            Err(TrainError::Parallel(source)) => return Err(self.without_rank(trainer, source, callback)?),
+            learnt => learnt?.read()?,
+        };
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = report.not_finite() {
             // The step left the trainer's buffers alone; only its counter went on, and that is not saved.
@@ -146,8 +121,7 @@ impl<'a> Session<'a> {
         self.position.draws += self.config.recipe.batch as u64;
         let last = self.position.draws >= self.config.total();
         if (step - 1).is_multiple_of(self.config.log_every) || last {
-            self.metrics.append(&line)?;
-            self.events.add(&line)?;
+            self.files.as_mut().map_or(Ok(()), |files| files.log(&line))?;
         }
         warnings.iter().for_each(|warning| callback.on_warning(warning));
         callback.on_step(&line, self.position.draws, self.config.total());

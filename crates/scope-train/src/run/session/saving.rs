@@ -1,9 +1,10 @@
 //! What a run keeps on its way: checkpoints, milestones and its model.
 
-use std::{fs, time::Instant};
+use std::time::Instant;
 
 use scope_data::{DataError, write_atomic};
 use scope_engine::Device;
+use scope_parallel::ParallelError;
 
 use super::Session;
 use crate::{
@@ -26,7 +27,27 @@ impl Session<'_> {
     ) -> Result<TrainError, TrainError> {
         self.write_checkpoint(trainer, false, callback)?;
         let draws = self.position.draws;
-        Ok(TrainError::DataLost { source, draws, checkpoint: self.folder.checkpoint(draws) })
+        let Some(files) = &self.files else { return Ok(source.into()) };
+        Ok(TrainError::DataLost { source, draws, checkpoint: files.folder().checkpoint(draws) })
+    }
+
+    /// Keeps the state before a step that a lost rank did not finish, and says where it is. A state that was being changed is
+    /// not kept: the checkpoint before it stands.
+    pub(super) fn without_rank(
+        &mut self,
+        trainer: &Trainer,
+        source: ParallelError,
+        callback: &mut dyn Callback,
+    ) -> Result<TrainError, TrainError> {
+        let draws = self.position.draws;
+        match &self.files {
+            Some(files) if !trainer.is_torn() => {
+                let checkpoint = files.folder().checkpoint(draws);
+                self.write_checkpoint(trainer, false, callback)?;
+                Ok(TrainError::RankLost { source, draws, checkpoint })
+            }
+            _ => Ok(source.into()),
+        }
     }
 
     /// Whether the draws so far have just completed one of the evenly spaced parts of the run.
@@ -55,38 +76,29 @@ impl Session<'_> {
         milestone: bool,
         callback: &mut dyn Callback,
     ) -> Result<(), TrainError> {
-        self.position.metrics_bytes = self.metrics.sync()?;
+        let Some(files) = &mut self.files else { return Ok(()) };
+        self.position.metrics_bytes = files.sync()?;
+        let folder = files.folder();
         let model = Deployed::of(trainer, self.config, self.data, self.position.draws)?;
         if milestone && self.position.draws < self.config.total() {
             // Before its checkpoint: a run that resumes from there would not write it any more.
-            self.keep_model(&model)?;
+            files.keep_model(&model, self.position.draws)?;
         }
         let position = Position { milestone, ..self.position.clone() };
-        checkpoint::save(&self.folder.state(), trainer, &position)?;
-        model.write(&self.folder.model())?;
+        checkpoint::save(&folder.state(), trainer, &position)?;
+        model.write(&folder.model())?;
         if let Device::Cuda(cuda) = trainer.device() {
-            write_atomic(&self.folder.algorithms(), cuda.algorithms().as_bytes())?;
+            write_atomic(&folder.algorithms(), cuda.algorithms().as_bytes())?;
         }
         // Last: whatever becomes of older checkpoints, the newest has its model.
-        for error in checkpoint::prune(&self.folder.state(), self.options.keep)? {
+        for error in checkpoint::prune(&folder.state(), self.options.keep)? {
             let warning =
                 format!("{error}; this older checkpoint is passed over and stays, and training goes on");
-            if self.said.insert(warning.clone()) {
+            if files.is_new(&warning) {
                 callback.on_warning(&warning);
             }
         }
         self.saved = Instant::now();
         Ok(())
-    }
-
-    /// Writes the model of a milestone, unless a process that was stopped since has written it.
-    fn keep_model(&self, model: &Deployed) -> Result<(), TrainError> {
-        let path = self.folder.milestone(self.position.draws);
-        if path.exists() {
-            return Ok(());
-        }
-        let folder = self.folder.milestones();
-        fs::create_dir_all(&folder).map_err(TrainError::io("create", &folder))?;
-        model.write(&path)
     }
 }
