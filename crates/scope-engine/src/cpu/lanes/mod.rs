@@ -12,6 +12,8 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_double;
 mod polynomial;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 
 use crate::bfloat16::bf16;
 
@@ -19,10 +21,16 @@ use crate::dtype::Element;
 
 use array::Array;
 
+/// The vectors of [`Isa::Portable`] in single precision.
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+type PortableLanes = Array<f32, 8, false>;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+type PortableLanes = simd128::Simd128;
+
 /// An instruction set that kernels are compiled for, from plain to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// What every target has.
+    /// What every machine of the target has.
     Portable,
     /// 256-bit vectors with fused multiply-add.
     #[cfg(target_arch = "x86_64")]
@@ -131,7 +139,7 @@ impl Real for f32 {
     arithmetic!();
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
         match isa {
-            Isa::Portable => kernel.run::<Array<f32, 8, false>>(),
+            Isa::Portable => kernel.run::<PortableLanes>(),
             // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { avx2::run(kernel) },

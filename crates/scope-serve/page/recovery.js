@@ -1,0 +1,57 @@
+// The worker as functions that the page awaits; of requests for fields only the newest counts.
+
+const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+const waiting = new Map();
+let last = 0;
+let onProgress = () => {};
+
+worker.onmessage = ({ data: { id, answer, error, progress } }) => {
+  if (progress !== undefined) return onProgress(progress);
+  const { resolve, reject } = waiting.get(id);
+  waiting.delete(id);
+  if (error === undefined) resolve(answer);
+  else reject(new Error(error));
+};
+worker.onerror = (event) => {
+  const error = new Error(event.message || "The worker could not be started: open the page over http, not as a file.");
+  for (const { reject } of waiting.values()) reject(error);
+  waiting.clear();
+};
+
+/// Asks the worker to do something.
+export function ask(action, request = {}) {
+  const id = ++last;
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    worker.postMessage({ id, action, request });
+  });
+}
+
+/// Hears how much of a model has been loaded, from 0 to 1.
+export function heedProgress(heed) {
+  onProgress = heed;
+}
+
+let computing = false;
+let next; // the newest request that came meanwhile
+
+/// Recovers fields. While one request is computed only the newest of those that come is remembered; `done` hears of answers, `failed` of refusals.
+export async function recover(request, done, failed) {
+  if (computing) {
+    next = [request, done, failed];
+    return;
+  }
+  computing = true;
+  try {
+    done(await ask("recover", request), next !== undefined);
+  } catch (error) {
+    failed(error);
+  } finally {
+    computing = false;
+  }
+  if (next) {
+    const newest = next;
+    next = undefined;
+    recover(...newest);
+  }
+}
