@@ -39,7 +39,8 @@ export class Scale {
       const most = Math.max(-low, high);
       return new Scale("signed", -most, most);
     }
-    return new Scale("positive", low, high);
+    // A scale that nearly begins at zero begins there.
+    return new Scale("positive", low >= 0 && low < 0.1 * high ? 0 : low, high);
   }
 
   /// One for what a field is off by. A few outliers do not decide it.

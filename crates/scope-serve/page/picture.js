@@ -3,7 +3,7 @@
 /// Makes a canvas as fine as the screen, and gives its context and its side in pixels.
 export function prepare(canvas) {
   const side = Math.max(1, Math.round(canvas.clientWidth * (window.devicePixelRatio || 1)));
-  if (canvas.width !== side) canvas.width = canvas.height = side;
+  if (canvas.width !== side || canvas.height !== side) canvas.width = canvas.height = side;
   const context = canvas.getContext("2d");
   context.clearRect(0, 0, side, side);
   return { context, side };
@@ -37,7 +37,8 @@ export function at(side, size, i, j) {
 
 /// Draws readings as dots of their value's colour: [[i, j, value], ...].
 export function drawSensors({ context, side }, sensors, size, scale, ink) {
-  const radius = Math.max(side / 190, sensors.length > 1500 ? side / 260 : side / 105);
+  // A few readings can be large, thousands must not cover each other.
+  const radius = side / Math.min(230, Math.max(65, 12 * sensors.length ** 0.35));
   context.lineWidth = Math.max(1, side / 420);
   context.strokeStyle = ink;
   for (const [i, j, value] of sensors) {
@@ -48,6 +49,14 @@ export function drawSensors({ context, side }, sensors, size, scale, ink) {
     context.fill();
     context.stroke();
   }
+}
+
+/// Says in an empty square what it is for.
+export function drawHint({ context, side }, text, colour) {
+  context.font = `${Math.round(side / 18)}px system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.fillStyle = colour;
+  context.fillText(text, side / 2, side / 2);
 }
 
 /// Covers the disk of a flow: row and column of its centre and its radius, in pixels.

@@ -35,7 +35,8 @@ export function heedProgress(heed) {
 let computing = false;
 let next; // the newest request that came meanwhile
 
-/// Recovers fields. While one request is computed only the newest of those that come is remembered; `done` hears of answers, `failed` of refusals.
+/// Recovers fields. While one request is computed only the newest of those that come is remembered; `done` hears of the
+/// answer and whether it is the newest, `failed` of a refusal.
 export async function recover(request, done, failed) {
   if (computing) {
     next = [request, done, failed];
@@ -43,7 +44,8 @@ export async function recover(request, done, failed) {
   }
   computing = true;
   try {
-    done(await ask("recover", request), next !== undefined);
+    const answer = await ask("recover", request);
+    done(answer, next === undefined);
   } catch (error) {
     failed(error);
   } finally {

@@ -10,13 +10,14 @@ function within(field, truth, widths) {
   return (100 * held) / field.length;
 }
 
-/// Fills the statement and the warnings. `truth` is missing for sensors of one's own.
-export function state({ statement, warnings }, answer, truth) {
+/// Fills the statement and the list of warnings. `truth` is missing for sensors of one's own.
+export function stateTrust(statement, warnings, answer, truth) {
   const problem = answer.summary.problems[0];
   const ofNetwork = (answer.networkSummary ?? answer.summary).problems[0];
-  statement.replaceChildren(table(answer, ofNetwork), ...sentences(answer, problem, ofNetwork, truth));
-  const all = [...problem.warnings, ...(problem.remarks ?? []), ...answer.summary.notes];
-  warnings.replaceChildren(...all.map((text) => element("li", capital(text))));
+  const said = [...sentences(answer, problem, ofNetwork, truth), ...(problem.remarks ?? []), ...answer.summary.notes];
+  const notes = said.map((text) => Object.assign(element("p", capital(text)), { className: "note" }));
+  statement.replaceChildren(table(answer, ofNetwork), ...notes);
+  warnings.replaceChildren(...problem.warnings.map((text) => element("li", capital(text))));
 }
 
 /// The errors of this record, beside those to expect.
@@ -37,20 +38,21 @@ function table({ method, errors, networkErrors, summary }, { held_out_percent: u
   const head = body.createTHead().insertRow();
   head.append(element("th", ""), element("th", "error of a"), element("th", "error of u"));
   head.cells[1].title = head.cells[2].title = `relative L2 error over all ${summary.resolution} × ${summary.resolution} points`;
+  const entries = body.createTBody();
   for (const [name, a, u, here] of rows) {
-    const row = body.insertRow();
+    const row = entries.insertRow();
     row.className = here ? "here" : "";
     row.append(element("th", name), element("td", a), element("td", u));
   }
   return body;
 }
 
-function sentences({ arrays, summary, method }, problem, ofNetwork, truth) {
+function sentences({ arrays, method, exactMilliseconds, networkSummary, summary }, problem, ofNetwork, truth) {
   const out = [];
   const nearest = ofNetwork.nearest;
   if (ofNetwork.held_out_percent && nearest) {
-    const records = summary.method.held_out_records;
-    out.push(`“Usually” is the mean over ${records ? `${grouped(records)} ` : ""}held-out records measured as in ${nearest.condition}.`);
+    const records = grouped((networkSummary ?? summary).method.held_out_records);
+    out.push(`“Usually” is the mean over ${records} held-out records measured as in ${nearest.condition}.`);
   }
   const bands = problem.bands;
   if (bands) {
@@ -63,8 +65,11 @@ function sentences({ arrays, summary, method }, problem, ofNetwork, truth) {
     out.push(`Within its band lie ${level}% of all pixels, on average over fields${here ? `; here, ${here}` : ""}.`);
   }
   if (problem.without_bands) out.push(`No error bands: ${reason(problem.without_bands)}.`);
-  if (method === "exact") out.push("The exact posterior is the best answer there is for fields drawn as these are. Its standard deviations take seconds more: scope recover --method exact computes them.");
-  return out.map((text) => Object.assign(element("p", text), { className: "note" }));
+  if (method === "exact") {
+    out.push(`The exact posterior, here in ${exactMilliseconds.toFixed(0)} ms, is the best answer there is for fields drawn as these are.`);
+    out.push("Its standard deviations take seconds more: scope recover --method exact has them.");
+  }
+  return out;
 }
 
 function reason(without) {

@@ -40,16 +40,17 @@ const actions = {
     const sensors = file ? opened : scope.Sensors.of_record(record, channels, points);
     const begin = performance.now();
     const answer = { pde, file, method };
-    const byNetwork = network.recover(sensors);
+    recovered = network.recover(sensors);
     answer.milliseconds = performance.now() - begin;
-    answer.networkErrors = file ? undefined : record.errors(byNetwork);
-    keep(byNetwork);
+    answer.networkErrors = file ? undefined : record.errors(recovered);
     if (method === "exact") {
       const exact = scope.Method.exact(pde, SIZE, false);
+      const begin = performance.now();
       try {
-        keep(exact.recover(sensors));
+        answer.networkSummary = JSON.parse(recovered.summary());
+        recovered = exact.recover(sensors);
+        answer.exactMilliseconds = performance.now() - begin;
         answer.errors = file ? undefined : record.errors(recovered);
-        answer.networkSummary = JSON.parse(byNetwork.summary());
       } finally {
         exact.free();
       }
@@ -73,10 +74,6 @@ const actions = {
     return recovered.npy(what);
   },
 };
-
-function keep(result) {
-  recovered = result;
-}
 
 /// The network of a problem. One at a time is kept: a network takes 90 MB.
 async function networkOf(pde) {
