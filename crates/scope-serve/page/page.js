@@ -2,7 +2,7 @@
 
 import { connect, press } from "./controls.js";
 import { VIEWS, build, nameFields, redraw, rows } from "./panels.js";
-import { ask, heedProgress, recover } from "./recovery.js";
+import { ask, heedProgress, recover, restart } from "./recovery.js";
 import { save } from "./save.js";
 import { CHANNELS, allowedCount, counted, find, inDisk, phone, request, shown } from "./state.js";
 import { stateTrust } from "./trust.js";
@@ -108,6 +108,7 @@ async function openRecord(number) {
 }
 
 async function openProblem(name, number = 0) {
+  const started = shown.problem && restart();
   shown.problem = shown.facts.problems.find((problem) => problem.name === name);
   shown.answer = undefined;
   find("equation").textContent = EQUATIONS[name];
@@ -115,6 +116,8 @@ async function openProblem(name, number = 0) {
   document.title = `SCOPE: ${shown.problem.title}`;
   press("problems", name);
   nameFields();
+  redraw();
+  await started;
   await openRecord(number);
 }
 
@@ -145,7 +148,7 @@ const guarded = (action) => (...inputs) => Promise.resolve(action(...inputs)).ca
 
 async function start() {
   heedProgress((share) => say(share < 1 ? `Loading the model, ${(100 * share).toFixed(0)}%.` : "Starting the model."));
-  shown.facts = await ask("start");
+  shown.facts = await restart();
   shown.size = shown.facts.size;
   document.documentElement.dataset.module = shown.facts.module;
   if (phone.matches) shown.view = "recovered";

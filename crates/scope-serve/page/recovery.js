@@ -1,22 +1,34 @@
 // The worker as functions that the page awaits; of requests for fields only the newest counts.
 
-const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 const waiting = new Map();
-let last = 0;
+let worker;
+let last = 0; // request
+let computing = false;
+let next; // the newest request for fields that came meanwhile
 let onProgress = () => {};
 
-worker.onmessage = ({ data: { id, answer, error, progress } }) => {
-  if (progress !== undefined) return onProgress(progress);
-  const { resolve, reject } = waiting.get(id);
-  waiting.delete(id);
-  if (error === undefined) resolve(answer);
-  else reject(new Error(error));
-};
-worker.onerror = (event) => {
-  const error = new Error(event.message || "The worker could not be started: open the page over http, not as a file.");
-  for (const { reject } of waiting.values()) reject(error);
+/// Starts a worker in place of the one there was, whose work is forgotten: a module's memory never shrinks, and what it computes nobody
+/// waits for any more. Gives what the library says of itself.
+export function restart() {
+  worker?.terminate();
   waiting.clear();
-};
+  computing = false;
+  next = undefined;
+  worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data: { id, answer, error, progress } }) => {
+    if (progress !== undefined) return onProgress(progress);
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) resolve(answer);
+    else reject(new Error(error));
+  };
+  worker.onerror = (event) => {
+    const error = new Error(event.message || "The worker could not be started: open the page over http, not as a file.");
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  return ask("start");
+}
 
 /// Asks the worker to do something.
 export function ask(action, request = {}) {
@@ -32,9 +44,6 @@ export function heedProgress(heed) {
   onProgress = heed;
 }
 
-let computing = false;
-let next; // the newest request that came meanwhile
-
 /// Recovers fields. While one request is computed only the newest of those that come is remembered; `done` hears of the
 /// answer and whether it is the newest, `failed` of a refusal.
 export async function recover(request, done, failed) {
@@ -48,9 +57,8 @@ export async function recover(request, done, failed) {
     done(answer, next === undefined);
   } catch (error) {
     failed(error);
-  } finally {
-    computing = false;
   }
+  computing = false;
   if (next) {
     const newest = next;
     next = undefined;

@@ -19,10 +19,10 @@ export function choose() {
   throw new Error("This browser cannot run the recovery: it lacks WebAssembly's 128-bit vectors, which all browsers have since 2023.");
 }
 
-/// Starts a module by its name, from the bytes of `scope_wasm.gz`.
+/// Starts a module by its name, from the bytes of `scope_wasm.gz`; gives what it exports, and its memory.
 export async function start(name, packed) {
-  await init({ module_or_path: extract(NAMES.indexOf(name), await unpacked(packed)) });
-  return scope;
+  const { memory } = await init({ module_or_path: extract(NAMES.indexOf(name), await unpacked(packed)) });
+  return { ...scope, memory };
 }
 
 /// Some servers unpack such files on their way, most do not.
