@@ -4,7 +4,7 @@
 #
 #     scripts/nightly.sh [SECONDS-A-TARGET]
 #
-# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz) and a nightly Rust. The advisory database is
+# Needs what docs/browser.md names for the page, Node and Chromium, cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz) and a nightly Rust. The advisory database is
 # fetched from the network; where it cannot be had, that step says so and the rest goes on. docs/nightly-checks.md says more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +30,9 @@ scripts/check-results.py
 echo "== the campaign and every command of docs/reproduce.md, at a small scale"
 cargo build --release --locked
 scripts/check-reproduce.py
+echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
+scripts/build-page.sh --check
+scripts/check-page.sh
 
 echo "== all tests with assertions and overflow checks, which a release leaves out"
 cargo test --locked --workspace

@@ -12,6 +12,10 @@ use crate::{
     tensor::Tensor,
 };
 
+/// Whether there are gradients at all. In a browser fields are recovered and nothing is trained: half of a module would be code that
+/// walks back.
+const GRADIENTS: bool = cfg!(not(target_family = "wasm"));
+
 /// A value on a tape: a tensor, and where it came from if gradients flow through it.
 #[derive(Clone, Debug)]
 pub struct Var {
@@ -95,7 +99,7 @@ impl<'p> Tape<'p> {
 
     /// A tape for gradients whose products are computed in a precision.
     pub fn recording_in(params: &'p Params, compute: Dtype) -> Result<Self, EngineError> {
-        if !params.can_train_in(compute) {
+        if !GRADIENTS || !params.can_train_in(compute) {
             return Err(EngineError::NoGradients(compute));
         }
         let records = Some(RefCell::default());
@@ -208,12 +212,12 @@ impl<'p> Tape<'p> {
 
     /// Whether this tape remembers operations.
     pub(crate) fn is_recording(&self) -> bool {
-        self.records.is_some()
+        GRADIENTS && self.records.is_some()
     }
 
     /// Puts a value on the tape; `tracked` says whether gradients flow through it.
     pub(crate) fn push(&self, value: Tensor, tracked: bool, record: impl FnOnce() -> Box<dyn Record>) -> Var {
-        let node = self.records.as_ref().filter(|_| tracked).map(|records| {
+        let node = self.records.as_ref().filter(|_| GRADIENTS && tracked).map(|records| {
             let mut records = records.borrow_mut();
             records.push(Entry { record: record(), shape: value.shape().to_vec() });
             records.len() - 1

@@ -21,6 +21,9 @@ use crate::{
 /// The key under which a network other than SCOPE's says what it is.
 const KEY: &str = "architecture";
 
+/// A browser knows SCOPE's own network only: the others would be a third of what it has to load.
+const SCOPE_ONLY: bool = cfg!(target_family = "wasm");
+
 /// A network and its sizes, as a weight file's header and a run's configuration hold them: the sizes, and beside them
 /// what they are the sizes of; without that, of a SCOPE model.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +197,7 @@ impl Architecture {
     fn build(&self, layout: &mut Layout) -> Result<Box<dyn FieldNetwork>, ModelError> {
         Ok(match self {
             Architecture::Scope(config) => Box::new(Network::declare(layout, config)),
+            other if SCOPE_ONLY => return Err(ModelError::Config(unknown(&other.name().into()))),
             Architecture::Fno(config) => Box::new(Fno::declare(layout, config)),
             Architecture::DeepOnet(config) => Box::new(DeepOnet::declare(layout, config)),
             Architecture::Cno(config) => Box::new(Cno::declare_simplified(layout, config)),
@@ -247,14 +251,19 @@ impl<'de> Deserialize<'de> for Architecture {
         let sizes = Value::Object(map);
         let read = match name.as_str().unwrap_or_default() {
             "scope" => serde_json::from_value(sizes).map(Architecture::Scope),
+            _ if SCOPE_ONLY => return Err(D::Error::custom(unknown(&name))),
             "fno" => serde_json::from_value(sizes).map(Architecture::Fno),
             "deeponet" => serde_json::from_value(sizes).map(Architecture::DeepOnet),
             "cno" => serde_json::from_value(sizes).map(Architecture::Cno),
             "transolver" => serde_json::from_value(sizes).map(Architecture::Transolver),
             "auxiliary" => serde_json::from_value(sizes).map(Architecture::Auxiliary),
             "own" => serde_json::from_value(sizes).map(Architecture::Own),
-            _ => return Err(D::Error::custom(format!("this program knows no architecture {name}"))),
+            _ => return Err(D::Error::custom(unknown(&name))),
         };
         read.map_err(D::Error::custom)
     }
+}
+
+fn unknown(name: &Value) -> String {
+    format!("this program knows no architecture {name}")
 }

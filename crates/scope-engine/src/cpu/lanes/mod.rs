@@ -14,6 +14,8 @@ mod avx512_double;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod polynomial;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 
 use crate::bfloat16::bf16;
 
@@ -21,10 +23,16 @@ use crate::dtype::Element;
 
 use array::Array;
 
+/// The vectors of [`Isa::Portable`] in single precision.
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+type PortableLanes = Array<f32, 8, false>;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+type PortableLanes = simd128::Simd128;
+
 /// An instruction set that kernels are compiled for, from plain to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// What every target has.
+    /// What every machine of the target has.
     Portable,
     /// 128-bit vectors of ARM with fused multiply-add.
     #[cfg(target_arch = "aarch64")]
@@ -140,7 +148,7 @@ impl Real for f32 {
     arithmetic!();
     fn dispatch<K: Kernel<Self>>(isa: Isa, kernel: K) -> K::Output {
         match isa {
-            Isa::Portable => kernel.run::<Array<f32, 8, false>>(),
+            Isa::Portable => kernel.run::<PortableLanes>(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => kernel.run::<neon::Neon>(),
             // SAFETY: an `Isa` beyond `Portable` comes from `Isa::available`, which saw its features.

@@ -1,0 +1,147 @@
+// The panels: of each field what is measured, what is recovered, and how far that is off or may be off.
+
+import { Scale } from "./colour.js";
+import * as draw from "./picture.js";
+import { listen } from "./placing.js";
+import { CHANNELS, counted, dark, find, phone, readings, shown } from "./state.js";
+
+export const VIEWS = { recovered: "recovered", off: "off by", band: "band" };
+const HEADS = { recovered: "recovered", off: "what it is off by", band: "error band, half-width" };
+
+/// The rows of panels, once built: { channel, title, panels: [measured, second, third] }.
+export const rows = [];
+
+/// Builds both rows. `change(channel, add, remove)` hears of sensors, `moved(channel, cursor)` of the keyboard.
+export function build(change, moved) {
+  for (const channel of CHANNELS) {
+    const title = document.createElement("h2");
+    const panels = ["measured", "second", "third"].map(buildPanel);
+    find(`row-${channel}`).append(title, ...panels.map(({ canvas }) => canvas.parentElement));
+    listen(panels[0].canvas, shown.size, {
+      tool: () => shown.tool,
+      has: (point) => shown.points[channel].has(point),
+      change: (add, remove) => change(channel, add, remove),
+      moved: (cursor) => moved(channel, cursor),
+    });
+    rows.push({ channel, title, panels });
+  }
+}
+
+function buildPanel(kind) {
+  const figure = Object.assign(document.createElement("figure"), { className: kind });
+  const canvas = document.createElement("canvas");
+  const caption = document.createElement("figcaption");
+  if (kind === "measured") canvas.tabIndex = 0;
+  else canvas.className = "result";
+  canvas.setAttribute("role", kind === "measured" ? "application" : "img");
+  figure.append(canvas, caption);
+  return { kind, canvas, caption };
+}
+
+/// Names the fields of the problem.
+export function nameFields() {
+  for (const { channel, title, panels } of rows) {
+    const { name } = shown.problem.fields[channel];
+    title.replaceChildren(channel, Object.assign(document.createElement("span"), { textContent: ` ${name}` }));
+    panels[0].canvas.setAttribute("aria-label", `Sensors of ${channel}, ${name}. Arrow keys move, Enter places or removes a sensor.`);
+  }
+}
+
+/// What the third column shows; where all three are seen, what is recovered is the second.
+export const thirdView = () => (shown.view === "recovered" ? "off" : shown.view);
+
+let waiting = false;
+
+/// Draws everything before the next frame.
+export function redraw() {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    const [first, second, third] = find("heads").children;
+    first.textContent = shown.truth > 0 && !shown.file ? "measured, over the truth" : "measured";
+    second.textContent = HEADS[phone.matches ? shown.view : "recovered"];
+    third.textContent = HEADS[thirdView()];
+    if (shown.record || shown.file) rows.forEach(drawRow);
+  });
+}
+
+function drawRow({ channel, panels: [measured, second, third] }) {
+  const { answer, record, file } = shown;
+  const field = answer?.arrays[channel];
+  const truth = file ? undefined : record[channel];
+  const scale = truth || field ? Scale.of(truth ?? field) : new Scale("signed", -1, 1);
+  const drawDisk = (surface) => record?.disk && !file && draw.drawDisk(surface, record.disk, shown.size, dark.matches ? "#4a525b" : "#b9bfc6");
+  drawMeasured(measured, { channel, truth, scale, drawDisk });
+  drawView(second, phone.matches ? shown.view : "recovered", { channel, field, truth, scale, drawDisk });
+  if (!phone.matches) drawView(third, thirdView(), { channel, field, truth, scale, drawDisk });
+}
+
+function drawMeasured(panel, { channel, truth, scale, drawDisk }) {
+  const { size, cursor } = shown;
+  const surface = draw.prepare(panel.canvas);
+  const sensors = readings(channel);
+  if (truth && shown.truth > 0) draw.drawField(surface, truth, size, scale, shown.truth);
+  else if (!sensors.length) draw.drawHint(surface, `touch to measure ${channel}`, dark.matches ? "#9aa3ad" : "#626a73");
+  drawDisk(surface);
+  draw.drawSensors(surface, sensors, size, scale, dark.matches ? "rgba(240,240,240,.75)" : "rgba(20,20,20,.6)");
+  if (cursor[channel]) draw.drawCursor(surface, cursor[channel], size, dark.matches ? "#fff" : "#000");
+  caption(panel, counted(sensors.length), scale);
+}
+
+function drawView(panel, view, { channel, field, truth, scale, drawDisk }) {
+  const surface = draw.prepare(panel.canvas);
+  panel.view = view;
+  if (!field) return caption(panel, "");
+  const { values, name, scale: own } = viewOf(view, channel, field, truth, scale);
+  if (!values) return caption(panel, name);
+  draw.drawField(surface, values, shown.size, own);
+  drawDisk(surface);
+  caption(panel, name, own);
+}
+
+/// The values of a view, with a name and a scale; without values there is nothing to see, and the name says why.
+function viewOf(view, channel, field, truth, scale) {
+  if (view === "recovered") return { values: field, name: errorOf(channel), scale };
+  if (view === "off") {
+    if (!truth) return { name: "no truth to compare with" };
+    const values = field.map((value, k) => value - truth[k]);
+    return { values, name: "difference", scale: Scale.ofErrors(values) };
+  }
+  const { arrays, summary } = shown.answer;
+  const level = summary.problems[0].bands?.levels[0];
+  const band = level && arrays[`${channel}_band${Math.round(100 * level)}`];
+  if (band) return { values: band, name: `± for ${Math.round(100 * level)}%`, scale: Scale.ofWidths(band) };
+  // Of a two-valued field the probability of the larger value.
+  const probability = arrays[`${channel}_probability`];
+  if (probability) return { values: probability, name: "probability", scale: new Scale("width", 0, 1) };
+  return { name: "no band" };
+}
+
+function errorOf(channel) {
+  const errors = shown.answer.errors;
+  if (!errors) return "";
+  if (channel === "a" && errors.length === 3) return `${errors[2].toPrecision(2)}% of pixels`;
+  const error = errors[CHANNELS.indexOf(channel)];
+  return Number.isFinite(error) ? `${error.toPrecision(2)}% error` : "";
+}
+
+function caption({ caption: place, canvas, kind }, text, scale) {
+  const parts = [Object.assign(document.createElement("strong"), { textContent: text })];
+  if (scale) {
+    const strip = Object.assign(document.createElement("span"), { className: "scale" });
+    const bar = document.createElement("i");
+    bar.style.background = scale.gradient();
+    strip.append(short(scale.low), bar, short(scale.high));
+    parts.push(strip);
+  }
+  place.replaceChildren(...parts);
+  if (kind !== "measured") canvas.setAttribute("aria-label", text || "empty");
+}
+
+/// A number in two digits.
+function short(value) {
+  const size = Math.abs(value);
+  const small = size !== 0 && (size < 0.01 || size >= 1e4);
+  return (small ? value.toExponential(1) : String(Number(value.toPrecision(2)))).replace(/^-/, "−");
+}

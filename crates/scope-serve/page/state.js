@@ -1,0 +1,67 @@
+// What is chosen and shown, and what follows from it at once.
+
+export const CHANNELS = ["a", "u"];
+export const phone = matchMedia("(max-width: 720px)");
+export const dark = matchMedia("(prefers-color-scheme: dark)");
+export const find = (id) => document.getElementById(id);
+
+export const shown = {
+  facts: undefined, // what the library says of problems and mask families
+  size: 128, // points of the grid along each axis
+  problem: undefined,
+  number: 0, // of the record
+  record: undefined, // { a, u, disk }
+  points: { a: new Set(), u: new Set() }, // where sensors are, row * size + column
+  file: undefined, // { list, notes } of sensors of one's own
+  measured: "u",
+  family: "uniform",
+  count: 500,
+  draw: 20261013, // which mask of the family
+  tool: "point",
+  view: "off",
+  method: "network",
+  truth: 1, // how much of it is shown
+  answer: undefined, // the latest fields
+  cursor: {}, // where the keyboard is, by channel
+};
+
+/// The sensors of a channel as [row, column, value].
+export function readings(channel) {
+  const { file, points, record, size } = shown;
+  if (!file) return Array.from(points[channel], (point) => [Math.floor(point / size), point % size, record[channel][point]]);
+  const all = [];
+  for (let k = 0; k < file.list.length; k += 4) {
+    if (file.list[k] === CHANNELS.indexOf(channel)) all.push([...file.list.slice(k + 1, k + 4)]);
+  }
+  return all;
+}
+
+/// Whether a point lies in the disk of a flow, where all is known: a sensor there would say nothing.
+export function inDisk(point) {
+  const disk = shown.record?.disk;
+  if (!disk) return false;
+  const [i, j] = [Math.floor(point / shown.size), point % shown.size];
+  return (i - disk[0]) ** 2 + (j - disk[1]) ** 2 <= disk[2] ** 2;
+}
+
+/// What the worker has to know of the sensors.
+export function request() {
+  const { problem, method, points, file } = shown;
+  const all = CHANNELS.flatMap((channel, number) => [...points[channel]].map((point) => [number, point]));
+  return {
+    pde: problem.name,
+    method: problem.has_exact ? method : "network",
+    file: file !== undefined,
+    channels: Uint8Array.from(all, ([number]) => number),
+    points: Uint32Array.from(all, ([, point]) => point),
+  };
+}
+
+/// The number of sensors nearest to the one asked for that the chosen family can have.
+export function allowedCount() {
+  const family = shown.facts.families.find((one) => one.name === shown.family);
+  if (family.any_budget) return shown.count;
+  return family.budgets.reduce((best, one) => (Math.abs(one - shown.count) < Math.abs(best - shown.count) ? one : best));
+}
+
+export const counted = (sensors) => `${sensors.toLocaleString("en")} ${sensors === 1 ? "sensor" : "sensors"}`;

@@ -1,0 +1,166 @@
+// Drives the page in Chromium, as a person would: places sensors with pointer and keyboard, compares fields and errors with the program's,
+// opens files, at the widths of a desktop and of a phone.
+//
+//     node crates/scope-wasm/tests/page.mjs ADDRESS [FOLDER-FOR-SCREENSHOTS]
+//
+// ADDRESS is where `scope serve` listens. CHROMIUM names the browser, /usr/bin/chromium otherwise.
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { difference, fieldOf, recoverNatively, repository } from "./native.mjs";
+
+// Installed by scripts/check-page.sh, outside the tree.
+const { chromium } = createRequire(join(repository, "target/page-tests/"))("playwright-core");
+const [address, pictures] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "scope-chromium-"));
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+const quiet = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launchPersistentContext(folder, {
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--headless", ...quiet],
+});
+
+/// Opens the page at a record, and waits for its first fields.
+async function open(hash, viewport, colorScheme = "light") {
+  const page = await browser.newPage();
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport);
+  page.on("pageerror", (error) => assert.fail(`the page failed: ${error.message}`));
+  await page.goto(`${address}/#${hash}`);
+  await answers(page, 1);
+  return page;
+}
+
+const answered = (page) => page.evaluate(() => Number(document.documentElement.dataset.answers ?? 0));
+const answers = (page, count) => page.waitForFunction((wanted) => Number(document.documentElement.dataset.answers) >= wanted, count, { timeout: 60_000 });
+const settled = (page) => page.waitForFunction(() => !document.body.classList.contains("busy"), null, { timeout: 60_000 });
+
+/// Does something that changes the fields, and waits until no newer ones are under way; gives how long that took.
+async function change(page, action) {
+  const before = await answered(page);
+  const begin = performance.now();
+  await action();
+  await answers(page, before + 1);
+  const took = performance.now() - begin;
+  await settled(page);
+  return took;
+}
+
+/// What `Save` gives.
+async function saved(page, what) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.selectOption("#save", what)]);
+  return readFileSync(await download.path());
+}
+
+/// The fields on the screen are the program's for the sensors on the screen. Gives the sensors.
+async function compareWithProgram(page, pde, disk) {
+  const sensors = (await saved(page, "sensors")).toString();
+  const reference = recoverNatively(pde, sensors, disk);
+  for (const channel of ["a", "u"]) {
+    const apart = difference(fieldOf(await saved(page, channel)), reference[channel]);
+    assert.ok(apart <= 1e-5, `${pde}: ${channel} is ${apart} from the program's`);
+  }
+  return sensors.trim().split("\n").length - 1;
+}
+
+const canvas = (page, channel) => page.locator(`#row-${channel} .measured canvas`);
+const count = async (page, channel) => parseInt((await page.textContent(`#row-${channel} .measured strong`)).replace(",", ""), 10);
+const screenshot = (page, name) => pictures && page.screenshot({ path: join(pictures, `${name}.png`) });
+
+async function onADesktop() {
+  const page = await open("poisson/1", { width: 1280, height: 800 });
+  assert.equal(await count(page, "u"), 500);
+  assert.equal(await compareWithProgram(page, "poisson"), 500);
+  await screenshot(page, "desktop");
+
+  const took = await change(page, () => canvas(page, "a").click({ position: { x: 60, y: 80 } }));
+  assert.equal(await count(page, "a"), 1, "a click places a sensor");
+  console.log(`from click to fields: ${took.toFixed(0)} ms`);
+  await page.click('[data-value="brush"]');
+  const box = await canvas(page, "a").boundingBox();
+  await change(page, async () => {
+    await page.mouse.move(box.x + 40, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 180, box.y + 150, { steps: 12 });
+    await page.mouse.up();
+  });
+  const brushed = await count(page, "a");
+  assert.ok(brushed > 30, `a brush leaves many sensors: ${brushed}`);
+  assert.equal(await compareWithProgram(page, "poisson"), 500 + brushed);
+  await page.click('[data-value="point"]');
+
+  await canvas(page, "u").focus();
+  const before = await count(page, "u");
+  for (let step = 0; step < 5; step++) await page.keyboard.press("Shift+ArrowRight");
+  await change(page, () => page.keyboard.press("Enter"));
+  assert.equal(Math.abs((await count(page, "u")) - before), 1, "Enter places or removes a sensor");
+
+  await change(page, () => page.click('[data-value="exact"]'));
+  assert.match(await page.textContent("#statement"), /exact posterior, this record/);
+  await change(page, () => page.click('[data-value="network"]'));
+  await page.locator("#truth").fill("0");
+  assert.equal(await page.textContent("#truth-shown"), "hidden");
+  await page.click('[data-value="band"]');
+  await screenshot(page, "truth-hidden");
+  await files(page);
+  await page.close();
+}
+
+async function files(page) {
+  const file = (name, text) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  await page.setInputFiles("#file", file("bad.csv", "x,y,u\n0.5,0.5,0.001\n0.25,oops,0.002\n"));
+  await page.waitForSelector("#refused:not([hidden])");
+  assert.match(await page.textContent("#refused"), /bad\.csv.*line 3/s, "a bad file is refused by its line");
+  await screenshot(page, "bad-file");
+  const lines = Array.from({ length: 64 }, (_, k) => `${(k % 8) / 7},${Math.floor(k / 8) / 7},${0.004 * Math.sin((3 * (k % 8)) / 7) * Math.sin((3 * Math.floor(k / 8)) / 7)}`);
+  await change(page, () => page.setInputFiles("#file", file("mine.csv", `x,y,u\n${lines.join("\n")}\n`)));
+  assert.equal(await count(page, "u"), 64);
+  assert.equal(await compareWithProgram(page, "poisson"), 64);
+  assert.match((await saved(page, "csv")).toString(), /^x,y,a,u/);
+  assert.equal((await saved(page, "picture")).subarray(1, 4).toString(), "PNG");
+  assert.equal(JSON.parse((await saved(page, "summary")).toString()).pde, "poisson");
+}
+
+async function everyProblem() {
+  const page = await open("darcy/0", { width: 1440, height: 900 }, "dark");
+  for (const pde of ["darcy", "helmholtz", "ns", "cylinder", "poisson"]) {
+    await change(page, () => page.click(`[data-value="${pde}"]`));
+    await change(page, () => page.click('[data-value="both"]'));
+    if (pde !== "cylinder") await compareWithProgram(page, pde);
+    await screenshot(page, pde);
+  }
+  for (const family of ["grid", "cluster", "lines", "block"]) {
+    await change(page, () => page.selectOption("#family", family));
+    assert.ok((await count(page, "a")) > 0 && (await count(page, "u")) > 0, family);
+  }
+  await page.click("#clear");
+  assert.match(await page.textContent("#status"), /Nothing is measured/);
+  await page.close();
+}
+
+async function onAPhone() {
+  const page = await open("darcy/1", { width: 390, height: 844 });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
+  await change(page, () => canvas(page, "u").click({ position: { x: 60, y: 80 } }));
+  await page.locator("#truth").fill("0");
+  await page.evaluate(() => scrollTo(0, 0));
+  await screenshot(page, "phone");
+  await compareWithProgram(page, "darcy");
+  await page.click('[data-value="off"]');
+  await screenshot(page, "phone-off");
+  await page.close();
+}
+
+try {
+  await onADesktop();
+  await onAPhone();
+  await everyProblem();
+  console.log("the page does what the program does");
+} finally {
+  await browser.close();
+}
