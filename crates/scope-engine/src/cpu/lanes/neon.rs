@@ -140,4 +140,25 @@ impl Lanes for Neon {
         };
         Self([added(0), added(1)])
     }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: [uint32x4_t; 2]) -> Self {
+        let add = |sum: float32x4_t, b: uint32x4_t| unsafe {
+            let a = vreinterpretq_s16_u32(vdupq_n_u32(a));
+            let b = vreinterpretq_s16_u32(b);
+            // Products of halves, of which two neighbours are a pair's.
+            let first = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+            let products = vpaddq_s32(first, vmull_high_s16(a, b));
+            vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(sum), products))
+        };
+        Self([add(self.0[0], b[0]), add(self.0[1], b[1])])
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        Self(self.0.map(|sums| unsafe { vcvtq_f32_s32(vreinterpretq_s32_f32(sums)) }))
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        let [first, second] = self.0.map(|x| unsafe { vqmovn_s32(vcvtnq_s32_f32(x)) });
+        unsafe { vst1q_s16(to, vcombine_s16(first, second)) }
+    }
 }

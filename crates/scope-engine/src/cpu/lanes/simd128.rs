@@ -115,4 +115,17 @@ impl Lanes for Simd128 {
         let high = |x| Self(v128_and(x, u32x4_splat(0xffff_0000)));
         high(a).mul_add(high(b), low(a).mul_add(low(b), self))
     }
+    #[inline(always)]
+    fn add_integer_products(self, a: u32, b: v128) -> Self {
+        Self(i32x4_add(self.0, i32x4_dot_i16x8(u32x4_splat(a), b)))
+    }
+    #[inline(always)]
+    fn from_integers(self) -> Self {
+        Self(f32x4_convert_i32x4(self.0))
+    }
+    #[inline(always)]
+    unsafe fn store_integers(self, to: *mut i16) {
+        let wide = i32x4_trunc_sat_f32x4(f32x4_nearest(self.0));
+        unsafe { v128_store64_lane::<0>(i16x8_narrow_i32x4(wide, wide), to.cast()) }
+    }
 }
