@@ -4,13 +4,16 @@
 #     scripts/processes.sh
 #
 # Needs Rust, and for mpirun Debian's Open MPI and libclang, which it installs where it may (apt-get, as root); without them
-# that part is left out, and said so. Two or three minutes on two cores beside the builds.
+# that part is left out, and said so. Two or three minutes on two cores beside the builds. MPI_TARGET is where the program with the
+# feature `mpi` is built (target/mpi).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked -p scope-cli
-scope=$PWD/target/release/scope
+root=$PWD
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
+cp "$root/target/release/scope" scope
+scope=$work/scope
 "$scope" data generate poisson --resolution 32 --count 200 --out data >/dev/null
 train() { "$1" train --data data --model tiny --recipe "$2" --set optimizer="$3" --set peak_rate=1e-3 --device cpu "${@:4}"; }
 hash() { sha256sum <"$1/model.safetensors" | cut -c1-16; }
@@ -32,8 +35,13 @@ done
 echo "== a process that is killed, and one that hangs"
 train "$scope" full muon --draws 6400 --processes 2 --out straight >/dev/null 2>&1
 for signal in KILL STOP; do
-    train "$scope" full muon --draws 6400 --processes 3 --out $signal >$signal.txt 2>&1 & launcher=$!
-    until [ -s $signal/config.toml ] && [ "$(pgrep -P $launcher | wc -l)" = 3 ]; do sleep 0.1; done
+    # In the place of the subshell, so that the processes are its own children.
+    (exec "$scope" train --data data --model tiny --recipe full --set optimizer=muon --set peak_rate=1e-3 --device cpu --draws 6400 \
+        --processes 3 --out $signal) >$signal.txt 2>&1 & launcher=$!
+    until [ -s $signal/config.toml ] && [ "$(pgrep -P $launcher | wc -l)" = 3 ]; do
+        kill -0 $launcher || { cat $signal.txt; exit 1; }
+        sleep 0.1
+    done
     sleep 2
     victim=$(pgrep -P $launcher | sed -n 2p)
     begin=$SECONDS
@@ -52,8 +60,9 @@ if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null || ! command 
         { echo "NOT CHECKED: Open MPI and libclang are not here and cannot be installed"; exit 0; }
 fi
 run=(mpirun --allow-run-as-root --oversubscribe)
-(cd "$OLDPWD" && cargo build --release --locked -p scope-cli --features mpi --target-dir target/mpi)
-with_mpi=$OLDPWD/target/mpi/release/scope
+target=${MPI_TARGET:-$root/target/mpi}
+(cd "$root" && cargo build --release --locked -p scope-cli --features mpi --target-dir "$target")
+with_mpi=$target/release/scope
 for n in 1 2 4; do
     "${run[@]}" -n $n "$scope" train --data data --model tiny --recipe full --set optimizer=muon --set peak_rate=1e-3 --device cpu --draws 640 --out launched-$n >/dev/null
     "${run[@]}" -n $n "$with_mpi" train --data data --model tiny --recipe full --set optimizer=muon --set peak_rate=1e-3 --device cpu --draws 640 --out mpi-$n >/dev/null
