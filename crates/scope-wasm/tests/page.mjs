@@ -96,9 +96,9 @@ async function onADesktop() {
   assert.equal(await compareWithProgram(page, "poisson"), 500);
   await screenshot(page, "desktop");
 
+  console.log(`from a click to both fields: ${(await clickToFields(page)).map(Math.round).join(", ")} ms`);
   await change(page, () => canvas(page, "a").click({ position: { x: 60, y: 80 } }));
   assert.equal(await count(page, "a"), 1, "a click places a sensor");
-  console.log(`from a click to both fields: ${(await clickToFields(page)).map(Math.round).join(", ")} ms`);
   await page.click('[data-value="brush"]');
   const box = await canvas(page, "a").boundingBox();
   await change(page, async () => {
