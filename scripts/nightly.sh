@@ -4,8 +4,9 @@
 #
 #     scripts/nightly.sh [SECONDS-A-TARGET]
 #
-# Needs what docs/browser.md names for the page, Node and Chromium, cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz) and a nightly Rust. The advisory database is
-# fetched from the network; where it cannot be had, that step says so and the rest goes on. docs/nightly-checks.md says more.
+# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, and for the page Node, Chromium and
+# what docs/browser.md names. The advisory database is fetched from the network; where it cannot be had, that step says so and the rest
+# goes on. docs/nightly-checks.md says more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
