@@ -216,6 +216,7 @@ macro_rules! transposable {
     ($entry:ty, $blocks:ident) => {
         impl Transposable for $entry {
             #[allow(unsafe_code)]
+            #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
             fn transpose_blocks(from: &[Self], to: &mut [Self], size: usize, columns: Range<usize>) -> usize {
                 #[cfg(target_arch = "x86_64")]
                 if avx512::is_available() {

@@ -101,7 +101,7 @@ impl<R: Real> Finish<R> {
             let read = |from: *const R| load_some::<V>(std::slice::from_raw_parts(from, count));
             if !self.row_scales.is_null() {
                 let scales = read(self.column_scales.add(column)).mul(V::splat(*self.row_scales.add(row)));
-                value = value.from_integers().mul(scales);
+                value = value.integers_to_numbers().mul(scales);
             }
             if !self.bias.is_null() {
                 value = value.add(read(self.bias.add(column)));

@@ -206,7 +206,7 @@ impl<R: Scalar, const N: usize, const FUSED: bool> Lanes for Array<R, N, FUSED> 
         out
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
+    fn integers_to_numbers(self) -> Self {
         let mut out = self;
         for x in &mut out.0 {
             *x = R::of(f64::from(x.to_integer()));

@@ -147,7 +147,7 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
+    fn integers_to_numbers(self) -> Self {
         Self(unsafe { _mm256_cvtepi32_ps(_mm256_castps_si256(self.0)) })
     }
     #[inline(always)]

@@ -148,7 +148,7 @@ impl<const PAIRS: bool> Lanes for Avx512<PAIRS> {
         }
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
+    fn integers_to_numbers(self) -> Self {
         Self(unsafe { _mm512_cvtepi32_ps(_mm512_castps_si512(self.0)) })
     }
     #[inline(always)]

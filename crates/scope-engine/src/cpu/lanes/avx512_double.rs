@@ -135,8 +135,8 @@ impl Lanes for Avx512Double {
         Self::of(self.plain().add_integer_products(a, b))
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
-        Self::of(self.plain().from_integers())
+    fn integers_to_numbers(self) -> Self {
+        Self::of(self.plain().integers_to_numbers())
     }
     #[inline(always)]
     unsafe fn store_integers(self, to: *mut i16) {

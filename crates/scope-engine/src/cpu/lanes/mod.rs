@@ -259,7 +259,7 @@ pub(crate) trait Lanes: Copy {
     /// The same of integers: lanes hold the bits of sums of 32 bits, and pairs integers of sixteen.
     fn add_integer_products(self, a: u32, b: Self::Pairs) -> Self;
     /// The numbers of such sums.
-    fn from_integers(self) -> Self;
+    fn integers_to_numbers(self) -> Self;
     /// Writes `COUNT` numbers rounded to integers, ties to even; they must be within sixteen bits.
     ///
     /// # Safety

@@ -153,7 +153,7 @@ impl Lanes for Neon {
         Self([add(self.0[0], b[0]), add(self.0[1], b[1])])
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
+    fn integers_to_numbers(self) -> Self {
         Self(self.0.map(|sums| unsafe { vcvtq_f32_s32(vreinterpretq_s32_f32(sums)) }))
     }
     #[inline(always)]

@@ -120,7 +120,7 @@ impl Lanes for Simd128 {
         Self(i32x4_add(self.0, i32x4_dot_i16x8(u32x4_splat(a), b)))
     }
     #[inline(always)]
-    fn from_integers(self) -> Self {
+    fn integers_to_numbers(self) -> Self {
         Self(f32x4_convert_i32x4(self.0))
     }
     #[inline(always)]
