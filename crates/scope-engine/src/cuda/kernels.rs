@@ -56,14 +56,14 @@ pub(super) const UNALIGNED: Source =
 pub(super) const IM2COL: Source = Source { name: "im2col", parts: &[PRELUDE, include_str!("im2col.cu")] };
 
 /// One argument of a kernel.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum Arg {
     /// An address, an integer or a float, in the first bytes of eight.
     Word(u64),
     /// The description of a matrix.
     Map(TensorMap),
     /// What the squares of a fit's coefficients cost, \[fields, coefficients\].
-    Ridges([[f64; 15]; 4]),
+    Ridges(Box<[[f64; 15]; 4]>),
 }
 
 impl From<u64> for Arg {

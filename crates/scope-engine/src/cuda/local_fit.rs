@@ -43,7 +43,7 @@ pub(crate) fn fits(
     for (place, scale) in fit.scales.iter().enumerate() {
         let table = WeightTables::new(sizes, fit, *scale);
         let doubles = [*scale, table.far].map(|x| Arg::from(x.to_bits()));
-        let ridges = std::array::from_fn(|field| fit.ridges(place, field, sizes.fields));
+        let ridges = Box::new(std::array::from_fn(|field| fit.ridges(place, field, sizes.fields)));
         let numbers = [
             sizes.fields,
             sizes.height,

@@ -50,7 +50,7 @@ impl Cuda {
             match value {
                 Arg::Word(word) => (&raw mut *word).cast(),
                 Arg::Map(map) => (&raw mut *map).cast(),
-                Arg::Ridges(ridges) => (&raw mut *ridges).cast(),
+                Arg::Ridges(ridges) => (&raw mut **ridges).cast(),
             }
         };
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(pointer).collect();
