@@ -2,6 +2,7 @@
 """Many clients at once against `scope serve`: every answer must be the command's, in every bit.
 
     python3 scripts/serve-load.py --program target/release/scope --requests 10000 --clients 50
+    python3 scripts/serve-load.py --address 127.0.0.1:8700      # a service that runs already, such as serve-peer.py: times only
 
 Needs numpy. Prints how many answers were lost or wrong, percentiles of the time to an answer, and answers a second.
 """
@@ -15,6 +16,7 @@ arguments.add_argument("--requests", type=int, default=10_000)
 arguments.add_argument("--clients", type=int, default=50)
 arguments.add_argument("--sensors", type=int, default=500)
 arguments.add_argument("--layouts", type=int, default=20, help="different sets of sensors")
+arguments.add_argument("--address", help="HOST:PORT of another service, whose answers are not compared")
 arguments = arguments.parse_args()
 program = str(pathlib.Path(arguments.program).resolve())
 
@@ -43,10 +45,12 @@ def of_command(folder, name, text):
 
 with tempfile.TemporaryDirectory() as folder:
     tables = list(tables_of(pathlib.Path(folder)))
-    expected = [of_command(pathlib.Path(folder), str(k), text) for k, text in enumerate(tables)]
+    expected = [b"" if arguments.address else of_command(pathlib.Path(folder), str(k), text) for k, text in enumerate(tables)]
 
-service = subprocess.Popen([program, "serve", "--port", "0", "--device", "cpu"], stdout=subprocess.PIPE, text=True)
-address = service.stdout.readline().split()[0].removeprefix("http://")
+address = arguments.address
+if not address:
+    service = subprocess.Popen([program, "serve", "--port", "0", "--device", "cpu"], stdout=subprocess.PIPE, text=True)
+    address = service.stdout.readline().split()[0].removeprefix("http://")
 times, refused, lost, wrong, lock = [], 0, 0, 0, threading.Lock()
 work = iter(range(arguments.requests))
 
@@ -83,8 +87,10 @@ begin = time.perf_counter()
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 seconds = time.perf_counter() - begin
-service.terminate()
-code = service.wait()
+code = 0
+if not arguments.address:
+    service.terminate()
+    code = service.wait()
 p50, p99 = numpy.percentile(times, [50, 99])
 print(f"{arguments.requests} requests, {arguments.clients} clients: {lost} lost, {wrong} wrong, {refused} refused")
 print(f"p50 {p50:.3f} s, p99 {p99:.3f} s, {arguments.requests / seconds:.1f} answers a second; the service ended with {code}")
