@@ -12,13 +12,14 @@ fits of the sensors, no error bands and no statement of trust, so it computes le
 import importlib.util
 import io
 import os
+import sys
 
 import numpy
 import torch
 from fastapi import FastAPI, Request, Response
 
 spec = importlib.util.spec_from_file_location("scope_torch", os.environ["SCOPE_TORCH_PEER"])
-peer = importlib.util.module_from_spec(spec)
+peer = sys.modules["scope_torch"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(peer)
 
 GRID = 128
