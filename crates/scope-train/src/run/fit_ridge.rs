@@ -8,7 +8,10 @@ use rayon::prelude::*;
 use scope_data::{Channel, Dataset, PerChannel};
 use scope_engine::BasisFunction;
 use scope_model::FitConfig;
-use scope_pde::{GridShape, linear::cholesky::Cholesky};
+use scope_pde::{
+    GridShape,
+    linear::cholesky::{Cholesky, dot},
+};
 
 use crate::error::TrainError;
 
@@ -157,10 +160,6 @@ fn least_squares(functions: &[f64], weights: &[f64], count: usize) -> Option<Vec
         (0..count).for_each(|k| fit[k * pixels + pixel] = column[k]);
     }
     Some(fit)
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 #[cfg(test)]
