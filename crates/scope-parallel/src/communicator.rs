@@ -19,7 +19,7 @@ pub trait Communicator: Debug + Send {
     fn exchange(&mut self, messages: &[&[u8]]) -> Result<Vec<Vec<u8>>, ParallelError>;
 
     /// Tells all others why this rank ends; they fail with it in what they do next. Nothing is to be exchanged after it.
-    fn farewell(&mut self, why: &str);
+    fn abort(&mut self, why: &str);
 }
 
 /// Everyone gives a message to all; returns them by rank.

@@ -13,7 +13,7 @@ pub(crate) enum News {
     /// Its message of an exchange, by number.
     Message { exchange: u64, bytes: Vec<u8> },
     /// It has said why it ends.
-    Farewell(String),
+    Abort(String),
     /// It is not heard of any more.
     Lost(String),
 }
@@ -88,7 +88,7 @@ impl Mailbox {
         let size = self.size;
         match news {
             News::Message { exchange, bytes } => self.waiting[from].push_back((exchange, bytes)),
-            News::Farewell(why) => {
+            News::Abort(why) => {
                 self.ended[from].get_or_insert(ParallelError::Stopped { rank: from, size, why });
             }
             News::Lost(reason) => {

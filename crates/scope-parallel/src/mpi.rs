@@ -93,7 +93,7 @@ impl Communicator for Mpi {
     }
 
     /// Nothing is said to MPI at the end, and the launcher ends the others.
-    fn farewell(&mut self, _: &str) {
+    fn abort(&mut self, _: &str) {
         std::mem::forget(self.universe.take());
     }
 }

@@ -52,8 +52,8 @@ impl Communicator for Threads {
         self.mailbox.collect(messages[rank])
     }
 
-    fn farewell(&mut self, why: &str) {
-        self.tell(|| News::Farewell(why.to_owned()));
+    fn abort(&mut self, why: &str) {
+        self.tell(|| News::Abort(why.to_owned()));
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
                 if rank.rank() == 0 {
                     return all_gather(&mut rank, &[]).unwrap_err().to_string();
                 }
-                why.into_iter().for_each(|why| rank.farewell(why));
+                why.into_iter().for_each(|why| rank.abort(why));
                 String::new()
             });
             errors.swap_remove(0)

@@ -164,8 +164,8 @@ impl Team {
     }
 
     /// Tells the others why this rank ends.
-    pub fn farewell(&mut self, why: &str) {
-        self.ranks.farewell(why);
+    pub fn abort(&mut self, why: &str) {
+        self.ranks.abort(why);
     }
 
     /// Notes that the state changes from here on, or that it is whole again.

@@ -172,7 +172,7 @@ impl Communicator for Dying {
         self.1 -= 1;
         self.0.exchange(messages)
     }
-    fn farewell(&mut self, _: &str) {}
+    fn abort(&mut self, _: &str) {}
 }
 
 /// Whenever a rank is lost, all end, and the run goes on with other ranks as if nothing had happened.

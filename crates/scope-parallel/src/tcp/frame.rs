@@ -7,19 +7,19 @@ use std::{
 
 /// The longest message that is taken in: more than any gradient.
 const MOST_BYTES: u64 = 1 << 38;
-/// The longest farewell.
+/// Bytes of the longest message of an abort.
 const MOST_TEXT: u64 = 1 << 16;
 
 const HEARTBEAT: u64 = 0;
 const MESSAGE: u64 = 1;
-const FAREWELL: u64 = 2;
+const ABORT: u64 = 2;
 
 /// One frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
     Heartbeat,
     Message { exchange: u64, bytes: Vec<u8> },
-    Farewell(String),
+    Abort(String),
 }
 
 impl Frame {
@@ -27,7 +27,7 @@ impl Frame {
         match self {
             Frame::Heartbeat => write(to, HEARTBEAT, 0, &[]),
             Frame::Message { exchange, bytes } => write_message(to, *exchange, bytes),
-            Frame::Farewell(why) => write(to, FAREWELL, 0, why.as_bytes()),
+            Frame::Abort(why) => write(to, ABORT, 0, why.as_bytes()),
         }
     }
 
@@ -40,7 +40,7 @@ impl Frame {
         let most = match kind {
             HEARTBEAT => 0,
             MESSAGE => MOST_BYTES,
-            FAREWELL => MOST_TEXT,
+            ABORT => MOST_TEXT,
             _ => return Err(io::Error::new(ErrorKind::InvalidData, "it sends what no rank sends")),
         };
         if length > most {
@@ -54,7 +54,7 @@ impl Frame {
         }
         Ok(match kind {
             MESSAGE => Frame::Message { exchange, bytes },
-            FAREWELL => Frame::Farewell(String::from_utf8_lossy(&bytes).into_owned()),
+            ABORT => Frame::Abort(String::from_utf8_lossy(&bytes).into_owned()),
             _ => Frame::Heartbeat,
         })
     }
@@ -97,7 +97,7 @@ mod tests {
         let frames = [
             Frame::Heartbeat,
             Frame::Message { exchange: 7, bytes: vec![1, 2, 3] },
-            Frame::Farewell("no room".to_owned()),
+            Frame::Abort("no room".to_owned()),
             Frame::Message { exchange: 8, bytes: Vec::new() },
         ];
         let mut bytes = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
         assert!(Frame::read(&mut &bytes[..30]).is_ok());
         assert!(Frame::read(&mut &bytes[24..50]).is_err());
         let header = |words: [u64; 3]| words.map(u64::to_le_bytes).concat();
-        for words in [[9, 0, 0], [HEARTBEAT, 0, 1], [FAREWELL, 0, MOST_TEXT + 1], [MESSAGE, 0, u64::MAX]] {
+        for words in [[9, 0, 0], [HEARTBEAT, 0, 1], [ABORT, 0, MOST_TEXT + 1], [MESSAGE, 0, u64::MAX]] {
             assert!(Frame::read(&mut header(words).as_slice()).is_err());
         }
         // Bytes that are announced and do not come.

@@ -122,12 +122,12 @@ fn take_in(rank: usize, mut stream: TcpStream, news: &Sender<(usize, News)>, wat
         let heard = match Frame::read(&mut stream) {
             Ok(Frame::Heartbeat) => continue,
             Ok(Frame::Message { exchange, bytes }) => News::Message { exchange, bytes },
-            Ok(Frame::Farewell(why)) => News::Farewell(why),
+            Ok(Frame::Abort(why)) => News::Abort(why),
             Err(error) => News::Lost(frame::described(&error, SILENCE)),
         };
         let why = match &heard {
             News::Message { .. } => None,
-            News::Farewell(why) => Some(format!("rank {rank} has stopped: {why}")),
+            News::Abort(why) => Some(format!("rank {rank} has stopped: {why}")),
             News::Lost(reason) => Some(format!("rank {rank} is lost: {reason}")),
         };
         if news.send((rank, heard)).is_err() {
@@ -182,10 +182,10 @@ impl Communicator for Tcp {
         self.mailbox.collect(messages[rank])
     }
 
-    fn farewell(&mut self, why: &str) {
+    fn abort(&mut self, why: &str) {
         for peer in self.peers.iter().flatten() {
             // The rank ends anyway; whoever does not hear of it notices.
-            let _ = Frame::Farewell(why.to_owned()).write(&mut *locked(peer));
+            let _ = Frame::Abort(why.to_owned()).write(&mut *locked(peer));
         }
     }
 }
@@ -253,7 +253,7 @@ mod tests {
                 if rank.rank() == 0 {
                     return all_gather(&mut rank, &[1]).unwrap_err().to_string();
                 }
-                why.into_iter().for_each(|why| rank.farewell(why));
+                why.into_iter().for_each(|why| rank.abort(why));
                 String::new()
             });
             errors.swap_remove(0)

@@ -93,7 +93,7 @@ pub fn follow(
 fn part(trainer: &mut Trainer, outcome: Result<RunOutcome, TrainError>) -> Result<RunOutcome, TrainError> {
     match &outcome {
         Ok(_) => trainer.end_together(),
-        Err(error) => trainer.farewell(error),
+        Err(error) => trainer.abort(error),
     }
     outcome
 }

@@ -134,8 +134,8 @@ impl Trainer {
     }
 
     /// Tells the other ranks why this one ends.
-    pub(crate) fn farewell(&mut self, why: &TrainError) {
-        self.team.iter_mut().for_each(|team| team.farewell(&why.to_string()));
+    pub(crate) fn abort(&mut self, why: &TrainError) {
+        self.team.iter_mut().for_each(|team| team.abort(&why.to_string()));
     }
 
     /// The device that it computes on.

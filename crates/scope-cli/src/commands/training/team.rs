@@ -36,7 +36,7 @@ impl RunArguments {
         let mut ranks = connect(launch, &device)?;
         let planned = self.plan_in_team(ranks.as_mut(), &device, request, data, weights);
         let connected = planned.and_then(|planned| Ok((planned, connect_gpus(ranks.as_mut(), &device)?)));
-        let ((folder, config), nccl) = connected.inspect_err(|error| ranks.farewell(&error.to_string()))?;
+        let ((folder, config), nccl) = connected.inspect_err(|error| ranks.abort(&error.to_string()))?;
         let options = self.options(&device);
         let team = Team::new(ranks, config.recipe.parts, config.recipe.batch)?;
         let mut trainer = build_trainer(&config, &device, weights)?.in_team(team);
