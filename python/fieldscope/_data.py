@@ -128,12 +128,14 @@ def import_own(
     u: ArrayLike | None = None,
     known: ArrayLike | None = None,
     test_fraction: float = 0.1,
+    fold: tuple[int, int] | None = None,
     groups: Path | None = None,
 ) -> tuple[Data, Data]:
     """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``.
 
     `known` says where each record's fields are known without sensors, of problems whose file gives values there: ``[n, rows, columns]``,
-    not zero at these points.
+    not zero at these points. A `fold` such as ``(2, 5)``, instead of `test_fraction`, holds out the second of five parts: over all five every
+    record is held out once, for cross-validation.
     """
     with tempfile.TemporaryDirectory() as scratch:
         paths: list[str | None] = []
@@ -143,7 +145,7 @@ def import_own(
                 continue
             paths.append(os.path.join(scratch, f"{name}.npy"))
             np.save(str(paths[-1]), np.ascontiguousarray(floats(field, name)))
-        _native.import_own(problem, (paths[0], paths[1]), paths[2], out, test_fraction, groups)
+        _native.import_own(problem, (paths[0], paths[1]), paths[2], out, fold or test_fraction, groups)
     return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
 
 

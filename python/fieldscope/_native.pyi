@@ -112,7 +112,7 @@ def import_own(
     fields: tuple[_Path | None, _Path | None],
     known: _Path | None,
     out: _Path,
-    test_fraction: float,
+    held_out: float | tuple[int, int],
     groups: _Path | None,
 ) -> tuple[str, str, list[str]]: ...
 def mask(options: Mapping[str, Any]) -> NDArray[np.bool_]: ...

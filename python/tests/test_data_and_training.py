@@ -50,6 +50,10 @@ def test_records_of_one_s_own_are_imported(tmp_path):
     a = rng.normal(size=(40, 32, 32))
     train, test = fieldscope.import_own(problem, tmp_path / "out", a=a, u=0.5 * a, test_fraction=0.1)
     assert len(train) + len(test) == 40
+    folds = [fieldscope.import_own(problem, tmp_path / f"fold-{k}", a=a, u=0.5 * a, fold=(k, 4)) for k in (1, 2, 3, 4)]
+    assert [len(test) for _, test in folds] == [10, 10, 10, 10]
+    held_out = np.concatenate([test.read().a for _, test in folds])
+    assert np.allclose(np.sort(held_out[:, 0, 0]), np.sort(a[:, 0, 0]), atol=1e-6)
 
 
 def test_masks_have_their_budget():

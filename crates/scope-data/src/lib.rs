@@ -39,8 +39,8 @@ pub use dataset::{ChannelMeta, Dataset, DatasetWriter, Meta, Origin, Plan, Shard
 pub use error::DataError;
 pub use generate::{Request, generate};
 pub use import::{
-    FieldSource, ForeignRecords, GeometryFiles, ImportRequest, OwnImport, OwnImported, SOURCES, SourceFile,
-    Units, ZeroTargets, import, import_own,
+    FieldSource, ForeignRecords, GeometryFiles, HeldOut, ImportRequest, OwnImport, OwnImported, SOURCES,
+    SourceFile, Units, ZeroTargets, import, import_own,
 };
 pub use pair::Pair;
 pub use problem_file::read_problem;

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use scope::{
     data::{
-        Channel, Constants, DataError, DatasetWriter, FieldSource, GridShape, Meta, Origin, OwnImport,
-        PerChannel, Plan, RecordRegion, Request, import_own as import,
+        Channel, Constants, DataError, DatasetWriter, FieldSource, GridShape, HeldOut, Meta, Origin,
+        OwnImport, PerChannel, Plan, RecordRegion, Request, import_own as import,
         observation::{Condition, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED},
         read_problem,
     },
@@ -214,6 +214,13 @@ pub(crate) fn write_folder(
     json(&written.map_err(refused)?)
 }
 
+/// Which records are held out: a fold and how many there are, or a share.
+#[derive(FromPyObject)]
+pub(crate) enum HeldOutOption {
+    Fold(usize, usize),
+    Share(f64),
+}
+
 /// Imports records of a problem of one's own from files of arrays, as `scope data import own` does: the sets' `meta.json`.
 #[pyfunction]
 pub(crate) fn import_own(
@@ -222,7 +229,7 @@ pub(crate) fn import_own(
     fields: (Option<PathBuf>, Option<PathBuf>),
     known: Option<PathBuf>,
     out: PathBuf,
-    test_fraction: f64,
+    held_out: HeldOutOption,
     groups: Option<PathBuf>,
 ) -> PyResult<(String, String, Vec<String>)> {
     let source = |path: PathBuf| FieldSource { path, variable: String::new() };
@@ -232,7 +239,10 @@ pub(crate) fn import_own(
             fields: PerChannel { a: fields.0, u: fields.1 }.map(|path| path.map(source)),
             known: known.map(source),
             groups,
-            test_fraction,
+            test: match held_out {
+                HeldOutOption::Fold(fold, of) => HeldOut::Fold { fold, of },
+                HeldOutOption::Share(share) => HeldOut::Share(share),
+            },
             calibration_fraction: None,
         };
         let made = import(&request, &out, |_, _| watch.go_on()).map_err(of_data)?;

@@ -261,7 +261,7 @@ fn bad_requests_and_files_are_refused_with_what_to_do() {
     bench.write("halves.npy", &[6], |k| k as f32 / 2.0);
     bench.write("one.npy", &[6], |_| 3.0);
     let arrays = |more: &[&'static str]| [&ARRAYS[..], more].concat();
-    let cases: [(Vec<&str>, i32, &str); 17] = [
+    let cases: [(Vec<&str>, i32, &str); 19] = [
         (vec![], 2, "name the records with --a and --u, or one file with --from"),
         (vec!["--a", "a.npy"], 1, "has the field u (u), and no file was named for it"),
         (vec!["--a", "missing.npy", "--u", "u.npy"], 1, "missing.npy"),
@@ -275,6 +275,8 @@ fn bad_requests_and_files_are_refused_with_what_to_do() {
         (arrays(&["--split", "test"]), 2, "--split is for released data"),
         (arrays(&["--test-fraction", "1.5"]), 1, "expected one between 0 and 1"),
         (arrays(&["--test-fraction", "0"]), 1, "expected one between 0 and 1"),
+        (arrays(&["--fold", "6/5"]), 2, "expected i/n with i from 1 to n, as in 2/5"),
+        (arrays(&["--fold", "1/2", "--test-fraction", "0.5"]), 2, "cannot be used with"),
         (arrays(&["--groups", "groups.npy"]), 1, "expected [6]: the group of every record"),
         (arrays(&["--groups", "halves.npy"]), 1, "expected whole numbers"),
         (arrays(&["--groups", "one.npy"]), 1, "there is one group only"),

@@ -26,7 +26,7 @@ pub use geometry::GeometryFiles;
 use hugging_face::HuggingFace;
 use mat::MatFile;
 use numpy::Arrays;
-pub use own::{FieldSource, OwnImport, OwnImported, import_own};
+pub use own::{FieldSource, HeldOut, OwnImport, OwnImported, import_own};
 pub use released::ZeroTargets;
 use scope_pde::{Pde, PdeError, Split, cylinder::Disk, require_resolution};
 pub use source::Units;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use scope_data::{Channel, FieldSource, Meta, OwnImport, PerChannel, import_own, read_problem};
+use scope_data::{Channel, FieldSource, HeldOut, Meta, OwnImport, PerChannel, import_own, read_problem};
 
 use crate::{
     commands::{Misuse, Outcome},
@@ -36,6 +36,10 @@ pub(super) struct OwnArguments {
     /// For own: the share of records that is held out [default: 0.1]
     #[arg(long, value_name = "SHARE")]
     test_fraction: Option<f64>,
+    /// For own: instead, one of n parts of all records, as in 2/5: over all of them every record is held out once, for
+    /// cross-validation
+    #[arg(long, value_name = "I/N", conflicts_with = "test_fraction")]
+    fold: Option<Fold>,
     /// For own: the share of records that is held out besides, for error bands (scope model calibrate), in
     /// DIR/calibration
     #[arg(long, value_name = "SHARE")]
@@ -44,6 +48,23 @@ pub(super) struct OwnArguments {
     /// split
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
+}
+
+/// A fold of a cross-validation, numbered from 1, and how many there are.
+#[derive(Clone, Copy, Debug)]
+struct Fold(usize, usize);
+
+impl FromStr for Fold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers =
+            text.split_once('/').and_then(|(fold, of)| Some((fold.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((fold, of)) if of >= 2 && (1..=of).contains(&fold) => Ok(Self(fold, of)),
+            _ => Err("expected i/n with i from 1 to n, as in 2/5".into()),
+        }
+    }
 }
 
 /// The names of the fields in a file.
@@ -79,6 +100,7 @@ impl OwnArguments {
             ("--variables", self.variables.is_some()),
             ("--known", self.known.is_some()),
             ("--test-fraction", self.test_fraction.is_some()),
+            ("--fold", self.fold.is_some()),
             ("--calibration-fraction", self.calibration_fraction.is_some()),
             ("--groups", self.groups.is_some()),
         ];
@@ -99,7 +121,10 @@ impl OwnArguments {
                 _ => FieldSource { path: name, variable: "known".to_owned() },
             }),
             groups: self.groups,
-            test_fraction: self.test_fraction.unwrap_or(0.1),
+            test: match self.fold {
+                Some(Fold(fold, of)) => HeldOut::Fold { fold, of },
+                None => HeldOut::Share(self.test_fraction.unwrap_or(0.1)),
+            },
             calibration_fraction: self.calibration_fraction,
         };
         let interrupt = Interrupt::listen()?;

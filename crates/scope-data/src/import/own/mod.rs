@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use scope_pde::{Constants, GridShape, Pde, PerChannel, Split};
 
 pub use source::FieldSource;
+pub use split::HeldOut;
 
 use self::{
     record::RecordCheck,
     source::OpenField,
-    split::{Part, Shares},
+    split::{Part, SplitPlan},
     survey::{Survey, Surveyed},
 };
 use super::file_name;
@@ -42,8 +43,8 @@ pub struct OwnImport {
     pub known: Option<FieldSource>,
     /// An array \[N\] that numbers the groups of records: those of a group stay in one split.
     pub groups: Option<PathBuf>,
-    /// The share of records that is held out.
-    pub test_fraction: f64,
+    /// Which records are held out for testing.
+    pub test: HeldOut,
     /// The share of records that is held out for error bands, if any is.
     pub calibration_fraction: Option<f64>,
 }
@@ -70,8 +71,8 @@ pub fn import_own(
 ) -> Result<OwnImported, DataError> {
     let fields = OwnFields::open(request)?;
     let groups = request.groups.as_deref().map(|path| split::read_groups(path, fields.count)).transpose()?;
-    let shares = Shares { test: request.test_fraction, calibration: request.calibration_fraction };
-    let parts = split::choose(request.pde.name(), fields.count, shares, groups.as_deref())?;
+    let plan = SplitPlan { test: request.test, calibration: request.calibration_fraction };
+    let parts = split::choose(request.pde.name(), fields.count, plan, groups.as_deref())?;
     let mut survey = Survey::new(request.pde, &parts, groups.as_deref());
     let all = 2 * fields.count;
     let mut done = 0;

@@ -37,86 +37,140 @@ pub(super) enum Part {
     Calibration,
 }
 
-/// The shares of records that are held out.
+/// Which records are held out for testing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HeldOut {
+    /// About this share of them.
+    Share(f64),
+    /// One of `of` folds of about equal size, numbered from 1. Every record is in exactly one, for cross-validation.
+    Fold {
+        /// Which one.
+        fold: usize,
+        /// How many there are.
+        of: usize,
+    },
+}
+
+/// What is held out for testing, and the share that is for error bands besides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shares {
-    pub(super) test: f64,
+pub(super) struct SplitPlan {
+    pub(super) test: HeldOut,
     pub(super) calibration: Option<f64>,
 }
 
-impl Shares {
-    /// Refuses shares that leave nothing for training or take nothing.
+impl SplitPlan {
+    /// Refuses plans that leave nothing for training or take nothing.
     fn check(&self) -> Result<(), DataError> {
         let positive = |share: f64| share > 0.0 && share < 1.0;
-        if !positive(self.test) {
-            let share = self.test;
-            return Err(DataError::Request(format!(
-                "a test fraction of {share}: expected one between 0 and 1"
-            )));
-        }
+        let test = match self.test {
+            HeldOut::Share(share) if positive(share) => share,
+            HeldOut::Share(share) => {
+                return Err(DataError::Request(format!(
+                    "a test fraction of {share}: expected one between 0 and 1"
+                )));
+            }
+            HeldOut::Fold { fold, of } if of >= 2 && (1..=of).contains(&fold) => 1.0 / of as f64,
+            HeldOut::Fold { fold, of } => {
+                return Err(DataError::Request(format!(
+                    "fold {fold} of {of}: expected at least two folds, numbered from 1"
+                )));
+            }
+        };
         match self.calibration {
-            Some(share) if !positive(share) || share + self.test >= 1.0 => Err(DataError::Request(format!(
-                "a calibration fraction of {share} beside a test fraction of {}: expected both above 0 and below 1 together",
-                self.test
+            Some(share) if !positive(share) || share + test >= 1.0 => Err(DataError::Request(format!(
+                "a calibration fraction of {share} beside {test} for testing: expected both above 0 and below 1 together"
             ))),
             _ => Ok(()),
         }
     }
 }
 
-/// What each record is for: about the stated shares are held out, at least one record for each, and not all. Records of a group stay
+/// The records that stay together: those of a group, or one alone.
+type Unit = Vec<usize>;
+
+/// What each record is for: about as many are held out as planned, at least one for each part, and not all. Records of a group stay
 /// together. The choice depends on the problem's name and the numbers of records or groups alone.
 pub(super) fn choose(
     name: &str,
     count: usize,
-    shares: Shares,
+    plan: SplitPlan,
     groups: Option<&[u64]>,
 ) -> Result<Vec<Part>, DataError> {
-    shares.check()?;
-    let mut members: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    plan.check()?;
+    let units = shuffled_units(name, count, groups);
+    let parts_wanted = 2 + usize::from(plan.calibration.is_some());
+    if units.len() < parts_wanted {
+        let what = if groups.is_some() { "group" } else { "record" };
+        return Err(DataError::Request(format!(
+            "there is one {what} only, or too few of them: {parts_wanted} parts need at least one each"
+        )));
+    }
+    let mut parts = vec![Part::Train; count];
+    let mut assign = |units: &[Unit], part| units.iter().flatten().for_each(|record| parts[*record] = part);
+    let others = match plan.test {
+        HeldOut::Share(share) => {
+            let (test, others) = units.split_at(length_of_share(&units, share, count, parts_wanted - 1));
+            assign(test, Part::Test);
+            others.to_vec()
+        }
+        HeldOut::Fold { fold, of } => {
+            let (test, others) = split_fold(units, fold, of, count);
+            if test.is_empty() || others.len() < parts_wanted - 1 {
+                return Err(DataError::Request(format!(
+                    "fold {fold} of {of} would hold out no group, or leave none for training: expected fewer folds"
+                )));
+            }
+            assign(&test, Part::Test);
+            others
+        }
+    };
+    if let Some(share) = plan.calibration {
+        assign(&others[..length_of_share(&others, share, count, 1)], Part::Calibration);
+    }
+    Ok(parts)
+}
+
+/// The records or groups in an order that their numbers and the problem's name decide.
+fn shuffled_units(name: &str, count: usize, groups: Option<&[u64]>) -> Vec<Unit> {
+    let mut members: BTreeMap<u64, Unit> = BTreeMap::new();
     for record in 0..count {
         members.entry(groups.map_or(record as u64, |groups| groups[record])).or_default().push(record);
     }
-    let wanted: Vec<(Part, f64)> = [(Part::Test, Some(shares.test)), (Part::Calibration, shares.calibration)]
-        .into_iter()
-        .filter_map(|(part, share)| Some((part, share?)))
-        .collect();
-    if members.len() < 1 + wanted.len() {
-        let what = if groups.is_some() { "group" } else { "record" };
-        return Err(DataError::Request(format!(
-            "there is one {what} only, or too few of them: {} parts need at least one each",
-            1 + wanted.len()
-        )));
-    }
-    let mut order: Vec<(u32, u64)> = members
-        .keys()
-        .map(|unit| (Coordinates::new("own-split").text(name).number(*unit).stream().word(), *unit))
-        .collect();
-    order.sort_unstable();
-    let mut parts = vec![Part::Train; count];
-    // One unit is left for every part that follows, whatever the shares.
-    let mut units = order.iter().map(|(_, unit)| &members[unit]).peekable();
-    for (place, (part, share)) in wanted.iter().enumerate() {
-        let most = units.len() - (wanted.len() - place);
-        let wanted = (share * count as f64).round();
-        let mut taken = 0;
-        for number in 0..most {
-            let fits =
-                |records: &&Vec<usize>| number == 0 || taken as f64 + 0.5 * records.len() as f64 <= wanted;
-            let Some(records) = units.next_if(fits) else { break };
-            records.iter().for_each(|record| parts[*record] = *part);
-            taken += records.len();
-        }
-    }
-    Ok(parts)
+    let word = |unit: u64| Coordinates::new("own-split").text(name).number(unit).stream().word();
+    let mut order: Vec<((u32, u64), Unit)> =
+        members.into_iter().map(|(unit, records)| ((word(unit), unit), records)).collect();
+    order.sort_unstable_by_key(|(place, _)| *place);
+    order.into_iter().map(|(_, records)| records).collect()
+}
+
+/// How many units, from the first, hold about a share of all records: at least one, with `left` of them left over.
+fn length_of_share(units: &[Unit], share: f64, count: usize, left: usize) -> usize {
+    let wanted = (share * count as f64).round();
+    let mut taken = 0;
+    let fits = |(number, records): &(usize, &Unit)| {
+        let fits = *number == 0 || taken as f64 + 0.5 * records.len() as f64 <= wanted;
+        taken += records.len();
+        fits
+    };
+    units[..units.len() - left].iter().enumerate().take_while(fits).count()
+}
+
+/// The units of one fold and all others. A unit is in the fold that the middle of its records lies in.
+fn split_fold(units: Vec<Unit>, fold: usize, of: usize, count: usize) -> (Vec<Unit>, Vec<Unit>) {
+    let mut before = 0;
+    units.into_iter().partition(|records| {
+        let twice_the_middle = 2 * before + records.len();
+        before += records.len();
+        (twice_the_middle * of) / (2 * count) + 1 == fold
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const fn test_only(test: f64) -> Shares {
-        Shares { test, calibration: None }
+    const fn test_only(test: f64) -> SplitPlan {
+        SplitPlan { test: HeldOut::Share(test), calibration: None }
     }
 
     fn count_of(parts: &[Part], wanted: Part) -> usize {
@@ -140,7 +194,7 @@ mod tests {
 
     #[test]
     fn calibration_takes_other_records_than_testing() {
-        let shares = Shares { test: 0.2, calibration: Some(0.3) };
+        let shares = SplitPlan { test: HeldOut::Share(0.2), calibration: Some(0.3) };
         let parts = choose("x", 100, shares, None).unwrap();
         let counts = [Part::Train, Part::Test, Part::Calibration].map(|part| count_of(&parts, part));
         assert_eq!(counts, [50, 20, 30]);
@@ -148,7 +202,8 @@ mod tests {
         let alike = |(one, other): (&Part, &Part)| (*one == Part::Test) == (*other == Part::Test);
         assert!(parts.iter().zip(&tested).all(alike), "the test set stays what it is");
         assert!(choose("x", 2, shares, None).is_err());
-        assert!(choose("x", 100, Shares { test: 0.5, calibration: Some(0.5) }, None).is_err());
+        let nothing_left = SplitPlan { test: HeldOut::Share(0.5), calibration: Some(0.5) };
+        assert!(choose("x", 100, nothing_left, None).is_err());
     }
 
     #[test]
@@ -158,5 +213,35 @@ mod tests {
         assert_eq!(count_of(&parts, Part::Test), 24);
         assert!(parts.chunks(12).all(|group| group.iter().all(|part| *part == group[0])));
         assert!(choose("x", 120, test_only(0.2), Some(&[3; 120])).is_err());
+    }
+    #[test]
+    fn every_record_is_in_exactly_one_fold() {
+        let groups: Vec<u64> = (0..103).map(|record| record / 4).collect();
+        for (groups, slack) in [(None, 1), (Some(groups.as_slice()), 4)] {
+            for of in [2, 5, 10] {
+                let mut held_out = [0; 103];
+                for fold in 1..=of {
+                    let plan = SplitPlan { test: HeldOut::Fold { fold, of }, calibration: Some(0.1) };
+                    let parts = choose("x", 103, plan, groups).unwrap();
+                    assert!(count_of(&parts, Part::Test).abs_diff(103 / of) <= slack);
+                    assert!(count_of(&parts, Part::Calibration).abs_diff(10) <= slack);
+                    parts
+                        .iter()
+                        .zip(&mut held_out)
+                        .for_each(|(part, times)| *times += u32::from(*part == Part::Test));
+                }
+                assert_eq!(held_out, [1; 103]);
+            }
+        }
+        for (fold, of) in [(0, 5), (6, 5), (1, 1), (1, 0)] {
+            assert!(
+                choose("x", 100, SplitPlan { test: HeldOut::Fold { fold, of }, calibration: None }, None)
+                    .is_err()
+            );
+        }
+        // Ninety-nine records of one group cannot be shared out among nine folds.
+        let groups: Vec<u64> = (0..100).map(|record| u64::from(record == 0)).collect();
+        let folds = (1..=9).map(|fold| SplitPlan { test: HeldOut::Fold { fold, of: 9 }, calibration: None });
+        assert_eq!(folds.filter(|plan| choose("x", 100, *plan, Some(&groups)).is_ok()).count(), 2);
     }
 }
