@@ -5,7 +5,8 @@
 #     scripts/scale-bench.sh
 #
 # Needs the program (SCOPE, or target/release/scope), bash, python3 and libnccl.so.2: from LD_LIBRARY_PATH, the system, or
-# NVIDIA's wheel as PyTorch brings it. ROUNDS (5) is how often each side is measured in turn; OUT keeps the figures.
+# NVIDIA's wheel as PyTorch brings it. ROUNDS (5) is how often each side is measured in turn, SECONDS_EACH (2) how long, DRAWS
+# (64000) how many examples the trainings see; OUT keeps the figures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scope=$(realpath "${SCOPE:-target/release/scope}")
@@ -54,7 +55,7 @@ run() { # NAME ARGUMENTS...
     fi
 }
 for recipe in full muon; do
-    draws=64000
+    draws=${DRAWS:-64000}
     run "$recipe-alone" --device cuda:0
     run "$recipe-one-rank" --device cuda:0 --processes 1
     if cmp -s "$out/$recipe-alone/model.safetensors" "$out/$recipe-one-rank/model.safetensors"; then
