@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
-"""What `scope recover` says of its own accuracy, and what is true, in twenty situations that sensors come in.
+"""What `scope recover` says of its own accuracy, and what is true, in 26 situations that sensors come in.
 
-    python3 scripts/situations.py --scope target/release/scope --records 50 --work /tmp/situations > table.md
+    python3 scripts/situations.py --scope target/release/scope --records 50 --jobs 2 --work situations > table.md
 
 Records come from the numpy generator below, not from the program under test: a Gaussian random source and the five-point scheme
 of Poisson's equation. Each situation is one file of many problems, recovered by the network and by the exact posterior. A row
 shows the error that the program states beside the true one of the same records, the shares of pixels within its bands, and whether
 it warns. The verdict is "holds" if the stated error is within a factor of 1.5 of the true one and the bands within 5 points,
 "warns" if something is said against it, "silent" if nothing is stated, and "WRONG" otherwise. docs/trust.md has the table.
+
+Records are recovered some at a time, --jobs of these parts beside each other, the longest first, and what a part gave is written to
+WORK/parts when it is known. A run that is stopped, or that --seconds ends, goes on where it was; --assemble prints the table of what
+there is. The number of records and parts changes nothing about a record.
 """
 
 import argparse
 import json
+import os
 import pathlib
+import shutil
 import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -145,13 +154,41 @@ SITUATIONS = [
 ]
 
 
+HEADER = """\
+| situation | method | a: stated / true, % | u: stated / true, % | within the bands of a, of u, % | warned | verdict |
+|---|---|---|---|---|---|---|"""
+
+
+@dataclass
+class Part:
+    """Some records of a situation, recovered by one method."""
+
+    number: int
+    method: str
+    records: range
+
+    @property
+    def situation(self):
+        return SITUATIONS[self.number]
+
+    @property
+    def name(self):
+        return f"{self.number + 1:02d}-{self.method}-{self.records.start:04d}-{self.records.stop:04d}"
+
+    def cost(self):
+        """About how long it takes, in recoveries of the network: the longest begin first."""
+        fresh = 200 if "--calibrate" in self.situation.options else 0
+        each = 1 if self.method == "network" else 10
+        return fresh + each * len(self.records)
+
+
 def write_sensors(path, situation, records, seed):
-    """A file of so many problems with the same sensors; returns the true fields."""
+    """A file of these problems with the same sensors; returns the true fields."""
     places = situation.places(np.random.default_rng([seed, 0]))
     truths = []
     with open(path, "w") as file:
         file.write("problem,x,y,channel,value\n")
-        for record in range(records):
+        for record in records:
             rng = np.random.default_rng([seed, 1 + record])
             a, u = situation.record(rng)
             truths.append({"a": a, "u": u})
@@ -160,11 +197,13 @@ def write_sensors(path, situation, records, seed):
     return truths
 
 
-def recover(arguments, situation, method, sensors, out):
-    """Runs the program: its exit code, what it said, and the summary it left (none if it refused)."""
-    how = ["--model", arguments.model] if method == "network" else ["--method", "exact", "--pde", "poisson"]
-    command = [arguments.scope, "recover", *how, "--sensors", str(sensors), "--out", str(out), *situation.options]
-    run = subprocess.run(command, capture_output=True, text=True)
+def recover(arguments, part, sensors, out):
+    """Runs the program: its exit code, and the summary it left (none if it refused)."""
+    how = ["--model", arguments.model] if part.method == "network" else ["--method", "exact", "--pde", "poisson"]
+    threads = ["--threads", "1"] if arguments.jobs > 1 else []
+    command = [arguments.scope, "recover", *how, "--sensors", str(sensors), "--out", str(out), *part.situation.options, *threads]
+    left = max(arguments.until - time.monotonic(), 0.1)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=left)
     (out.parent / f"{out.name}.txt").write_text(" ".join(command) + "\n" + run.stdout + run.stderr)
     summary = out / "summary.json"
     return run.returncode, json.loads(summary.read_text()) if summary.exists() else None
@@ -195,36 +234,74 @@ def half_widths(out, channel, records):
     return [np.load(file).reshape(shape) for file in files] if all(file.exists() for file in files) else None
 
 
-def judge(situation, method, code, summary, out, truths):
-    """One row of the table."""
+def measured(code, summary, out, truths):
+    """What is said of each record, and what is true of it."""
     if summary is None:
-        return [situation.name, method, "-", "-", "-", f"refused, exit code {code}", "warns"]
+        return {"code": code, "records": []}
     problems = summary["problems"]
-    count = len(problems)
-    warned = sum(bool(problem["warnings"]) for problem in problems)
+    records = [{"warned": bool(problem["warnings"])} for problem in problems]
+    for channel in "au":
+        recovered = np.load(out / f"{channel}.npy").reshape(len(problems), SIZE, SIZE)
+        widths = half_widths(out, channel, len(problems))
+        for k, (problem, fields, record) in enumerate(zip(problems, truths, records)):
+            error = np.abs(recovered[k] - fields[channel])
+            stated, basis = stated_error(problem, channel)
+            true = 100.0 * np.linalg.norm(error) / np.linalg.norm(fields[channel])
+            within = None
+            if widths is not None and np.isfinite(widths[0][k]).all():
+                inner = (slice(1, -1), slice(1, -1))
+                within = [100.0 * float(np.mean((error <= width[k])[inner])) for width in widths]
+            record[channel] = {"stated": stated, "basis": basis, "true": float(true), "within": within}
+    return {"code": code, "records": records}
+
+
+def work(arguments, part):
+    """Recovers a part and writes what it gave, whole or not at all."""
+    written = arguments.work / "parts" / f"{part.name}.json"
+    if written.exists() or time.monotonic() > arguments.until:
+        return
+    folder = arguments.work / part.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    sensors = folder / "sensors.csv"
+    truths = write_sensors(sensors, part.situation, part.records, arguments.seed + part.number)
+    try:
+        code, summary = recover(arguments, part, sensors, folder / "recovered")
+    except subprocess.TimeoutExpired:
+        return
+    result = measured(code, summary, folder / "recovered", truths)
+    # The fields of hundreds of records fill a disk; what was said stays in recovered.txt.
+    shutil.rmtree(folder / "recovered", ignore_errors=True)
+    sensors.unlink()
+    unfinished = written.with_suffix(".part")
+    unfinished.write_text(json.dumps({"situation": part.situation.name, "method": part.method, **result}))
+    os.replace(unfinished, written)
+
+
+def judge(situation, method, code, records):
+    """One row of the table."""
+    if not records:
+        return [situation.name, method, "-", "-", "-", f"refused, exit code {code}", "warns"]
+    count = len(records)
+    warned = sum(record["warned"] for record in records)
     shown, holds, says = [], True, False
     coverages = []
     for channel in "au":
-        recovered = np.load(out / f"{channel}.npy").reshape(count, SIZE, SIZE)
-        truth = np.array([fields[channel] for fields in truths])
-        errors = 100.0 * np.linalg.norm(recovered - truth, axis=(1, 2)) / np.linalg.norm(truth, axis=(1, 2))
-        stated = [stated_error(problem, channel) for problem in problems]
-        figures = [figure for figure, _ in stated if figure is not None]
+        of_channel = [record[channel] for record in records]
+        stated = [record for record in of_channel if record["stated"] is not None]
         # What is stated of some records is compared with the errors of these.
-        true = np.mean([error for error, (figure, _) in zip(errors, stated) if figure is not None or not figures])
-        basis = next((basis for figure, basis in stated if figure is not None), "nothing")
-        if figures:
+        true = np.mean([record["true"] for record in stated or of_channel])
+        figure = np.mean([record["stated"] for record in stated]) if stated else None
+        if stated:
             says = True
-            holds &= 1 / 1.5 <= np.mean(figures) / true <= 1.5
-        shown.append((f"{np.mean(figures):.2f} ({basis})" if figures else "none", f"{true:.2f}"))
-        widths = half_widths(out, channel, count)
-        if widths is None:
+            holds &= 1 / 1.5 <= figure / true <= 1.5
+        shown.append((f"{figure:.2f} ({stated[0]['basis']})" if stated else "none", f"{true:.2f}"))
+        known = [record["within"] for record in of_channel if record["within"] is not None]
+        if not known:
             coverages.append("-")
             continue
-        known = np.isfinite(widths[0]).all(axis=(1, 2))
-        inner = (slice(None), slice(1, -1), slice(1, -1))
-        within = [100 * np.mean((np.abs(recovered - truth) <= width)[known][inner]) for width in widths]
-        coverages.append("/".join(f"{share:.0f}" for share in within) + f" of {known.sum()}")
+        within = np.mean(known, axis=0)
+        coverages.append("/".join(f"{share:.0f}" for share in within) + f" of {len(known)}")
         says = True
         holds &= all(abs(share - float(level)) <= 5 for share, level in zip(within, LEVELS))
     verdict = "silent" if not says else "holds" if holds else "WRONG"
@@ -236,31 +313,59 @@ def judge(situation, method, code, summary, out, truths):
     return [situation.name, method, *errors, ", ".join(coverages), f"{warned} of {count}", verdict + (f", exit {code}" if code else "")]
 
 
+def assemble(arguments, parts):
+    """Prints the table of what there is; how many parts there are not."""
+    print(HEADER)
+    rows, missing = {}, 0
+    for part in sorted(parts, key=lambda part: (part.number, part.method != "network", part.records.start)):
+        written = arguments.work / "parts" / f"{part.name}.json"
+        if not written.exists():
+            missing += 1
+            continue
+        result = json.loads(written.read_text())
+        row = rows.setdefault((part.number, part.method), {"code": 0, "records": []})
+        row["code"] = max(row["code"], result["code"])
+        row["records"] += result["records"]
+    for (number, method), row in rows.items():
+        print("| " + " | ".join(judge(SITUATIONS[number], method, row["code"], row["records"])) + " |")
+    return missing
+
+
+def wanted(arguments):
+    """All parts of the situations and methods that were asked for."""
+    for number, situation in enumerate(SITUATIONS):
+        if arguments.only and not any(words in situation.name for words in arguments.only):
+            continue
+        for method in ["network", "exact"]:
+            if method not in (situation.only or method,) or method not in (arguments.method or method,):
+                continue
+            for first in range(0, arguments.records, arguments.together):
+                yield Part(number, method, range(first, min(first + arguments.together, arguments.records)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scope", default="target/release/scope", help="the program")
     parser.add_argument("--model", default="poisson", help="a Poisson model's name or file")
     parser.add_argument("--records", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--work", type=pathlib.Path, required=True, help="an empty folder for sensors and results")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="a folder for results, new or of a run that was stopped")
     parser.add_argument("--method", choices=["network", "exact"], help="one of both")
-    parser.add_argument("--only", help="situations whose name holds this")
+    parser.add_argument("--only", action="append", help="situations whose name holds this; may be given several times")
+    parser.add_argument("--jobs", type=int, default=1, help="parts beside each other; with more than one, each on one thread")
+    parser.add_argument("--together", type=int, default=10, help="records of a part")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long and print what there is")
+    parser.add_argument("--assemble", action="store_true", help="run nothing, and print what there is")
     arguments = parser.parse_args()
-    arguments.work.mkdir(parents=True)
-    print("| situation | method | a: stated / true, % | u: stated / true, % | within the bands of a, of u, % | warned | verdict |")
-    print("|---|---|---|---|---|---|---|")
-    for number, situation in enumerate(SITUATIONS):
-        if arguments.only and arguments.only not in situation.name:
-            continue
-        folder = arguments.work / f"{number + 1:02d}"
-        folder.mkdir()
-        truths = write_sensors(folder / "sensors.csv", situation, arguments.records, arguments.seed + number)
-        for method in ["network", "exact"]:
-            if method not in (situation.only or method, ) or method not in (arguments.method or method,):
-                continue
-            out = folder / method
-            code, summary = recover(arguments, situation, method, folder / "sensors.csv", out)
-            print("| " + " | ".join(judge(situation, method, code, summary, out, truths)) + " |", flush=True)
+    arguments.until = time.monotonic() + min(arguments.seconds, 1e6)
+    (arguments.work / "parts").mkdir(parents=True, exist_ok=True)
+    parts = list(wanted(arguments))
+    if not arguments.assemble:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(lambda part: work(arguments, part), sorted(parts, key=lambda part: -part.cost())))
+    missing = assemble(arguments, parts)
+    if missing:
+        print(f"{missing} of {len(parts)} parts are missing: run it again to go on", file=sys.stderr)
 
 
 if __name__ == "__main__":
