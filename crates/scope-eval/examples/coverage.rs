@@ -10,12 +10,15 @@
 use std::{error::Error, path::Path};
 
 use scope_data::{
-    Dataset,
+    Dataset, PerChannel,
     observation::{Condition, ContextMasks, MaskSampler, Namespace, TEST_MASK_SEED, write_context},
 };
 use scope_engine::Device;
 use scope_eval::{Summary, trust::task_of};
-use scope_model::{Catalogue, Fields, Precision, Reconstructor, bands::Bands};
+use scope_model::{
+    Catalogue, Fields, Precision, Reconstructor,
+    bands::{Bands, misfits},
+};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -40,8 +43,8 @@ fn main() -> Outcome<()> {
         }
         let shown = within.each_ref().map(|shares| {
             let summary = Summary::of(shares);
-            match summary.mean.zip(summary.standard_error()) {
-                Some((mean, error)) => format!("{mean:.1} +- {error:.1}"),
+            match summary.mean.zip(summary.standard_error()).zip(summary.sd) {
+                Some(((mean, error), sd)) => format!("{mean:.1} +- {error:.1} (sd {sd:.1})"),
                 None => "-".to_owned(),
             }
         });
@@ -75,12 +78,15 @@ fn shares(
     masks: &ContextMasks,
 ) -> Outcome<Option<[f64; 4]>> {
     let task = task_of(&masks.seen).ok_or("nothing is seen")?;
-    let Ok(bands) = bands.of(task, masks) else { return Ok(None) };
     let pair = data.pair(record)?;
     let meta = data.meta();
     let mut context = vec![0.0; 4 * pair.a().len()];
     write_context(pair.fields(), &masks.seen, &mut context);
     let fields = model.recover(&context)?.remove(0);
+    let points = pair.a().len();
+    let readings = PerChannel { a: &context[..points], u: &context[2 * points..3 * points] };
+    let misfits = misfits(&meta.constants(), task, masks, readings, &fields);
+    let Ok(bands) = bands.of(task, masks, &misfits) else { return Ok(None) };
     let share = |field: &[f32], stored: &[f32], widths: &[f32], scaling: scope_data::Scaling| {
         let inside =
             |k: &usize| (f64::from(field[*k]) - scaling.physical(stored[*k])).abs() <= f64::from(widths[*k]);

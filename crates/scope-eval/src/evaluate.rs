@@ -141,7 +141,12 @@ impl Evaluation<'_> {
             }
             let shown: Vec<Shown> = batch
                 .iter()
-                .map(|Seen { masks, context, .. }| Shown { task: condition.task(), masks, context })
+                .map(|Seen { masks, context, fields, .. }| Shown {
+                    task: condition.task(),
+                    masks,
+                    context,
+                    fields,
+                })
                 .collect();
             let bands = method.bands(&shown).map_err(EvalError::Method)?;
             let scores = batch.par_iter().zip(&bands).map(|(seen, bands)| self.score(seen, bands.as_ref()));

@@ -2,10 +2,14 @@
 
 use rayon::prelude::*;
 use scope_data::{
-    Constants,
+    Constants, PerChannel,
     observation::{ContextMasks, Task, UserContext},
 };
-use scope_model::{Fields, ModelError, Reconstructor, bands::Bands, recover_sensors};
+use scope_model::{
+    Fields, ModelError, Reconstructor,
+    bands::{Bands, misfits},
+    recover_sensors,
+};
 use scope_pde::{GridShape, Pde};
 
 /// Why a method gave no fields.
@@ -48,6 +52,13 @@ pub struct Shown<'a> {
     pub masks: &'a ContextMasks,
     /// \[4, rows, columns\].
     pub context: &'a [f32],
+    /// What the method recovered of it.
+    pub fields: &'a Fields,
+}
+
+/// The stored readings of a and of u in a context \[4, rows, columns\] of so many points.
+pub(crate) fn readings(context: &[f32], points: usize) -> PerChannel<&[f32]> {
+    PerChannel { a: &context[..points], u: &context[2 * points..3 * points] }
 }
 
 /// Half-widths about recovered fields.
@@ -112,8 +123,12 @@ impl<M: RecoveryMethod> RecoveryMethod for Banded<M> {
 
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
         let Some(bands) = &self.bands else { return self.method.bands(shown) };
+        let constants = self.constants();
         let of = |shown: &Shown| {
-            let found = bands.of(shown.task, shown.masks).ok()?;
+            let Shown { task, masks, context, fields } = *shown;
+            let readings = readings(context, masks.shape().points());
+            let misfits = misfits(&constants, task, masks, readings, fields);
+            let found = bands.of(task, masks, &misfits).ok()?;
             Some(StatedBands { levels: found.levels, half_widths: found.half_widths })
         };
         Ok(shown.par_iter().map(of).collect())

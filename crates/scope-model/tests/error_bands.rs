@@ -8,11 +8,16 @@ use scope_data::{
 };
 use scope_model::{
     Card,
-    bands::{AXIS_CELLS, Arrangement, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, NoBands, axis_cells},
+    bands::{
+        AXIS_CELLS, Arrangement, Bands, ChannelBands, DISTANCE_CELLS, LayoutBands, Misfits, NoBands,
+        axis_cells,
+    },
 };
 use scope_pde::{Pde, cylinder::Disk};
 
 const SIZE: usize = 64;
+/// Bands that do not follow misfits ask for none.
+const NO_MISFIT: Misfits = PerChannel { a: None, u: None };
 
 /// Masks of a condition; its sensors are a quarter of those named for 128 x 128.
 fn masks(condition: &str) -> ContextMasks {
@@ -29,6 +34,8 @@ fn channel(task: Task, widths: [Vec<f64>; 2]) -> ChannelBands {
         along_y: vec![1.0; AXIS_CELLS],
         from_a: a.then(|| rising(DISTANCE_CELLS)),
         from_u: u.then(|| rising(DISTANCE_CELLS)),
+        by_misfit_of_a: None,
+        by_misfit_of_u: None,
     }
 }
 
@@ -48,6 +55,8 @@ fn layout(task: Task, name: &str, budgets: [usize; 2]) -> LayoutBands {
         largest_gap: coverage.map(|coverage| 1.5 * coverage.largest_gap).to_vec(),
         typical: [0, 1, 2].map(|k| typical.map(|numbers| numbers[k][0]).to_vec()),
         spread: [0.1, 0.4, 0.1].map(|spread| vec![spread; 2]),
+        misfit_of_a: None,
+        misfit_of_u: None,
         a: channel(task, widths()),
         u: channel(task, widths()),
     }
@@ -64,6 +73,7 @@ fn bands() -> Bands {
         origin: "made up".into(),
         blake3: "0".into(),
         mask_seed: 3,
+        smooth: false,
         layouts: layouts.map(of).into(),
     }
 }
@@ -72,7 +82,7 @@ fn bands() -> Bands {
 fn widths_follow_sensors_and_places() {
     let bands = bands();
     let masks = masks("inverse/uniform/2048");
-    let found = bands.of(Task::Inverse, &masks).unwrap();
+    let found = bands.of(Task::Inverse, &masks, &NO_MISFIT).unwrap();
     assert_eq!((found.like.as_str(), found.between), ("inverse/uniform", [256, 1024]));
     let axis = axis_cells(SIZE);
     for (level, widths) in [1.0, 2.0].iter().zip(&found.half_widths) {
@@ -95,13 +105,13 @@ fn widths_follow_sensors_and_places() {
 #[test]
 fn sensors_are_taken_for_the_layout_that_they_are_like() {
     let bands = bands();
-    let like = |condition: &str| bands.of(Task::Inverse, &masks(condition)).unwrap().like;
+    let like = |condition: &str| bands.of(Task::Inverse, &masks(condition), &NO_MISFIT).unwrap().like;
     assert_eq!(like("inverse/uniform/1500"), "inverse/uniform");
     assert_eq!(like("inverse/cluster/1024"), "inverse/cluster");
     // Sensors on a grid are spread more evenly than any that were measured: rather too wide a band than none.
     assert_eq!(like("inverse/grid/2048"), "inverse/uniform");
     // Slightly fewer or more than any that were measured.
-    let few = bands.of(Task::Inverse, &masks("inverse/uniform/960")).unwrap();
+    let few = bands.of(Task::Inverse, &masks("inverse/uniform/960"), &NO_MISFIT).unwrap();
     assert_eq!(few.between, [256, 256]);
 }
 
@@ -113,7 +123,7 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     let plain = masks("inverse/uniform/2048");
     let mut masks = masks("inverse/uniform/2048");
     masks.add_region(&disk.into(), PerChannel::both(true));
-    let [without, with] = [&plain, &masks].map(|masks| bands.of(Task::Inverse, masks).unwrap());
+    let [without, with] = [&plain, &masks].map(|masks| bands.of(Task::Inverse, masks, &NO_MISFIT).unwrap());
     assert_eq!((without.like.as_str(), without.between), (with.like.as_str(), with.between));
     let inside: Vec<usize> = disk.points(SIZE).collect();
     let sensors = masks.sensors(Channel::U);
@@ -122,8 +132,38 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     let centre = 20 * SIZE + 30;
     assert!(with.half_widths[0].u[centre] < without.half_widths[0].u[centre]);
     masks.seen.u = masks.given.clone();
-    let none = bands.of(Task::Inverse, &masks).unwrap_err();
+    let none = bands.of(Task::Inverse, &masks, &NO_MISFIT).unwrap_err();
     assert_eq!(none, NoBands::Sensors { sensors: 0, fewest: 256, most: 1024 });
+}
+
+/// A recovery that is further from its readings than usual has wider bands, by the power of the card; bands on lines between the centres
+/// of cells rise where those of whole cells stay.
+#[test]
+fn bands_follow_the_misfit_and_are_smooth() {
+    let mut bands = bands();
+    let masks = masks("inverse/uniform/1024");
+    let whole = bands.of(Task::Inverse, &masks, &NO_MISFIT).unwrap();
+    let layout = bands.layouts.get_mut("inverse/uniform").unwrap();
+    layout.misfit_of_u = Some(vec![0.1, 0.01]);
+    layout.a.by_misfit_of_u = Some(0.5);
+    layout.u.by_misfit_of_u = Some(0.0);
+    bands.check().unwrap();
+    let widened = |misfit| {
+        let misfits = PerChannel { a: None, u: Some(misfit) };
+        bands.of(Task::Inverse, &masks, &misfits).unwrap().half_widths
+    };
+    assert_eq!(widened(0.1), whole.half_widths);
+    let [four_times, ..] = widened(0.4);
+    assert_eq!(four_times.u, whole.half_widths[0].u);
+    assert!(four_times.a.iter().zip(&whole.half_widths[0].a).all(|(x, y)| (x / y - 2.0).abs() < 1e-5));
+    assert_eq!(widened(1e3), widened(1e4), "beyond what anything says");
+    bands.smooth = true;
+    let smooth = &bands.of(Task::Inverse, &masks, &NO_MISFIT).unwrap().half_widths[0].a;
+    let column = |field: &[f32]| (1..SIZE / 2).filter(|i| field[i * SIZE] != field[(i - 1) * SIZE]).count();
+    assert!(column(smooth) > column(&whole.half_widths[0].a));
+    for (smooth, whole) in smooth.iter().zip(&whole.half_widths[0].a) {
+        assert!((0.3..3.0).contains(&(smooth / whole)), "{smooth} {whole}");
+    }
 }
 
 /// Where every point is measured, layouts are the same.
@@ -136,7 +176,7 @@ fn shipped_bands_tell_the_layouts_of_the_protocol_apart() {
         let own = format!("{}/{}", condition.task().name(), condition.layout_name());
         let like = |record| {
             let masks = sampler.masks(Namespace::Test, record, condition, None);
-            bands.of(condition.task(), &masks).map(|bands| bands.like)
+            bands.of(condition.task(), &masks, &NO_MISFIT).map(|bands| bands.like)
         };
         let right = (0..8).filter(|record| like(*record).as_ref() == Ok(&own)).count();
         assert!(right >= 7, "{condition}: {right} of 8 masks were taken for their own layout");
@@ -146,7 +186,7 @@ fn shipped_bands_tell_the_layouts_of_the_protocol_apart() {
 #[test]
 fn beyond_what_was_measured_there_are_no_bands() {
     let bands = bands();
-    let none = |task, masks: &ContextMasks| bands.of(task, masks).unwrap_err();
+    let none = |task, masks: &ContextMasks| bands.of(task, masks, &NO_MISFIT).unwrap_err();
     assert_eq!(none(Task::Forward, &masks("forward/uniform/1024")), NoBands::Task("forward"));
     let numbers = |sensors| NoBands::Sensors { sensors, fewest: 256, most: 1024 };
     assert_eq!(none(Task::Inverse, &masks("inverse/uniform/500")), numbers(125));
@@ -160,7 +200,7 @@ fn beyond_what_was_measured_there_are_no_bands() {
     let mut unequal = masks("inverse/uniform/4096");
     unequal.seen.a = masks("forward/uniform/1024").seen.a;
     assert_eq!(none(Task::Joint, &unequal), NoBands::Unequal { a: 256, u: 1024 });
-    assert!(bands.of(Task::Joint, &masks("joint/uniform/1024")).is_ok());
+    assert!(bands.of(Task::Joint, &masks("joint/uniform/1024"), &NO_MISFIT).is_ok());
 }
 
 fn shipped() -> Card {
@@ -203,6 +243,12 @@ fn bands_that_make_no_sense_are_refused() {
     assert!(refused(&|b| first(b).a.along_x.truncate(13)).contains("along_x must have 14 numbers, not 13"));
     assert!(refused(&|b| first(b).a.from_u = None).contains("from_u is missing, and inverse measures it"));
     assert!(refused(&|b| first(b).a.from_a = Some(Vec::new())).contains("does not measure it"));
+    assert!(refused(&|b| first(b).misfit_of_a = Some(vec![1.0; 2])).contains("does not measure it"));
+    assert!(
+        refused(&|b| first(b).misfit_of_u = Some(vec![1.0, 0.0])).contains("must be positive, and holds 0")
+    );
+    assert!(refused(&|b| first(b).misfit_of_u = Some(vec![1.0; 2])).contains("by_misfit_of_u is missing"));
+    assert!(refused(&|b| first(b).a.by_misfit_of_u = Some(0.5)).contains("is there, and no usual misfit"));
     let renamed = refused(&|b| {
         let layout = b.layouts["inverse/cluster"].clone();
         b.layouts.insert("inverse/hexagons".into(), layout);

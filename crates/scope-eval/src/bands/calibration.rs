@@ -4,16 +4,24 @@ use std::{collections::BTreeMap, ops::Range};
 
 use rayon::prelude::*;
 use scope_data::{
-    Channel, Fields, GridShape, PerChannel,
+    Channel, Fields, PerChannel,
     observation::{Condition, Coverage, Task},
 };
-use scope_model::bands::{Arrangement, Bands, ChannelBands, LayoutBands, Measured, known_distances};
+use scope_model::bands::{
+    Arrangement, Bands, ChannelBands, LayoutBands, Measured, Misfits, Places, misfits, relative_misfit,
+};
 
-use super::{LEVELS, counts::Counts, digits, shape::Sums};
+use super::{
+    LEVELS,
+    counts::Counts,
+    digits,
+    misfit_law::{Fit, MisfitLaw},
+    shape::{Sums, mean_size},
+};
 use crate::{
     error::EvalError,
     evaluate::{Evaluation, Seen},
-    method::RecoveryMethod,
+    method::{RecoveryMethod, readings},
 };
 use scope_model::DataIdentity;
 
@@ -26,8 +34,8 @@ const FOR_SHAPE: usize = 4;
 
 /// What bands are measured on.
 ///
-/// The factors are fitted to the first records and the widths measured on the others, so that the widths hold what they promise
-/// whatever the factors are.
+/// The factors and the powers of misfits are fitted to the first records and the widths measured on the others, so that the widths hold
+/// what they promise whatever the factors and powers are.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration<'a> {
     /// The records and the masks they are seen through.
@@ -82,6 +90,7 @@ impl Calibration<'_> {
             origin: identity.origin,
             blake3: identity.blake3,
             mask_seed,
+            smooth: true,
             layouts,
         })
     }
@@ -98,20 +107,28 @@ impl Calibration<'_> {
         let task = conditions.first().map_or(Task::Forward, Condition::task);
         let measured = task.observes();
         let mut sums = PerChannel::both(Sums::new(conditions.len(), measured));
+        let mut law = MisfitLaw::new(conditions.len(), measured);
         for (number, condition) in conditions.iter().enumerate() {
             self.each(method, *condition, 0..for_shape, progress, &mut |batch| {
                 for seen in batch {
+                    law.add(number, &seen.misfits, seen.errors.each_ref().map(|errors| mean_size(errors)));
                     for channel in Channel::BOTH {
-                        let errors = &seen.errors[channel];
-                        sums[channel].add(number, seen.grid, &seen.distances, errors);
+                        sums[channel].add(number, &seen.places, &seen.errors[channel]);
                     }
                 }
             })?;
         }
+        let Fit { usual, powers } = law.fit();
         let mut channels = sums.map(|sums| sums.shape(measured));
+        for (channel, powers) in channels.each_mut().zip(powers) {
+            channel.by_misfit_of_a = powers.a;
+            channel.by_misfit_of_u = powers.u;
+        }
         let mut sensors = Vec::new();
-        for condition in conditions {
-            sensors.push(self.widths(method, *condition, for_shape..records, &mut channels, progress)?);
+        for (number, condition) in conditions.iter().enumerate() {
+            let usual = usual.each_ref().map(|usual| usual.as_ref().map(|usual| usual[number]));
+            let records = for_shape..records;
+            sensors.push(self.widths(method, (*condition, usual), records, &mut channels, progress)?);
         }
         let PerChannel { a, u } = channels;
         let typical = |which: usize| {
@@ -125,16 +142,18 @@ impl Calibration<'_> {
             largest_gap: sensors.iter().map(|sensors| digits::no_less(sensors.largest_gap, 4)).collect(),
             typical: typical(0),
             spread: typical(1),
+            misfit_of_a: usual.a,
+            misfit_of_u: usual.u,
             a,
             u,
         })
     }
 
-    /// Adds the widths of one condition to both channels.
+    /// Adds the widths of one condition, where misfits are usually so large, to both channels.
     fn widths(
         &self,
         method: &dyn RecoveryMethod,
-        condition: Condition,
+        (condition, usual): (Condition, Misfits),
         records: Range<usize>,
         channels: &mut PerChannel<ChannelBands>,
         progress: &mut dyn FnMut(usize),
@@ -145,10 +164,14 @@ impl Calibration<'_> {
             let apart: Vec<PerChannel<Counts>> = batch
                 .par_iter()
                 .map(|seen| {
+                    let relative = usual.zip(seen.misfits).map(|(usual, misfit)| {
+                        usual.zip(misfit).map(|(usual, misfit)| relative_misfit(misfit, usual))
+                    });
                     PerChannel::from_fn(|channel| {
-                        let shape = channels[channel].shape(seen.grid, &seen.distances);
+                        let widening = channels[channel].widening(&relative);
+                        let shape = channels[channel].shape(&seen.places);
                         let errors = seen.errors[channel].iter().zip(shape);
-                        Counts::of_record(errors.map(|(error, shape)| f64::from(*error) / shape))
+                        Counts::of_record(errors.map(|(error, shape)| f64::from(*error) / (widening * shape)))
                     })
                 })
                 .collect();
@@ -196,10 +219,13 @@ impl Calibration<'_> {
     }
 
     fn errors(&self, task: Task, seen: &Seen) -> Errors {
+        let Seen { masks, context, fields, .. } = seen;
+        let constants = self.evaluation.data.meta().constants();
+        let readings = readings(context, masks.shape().points());
         Errors {
-            grid: seen.masks.shape(),
-            distances: known_distances(&seen.masks, task),
-            measured: Measured::all(&seen.masks, task),
+            places: Places::of(masks, task, true),
+            measured: Measured::all(masks, task),
+            misfits: misfits(&constants, task, masks, readings, fields),
             errors: self.evaluation.errors(seen),
         }
     }
@@ -207,11 +233,11 @@ impl Calibration<'_> {
 
 /// One record's errors under one condition.
 struct Errors {
-    grid: GridShape,
-    /// Cells of distance to what is known of the measured channels.
-    distances: PerChannel<Option<Vec<usize>>>,
+    places: Places,
     /// How the measured channels' sensors lie.
     measured: Vec<Measured>,
+    /// How far the recovery is from what it was made from.
+    misfits: Misfits,
     /// Recovered minus true values of a and u, \[rows, columns\] each.
     errors: Fields,
 }

@@ -7,6 +7,7 @@
 mod calibration;
 mod counts;
 mod digits;
+mod misfit_law;
 mod on_the_spot;
 mod shape;
 

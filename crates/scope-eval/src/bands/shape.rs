@@ -1,7 +1,7 @@
 //! How errors vary over the grid: a product of factors, fitted to sums over cells.
 
-use scope_data::{GridShape, PerChannel};
-use scope_model::bands::{AXIS_CELLS, ChannelBands, DISTANCE_CELLS, axis_cells};
+use scope_data::PerChannel;
+use scope_model::bands::{AXIS_CELLS, ChannelBands, DISTANCE_CELLS, Places};
 
 use super::digits;
 
@@ -38,22 +38,18 @@ impl Sums {
         Self { extents, errors: vec![0.0; cells], pixels: vec![0.0; cells] }
     }
 
-    /// Adds one record's errors on a grid, seen with the `number`-th number of sensors at these cells of distance.
-    pub(super) fn add(
-        &mut self,
-        number: usize,
-        grid: GridShape,
-        distances: &PerChannel<Option<Vec<usize>>>,
-        errors: &[f32],
-    ) {
-        let [rows, columns] = grid.lengths().map(axis_cells);
+    /// Adds one record's errors, seen with the `number`-th number of sensors, as shares of their mean: easy records say as much of the
+    /// shape as hard ones.
+    pub(super) fn add(&mut self, number: usize, places: &Places, errors: &[f32]) {
+        let size = mean_size(errors).max(f64::MIN_POSITIVE);
+        let [rows, columns] = &places.axes;
         for (at, error) in errors.iter().enumerate() {
-            let mut cell =
-                (number * AXIS_CELLS + rows[at / grid.columns]) * AXIS_CELLS + columns[at % grid.columns];
-            for cells in distances.iter().flatten() {
-                cell = cell * DISTANCE_CELLS + cells[at];
+            let [row, column] = [rows[at / columns.len()].cell, columns[at % columns.len()].cell];
+            let mut cell = (number * AXIS_CELLS + row) * AXIS_CELLS + column;
+            for distances in places.distances.iter().flatten() {
+                cell = cell * DISTANCE_CELLS + distances[at].cell;
             }
-            self.errors[cell] += f64::from(error.abs());
+            self.errors[cell] += f64::from(error.abs()) / size;
             self.pixels[cell] += 1.0;
         }
     }
@@ -108,8 +104,21 @@ impl Sums {
         let along_x = next();
         let along_y = next();
         let PerChannel { a: from_a, u: from_u } = measured.map(|measured| measured.then(&mut next));
-        ChannelBands { widths: [Vec::new(), Vec::new()], along_x, along_y, from_a, from_u }
+        ChannelBands {
+            widths: [Vec::new(), Vec::new()],
+            along_x,
+            along_y,
+            from_a,
+            from_u,
+            by_misfit_of_a: None,
+            by_misfit_of_u: None,
+        }
     }
+}
+
+/// The mean of |error|.
+pub(super) fn mean_size(errors: &[f32]) -> f64 {
+    errors.iter().map(|error| f64::from(error.abs())).sum::<f64>() / errors.len().max(1) as f64
 }
 
 /// Divided by their mean over pixels, to three digits; places with hardly any pixels take the factor of the place before.
@@ -129,10 +138,10 @@ fn normalised(factors: &[f64], weights: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scope_data::observation::Mask;
-    use scope_model::bands::distance_cells;
+    use scope_data::observation::{ContextMasks, Mask, Task};
+    use scope_model::bands::{axis_cells, distance_cells};
 
-    /// Errors that are such a product are fitted exactly, but for three digits.
+    /// Errors that are such a product are fitted exactly, but for three digits, however large those of one record are.
     #[test]
     fn products_are_found_again() {
         let size = 64;
@@ -142,7 +151,9 @@ mod tests {
         let x = |cell: usize| 1.0 + 0.3 * cell as f64;
         let y = |cell: usize| 2.0 / (1.0 + cell as f64);
         let d = |cell: usize| 0.1 + cell as f64;
-        let distances = PerChannel { a: None, u: Some(cells.clone()) };
+        let mut masks = ContextMasks::empty(size);
+        masks.seen.u = mask;
+        let places = Places::of(&masks, Task::Inverse, false);
         let measured = PerChannel { a: false, u: true };
         let mut sums = Sums::new(2, measured);
         for number in 0..2 {
@@ -151,7 +162,7 @@ mod tests {
                 sign * (1.0 + number as f64) * x(axis[at / size]) * y(axis[at % size]) * d(cells[at])
             };
             let errors: Vec<f32> = (0..size * size).map(|at| error(at) as f32).collect();
-            sums.add(number, size.into(), &distances, &errors);
+            sums.add(number, &places, &errors);
         }
         let bands = sums.shape(measured);
         assert_eq!(bands.from_a, None);

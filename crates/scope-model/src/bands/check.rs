@@ -48,9 +48,33 @@ impl LayoutBands {
             require_finite("typical", typical, count)?;
             require("spread", spread, count)?;
         }
+        for (channel, usual) in Channel::BOTH.into_iter().zip(self.misfits()) {
+            let name = format!("misfit_of_{}", channel.name());
+            match usual {
+                Some(usual) if task.observes()[channel] => require_positive(&name, usual, count)?,
+                Some(_) => return Err(format!("{name} is there, and {} does not measure it", task.name())),
+                None => {}
+            }
+        }
         for channel in Channel::BOTH {
             let bands = self.of(channel);
+            self.check_powers(bands).map_err(|problem| format!("{}: {problem}", channel.name()))?;
             bands.check(task, count).map_err(|problem| format!("{}: {problem}", channel.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Powers of misfits are there exactly where it is known what misfits are usual.
+    fn check_powers(&self, bands: &ChannelBands) -> Result<(), String> {
+        for ((channel, usual), power) in Channel::BOTH.into_iter().zip(self.misfits()).zip(bands.by_misfit())
+        {
+            let name = format!("by_misfit_of_{}", channel.name());
+            match power {
+                Some(power) if usual.is_some() => require(&name, &[power], 1)?,
+                None if usual.is_none() => {}
+                Some(_) => return Err(format!("{name} is there, and no usual misfit")),
+                None => return Err(format!("{name} is missing, and usual misfits are there")),
+            }
         }
         Ok(())
     }
@@ -77,6 +101,12 @@ impl ChannelBands {
         }
         Ok(())
     }
+}
+
+/// So many finite numbers above zero.
+fn require_positive(name: &str, values: &[f64], count: usize) -> Result<(), String> {
+    require(name, values, count)?;
+    if values.contains(&0.0) { Err(format!("{name} must be positive, and holds 0")) } else { Ok(()) }
 }
 
 /// So many finite numbers, none below zero.

@@ -6,7 +6,7 @@ use scope_data::{
 };
 use thiserror::Error;
 
-use super::{Bands, LayoutBands, Measured, check::task_of, known_distances};
+use super::{Bands, LayoutBands, Measured, Misfits, Places, check::task_of, misfit::relative_misfit};
 
 /// Numbers of sensors up to this share beyond those measured take the bands at the end.
 const SLACK: f64 = 0.1;
@@ -69,8 +69,8 @@ pub enum NoBands {
 
 impl Bands {
     /// The half-widths of every pixel for sensors at these points: those of the layout under which sensors most likely
-    /// lie so, of the layouts whose gaps are as wide.
-    pub fn of(&self, task: Task, masks: &ContextMasks) -> Result<FieldBands, NoBands> {
+    /// lie so, of the layouts whose gaps are as wide. `misfits` are those of the recovery that the bands are about.
+    pub fn of(&self, task: Task, masks: &ContextMasks, misfits: &Misfits) -> Result<FieldBands, NoBands> {
         let seen = Measured::all(masks, task);
         let counts = seen.iter().map(|channel| channel.sensors);
         let fewest = counts.clone().min().unwrap_or(0);
@@ -82,12 +82,15 @@ impl Bands {
         // Errors of joint problems depend on both numbers about equally.
         let between = (fewest as f64 * most as f64).sqrt().round() as usize;
         let (like, layout, at) = self.layout(task, between, &seen)?;
-        let distances = known_distances(masks, task);
-        let grid = masks.shape();
+        let places = Places::of(masks, task, self.smooth);
+        let relative = layout.misfits().zip(*misfits).map(|(usual, misfit)| {
+            usual.zip(misfit).map(|(usual, misfit)| relative_misfit(misfit, at.width(usual)))
+        });
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);
-            let shape = bands.shape(grid, &distances);
-            [0, 1].map(|level| scaled(&shape, at.width(&bands.widths[level])))
+            let shape = bands.shape(&places);
+            let widening = bands.widening(&relative);
+            [0, 1].map(|level| scaled(&shape, widening * at.width(&bands.widths[level])))
         });
         let [a_low, a_high] = a;
         let [u_low, u_high] = u;

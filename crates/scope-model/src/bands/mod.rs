@@ -5,24 +5,27 @@
 //! one thing. The half-width of pixel (i, j) of a channel is
 //!
 //! ```text
-//! w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u)
+//! w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u) s_a s_u
 //! ```
 //!
-//! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law.
+//! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law. s is how far this very
+//! recovery is from its own readings, against what is usual, to a fitted power: some fields are far easier than others.
 
 mod arrangement;
 mod check;
 mod find;
+mod misfit;
 mod place;
 
 use std::collections::BTreeMap;
 
-use scope_data::{Channel, GridShape, PerChannel};
+use scope_data::{Channel, PerChannel};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Measured};
 pub use find::{FieldBands, NoBands};
-pub use place::{AXIS_CELLS, DISTANCE_CELLS, axis_cells, distance_cells, known_distances};
+pub use misfit::{Misfits, misfits, relative_misfit};
+pub use place::{AXIS_CELLS, DISTANCE_CELLS, Place, Places, axis_cells, distance_cells};
 
 /// A model's error bands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,9 @@ pub struct Bands {
     pub blake3: String,
     /// The seed of the masks they were seen through.
     pub mask_seed: u64,
+    /// Whether factors lie on straight lines between the centres of cells; in older cards a cell has one factor everywhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smooth: bool,
     /// The bands by task and layout, as in `forward/uniform`.
     pub layouts: BTreeMap<String, LayoutBands>,
 }
@@ -58,6 +64,13 @@ pub struct LayoutBands {
     pub typical: [Vec<f64>; 3],
     /// Their standard deviations.
     pub spread: [Vec<f64>; 3],
+    /// How far recoveries usually are from their readings of a, with each number of sensors: geometric means, in physical units. None
+    /// if a is not measured, and in older cards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misfit_of_a: Option<Vec<f64>>,
+    /// The same for u.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misfit_of_u: Option<Vec<f64>>,
     /// The bands of the input field.
     pub a: ChannelBands,
     /// The bands of the response field.
@@ -80,9 +93,20 @@ pub struct ChannelBands {
     /// d_u: by cell of distance to the nearest sensor of u, if u is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_u: Option<Vec<f64>>,
+    /// The power of the relative misfit of a that widths grow with, if a is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_misfit_of_a: Option<f64>,
+    /// The same for u.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_misfit_of_u: Option<f64>,
 }
 
 impl LayoutBands {
+    /// The usual misfits of a and of u, with each number of sensors.
+    pub fn misfits(&self) -> PerChannel<Option<&[f64]>> {
+        PerChannel { a: self.misfit_of_a.as_deref(), u: self.misfit_of_u.as_deref() }
+    }
+
     /// The bands of a channel.
     pub fn of(&self, channel: Channel) -> &ChannelBands {
         match channel {
@@ -93,18 +117,33 @@ impl LayoutBands {
 }
 
 impl ChannelBands {
-    /// The product of all factors for every pixel, \[rows, columns\]; `distances` are the cells of distance to the
-    /// sensors of a and of u. The widths of cards were measured with this very product: whoever changes it, even to
-    /// make it smooth, makes them wrong.
-    pub fn shape(&self, grid: GridShape, distances: &PerChannel<Option<Vec<usize>>>) -> Vec<f64> {
-        let [rows, columns] = grid.lengths().map(axis_cells);
-        let row = |i: &usize| columns.iter().map(|j| self.along_x[*i] * self.along_y[*j]).collect::<Vec<_>>();
+    /// The product of the factors of every pixel, \[rows, columns\]. The widths of cards were measured with this very product: whoever
+    /// changes it makes them wrong.
+    pub fn shape(&self, places: &Places) -> Vec<f64> {
+        let [rows, columns] = &places.axes;
+        let columns: Vec<f64> = columns.iter().map(|column| column.value(&self.along_y)).collect();
+        let row =
+            |row: &Place| columns.iter().map(|column| row.value(&self.along_x) * column).collect::<Vec<_>>();
         let mut shape: Vec<f64> = rows.iter().flat_map(row).collect();
-        for (factors, cells) in [&self.from_a, &self.from_u].into_iter().zip(distances) {
-            if let (Some(factors), Some(cells)) = (factors, cells) {
-                shape.iter_mut().zip(cells).for_each(|(shape, cell)| *shape *= factors[*cell]);
+        for (factors, distances) in [&self.from_a, &self.from_u].into_iter().zip(&places.distances) {
+            if let (Some(factors), Some(distances)) = (factors, distances) {
+                shape.iter_mut().zip(distances).for_each(|(shape, place)| *shape *= place.value(factors));
             }
         }
         shape
+    }
+
+    /// The powers of the relative misfits of a and of u.
+    pub fn by_misfit(&self) -> PerChannel<Option<f64>> {
+        PerChannel { a: self.by_misfit_of_a, u: self.by_misfit_of_u }
+    }
+
+    /// How much wider than usual the bands of a recovery are whose misfits are so many times the usual ones.
+    pub fn widening(&self, relative: &PerChannel<Option<f64>>) -> f64 {
+        let power = |(power, relative): (Option<f64>, &Option<f64>)| match (power, relative) {
+            (Some(power), Some(relative)) => relative.powf(power),
+            _ => 1.0,
+        };
+        self.by_misfit().into_iter().zip(relative).map(power).product()
     }
 }

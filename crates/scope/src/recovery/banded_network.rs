@@ -120,7 +120,8 @@ impl BandedNetwork {
         let measured = context.measured.iter().filter(|mask| mask.count() > 0).count().max(1);
         let sensors = context.sensors.len() as f64 / measured as f64;
         trust.exact = ExactLimit::nearest(pde, trust.task, sensors);
-        let bands = self.bands.about(&self.network, context, &fields, &trust, measures.as_deref());
+        let bands =
+            self.bands.about(&self.network, context, (&of_network, &fields), &trust, measures.as_deref());
         let uncertainty = match bands {
             Ok(bands) => Uncertainty::Bands(Box::new(bands)),
             Err(reason) => Uncertainty::Unknown(reason),

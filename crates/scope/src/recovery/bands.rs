@@ -13,7 +13,10 @@ use scope_eval::{
     trust::{Trust, task_of},
 };
 use scope_exact::NO_NOISE;
-use scope_model::{About, Fields, bands::Bands};
+use scope_model::{
+    About, Fields,
+    bands::{Bands, misfits},
+};
 use serde::Serialize;
 
 use super::{
@@ -123,12 +126,13 @@ impl BandSource {
         }
     }
 
-    /// The bands about recovered fields, or why there are none; those that were measured, if they were.
+    /// The bands about recovered fields, or why there are none; those that were measured, if they were. A card's follow how far the
+    /// network's own fields are from the readings.
     pub(super) fn about(
         &self,
         network: &Network,
         context: &UserContext,
-        fields: &Fields,
+        (of_network, fields): (&Fields, &Fields),
         trust: &Trust,
         measures: Option<&SpotMeasures>,
     ) -> Result<ErrorBands, WithoutBands> {
@@ -139,7 +143,7 @@ impl BandSource {
         }
         let stated = match (&self.origin, measures) {
             (_, Some(measures)) => Ok(Stated::measured(measures)),
-            (Origin::Card(bands), None) => self.of_card(bands, context),
+            (Origin::Card(bands), None) => self.of_card(bands, network, context, of_network),
             (Origin::None | Origin::Measured(_), None) => Err(WithoutBandsReason::NotInCard),
         };
         let Stated { levels, half_widths, measured_on } = match stated {
@@ -164,13 +168,22 @@ impl BandSource {
         Ok(ErrorBands { half_widths, summary })
     }
 
-    fn of_card(&self, bands: &Bands, context: &UserContext) -> Result<Stated, WithoutBandsReason> {
+    fn of_card(
+        &self,
+        bands: &Bands,
+        network: &Network,
+        context: &UserContext,
+        of_network: &Fields,
+    ) -> Result<Stated, WithoutBandsReason> {
         if self.stated_noise.is_some_and(|noise| noise.a > 0.0 || noise.u > 0.0) {
             return Err(WithoutBandsReason::Noise);
         }
         // Problems without measurements are refused before anything is recovered.
         let task = task_of(&context.measured).ok_or(WithoutBandsReason::NotInCard)?;
-        let found = bands.of(task, &context.masks).map_err(WithoutBandsReason::Sensors)?;
+        let constants = &network.model.about().constants;
+        let readings = context.values.each_ref().map(Vec::as_slice);
+        let misfits = misfits(constants, task, &context.masks, readings, of_network);
+        let found = bands.of(task, &context.masks, &misfits).map_err(WithoutBandsReason::Sensors)?;
         let [fewer, more] = found.between.map(grouped);
         let number = if fewer == more { fewer } else { format!("{fewer} and {more}") };
         let records = grouped(bands.records);
