@@ -7,7 +7,7 @@
 # results/bands), DATA (records, made where they are missing; default: a temporary folder), RECORDS (to calibrate on: 600), CHECK (to check on: 300),
 # AT_ONCE (models beside each other: 2), CONDITIONS (of the first check), ALL (records of a last check under all conditions: 200; 0 leaves it out).
 #
-# Leaves in $OUT, each as soon as it is known: MODEL.toml, the card with its new bands; coverage.md, the means and the standard deviations over records
+# Leaves in $OUT, each as soon as it is known: cards.tar, the cards with their new bands, for `tar -xf cards.tar -C models`; coverage.md, the means and the standard deviations over records
 # of the shares within the bands of the old card and of the new one; all-conditions.md; and recalibrate.log. It needs the program, bash, awk and a Python
 # without any packages. On one H200 a model takes about a minute, and half as long again with all conditions checked.
 set -euo pipefail
@@ -17,7 +17,7 @@ out=${OUT:-results/bands}; data=${DATA:-$(mktemp -d)}
 records=${RECORDS:-600}; check=${CHECK:-300}; at_once=${AT_ONCE:-2}; all=${ALL:-200}
 conditions=${CONDITIONS:-forward/uniform/500 inverse/uniform/500 joint/uniform/500 forward/uniform/2048 inverse/uniform/2048 joint/uniform/2048}
 [ $# -gt 0 ] || set -- cylinder poisson helmholtz darcy ns
-mkdir -p "$out" "$data"
+mkdir -p "$out" "$data/cards"
 log=$out/recalibrate.log
 say() { echo "$(date +%T) $*" | tee -a "$log"; }
 
@@ -39,9 +39,18 @@ calibrate() { # MODEL
         sleep 0.2
     done
     "$scope" model calibrate --model "$new/$1.safetensors" --data "$data/$1-bands" --device "$device" >>"$log" 2>&1
-    cp "$new/$1.toml" "$out/$1.toml.part"
-    mv "$out/$1.toml.part" "$out/$1.toml"
+    pack "$1"
     say "$1: calibrated"
+}
+
+# Adds a card to those that are done.
+pack() { # MODEL
+    (
+        flock 9
+        cp "$data/new/$1/$1.toml" "$data/cards/"
+        tar -cf "$out/cards.tar.part" -C "$data/cards" .
+        mv "$out/cards.tar.part" "$out/cards.tar"
+    ) 9>"$data/packing"
 }
 
 within() { # MODEL CARD LIMIT INTO PROTOCOL...
@@ -101,6 +110,6 @@ done
 wait
 [ "$all" -eq 0 ] || each everywhere "$@"
 for model in "$@"; do
-    [ -f "$out/$model.toml" ] || { say "$model: failed"; exit 1; }
+    [ -f "$data/cards/$model.toml" ] || { say "$model: failed"; exit 1; }
 done
 say "done"
