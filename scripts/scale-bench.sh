@@ -11,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scope=$(realpath "${SCOPE:-target/release/scope}")
 out=${OUT:-$(mktemp -d)}; rounds=${ROUNDS:-5}; seconds=${SECONDS_EACH:-2}
+mkdir -p "$out"
 wheel=$(python3 - <<'PYTHON' || true
 import importlib.util
 spec = importlib.util.find_spec("nvidia.nccl") if importlib.util.find_spec("nvidia") else None

@@ -1,7 +1,8 @@
-// Attention for TOKENS tokens (a multiple of 64) and heads of size HEAD (32 or 64), compile-time constants: all keys
-// and values of a head fit in shared memory, so scores never leave the chip.
+// Attention for REAL tokens in room for TOKENS (the next multiple of 64) and heads of size HEAD (32 or 64), compile-time
+// constants: all keys and values of a head fit in shared memory, so scores never leave the chip. Beyond the real tokens
+// queries, keys and values are zero, such keys have no weight, and nothing is written.
 //
-// qkv [batch, TOKENS, 3 heads HEAD] bf16, out [batch, TOKENS, heads HEAD] bf16, log_sums [batch, heads, TOKENS] f32.
+// qkv [batch, REAL, 3 heads HEAD] bf16, out [batch, REAL, heads HEAD] bf16, log_sums [batch, heads, REAL] f32.
 // A warp computes 32 rows as two tiles of 16. In a fragment of a 16 x 8 result, lane 4 g + t holds rows g and g + 8,
 // columns 2 t and 2 t + 1.
 
@@ -11,6 +12,11 @@
 #define STEPS (HEAD / 16)         // depth-16 steps over a head
 #define ROW_BYTES (HEAD * 2)
 #define TILE_BYTES (TOKENS * ROW_BYTES)
+#ifndef REAL
+#define REAL TOKENS
+#endif
+// Whether a token is one of the real ones: where there are no others, the compiler knows that it is.
+#define IS_REAL(token) (REAL == TOKENS || (token) < REAL)
 
 // Where chunk c of a row lies: chunks change places from row to row, so that the eight rows of a matrix lie in
 // different banks.
@@ -25,16 +31,22 @@ struct Lane {
           right_row((lane & 7) + ((lane >> 4) << 3)), right_chunk((lane >> 3) & 1) {}
 };
 
-template <int ROWS> __device__ __forceinline__ void load_rows(u32 to, int first, const u16* from, size_t stride, int threads) {
+// Rows of a head into shared memory, where the first is that of token `token`.
+template <int ROWS>
+__device__ __forceinline__ void load_rows(u32 to, int first, const u16* from, size_t stride, int threads, int token = 0) {
     for (int i = threadIdx.x; i < ROWS * CHUNKS; i += threads) {
         int row = first + i / CHUNKS, c = i % CHUNKS;
-        copy_16(to + at(row, c), from + row * stride + c * 8);
+        if (IS_REAL(token + row))
+            copy_16(to + at(row, c), from + row * stride + c * 8);
+        else
+            *(uint4*)(memory + (to - shared_start()) + at(row, c)) = make_uint4(0, 0, 0, 0);
     }
 }
 
-// Sixteen rows of a warp's result times `scale`, through its own rows of a buffer in shared memory, in whole chunks.
+// Sixteen rows of a warp's result, from that of token `token` on, times `low` and `high`: through the warp's own rows of a buffer in
+// shared memory, in whole chunks.
 __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile)[4], float low, float high, u16* to,
-                                           size_t stride, int lane) {
+                                           size_t stride, int lane, int token) {
     int g = lane >> 2, t = lane & 3;
 #pragma unroll
     for (int n = 0; n < CHUNKS; n++) {
@@ -45,7 +57,7 @@ __device__ __forceinline__ void store_rows(u32 area, int row, const float (*tile
 #pragma unroll
     for (int i = 0; i < CHUNKS / 2; i++) {
         int r = (i * 32 + lane) / CHUNKS, c = lane % CHUNKS;
-        *(uint4*)(to + r * stride + c * 8) = *(const uint4*)(memory + area + at(row + r, c));
+        if (IS_REAL(token + r)) *(uint4*)(to + r * stride + c * 8) = *(const uint4*)(memory + area + at(row + r, c));
     }
 }
 
@@ -62,10 +74,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
                                                                 float* __restrict__ log_sums, int heads, float scale) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, pair = blockIdx.y, first = blockIdx.x * QUERIES;
     const size_t width = (size_t)heads * HEAD, stride = 3 * width;
-    const u16* base = qkv + (size_t)(pair / heads) * TOKENS * stride + (pair % heads) * HEAD;
+    const u16* base = qkv + (size_t)(pair / heads) * REAL * stride + (pair % heads) * HEAD;
     const u32 q = shared_start(), k = q + QUERIES * ROW_BYTES, v = k + TILE_BYTES;
     after_previous();
-    load_rows<QUERIES>(q, 0, base + first * stride, stride, THREADS);
+    load_rows<QUERIES>(q, 0, base + first * stride, stride, THREADS, first);
     load_rows<TOKENS>(k, 0, base + width, stride, THREADS);
     commit_copies();
     load_rows<TOKENS>(v, 0, base + 2 * width, stride, THREADS);
@@ -106,6 +118,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
             await_copies<0>();
             __syncthreads();
         }
+        if (REAL < TOKENS && block + 1 == TOKENS / 64)
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+#pragma unroll
+                for (int side = 0; side < 2; side++)
+                    if (!IS_REAL(block * 64 + n * 8 + 2 * l.t + side))
+#pragma unroll
+                        for (int m = 0; m < TILES; m++) s[m][n][side] = s[m][n][2 + side] = -1e30f;
 #pragma unroll
         for (int m = 0; m < TILES; m++)
 #pragma unroll
@@ -158,12 +178,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention(const u16* __res
             total += from_lane(total, 1);
             total += from_lane(total, 2);
             share[half] = 1.f / total;
-            if (l.t == 0)
-                log_sums[(size_t)pair * TOKENS + first + row + half * 8 + l.g] =
-                    (most[m][half] * sharpness + log2_fast(total)) * LN2;
+            int token = first + row + half * 8 + l.g;
+            if (l.t == 0 && IS_REAL(token))
+                log_sums[(size_t)pair * REAL + token] = (most[m][half] * sharpness + log2_fast(total)) * LN2;
         }
-        u16* to = out + ((size_t)(pair / heads) * TOKENS + first + row) * width + (pair % heads) * HEAD;
-        store_rows(0, row, o[m], share[0], share[1], to, width, lane);
+        u16* to = out + ((size_t)(pair / heads) * REAL + first + row) * width + (pair % heads) * HEAD;
+        store_rows(0, row, o[m], share[0], share[1], to, width, lane, first + row);
     }
 }
 
@@ -179,7 +199,7 @@ __device__ __forceinline__ u32 at_score(int key, int chunk) {
     return (u32)(key * SCORE_BYTES + ((chunk ^ (key & 7)) << 4));
 }
 
-// Takes the mean over all rows, 32 a warp, off each column. `room` has TOKENS / 32 + 1 rows of HEAD numbers.
+// Takes the mean over all real rows, 32 a warp and the others zero, off each column. `room` has TOKENS / 32 + 1 rows of HEAD numbers.
 __device__ __forceinline__ void take_off_mean(float (*tiles)[CHUNKS][4], float* room, int warp, const Lane& l) {
 #pragma unroll
     for (int n = 0; n < CHUNKS; n++)
@@ -195,7 +215,7 @@ __device__ __forceinline__ void take_off_mean(float (*tiles)[CHUNKS][4], float* 
     if (threadIdx.x < HEAD) {
         float sum = 0.f;
         for (int w = 0; w < TOKENS / 32; w++) sum += room[w * HEAD + threadIdx.x];
-        means[threadIdx.x] = sum / TOKENS;
+        means[threadIdx.x] = sum / REAL;
     }
     __syncthreads();
 #pragma unroll
@@ -214,8 +234,8 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
                    const float* __restrict__ log_sums, u16* __restrict__ dqkv, int heads, float scale) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, pair = blockIdx.x;
     const size_t width = (size_t)heads * HEAD, stride = 3 * width;
-    const size_t start = (size_t)(pair / heads) * TOKENS * stride + (pair % heads) * HEAD;
-    const size_t start_out = (size_t)(pair / heads) * TOKENS * width + (pair % heads) * HEAD;
+    const size_t start = (size_t)(pair / heads) * REAL * stride + (pair % heads) * HEAD;
+    const size_t start_out = (size_t)(pair / heads) * REAL * width + (pair % heads) * HEAD;
     const u32 q = shared_start(), k = q + TILE_BYTES, v = q + 2 * TILE_BYTES, g = q + 3 * TILE_BYTES;
     const u32 scores = q + 4 * TILE_BYTES;
     after_previous();
@@ -228,7 +248,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
         load_rows<ROUND>(g, round * ROUND, dout + start_out, width, TOKENS);
         commit_copies();
     }
-    logs[threadIdx.x] = log_sums[(size_t)pair * TOKENS + threadIdx.x] * LOG2E;
+    logs[threadIdx.x] = IS_REAL(threadIdx.x) ? log_sums[(size_t)pair * REAL + threadIdx.x] * LOG2E : 0.f;
     const float sharpness = scale * LOG2E;
     const Lane l(lane);
     u32 kf[2][STEPS][4];
@@ -250,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
         for (int i = threadIdx.x; i < ROUND * CHUNKS; i += TOKENS) {
             int row = round * ROUND + i / CHUNKS, c = i % CHUNKS;
             uint4 a = *(const uint4*)(memory + 3 * TILE_BYTES + at(row, c));
-            uint4 b = *(const uint4*)(out + start_out + row * width + c * 8);
+            uint4 b = IS_REAL(row) ? *(const uint4*)(out + start_out + row * width + c * 8) : make_uint4(0, 0, 0, 0);
             float d = low_half(a.x) * low_half(b.x) + high_half(a.x) * high_half(b.x) + low_half(a.y) * low_half(b.y) +
                       high_half(a.y) * high_half(b.y) + low_half(a.z) * low_half(b.z) + high_half(a.z) * high_half(b.z) +
                       low_half(a.w) * low_half(b.w) + high_half(a.w) * high_half(b.w);
@@ -290,10 +310,11 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
                     for (int half = 0; half < 2; half++) {
                         float p0 = exp2_fast(s[m][n][half * 2] * sharpness - log.x);
                         float p1 = exp2_fast(s[m][n][half * 2 + 1] * sharpness - log.y);
+                        int key = warp * 32 + m * 16 + half * 8 + l.g;
+                        if (!IS_REAL(key)) p0 = p1 = 0.f;
                         u32 d = pack(p0 * (dp[m][n][half * 2] - delta.x), p1 * (dp[m][n][half * 2 + 1] - delta.y));
                         p[m][n * 2 + half] = pack(p0, p1);
                         ds[m][n * 2 + half] = d;
-                        int key = warp * 32 + m * 16 + half * 8 + l.g;
                         *(u32*)(memory + 4 * TILE_BYTES + at_score(key, tile * 2 + n) + l.t * 4) = d;
                     }
             }
@@ -332,7 +353,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
                 }
             }
             int row = round * ROUND + tile * 16;
-            store_rows(0, row, dq, scale, scale, dqkv + start + row * stride, stride, lane);
+            store_rows(0, row, dq, scale, scale, dqkv + start + row * stride, stride, lane, row);
         }
     }
     __syncthreads();
@@ -341,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(TOKENS, 1)
     for (int m = 0; m < 2; m++) {
         int row = warp * 32 + m * 16;
         u16* to = dqkv + start + row * stride;
-        store_rows(TILE_BYTES, row, dk[m], scale, scale, to + width, stride, lane);
-        store_rows(2 * TILE_BYTES, row, dv[m], 1.f, 1.f, to + 2 * width, stride, lane);
+        store_rows(TILE_BYTES, row, dk[m], scale, scale, to + width, stride, lane, row);
+        store_rows(2 * TILE_BYTES, row, dv[m], 1.f, 1.f, to + 2 * width, stride, lane, row);
     }
 }

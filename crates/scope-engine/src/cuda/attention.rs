@@ -1,5 +1,6 @@
 //! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's
-//! keys and values fit in shared memory; plain arithmetic for the rest, f32 among it.
+//! keys and values fit in shared memory, with room for up to 63 tokens that are none; plain arithmetic for the rest, f32
+//! among it.
 
 use super::{
     Cuda,
@@ -8,6 +9,9 @@ use super::{
     runtime::boxes,
 };
 use crate::{dtype::Dtype, error::EngineError, ops::add, tape::Flow, tensor::Tensor};
+
+/// Tokens that the kernels on tensor cores take at once.
+const BLOCK: usize = 64;
 
 /// The sizes of one attention.
 struct Sizes {
@@ -27,10 +31,14 @@ impl Sizes {
         1.0 / (self.head as f32).sqrt()
     }
 
-    /// Whether the kernels on tensor cores take it.
+    /// Whether the kernels on tensor cores take it. They compute whole blocks of tokens: for few that is mostly waste.
     fn fits(&self, dtype: Dtype) -> bool {
-        let tokens = self.tokens.is_multiple_of(64) && (64..=256).contains(&self.tokens);
-        dtype == Dtype::Bf16 && tokens && matches!(self.head, 32 | 64)
+        dtype == Dtype::Bf16 && (BLOCK / 2..=256).contains(&self.tokens) && matches!(self.head, 32 | 64)
+    }
+
+    /// Tokens that the kernels on tensor cores have room for: whole blocks.
+    fn room(&self) -> usize {
+        self.tokens.next_multiple_of(BLOCK)
     }
 
     /// Whether the kernels for Hopper take it: they have whole heads at a time, so small batches leave multiprocessors
@@ -50,21 +58,22 @@ impl Sizes {
 
     /// Bytes of one matrix of a head.
     fn tile(&self) -> usize {
-        self.tokens * self.head * 2
+        self.room() * self.head * 2
     }
 
     /// Bytes that a block of the backward pass on tensor cores shares: more than some GPUs have.
     fn shared_backward(&self) -> usize {
-        4 * self.tile() + self.tokens * self.round() * 2 + 2 * self.tokens * size_of::<f32>()
+        4 * self.tile() + self.room() * self.round() * 2 + 2 * self.room() * size_of::<f32>()
     }
 
     fn constants(&self) -> String {
-        format!("TOKENS={} HEAD={}", self.tokens, self.head)
+        let constants = format!("TOKENS={} HEAD={}", self.room(), self.head);
+        if self.tokens == self.room() { constants } else { format!("{constants} REAL={}", self.tokens) }
     }
 
     /// Queries that a block, or a round of one, has at once.
     fn round(&self) -> usize {
-        if self.tokens.is_multiple_of(128) { 128 } else { 64 }
+        if self.room().is_multiple_of(128) { 128 } else { 64 }
     }
 
     /// The forward pass of what the tensor cores do not take: a block for 16 queries of a head.
@@ -109,9 +118,10 @@ pub(crate) fn forward(
         // Few heads: fewer queries a warp and a block, so that more multiprocessors have work.
         let few = sizes.pairs * tokens < 128 * cuda.multiprocessors();
         let (tiles, queries) = if few { (1, 64) } else { (2, sizes.round()) };
-        let shared = (queries + 2 * tokens) * sizes.head * 2;
+        let room = sizes.room();
+        let shared = (queries + 2 * room) * sizes.head * 2;
         let threads = queries / tiles * 2;
-        let grid = Grid { blocks: [tokens / queries, sizes.pairs], shared, ..Grid::of(1, threads) }.early();
+        let grid = Grid { blocks: [room / queries, sizes.pairs], shared, ..Grid::of(1, threads) }.early();
         let constants = format!("{} TILES={tiles} QUERIES={queries}", sizes.constants());
         let arguments = [qkv.into(), (&out).into(), (&log_sums).into(), heads.into(), scale.into()];
         cuda.launch_with(ATTENTION, &constants, "attention", grid, &arguments)?;
@@ -145,7 +155,7 @@ pub(crate) fn backward(
         let partial = hopper_backward(cuda, &sizes, [qkv, out, log_sums], &g, &dqkv)?;
         flow.fusion().note_column_sums(dqkv.clone(), partial);
     } else if sizes.fits(qkv.dtype()) && sizes.shared_backward() <= cuda.shared_memory() {
-        let grid = Grid { shared: sizes.shared_backward(), ..Grid::of(sizes.pairs, sizes.tokens) }.early();
+        let grid = Grid { shared: sizes.shared_backward(), ..Grid::of(sizes.pairs, sizes.room()) }.early();
         let arguments = [
             qkv.into(),
             out.into(),
