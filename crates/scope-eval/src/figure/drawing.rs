@@ -39,6 +39,9 @@ pub enum Letters {
     Normal,
 }
 
+/// The width of a letter of the fonts that an SVG names, as a share of their size: the wider one's.
+const ADVANCE: f64 = 0.602;
+
 impl Letters {
     /// Their height.
     pub fn height(self) -> f64 {
@@ -268,8 +271,8 @@ fn element(mark: &Mark) -> Result<String, FigureError> {
             let turn =
                 if *upwards { format!(" transform=\"rotate(-90 {x:.2} {y:.2})\"") } else { String::new() };
             format!(
-                "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{turn}>{}</text>",
-                letters.height(),
+                "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{:.2}\" text-anchor=\"{}\" fill=\"{}\"{turn}>{}</text>",
+                letters.width("x") / ADVANCE,
                 anchor.of().1,
                 hex(*colour),
                 escaped(text)
@@ -348,6 +351,16 @@ mod tests {
             |x: std::ops::Range<usize>| x.clone().any(|x| (0..80).any(|y| canvas.pixel(x, y)[0] < 128));
         // The middle of five letters is at 100 pixels: they reach from 64 to 136.
         assert!(inked(64..136) && !inked(30..60) && !inked(140..200) && inked(0..24));
+    }
+
+    /// What is drawn beside a text in an image has its place in an SVG, too: letters are as wide in both.
+    #[test]
+    fn letters_of_an_svg_are_as_wide_as_those_of_an_image() {
+        let mut drawing = Drawing::new(100.0, 40.0);
+        drawing.text((50.0, 20.0), "name", Letters::Small, Anchor::Start, INK);
+        let svg = drawing.to_svg().unwrap();
+        let size: f64 = svg.split("font-size=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+        assert!((4.0 * ADVANCE * size - Letters::Small.width("name")).abs() < 0.02, "{size}");
     }
 
     #[test]
