@@ -46,9 +46,21 @@ pub enum EvalError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A file does not hold what a chart shows.
+    #[error("{} is not the data of a chart: {problem}", path.display())]
+    Chart {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl EvalError {
+    pub(crate) fn chart(path: &Path, problem: impl ToString) -> Self {
+        Self::Chart { path: path.to_owned(), problem: problem.to_string() }
+    }
+
     pub(crate) fn malformed(path: &Path, problem: impl ToString) -> Self {
         Self::Malformed { path: path.to_owned(), problem: problem.to_string() }
     }

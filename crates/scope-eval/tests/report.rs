@@ -220,7 +220,7 @@ fn moment(pde: &str, draws: u64, change: impl Fn(&mut Budget)) -> Record {
 
 fn figures(records: Vec<Record>) -> Vec<(String, String)> {
     let charts = learning_charts(&Published::read().unwrap(), &Runs::gather(records));
-    charts.into_iter().map(|(name, chart)| (name, chart.to_svg().unwrap())).collect()
+    charts.into_iter().map(|(name, chart)| (name, chart.draw().to_svg().unwrap())).collect()
 }
 
 #[test]

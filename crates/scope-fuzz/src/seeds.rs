@@ -226,6 +226,13 @@ pub(crate) fn recipe() -> Vec<Vec<u8>> {
     Recipe::names().map(|name| Recipe::text(name).unwrap().into_bytes()).to_vec()
 }
 
+pub(crate) fn chart() -> Vec<Vec<u8>> {
+    let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/charts");
+    ["poisson-minutes-forward", "poisson-base-inverse"]
+        .map(|name| std::fs::read(charts.join(format!("{name}.chart.json"))).unwrap())
+        .into()
+}
+
 pub(crate) fn card() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let short = std::fs::read_to_string(root.join("crates/scope-cli/tests/commands/card.toml")).unwrap();

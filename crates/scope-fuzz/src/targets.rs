@@ -9,6 +9,7 @@ use scope_data::{
     sensors::SensorFile,
 };
 use scope_engine::Device;
+use scope_eval::report::read_chart;
 use scope_exact::{FieldPrior, NO_NOISE, Reading};
 use scope_linear::{LinearFit, LinearPrior};
 use scope_model::{Card, Model, WeightFile};
@@ -33,7 +34,7 @@ pub struct Target {
 }
 
 /// Every reader of foreign files.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "npy", read: npy, seeds: seeds::npy },
     Target { name: "npz", read: npz, seeds: seeds::npz },
     Target { name: "mat5", read: mat5, seeds: seeds::mat5 },
@@ -48,6 +49,7 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "meta_json", read: meta_json, seeds: seeds::meta_json },
     Target { name: "recipe", read: recipe, seeds: seeds::recipe },
     Target { name: "card", read: card, seeds: seeds::card },
+    Target { name: "chart", read: chart, seeds: seeds::chart },
 ];
 
 /// The target of a name.
@@ -166,4 +168,9 @@ fn recipe(bytes: &[u8]) -> bool {
 fn card(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     Card::parse(Path::new("fuzzed"), &text).is_ok()
+}
+
+fn chart(bytes: &[u8]) -> bool {
+    let file = file(bytes);
+    read_chart(file.path()).is_ok_and(|chart| chart.draw().to_svg().is_ok())
 }

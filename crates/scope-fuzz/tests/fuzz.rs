@@ -43,7 +43,7 @@ macro_rules! fuzzed {
 
 fuzzed!(
     npy, npz, mat5, mat73, arrow, flatbuffer, state_json, table, json, weights, linear_fit, meta_json,
-    recipe, card
+    recipe, card, chart
 );
 
 /// No reader is forgotten here, and none under libFuzzer.

@@ -200,6 +200,26 @@ fn milestones_are_evaluated_apart_and_make_a_learning_curve() {
     assert!(curve.is_file() && root.path().join("figures/draws-darcy-forward-u.svg").is_file());
 }
 
+/// A card has errors against sensors, and a chart is drawn again from the data beside it, in every bit.
+#[test]
+fn charts_are_drawn_from_cards_and_from_their_own_data() {
+    let root = tempfile::tempdir().unwrap();
+    let card = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/poisson.toml");
+    succeed(root.path(), &["report", card, "--tables", "main", "--figures", "figures"]);
+    let data = "figures/sensors-poisson-inverse-a.chart.json";
+    succeed(root.path(), &["report", data, "--tables", "main", "--figures", "again"]);
+    for ending in ["svg", "png", "chart.json"] {
+        let read = |folder: &str| {
+            std::fs::read(root.path().join(format!("{folder}/sensors-poisson-inverse-a.{ending}"))).unwrap()
+        };
+        assert!(read("figures") == read("again"), "{ending}");
+    }
+    assert!(refused(root.path(), &["report", data], 1).contains("--figures"));
+    std::fs::write(root.path().join(data), "{}").unwrap();
+    let said = refused(root.path(), &["report", data, "--figures", "again"], 1);
+    assert!(said.contains("is not the data of a chart: missing field"), "{said}");
+}
+
 #[test]
 fn evaluations_are_compared_on_the_same_records_and_masks_only() {
     let root = trained("poisson");

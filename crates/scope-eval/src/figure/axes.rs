@@ -1,9 +1,12 @@
 //! Axes: from values to places, with ticks at round numbers.
 
+use serde::{Deserialize, Serialize};
+
 use super::drawing::{Anchor, Drawing, INK, Letters, PALE};
 
 /// How an axis spaces its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Evenly, from zero.
     Linear,

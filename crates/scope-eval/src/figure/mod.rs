@@ -12,7 +12,7 @@ mod panel_axes;
 pub use axes::Scale;
 pub(crate) use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
-pub use curves::{AxisLabel, Curve, Level, curve_chart};
+pub use curves::{AxisLabel, Curve, CurveChart, Level};
 pub use drawing::{Anchor, Drawing, Letters};
 pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure, field_panels};
 pub use masks::{mask_gallery, mask_panels};

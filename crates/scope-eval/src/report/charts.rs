@@ -3,14 +3,22 @@
 use std::collections::BTreeSet;
 
 use scope_data::observation::{Condition, Family, Task};
-use scope_model::Measure;
+use scope_model::{Card, Measure};
 use scope_pde::Pde;
 
 use super::endpoint::Endpoint;
 use super::figures::AUXILIARY;
 use super::published::{Channels, Published};
 use super::runs::{Run, are_all_own, by_label, classified};
-use crate::figure::{AxisLabel, Bars, Curve, Drawing, Scale, bar_chart, curve_chart};
+use crate::figure::{AxisLabel, Bars, Curve, CurveChart, Drawing, Scale, bar_chart};
+
+/// The errors that are drawn against numbers of sensors.
+const BUDGET_CHARTS: [(Task, Measure); 4] = [
+    (Task::Forward, Measure::U),
+    (Task::Inverse, Measure::A),
+    (Task::Joint, Measure::A),
+    (Task::Joint, Measure::U),
+];
 
 /// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors).
 pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
@@ -66,21 +74,55 @@ pub fn published_chart(published: &Published, endpoint: Endpoint) -> Drawing {
     bar_chart(name, "error, % (Darcy's a: bit errors)", &groups, &bars)
 }
 
-/// An error under a task against the number of sensors, a curve a family, if the run was evaluated under all conditions.
-pub fn budget_chart(run: &Run, task: Task, measure: Measure) -> Option<Drawing> {
+/// An error under a task against the number of sensors, a curve a family, of what was evaluated under all conditions; `mean` is
+/// the mean error under one.
+fn budget_chart(
+    of: &str,
+    task: Task,
+    measure: Measure,
+    mean: impl Fn(Condition) -> Option<f64>,
+) -> Option<CurveChart> {
     let mut curves = Vec::new();
     for family in Family::ALL {
         let of = |budget: &usize| {
             let condition = Condition::new(task, family, *budget).ok()?;
-            Some((*budget as f64, run.summary(condition, measure)?.mean?))
+            Some((*budget as f64, mean(condition)?))
         };
         let points: Vec<(f64, f64)> = family.budgets().iter().filter_map(of).collect();
         if points.len() > 1 {
             curves.push(Curve { name: family.name().to_owned(), points });
         }
     }
-    let name = format!("{}, {}: {} {measure}", run.pde(), run.label(), task.name());
-    let sensors = AxisLabel { name: "sensors", scale: Scale::Log };
-    let error = AxisLabel { name: "mean error, %", scale: Scale::Log };
-    (!curves.is_empty()).then(|| curve_chart(&name, sensors, error, &curves, &[]))
+    let title = format!("{of}: {} {measure}", task.name());
+    let x = AxisLabel::new("sensors", Scale::Log);
+    let y = AxisLabel::new("mean error, %", Scale::Log);
+    (!curves.is_empty()).then(|| CurveChart { title, x, y, curves, levels: Vec::new() })
+}
+
+/// Errors of a run against numbers of sensors, with what each chart's file is called after the run's name.
+pub fn run_budget_charts(run: &Run) -> Vec<(String, CurveChart)> {
+    let of = format!("{}, {}", run.pde(), run.label());
+    budget_charts(&of, |condition, measure| run.summary(condition, measure)?.mean)
+}
+
+/// The same from the card of a model.
+pub fn card_budget_charts(card: &Card) -> Vec<(String, CurveChart)> {
+    let of = format!("{}, {} ({})", card.pde, card.training.recipe.to_uppercase(), card.size);
+    let mean = |condition: Condition, measure: Measure| {
+        let errors = card.held_out.conditions.get(&condition)?;
+        match measure {
+            Measure::Relative(channel) => errors.of(channel),
+            Measure::BitErrorRate => errors.ber,
+            _ => None,
+        }
+    };
+    budget_charts(&of, mean)
+}
+
+fn budget_charts(of: &str, mean: impl Fn(Condition, Measure) -> Option<f64>) -> Vec<(String, CurveChart)> {
+    let chart = |(task, measure): (Task, Measure)| {
+        let chart = budget_chart(of, task, measure, |condition| mean(condition, measure))?;
+        Some((format!("{}-{measure}", task.name()), chart))
+    };
+    BUDGET_CHARTS.into_iter().filter_map(chart).collect()
 }

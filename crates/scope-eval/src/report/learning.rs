@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     evaluate::PerRecord,
-    figure::{AxisLabel, Curve, Drawing, Level, Scale, curve_chart},
+    figure::{AxisLabel, Curve, CurveChart, Level, Scale},
     summary::Summary,
 };
 
@@ -39,12 +39,12 @@ impl Cost {
         }
     }
 
-    fn axis(self) -> AxisLabel<'static> {
+    fn axis(self) -> AxisLabel {
         let name = match self {
             Cost::Draws => "draws of training",
             Cost::Minutes => "minutes of training",
         };
-        AxisLabel { name, scale: Scale::Log }
+        AxisLabel::new(name, Scale::Log)
     }
 
     fn of(self, budget: &Budget) -> Option<f64> {
@@ -94,7 +94,7 @@ impl Strand<'_> {
 /// Charts for each problem and endpoint that has curves, with the names of their files: against draws and, for finished runs
 /// whose lengths were times, against minutes. Errors are those at uniform/500. A curve goes through moments of one training, or
 /// through finished runs of one kind and seed.
-pub fn learning_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawing)> {
+pub fn learning_charts(published: &Published, runs: &Runs) -> Vec<(String, CurveChart)> {
     let measured = problems(runs.latest.iter().chain(&runs.earlier));
     let all = measured.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
     let charts = |(pde, endpoint): (Pde, Endpoint)| {
@@ -106,7 +106,7 @@ pub fn learning_charts(published: &Published, runs: &Runs) -> Vec<(String, Drawi
             let strands: Vec<Strand<'_>> =
                 strands(&points).into_iter().filter(|strand| strand.has(cost)).collect();
             let name = format!("{}-{pde}-{}-{}", cost.name(), endpoint.task().name(), endpoint.measure(pde));
-            (!strands.is_empty()).then(|| (name, draw(published, pde, endpoint, &strands, cost)))
+            (!strands.is_empty()).then(|| (name, chart(published, pde, endpoint, &strands, cost)))
         })
     };
     all.flat_map(charts).flatten().collect()
@@ -159,7 +159,13 @@ fn gather<'a: 'b, 'b>(
     strands
 }
 
-fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'_>], cost: Cost) -> Drawing {
+fn chart(
+    published: &Published,
+    pde: Pde,
+    endpoint: Endpoint,
+    strands: &[Strand<'_>],
+    cost: Cost,
+) -> CurveChart {
     let curves: Vec<Curve> = (strands.iter().zip(names(strands)))
         .map(|(strand, name)| Curve { name, points: strand.means(cost) })
         .collect();
@@ -173,8 +179,8 @@ fn draw(published: &Published, pde: Pde, endpoint: Endpoint, strands: &[Strand<'
     } else {
         "mean error on held-out records, %"
     };
-    let error = AxisLabel { name: error, scale: Scale::Log };
-    curve_chart(&heading, cost.axis(), error, &curves, &levels(published, pde, endpoint))
+    let y = AxisLabel::new(error, Scale::Log);
+    CurveChart { title: heading, x: cost.axis(), y, curves, levels: levels(published, pde, endpoint) }
 }
 
 /// What the paper's recipes came to.

@@ -1,6 +1,7 @@
 //! The paper's tables from evaluations of ours, beside the paper's own figures.
 
 mod bands;
+mod chart_file;
 mod charts;
 mod choice;
 mod comparisons;
@@ -17,7 +18,8 @@ mod runs;
 mod settings;
 mod table;
 
-pub use charts::{budget_chart, comparison_chart, published_chart};
+pub use chart_file::{CHART_FILE, read_chart, write_chart};
+pub use charts::{card_budget_charts, comparison_chart, published_chart, run_budget_charts};
 pub use choice::{Choice, TableName};
 pub use endpoint::Endpoint;
 pub use learning::learning_charts;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scope_data::{Channel, PerChannel, StagedFolder};
 use scope_eval::figure::{
-    AxisLabel, Curve, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, PanelAxes, Scale, curve_chart,
+    AxisLabel, Curve, CurveChart, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, PanelAxes, Scale,
 };
 use scope_pde::GridShape;
 use serde::Serialize;
@@ -117,8 +117,9 @@ impl SensorPlacement {
         };
         let curves: Vec<Curve> =
             Channel::BOTH.map(curve).into_iter().filter(|curve| !curve.points.is_empty()).collect();
-        let x = AxisLabel { name: "sensors placed", scale: Scale::Linear };
-        let y = AxisLabel { name: "expected relative L2 error in percent", scale: Scale::Linear };
-        curve_chart(&format!("{}: expected error against sensors placed", self.pde), x, y, &curves, &[])
+        let x = AxisLabel::new("sensors placed", Scale::Linear);
+        let y = AxisLabel::new("expected relative L2 error in percent", Scale::Linear);
+        let title = format!("{}: expected error against sensors placed", self.pde);
+        CurveChart { title, x, y, curves, levels: Vec::new() }.draw()
     }
 }

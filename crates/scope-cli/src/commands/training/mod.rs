@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
-use scope_eval::figure::{AxisLabel, Curve, Scale, curve_chart};
+use scope_eval::figure::{AxisLabel, Curve, CurveChart, Scale};
 use scope_parallel::Launch;
 use scope_train::{
     Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
@@ -244,8 +244,9 @@ fn draw_curves(folder: &RunFolder) -> anyhow::Result<()> {
     curves.push(series("gradient norm".to_owned(), &|line| Some(line.report.norm)));
     curves.push(series("latent spread".to_owned(), &|line| line.report.latent_std));
     let title = folder.path().display().to_string();
-    let draws = AxisLabel { name: "draws", scale: Scale::Linear };
-    let chart = curve_chart(&title, draws, AxisLabel { name: "value", scale: Scale::Log }, &curves, &[]);
-    write_atomic(&folder.curves(), chart.to_svg()?.as_bytes())?;
+    let x = AxisLabel::new("draws", Scale::Linear);
+    let y = AxisLabel::new("value", Scale::Log);
+    let chart = CurveChart { title, x, y, curves, levels: Vec::new() };
+    write_atomic(&folder.curves(), chart.draw().to_svg()?.as_bytes())?;
     Ok(())
 }
