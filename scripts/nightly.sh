@@ -4,8 +4,8 @@
 #
 #     scripts/nightly.sh [SECONDS-A-TARGET]
 #
-# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, and for the page Node, Chromium and
-# what docs/browser.md names. The advisory database is fetched from the network; where it cannot be had, that step says so and the rest
+# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, Python's numpy and Pillow, and for
+# the page Node, Chromium and what docs/browser.md names. The advisory database is fetched from the network; where it cannot be had, that step says so and the rest
 # goes on. docs/nightly-checks.md says more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,12 +25,13 @@ SCOPE_CYLINDER_DRAWS=1000 cargo test --release --locked -p scope-pde --test cyli
 echo "== training in several processes: equal models, lost processes, mpirun"
 scripts/processes.sh
 
-echo "== what is claimed of the shipped models"
-scripts/check-results.py
-
 echo "== the campaign and every command of docs/reproduce.md, at a small scale"
 cargo build --release --locked
 scripts/check-reproduce.py
+
+echo "== what is claimed of the shipped models, and the figures that show it"
+scripts/results.py check
+
 echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
 scripts/build-page.sh --check
 scripts/check-page.sh
