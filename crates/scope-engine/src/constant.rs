@@ -43,6 +43,11 @@ impl Constant {
         &self.0.shape
     }
 
+    /// Its numbers in single precision.
+    pub fn single(&self) -> &[f32] {
+        &self.0.single
+    }
+
     /// Its numbers in main memory.
     pub(crate) fn cpu<R: Element>(&self) -> &[R] {
         match R::DTYPE {

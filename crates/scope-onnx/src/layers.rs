@@ -63,16 +63,69 @@ impl Graph {
         params: &Params,
         x: &str,
         layer: &str,
-        Window { side, stride, padding }: Window,
+        window: Window,
     ) -> Result<String, OnnxError> {
         let weight = self.parameter(params, &format!("{layer}.weight"))?;
+        self.convolved(params, x, layer, &weight, window)
+    }
+
+    /// A convolution of images with their channels first, whose weight \[out, side, side, in\] has them last.
+    pub(crate) fn channels_last_convolution(
+        &mut self,
+        params: &Params,
+        x: &str,
+        layer: &str,
+        window: Window,
+    ) -> Result<String, OnnxError> {
+        let weight = self.parameter(params, &format!("{layer}.weight"))?;
+        let weight = self.transpose(&weight, &[0, 3, 1, 2]);
+        self.convolved(params, x, layer, &weight, window)
+    }
+
+    fn convolved(
+        &mut self,
+        params: &Params,
+        x: &str,
+        layer: &str,
+        weight: &str,
+        Window { side, stride, padding }: Window,
+    ) -> Result<String, OnnxError> {
         let bias = self.parameter(params, &format!("{layer}.bias"))?;
         let settings = [
             ("kernel_shape", Attribute::Integers(vec![side as i64; 2])),
             ("strides", Attribute::Integers(vec![stride as i64; 2])),
             ("pads", Attribute::Integers(vec![padding as i64; 4])),
         ];
-        Ok(self.node("Conv", &[x, &weight, &bias], &settings))
+        Ok(self.node("Conv", &[x, weight, &bias], &settings))
+    }
+
+    /// (x - mean) / sqrt(variance + epsilon) g + b for each channel of images with their channels first, with running
+    /// statistics.
+    pub(crate) fn batch_norm(&mut self, params: &Params, x: &str, layer: &str) -> Result<String, OnnxError> {
+        let mut named = |name: &str| self.parameter(params, &format!("{layer}.{name}"));
+        let [gain, bias] = [named("weight")?, named("bias")?];
+        let [mean, variance] = [named("running_mean")?, named("running_var")?];
+        let settings = [("epsilon", Attribute::Float(EPSILON))];
+        Ok(self.node("BatchNormalization", &[x, &gain, &bias, &mean, &variance], &settings))
+    }
+
+    /// softmax(q k^T / sqrt d) v over the last two axes, for queries, keys and values of `size` numbers.
+    pub(crate) fn attention(&mut self, [q, k, v]: [&str; 3], size: usize) -> String {
+        let keys = self.transpose(k, &[0, 1, 3, 2]);
+        let scores = self.node("MatMul", &[q, &keys], &[]);
+        let factor = self.constant(&[], vec![1.0 / (size as f32).sqrt()]);
+        let scores = self.node("Mul", &[&scores, &factor], &[]);
+        let weights = self.node("Softmax", &[&scores], &[("axis", Attribute::Integer(-1))]);
+        self.node("MatMul", &[&weights, v], &[])
+    }
+
+    /// The context (Ma a, Ma, Mu u, Mu) \[batch, 4, rows, columns\] of values that are zero where nothing is measured.
+    pub(crate) fn context(&mut self, values: &str) -> String {
+        let [rows, columns] = self.grid;
+        let split = |graph: &mut Self, x: &str| graph.reshape(x, &[0, 2, 1, rows, columns]);
+        let [pair, masks] = [split(self, values), split(self, Self::MASK)];
+        let turns = self.node("Concat", &[&pair, &masks], &[("axis", Attribute::Integer(2))]);
+        self.reshape(&turns, &[0, 4, rows, columns])
     }
 
     /// Images \[batch, channels, ..., ...\] as tokens \[batch, tokens, channels\].
@@ -91,6 +144,9 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Those around every point.
+    pub(crate) const THREE: Self = Self { side: 3, stride: 1, padding: 1 };
+
     /// Those of patches beside each other.
     pub(crate) fn patch(side: usize) -> Self {
         Self { side, stride: side, padding: 0 }

@@ -10,7 +10,9 @@ mod graph;
 mod layers;
 mod local_fits;
 mod network;
+mod operators;
 mod protobuf;
+mod scales;
 
 use std::path::Path;
 
@@ -18,6 +20,8 @@ use scope_data::{DataError, write_atomic};
 use scope_engine::EngineError;
 use scope_model::{About, Architecture, FieldModel};
 use thiserror::Error;
+
+use scales::Scales;
 
 pub use graph::{Attribute, Graph, Initialiser, Node, Numbers};
 
@@ -30,9 +34,17 @@ const MOST_BYTES: usize = (1 << 31) - 1;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OnnxError {
-    /// A network that has no graph yet.
-    #[error("no ONNX graph can be written of {0}: SCOPE's own networks have one, of any size")]
-    Architecture(String),
+    /// A network of the auxiliary study, whose input is not a user's sensors.
+    #[error(
+        "no ONNX graph is written of {0}: it gives one field from 3% of the other, and a graph is for any readings of both. SCOPE's \
+         networks, FNO, DeepONet, CNO and Transolver have one"
+    )]
+    Auxiliary(String),
+    /// A network of someone's own program.
+    #[error(
+        "no ONNX graph can be written of {0}, a network of one's own: only the program that has it knows its layers"
+    )]
+    Own(String),
     /// A parameter that the network has and the model lacks.
     #[error("the model has no parameter {0}")]
     Parameter(String),
@@ -49,10 +61,21 @@ pub enum OnnxError {
 
 /// The graph of a model.
 pub fn graph(model: &FieldModel, about: &About) -> Result<Graph, OnnxError> {
-    match &about.config {
-        Architecture::Scope(config) => network::graph(config, &model.params, &about.constants),
-        other => Err(OnnxError::Architecture(other.name().to_owned())),
-    }
+    let params = &model.params;
+    let mut graph = Graph::new(about.config.resolution().lengths());
+    let scales = Scales::of(&mut graph, &about.constants);
+    let values = scales.store(&mut graph); // [batch, 2, rows, columns], zero where nothing is measured
+    let stored = match &about.config {
+        Architecture::Scope(config) => network::fields(&mut graph, config, params, &values)?,
+        Architecture::Fno(config) => operators::fno(&mut graph, config, params, &values)?,
+        Architecture::DeepOnet(config) => operators::deeponet(&mut graph, config, params, &values)?,
+        Architecture::Cno(config) => operators::cno(&mut graph, config, params, &values)?,
+        Architecture::Transolver(config) => operators::transolver(&mut graph, config, params, &values)?,
+        Architecture::Auxiliary(_) => return Err(OnnxError::Auxiliary(about.config.name().to_owned())),
+        Architecture::Own(_) => return Err(OnnxError::Own(about.config.name().to_owned())),
+    };
+    scales.physical(&mut graph, &stored);
+    Ok(graph)
 }
 
 /// Writes the graph of a model, whole or not at all. Gives the number of bytes.

@@ -1,69 +1,30 @@
 //! SCOPE's network as a graph.
 
-use scope_data::Constants;
 use scope_engine::Params;
 use scope_model::{ModelConfig, Transformer};
 
 use crate::{
     OnnxError,
     graph::{Attribute, Graph},
-    layers::{DOUBLE, FLOAT, Window},
+    layers::Window,
     local_fits,
 };
 
-/// From readings in physical units to fields in physical units.
-pub(crate) fn graph(
+/// The fields in stored coordinates that the network makes of values \[batch, 2, rows, columns\] in stored coordinates, zero where
+/// nothing is measured.
+pub(crate) fn fields(
+    graph: &mut Graph,
     config: &ModelConfig,
     params: &Params,
-    constants: &Constants,
-) -> Result<Graph, OnnxError> {
-    let mut graph = Graph::new(config.resolution.lengths());
+    values: &str,
+) -> Result<String, OnnxError> {
     let network = Builder { config, params };
-    let scales = Scales::of(&mut graph, constants);
-    let values = scales.store(&mut graph); // [batch, 2, rows, columns], zero where nothing is measured
-    let latents = network.encoder(&mut graph, &values)?;
-    let seen = network.seen(&mut graph);
+    let latents = network.encoder(graph, values)?;
+    let seen = network.seen(graph);
     let seen = graph.linear(params, &seen, "cond")?;
     let latents = graph.node("Add", &[&latents, &seen], &[]);
-    let latents = network.predictor(&mut graph, &latents)?;
-    let stored = network.decoder(&mut graph, &latents)?;
-    scales.physical(&mut graph, &stored);
-    Ok(graph)
-}
-
-/// The means and the divisors 2 sigma of both fields, in double precision.
-struct Scales {
-    means: String,
-    divisors: String,
-}
-
-impl Scales {
-    fn of(graph: &mut Graph, constants: &Constants) -> Self {
-        let both = constants.into_array();
-        let means = graph.constant(&[1, 2, 1, 1], both.map(|scaling| scaling.mean).to_vec());
-        let divisors = graph.constant(&[1, 2, 1, 1], both.map(|scaling| 2.0 * scaling.sigma).to_vec());
-        Self { means, divisors }
-    }
-
-    /// mask (x - mean) / (2 sigma). Readings count only where the mask says so, whatever they are elsewhere, NaN included.
-    fn store(&self, graph: &mut Graph) -> String {
-        let nothing = graph.constant(&[], vec![0.0_f32]);
-        let measured = graph.node("Greater", &[Graph::MASK, &nothing], &[]);
-        let readings = graph.cast(Graph::READINGS, DOUBLE);
-        let centred = graph.node("Sub", &[&readings, &self.means], &[]);
-        let scaled = graph.node("Div", &[&centred, &self.divisors], &[]);
-        let stored = graph.cast(&scaled, FLOAT);
-        let weighed = graph.node("Mul", &[&stored, Graph::MASK], &[]);
-        graph.node("Where", &[&measured, &weighed, &nothing], &[])
-    }
-
-    /// 2 sigma x + mean.
-    fn physical(&self, graph: &mut Graph, stored: &str) {
-        let wide = graph.cast(stored, DOUBLE);
-        let scaled = graph.node("Mul", &[&wide, &self.divisors], &[]);
-        let fields = graph.node("Add", &[&scaled, &self.means], &[]);
-        graph.named("Cast", &[&fields], &[("to", Attribute::Integer(FLOAT))], &[Graph::FIELDS]);
-    }
+    let latents = network.predictor(graph, &latents)?;
+    network.decoder(graph, &latents)
 }
 
 /// The parts of the network.
@@ -73,13 +34,9 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The context (Ma a, Ma, Mu u, Mu) \[batch, 4, rows, columns\] to latents \[batch, tokens, latent\].
+    /// Values, zero where nothing is measured, to latents \[batch, tokens, latent\].
     fn encoder(&self, graph: &mut Graph, values: &str) -> Result<String, OnnxError> {
-        let [rows, columns] = self.config.resolution.lengths();
-        let split = |graph: &mut Graph, x: &str| graph.reshape(x, &[0, 2, 1, rows, columns]);
-        let [pair, masks] = [split(graph, values), split(graph, Graph::MASK)];
-        let turns = graph.node("Concat", &[&pair, &masks], &[("axis", Attribute::Integer(2))]);
-        let context = graph.reshape(&turns, &[0, 4, rows, columns]);
+        let context = graph.context(values);
         let Transformer { width, .. } = self.config.encoder;
         let patches =
             graph.convolution(self.params, &context, "encoder.patch", Window::patch(self.config.patch))?;
@@ -156,12 +113,7 @@ impl Builder<'_> {
             let which = graph.constant(&[], vec![which]);
             graph.node("Gather", &[&parted, &which], &[("axis", Attribute::Integer(0))])
         });
-        let keys = graph.transpose(&k, &[0, 1, 3, 2]);
-        let scores = graph.node("MatMul", &[&q, &keys], &[]);
-        let factor = graph.constant(&[], vec![1.0 / (size as f32).sqrt()]);
-        let scores = graph.node("Mul", &[&scores, &factor], &[]);
-        let weights = graph.node("Softmax", &[&scores], &[("axis", Attribute::Integer(-1))]);
-        let heads = graph.node("MatMul", &[&weights, &v], &[]);
+        let heads = graph.attention([&q, &k, &v], size);
         let together = graph.transpose(&heads, &[0, 2, 1, 3]);
         graph.reshape(&together, &[0, tokens, width])
     }
@@ -183,8 +135,7 @@ impl Builder<'_> {
         let x = graph.reshape(&laid_out, &[0, fields, rows, columns]);
         let mut h = x.clone();
         for k in 0..=decoder.conv.len() {
-            let window = Window { side: 3, stride: 1, padding: 1 };
-            h = graph.convolution(self.params, &h, &format!("decoder.conv.{k}"), window)?;
+            h = graph.convolution(self.params, &h, &format!("decoder.conv.{k}"), Window::THREE)?;
             if k < decoder.conv.len() {
                 h = graph.gelu(&h);
             }

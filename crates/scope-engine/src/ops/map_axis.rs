@@ -98,6 +98,11 @@ impl AxisMap {
             back: Matrix::new(columns, rows, |row, column| entry(column, row)),
         }
     }
+
+    /// Its matrix \[m, n\].
+    pub fn matrix(&self) -> &Constant {
+        &self.there.entries
+    }
 }
 
 struct MapRecord {

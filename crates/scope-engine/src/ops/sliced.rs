@@ -7,7 +7,7 @@ use crate::{
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
-    ops::{Linear, Slices, add},
+    ops::{Linear, SLICE_EPSILON, Slices, TEMPERATURES, add},
     params::ParamId,
     tape::{Flow, Record, Tape, Var},
     tensor::Tensor,
@@ -39,6 +39,13 @@ struct Recomputed {
     sums: Tensor,
     /// In the backward pass: what was spread, and the gradient of the result.
     spread: RefCell<Option<(Tensor, Tensor)>>,
+}
+
+impl Sliced {
+    /// The temperature of a head stays within these bounds.
+    pub const TEMPERATURES: [f64; 2] = TEMPERATURES;
+    /// Added to the sum of a slice's weights.
+    pub const EPSILON: f64 = SLICE_EPSILON;
 }
 
 impl Tape<'_> {

@@ -66,7 +66,8 @@ impl CnoConfig {
         (self.multiplier / 2) << level
     }
 
-    fn grid(&self, level: usize) -> GridShape {
+    /// The grid after so many halvings.
+    pub fn grid(&self, level: usize) -> GridShape {
         self.resolution.divided(1 << level)
     }
 }

@@ -109,7 +109,7 @@ impl DeepOnetConfig {
     }
 
     /// What the trunk sees: coordinates from 0 to 1, then sine and cosine of both for each frequency.
-    fn points(&self) -> Constant {
+    pub fn points(&self) -> Constant {
         let shape = self.resolution;
         let features = self.features();
         let plain = 2 * usize::from(self.trunk_coordinates);

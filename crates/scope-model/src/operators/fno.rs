@@ -42,6 +42,21 @@ impl FnoConfig {
         Self { resolution: resolution.into(), width: 40, modes: 14, layers: 4, projection: 128, padding: 9 }
     }
 
+    /// The points of the transforms: the grid's and the zeros beyond it.
+    pub fn padded(&self) -> [usize; 2] {
+        self.resolution.lengths().map(|length| length + self.padding)
+    }
+
+    /// The modes that are kept.
+    pub fn kept(&self) -> Modes {
+        Modes { half_rows: self.modes, columns: self.modes }
+    }
+
+    /// The transforms to the modes that are kept, and back.
+    pub fn transforms(&self) -> Transforms {
+        Transforms::new(self.padded(), self.kept())
+    }
+
     /// Whether it can be built, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         let Self { resolution, width, modes, layers, projection, padding } = *self;
@@ -70,10 +85,7 @@ struct Layer {
 /// A Fourier neural operator.
 #[derive(Clone, Debug)]
 pub struct Fno {
-    width: usize,
-    resolution: GridShape,
-    padding: usize,
-    modes: Modes,
+    config: FnoConfig,
     /// Made when the first context comes.
     transforms: OnceLock<Transforms>,
     lift: Linear,
@@ -86,22 +98,18 @@ impl Fno {
     /// Declares its parameters.
     pub(crate) fn declare(layout: &mut Layout, config: &FnoConfig) -> Self {
         let mut root = layout.root();
-        let FnoConfig { resolution, width, modes, projection, padding, .. } = *config;
-        let modes = Modes { half_rows: modes, columns: modes };
+        let FnoConfig { width, projection, .. } = *config;
         let lift = Linear::declare(root.scope("lift"), PIXEL, width);
         let mut layers = root.scope("layers");
         let layers = (0..config.layers)
             .map(|k| {
                 let mut layer = layers.scope(k);
-                let spectral = Transforms::declare(layer.scope("spectral"), modes, width);
+                let spectral = Transforms::declare(layer.scope("spectral"), config.kept(), width);
                 Layer { spectral, pointwise: Linear::declare(layer.scope("pointwise"), width, width) }
             })
             .collect();
         Self {
-            width,
-            resolution,
-            padding,
-            modes,
+            config: config.clone(),
             transforms: OnceLock::new(),
             lift,
             layers,
@@ -113,8 +121,8 @@ impl Fno {
 
 impl FieldNetwork for Fno {
     fn forward(&self, tape: &Tape<'_>, context: &Var) -> Result<Var, EngineError> {
-        let padded = self.resolution.lengths().map(|length| length + self.padding);
-        let transforms = self.transforms.get_or_init(|| Transforms::new(padded, self.modes));
+        let padded = self.config.padded();
+        let transforms = self.transforms.get_or_init(|| self.config.transforms());
         let x = tape.pixels(context)?; // [batch, rows, columns, 6]
         let v = tape.linear(&x, self.lift, Epilogue::Plain)?; // [batch, rows, columns, width]
         let mut v = tape.crop_or_pad(&v, padded)?; // [batch, padded rows, padded columns, width]
@@ -125,7 +133,7 @@ impl FieldNetwork for Fno {
                 v = tape.activate(&v, Activation::Gelu)?;
             }
         }
-        let v = tape.crop_or_pad(&v, self.resolution.lengths())?;
+        let v = tape.crop_or_pad(&v, self.config.resolution.lengths())?;
         let h = tape.linear(&v, self.fc1, Epilogue::Gelu)?; // [batch, rows, columns, projection]
         tape.channels_first(&tape.linear(&h, self.fc2, Epilogue::Wide)?)
     }
@@ -133,7 +141,7 @@ impl FieldNetwork for Fno {
     /// Spectral weights are uniform in \[0, 1) / width^2, both parts, as the original has them.
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
         if param.name.ends_with("spectral.weight") {
-            return Initial::Positive(1.0 / (self.width * self.width) as f64);
+            return Initial::Positive(1.0 / (self.config.width * self.config.width) as f64);
         }
         default_initial(layout, param)
     }

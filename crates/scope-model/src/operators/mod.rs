@@ -16,6 +16,8 @@ pub use auxiliary::{
 pub use cno::{Cno, CnoConfig};
 pub use deeponet::{DeepOnet, DeepOnetConfig};
 pub use fno::{Fno, FnoConfig};
+pub use resize::{LEAKY_SLOPE, bicubic_resize};
+pub use spectral::{Modes, Transforms};
 pub use transolver::{Transolver, TransolverConfig};
 
 use crate::error::ModelError;

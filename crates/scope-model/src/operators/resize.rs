@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use scope_engine::{Activation, AxisMap, EngineError, Tape, Var};
 use scope_pde::GridShape;
 
-/// What negative numbers are multiplied with.
-const SLOPE: f64 = 0.01;
+/// What the activations of a CNO multiply negative numbers with.
+pub const LEAKY_SLOPE: f64 = 0.01;
 
 /// The resize from n to m points along an axis: with s = max(n / m, 1) and c_i = (n / m)(i + 1/2), point i is the mean of
 /// points j, weighted by k((j - c_i + 1/2) / s), where k is Keys' cubic with a = -1/2.
-pub(super) fn resize(n: usize, m: usize) -> AxisMap {
+pub fn bicubic_resize(n: usize, m: usize) -> AxisMap {
     let ratio = n as f64 / m as f64;
     let stretch = ratio.max(1.0);
     let weights = |i: usize| -> Vec<f64> {
@@ -51,7 +51,7 @@ impl FilteredActivations {
         for (from, to) in pairs {
             for (n, m) in [(from, 2 * from), (2 * from, to)] {
                 if n != m {
-                    maps.entry((n, m)).or_insert_with(|| resize(n, m));
+                    maps.entry((n, m)).or_insert_with(|| bicubic_resize(n, m));
                 }
             }
         }
@@ -66,7 +66,7 @@ impl FilteredActivations {
     pub(super) fn apply(&self, tape: &Tape<'_>, v: &Var, to: GridShape) -> Result<Var, EngineError> {
         let fine = GridShape { rows: 2 * v.shape()[1], columns: 2 * v.shape()[2] };
         let v = self.resize(tape, v, fine)?;
-        self.resize(tape, &tape.activate(&v, Activation::LeakyRelu(SLOPE))?, to)
+        self.resize(tape, &tape.activate(&v, Activation::LeakyRelu(LEAKY_SLOPE))?, to)
     }
 
     /// Another grid, one of those that there is room for.

@@ -9,23 +9,27 @@ use scope_engine::{AxisMap, EngineError, ParamId, Scope, Tape, Var};
 
 /// Which modes are kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Modes {
+pub struct Modes {
     /// Half of the rows: m from zero up, and as many below.
-    pub(super) half_rows: usize,
+    pub half_rows: usize,
     /// Columns, from zero up.
-    pub(super) columns: usize,
+    pub columns: usize,
 }
 
 /// Transforms between p x q points and 2 m x k modes.
 #[derive(Clone, Debug)]
-pub(super) struct Transforms {
+pub struct Transforms {
     /// Points along axis 1.
     columns_of_points: usize,
     modes: Modes,
-    rows: AxisMap,
-    columns: AxisMap,
-    columns_back: AxisMap,
-    rows_back: AxisMap,
+    /// (kx, re | im) from the rows of an image.
+    pub rows: AxisMap,
+    /// (ky, re | im) from (re | im, column).
+    pub columns: AxisMap,
+    /// (re | im, column) from (ky, re | im).
+    pub columns_back: AxisMap,
+    /// Rows from (kx, re | im): the real part.
+    pub rows_back: AxisMap,
 }
 
 impl Transforms {
@@ -43,15 +47,13 @@ impl Transforms {
         Self {
             columns_of_points: q,
             modes,
-            // (kx, re | im) from a row: exp(-i angle) of a real number.
+            // exp(-i angle) of real numbers.
             rows: AxisMap::new(4 * m, p, |i, at| turn(-angle(p, row(i / 2), at), i % 2, 0)),
-            // (ky, re | im) from (re | im, column).
             columns: AxisMap::new(2 * columns, 2 * q, |i, j| turn(-angle(q, i / 2, j % q), i % 2, j / q)),
-            // (re | im, column) from (ky, re | im); a column beside the first stands for its mirror image too.
+            // A column beside the first stands for its mirror image too.
             columns_back: AxisMap::new(2 * q, 2 * columns, |i, j| {
                 share(j / 2) * turn(angle(q, j / 2, i % q), i / q, j % 2)
             }),
-            // A row from (kx, re | im): the real part.
             rows_back: AxisMap::new(p, 4 * m, |at, j| turn(angle(p, row(j / 2), at), 0, j % 2)),
         }
     }
