@@ -13,7 +13,7 @@ use super::{
     error::RecoveryError,
     leave_out::{Numbered, leave_out},
     likeness::Likeness,
-    network::{Network, NetworkOptions},
+    network::{Imposed, Network, NetworkOptions},
     problem::Problem,
     recovered::{Recovered, Uncertainty},
     remark::Remark,
@@ -57,13 +57,7 @@ impl BandedNetwork {
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        let (problems, mut contexts): (Vec<Problem>, Vec<UserContext>) = problems
-            .into_iter()
-            .map(|problem| {
-                let context = problem.context.clone().with_noise(self.told());
-                (problem, context)
-            })
-            .unzip();
+        let mut contexts = self.contexts(&problems);
         let fields = self.network.model.recover_sensors(&mut contexts)?;
         require(progress(Progress::Fields { problems: fields.len() }))?;
         let mut all = Vec::with_capacity(fields.len());
@@ -72,6 +66,28 @@ impl BandedNetwork {
             all.push(self.examined(Problem { context, ..problem }, fields, &heard)?);
         }
         Ok(all)
+    }
+
+    /// The fields of all problems, without what is to be said of them.
+    pub(super) fn fields_of_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Vec<Fields>, RecoveryError> {
+        if self.options.drop_suspects {
+            // Which readings are left out is known once they are examined.
+            let all = self.recover_all(problems, progress)?;
+            return Ok(all.into_iter().map(|recovered| recovered.fields).collect());
+        }
+        let fields = Imposed(&self.network.model).of_sensors(&mut self.contexts(&problems))?;
+        require(progress(Progress::Fields { problems: fields.len() }))?;
+        Ok(fields)
+    }
+
+    /// What the network reads of problems.
+    fn contexts(&self, problems: &[Problem]) -> Vec<UserContext> {
+        let told = self.told();
+        problems.iter().map(|problem| problem.context.clone().with_noise(told)).collect()
     }
 
     /// The noise that the network is told of.

@@ -62,6 +62,7 @@ pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
 use banded_network::BandedNetwork;
+use frame::fields_in;
 use posterior::GaussianRecovery;
 
 /// How far a recovery has come, of several problems.
@@ -201,6 +202,21 @@ impl Recovery {
         Ok(recovered)
     }
 
+    /// Recovers the fields of several problems and says nothing of them, for whoever does not ask how far to trust them: those of
+    /// [`Recovery::recover_all`], in every bit, and sooner.
+    pub fn fields_of_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Vec<Fields>, RecoveryError> {
+        let mut all = match &self.method {
+            Method::Network(network) => network.fields_of_all(problems, progress),
+            Method::Posterior(posterior) => fields_one_by_one(posterior, problems, progress),
+        }?;
+        all.iter_mut().for_each(|fields| fields_in(&self.summary.frame, fields));
+        Ok(all)
+    }
+
     /// One problem after the other.
     fn recover_one_by_one(
         &self,
@@ -244,6 +260,21 @@ impl Recovery {
         let trust = Trust::of(self.pde(), &self.constants(), known, context, fields);
         trust.ok_or(RecoveryError::NothingMeasured)
     }
+}
+
+/// The fields of one problem after the other.
+fn fields_one_by_one(
+    posterior: &GaussianRecovery,
+    problems: Vec<Problem>,
+    progress: &(dyn Fn(Progress) -> bool + Sync),
+) -> Result<Vec<Fields>, RecoveryError> {
+    let mut all = Vec::with_capacity(problems.len());
+    for problem in problems {
+        let step = |step: Step| progress(Progress::Posterior { problems: all.len(), step });
+        all.push(posterior.fields(problem, &step)?);
+        require(progress(Progress::Fields { problems: all.len() }))?;
+    }
+    Ok(all)
 }
 
 /// Ends work that is not to go on.
