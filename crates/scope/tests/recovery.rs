@@ -1,6 +1,7 @@
 //! The one call from sensors to fields, and the folder that it writes.
 
 use std::{
+    cell::RefCell,
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
@@ -171,6 +172,18 @@ fn fields_alone_are_those_of_a_whole_recovery() {
         let fields = recovery.fields_of_all(problems, &|_| true).unwrap();
         assert!(fields.iter().eq(whole.iter().map(|recovered| &recovered.fields)));
     }
+}
+
+#[test]
+fn fields_come_before_what_is_said_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    let recovery = network(root.path(), Pde::POISSON);
+    let first = RefCell::new(None);
+    let set = sensors(&[0.001, 0.002]);
+    let recovered =
+        recovery.recover_fields_first(&set, &|fields| *first.borrow_mut() = Some(fields)).unwrap();
+    assert_eq!(first.into_inner().as_ref(), Some(&recovered.fields));
+    assert_eq!(recovered.trust, recovery.recover(&set).unwrap().trust);
 }
 
 #[test]

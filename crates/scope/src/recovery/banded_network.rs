@@ -57,15 +57,36 @@ impl BandedNetwork {
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        let mut contexts = self.contexts(&problems);
-        let fields = self.network.model.recover_sensors(&mut contexts)?;
-        require(progress(Progress::Fields { problems: fields.len() }))?;
-        let mut all = Vec::with_capacity(fields.len());
-        for ((problem, context), fields) in problems.into_iter().zip(contexts).zip(fields) {
+        let passed = self.pass(problems)?;
+        require(progress(Progress::Fields { problems: passed.len() }))?;
+        let mut all = Vec::with_capacity(passed.len());
+        for (problem, fields) in passed {
             let heard = |records| progress(Progress::Bands { problems: all.len(), records });
-            all.push(self.examined(Problem { context, ..problem }, fields, &heard)?);
+            all.push(self.examined(problem, fields, &heard)?);
         }
         Ok(all)
+    }
+
+    /// Recovers one problem; `first` hears of its fields before what is to be said of them is known.
+    pub(super) fn recover_fields_first(
+        &self,
+        problem: Problem,
+        first: &dyn Fn(Fields),
+    ) -> Result<Recovered, RecoveryError> {
+        let (problem, of_network) = self.pass(vec![problem])?.remove(0);
+        let mut fields = of_network.clone();
+        impose_known_facts(self.summary.pde, &problem.context, &mut fields);
+        first(fields);
+        self.examined(problem, of_network, &|_| true)
+    }
+
+    /// Problems as the network saw them, and what it gave.
+    fn pass(&self, problems: Vec<Problem>) -> Result<Vec<(Problem, Fields)>, RecoveryError> {
+        let mut contexts = self.contexts(&problems);
+        let fields = self.network.model.recover_sensors(&mut contexts)?;
+        let seen = problems.into_iter().zip(contexts);
+        let seen = seen.map(|(problem, context)| Problem { context, ..problem });
+        Ok(seen.zip(fields).collect())
     }
 
     /// The fields of all problems, without what is to be said of them.

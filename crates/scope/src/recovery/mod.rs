@@ -172,6 +172,26 @@ impl Recovery {
         Ok(self.recover_all(vec![problem], &|_| true)?.remove(0))
     }
 
+    /// The same; `first` hears of the fields before it is known how far to trust them, where that takes longer. Of readings that
+    /// are left out it is too early to know.
+    pub fn recover_fields_first(
+        &self,
+        sensors: &SensorSet,
+        first: &dyn Fn(Fields),
+    ) -> Result<Recovered, RecoveryError> {
+        let problem = self.place(sensors)?;
+        let Method::Network(network) = &self.method else {
+            return Ok(self.recover_all(vec![problem], &|_| true)?.remove(0));
+        };
+        let in_frame = |mut fields: Fields| {
+            fields_in(&self.summary.frame, &mut fields);
+            first(fields);
+        };
+        let mut recovered = network.recover_fields_first(problem, &in_frame)?;
+        recovered.express_in_frame();
+        Ok(recovered)
+    }
+
     /// Puts sensors, in coordinates and units of the frame, on the grid, and refuses those that cannot be used.
     pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
         let frame = &self.summary.frame;
