@@ -31,6 +31,9 @@ scripts/check-results.py
 echo "== the campaign and every command of docs/reproduce.md, at a small scale"
 cargo build --release --locked
 scripts/check-reproduce.py
+echo "== what the service promises under attack"
+scripts/serve-faults.py
+
 echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
 scripts/build-page.sh --check
 scripts/check-page.sh
