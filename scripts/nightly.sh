@@ -32,6 +32,9 @@ scripts/check-reproduce.py
 echo "== what is claimed of the shipped models, and the figures that show it"
 scripts/results.py check
 
+echo "== what the service promises under attack"
+scripts/serve-faults.py
+
 echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
 scripts/build-page.sh --check
 scripts/check-page.sh

@@ -4,9 +4,10 @@
     python3 scripts/serve-load.py --program target/release/scope --requests 10000 --clients 50
     python3 scripts/serve-load.py --address 127.0.0.1:8700      # a service that runs already, such as serve-peer.py: times only
 
-Needs numpy. Prints how many answers were lost or wrong, percentiles of the time to an answer, and answers a second.
+Needs numpy. Prints how many answers were lost or wrong, percentiles of the time to an answer, answers a second, and on Linux the time of
+the processor that the service took for each.
 """
-import argparse, http.client, json, pathlib, subprocess, tempfile, threading, time
+import argparse, http.client, json, os, pathlib, subprocess, tempfile, threading, time
 
 import numpy
 
@@ -17,6 +18,7 @@ arguments.add_argument("--clients", type=int, default=50)
 arguments.add_argument("--sensors", type=int, default=500)
 arguments.add_argument("--layouts", type=int, default=20, help="different sets of sensors")
 arguments.add_argument("--address", help="HOST:PORT of another service, whose answers are not compared")
+arguments.add_argument("--process", type=int, help="the number of that service's process, to tell its time of the processor")
 arguments = arguments.parse_args()
 program = str(pathlib.Path(arguments.program).resolve())
 
@@ -82,16 +84,29 @@ def client():
                 wrong += 1
 
 
+def processor_seconds(process):
+    """What a process has taken of the processor so far, all its threads together."""
+    stat = pathlib.Path(f"/proc/{process}/stat")
+    if not process or not stat.exists():
+        return float("nan")
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+process = arguments.process if arguments.address else service.pid
+before = processor_seconds(process)
 threads = [threading.Thread(target=client) for _ in range(arguments.clients)]
 begin = time.perf_counter()
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 seconds = time.perf_counter() - begin
+each = 1000 * (processor_seconds(process) - before) / arguments.requests
 code = 0
 if not arguments.address:
     service.terminate()
     code = service.wait()
+    print(f"the service ended with {code}")
 p50, p99 = numpy.percentile(times, [50, 99])
 print(f"{arguments.requests} requests, {arguments.clients} clients: {lost} lost, {wrong} wrong, {refused} refused")
-print(f"p50 {p50:.3f} s, p99 {p99:.3f} s, {arguments.requests / seconds:.1f} answers a second; the service ended with {code}")
+print(f"p50 {p50:.3f} s, p99 {p99:.3f} s, {arguments.requests / seconds:.1f} answers a second, {each:.1f} ms of the processor each")
 raise SystemExit(bool(lost or wrong or refused or code))

@@ -16,6 +16,7 @@
 mod error;
 mod fit;
 mod fit_file;
+mod fresh_records;
 mod many_sensors;
 mod observation_model;
 mod orthonormal;
@@ -28,5 +29,6 @@ mod subspace;
 pub use error::LinearError;
 pub use fit::{FitOptions, FitProgress, FitStage, LinearFit, fit, fit_records};
 pub use fit_file::{About, FORMAT_VERSION, MOST_MODES, Source};
+pub use fresh_records::FreshRecords;
 pub use prior::LinearPrior;
 pub use records::{RecordArray, Records};

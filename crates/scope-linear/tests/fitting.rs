@@ -1,7 +1,10 @@
 //! Fits of records whose modes are known.
 
-use scope_data::DataError;
-use scope_linear::{FitOptions, FitProgress, FitStage, LinearError, LinearFit, RecordArray, fit_records};
+use scope_data::{DataError, Dataset, Request, generate};
+use scope_linear::{
+    FitOptions, FitProgress, FitStage, FreshRecords, LinearError, LinearFit, RecordArray, fit, fit_records,
+};
+use scope_pde::{Identity, Pde, Split};
 
 use crate::{PIXELS, source, wave};
 
@@ -91,4 +94,23 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         pool.install(|| fitted(&records, 4).unwrap())
     };
     assert_eq!(fit(1), fit(3));
+}
+
+#[test]
+fn records_in_memory_are_fitted_as_those_of_a_folder() {
+    let identity = Identity { pde: Pde::POISSON, seed: 5, split: Split::Train, resolution: 32 };
+    let options = FitOptions { modes: 8 };
+    let progress = FitProgress(&|_, _, _| true);
+    let mut fresh = FreshRecords::new(identity).unwrap();
+    while fresh.count() < 40 {
+        fresh.solve_next().unwrap();
+    }
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("records");
+    generate(&Request { identity, count: 40, shard: None }, &folder, |_| true).unwrap();
+    let mut of_folder = fit(&Dataset::open(&folder).unwrap(), options, &progress).unwrap();
+    let of_memory = fresh.fit(options, &progress).unwrap();
+    // The hash of a file is that of its header too.
+    of_folder.about.source.blake3.clone_from(&of_memory.about.source.blake3);
+    assert!(of_memory == of_folder);
 }

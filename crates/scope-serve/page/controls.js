@@ -1,7 +1,7 @@
 // Buttons, sliders and files: what a person chooses, passed on.
 
 import { VIEWS, redraw, thirdView } from "./panels.js";
-import { allowedCount, dark, find, phone, shown } from "./state.js";
+import { allowedCount, dark, find, phone, shown, withoutLinear } from "./state.js";
 
 const COUNTS = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 2000, 4000];
 
@@ -25,7 +25,18 @@ export function press(id, value) {
   for (const button of find(id).children) button.setAttribute("aria-pressed", String(button.dataset.value === value));
 }
 
-/// Connects all controls to what they do: { openProblem, openRecord, layOut, update, clear, openFile, save }.
+/// Shows the methods that the problem has.
+export function showMethods() {
+  const why = withoutLinear();
+  const button = (name) => find("methods").querySelector(`[data-value="${name}"]`);
+  button("exact").hidden = !shown.problem.has_exact;
+  button("linear").disabled = why !== undefined;
+  find("method-note").textContent = why ?? "";
+  find("method-note").hidden = why === undefined;
+  press("methods", shown.method === "exact" && !shown.problem.has_exact ? "network" : shown.method);
+}
+
+/// Connects all controls to what they do: { openProblem, openRecord, layOut, look, useMethod, clear, openFile, save }.
 export function connect(actions) {
   connectChoices(actions);
   connectLayout(actions);
@@ -50,7 +61,7 @@ export function connect(actions) {
   addEventListener("resize", redraw);
 }
 
-function connectChoices({ openProblem, layOut, update }) {
+function connectChoices({ openProblem, layOut, look, useMethod }) {
   const problems = shown.facts.problems.map(({ name, title }) => [name, title === "NS" ? "Navier-Stokes" : title]);
   choice("problems", problems, "", (name) => openProblem(name));
   const tools = [
@@ -65,12 +76,17 @@ function connectChoices({ openProblem, layOut, update }) {
   });
   choice("views", Object.entries(VIEWS), shown.view, (view) => {
     shown.view = view;
-    redraw();
+    look();
   });
   showViews();
-  choice("methods", [["network", "network"], ["exact", "exact posterior", "The best possible answer, where it exists"]], shown.method, (method) => {
+  const methods = [
+    ["network", "network"],
+    ["exact", "exact posterior", "The best possible answer, where it exists"],
+    ["linear", "linear", "The best linear estimate from hundreds of records, which are solved here first"],
+  ];
+  choice("methods", methods, shown.method, (method) => {
     shown.method = method;
-    update();
+    useMethod();
   });
 }
 

@@ -1,6 +1,6 @@
 // The page: which record is shown, where its sensors are, and what is recovered from them.
 
-import { connect, press } from "./controls.js";
+import { connect, press, showMethods } from "./controls.js";
 import { VIEWS, build, nameFields, redraw, rows } from "./panels.js";
 import { ask, heedProgress, recover, restart } from "./recovery.js";
 import { save } from "./save.js";
@@ -14,6 +14,14 @@ const EQUATIONS = {
   darcy: "−∇·(a ∇u) = 1",
   ns: "vorticity: a at 0 s, u at 1 s",
   cylinder: "speed: a at 0.5 s, u at 0.9 s",
+};
+
+/// The problem that the linear method is being fitted to.
+let fitting;
+
+const PROGRESS = {
+  model: (share) => (share < 1 ? `Loading the model, ${(100 * share).toFixed(0)}%.` : "Starting the model."),
+  fit: (share) => (share < 1 ? `Solving records for the linear fit, ${(100 * share).toFixed(0)}%.` : "Fitting them."),
 };
 
 function say(text) {
@@ -48,19 +56,54 @@ function update() {
     return say("Nothing is measured: touch a field on the left, or lay out some sensors.");
   }
   document.body.classList.add("busy");
-  recover(asked, (answer, isNewest) => show(asked, answer, isNewest), fail);
+  const first = (fields) => showFields(asked, fields);
+  recover(asked, first, (answer, isNewest) => show(asked, answer, isNewest), fail);
+}
+
+/// Whether what was asked is still about what is shown.
+const isCurrent = (asked) => asked.pde === shown.problem.name && asked.file === (shown.file !== undefined);
+
+/// Fields that nothing is said of yet: what was said of those before stands for a moment longer.
+function showFields(asked, { arrays, errors }) {
+  const before = shown.answer;
+  if (!isCurrent(asked) || before?.method !== "network") return;
+  shown.answer = { ...before, arrays: { ...before.arrays, ...arrays }, errors };
+  redraw();
+  document.documentElement.dataset.fields = String(Number(document.documentElement.dataset.fields ?? 0) + 1);
 }
 
 function show(asked, answer, isNewest) {
-  if (asked.pde !== shown.problem.name || asked.file !== (shown.file !== undefined)) return;
+  if (!isCurrent(asked)) return;
   shown.answer = answer;
-  stateTrust(find("statement"), find("warnings"), answer, shown.file ? undefined : shown.record);
+  stateTrust(find("statement"), find("warnings"), { ...answer, fit: shown.fit }, shown.file ? undefined : shown.record);
   if (isNewest) document.body.classList.remove("busy");
   const sensors = asked.file ? shown.file.list.length / 4 : asked.points.length;
   say(`${counted(sensors)}, both fields in ${answer.milliseconds.toFixed(0)} ms.`);
   redraw();
   // For whoever waits for an answer, as the tests do.
   document.documentElement.dataset.answers = String(Number(document.documentElement.dataset.answers ?? 0) + 1);
+}
+
+/// Another view was chosen. Standard deviations are computed once they are looked at.
+function look() {
+  const { answer } = shown;
+  if (answer && request().deviations && !answer.deviations) update();
+  else redraw();
+}
+
+/// Answers with the method that was chosen. The linear one is fitted first, once for a problem, while the network answers.
+async function useMethod() {
+  update();
+  const { problem } = shown;
+  if (shown.method !== "linear" || shown.fit || fitting === problem) return;
+  fitting = problem;
+  try {
+    const fit = await ask("fit", { pde: problem.name });
+    if (problem === shown.problem) shown.fit = fit;
+  } finally {
+    fitting = undefined;
+  }
+  if (problem === shown.problem && shown.method === "linear") update();
 }
 
 /// Adds sensors to a field and removes others.
@@ -110,9 +153,12 @@ async function openRecord(number) {
 async function openProblem(name, number = 0) {
   const started = shown.problem && restart();
   shown.problem = shown.facts.problems.find((problem) => problem.name === name);
-  shown.answer = undefined;
+  Object.assign(shown, { answer: undefined, fit: undefined });
+  fitting = undefined;
+  // Hundreds of records are not solved unasked.
+  if (shown.method === "linear") shown.method = "network";
   find("equation").textContent = EQUATIONS[name];
-  find("method-line").hidden = !shown.problem.has_exact;
+  showMethods();
   document.title = `SCOPE: ${shown.problem.title}`;
   press("problems", name);
   nameFields();
@@ -147,13 +193,13 @@ async function saveFile(what) {
 const guarded = (action) => (...inputs) => Promise.resolve(action(...inputs)).catch(fail);
 
 async function start() {
-  heedProgress((share) => say(share < 1 ? `Loading the model, ${(100 * share).toFixed(0)}%.` : "Starting the model."));
+  heedProgress(({ what, share }) => say(PROGRESS[what](share)));
   shown.facts = await restart();
   shown.size = shown.facts.size;
   document.documentElement.dataset.module = shown.facts.module;
   if (phone.matches) shown.view = "recovered";
   build(change, moved);
-  const actions = { openProblem, openRecord, layOut, update, clear, openFile, save: saveFile };
+  const actions = { openProblem, openRecord, layOut, look, useMethod, clear, openFile, save: saveFile };
   connect(Object.fromEntries(Object.entries(actions).map(([name, action]) => [name, guarded(action)])));
   const [name, number] = location.hash.slice(1).split("/");
   const known = shown.facts.problems.some((problem) => problem.name === name);

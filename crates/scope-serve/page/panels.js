@@ -6,7 +6,11 @@ import { listen } from "./placing.js";
 import { CHANNELS, counted, dark, find, phone, readings, shown } from "./state.js";
 
 export const VIEWS = { recovered: "recovered", off: "off by", band: "band" };
-const HEADS = { recovered: "recovered", off: "what it is off by", band: "error band, half-width" };
+const HEADS = {
+  recovered: () => "recovered",
+  off: () => "what it is off by",
+  band: () => (shown.answer?.arrays.u_sd ? "standard deviation" : "error band, half-width"),
+};
 
 /// The rows of panels, once built: { channel, title, panels: [measured, second, third] }.
 export const rows = [];
@@ -60,8 +64,8 @@ export function redraw() {
     waiting = false;
     const [first, second, third] = find("heads").children;
     first.textContent = shown.truth > 0 && !shown.file ? "measured, over the truth" : "measured";
-    second.textContent = HEADS[phone.matches ? shown.view : "recovered"];
-    third.textContent = HEADS[thirdView()];
+    second.textContent = HEADS[phone.matches ? shown.view : "recovered"]();
+    third.textContent = HEADS[thirdView()]();
     if (shown.record || shown.file) rows.forEach(drawRow);
   });
 }
@@ -112,6 +116,8 @@ function viewOf(view, channel, field, truth, scale) {
   const level = summary.problems[0].bands?.levels[0];
   const band = level && arrays[`${channel}_band${Math.round(100 * level)}`];
   if (band) return { values: band, name: `± for ${Math.round(100 * level)}%`, scale: Scale.ofWidths(band) };
+  const deviation = arrays[`${channel}_sd`];
+  if (deviation) return { values: deviation, name: "± one deviation", scale: Scale.ofWidths(deviation) };
   // Of a two-valued field the probability of the larger value.
   const probability = arrays[`${channel}_probability`];
   if (probability) return { values: probability, name: "probability", scale: new Scale("width", 0, 1) };

@@ -15,9 +15,10 @@ export function restart() {
   computing = false;
   next = undefined;
   worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-  worker.onmessage = ({ data: { id, answer, error, progress } }) => {
+  worker.onmessage = ({ data: { id, answer, error, progress, fields } }) => {
     if (progress !== undefined) return onProgress(progress);
-    const { resolve, reject } = waiting.get(id);
+    const { resolve, reject, first } = waiting.get(id);
+    if (fields !== undefined) return first(fields);
     waiting.delete(id);
     if (error === undefined) resolve(answer);
     else reject(new Error(error));
@@ -30,30 +31,30 @@ export function restart() {
   return ask("start");
 }
 
-/// Asks the worker to do something.
-export function ask(action, request = {}) {
+/// Asks the worker to do something; `first` hears of fields before the whole answer is there.
+export function ask(action, request = {}, first = () => {}) {
   const id = ++last;
   return new Promise((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
+    waiting.set(id, { resolve, reject, first });
     worker.postMessage({ id, action, request });
   });
 }
 
-/// Hears how much of a model has been loaded, from 0 to 1.
+/// Hears how much of a model has been loaded or of a fit been made: { what, share }, from 0 to 1.
 export function heedProgress(heed) {
   onProgress = heed;
 }
 
-/// Recovers fields. While one request is computed only the newest of those that come is remembered; `done` hears of the
-/// answer and whether it is the newest, `failed` of a refusal.
-export async function recover(request, done, failed) {
+/// Recovers fields. While one request is computed only the newest of those that come is remembered; `first` hears of the fields, `done`
+/// of the whole answer and whether it is the newest, `failed` of a refusal.
+export async function recover(request, first, done, failed) {
   if (computing) {
-    next = [request, done, failed];
+    next = [request, first, done, failed];
     return;
   }
   computing = true;
   try {
-    const answer = await ask("recover", request);
+    const answer = await ask("recover", request, first);
     done(answer, next === undefined);
   } catch (error) {
     failed(error);

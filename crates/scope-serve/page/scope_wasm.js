@@ -27,15 +27,26 @@ export class FreshRecord {
     }
     /**
      * The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value, where it has two.
-     * @param {RecoveredFields} recovered
+     * @param {Float32Array | number[]} a
+     * @param {Float32Array | number[]} u
      * @returns {Float64Array}
      */
-    errors(recovered) {
-        _assertClass(recovered, RecoveredFields);
-        const ret = wasm.freshrecord_errors(this.__wbg_ptr, recovered.__wbg_ptr);
-        var v1 = getArrayF64FromWasm0(ret[0], ret[1]).slice();
+    errors(a, u) {
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passArrayF32ToWasm0(a, wasm.__wbindgen_malloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArrayF32ToWasm0(u, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 4, 4); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 4, 4); }
+            throw e;
+        }
+        const ret = wasm.freshrecord_errors(this.__wbg_ptr, ptr0, len0, ptr1, len1);
+        var v3 = getArrayF64FromWasm0(ret[0], ret[1]).slice();
         wasm.__wbindgen_free(ret[0], ret[1] * 8, 8);
-        return v1;
+        return v3;
     }
     /**
      * A field, a row after the other: 0 is a, 1 is u.
@@ -93,7 +104,96 @@ export class FreshRecord {
 if (Symbol.dispose) FreshRecord.prototype[Symbol.dispose] = FreshRecord.prototype.free;
 
 /**
- * A trained network, or the exact posterior of a problem that has one.
+ * A fit, from which methods are made.
+ */
+export class LinearFit {
+    static __wrap(ptr) {
+        const obj = Object.create(LinearFit.prototype);
+        obj.__wbg_ptr = ptr;
+        LinearFitFinalization.register(obj, obj.__wbg_ptr, obj);
+        return obj;
+    }
+    __destroy_into_raw() {
+        const ptr = this.__wbg_ptr;
+        this.__wbg_ptr = 0;
+        LinearFitFinalization.unregister(this);
+        return ptr;
+    }
+    free() {
+        const ptr = this.__destroy_into_raw();
+        wasm.__wbg_linearfit_free(ptr, 0);
+    }
+    /**
+     * The best linear estimate, with the standard deviation of every pixel if that is asked for, which takes most of the time.
+     * @param {boolean} deviations
+     * @returns {Method}
+     */
+    method(deviations) {
+        const ret = wasm.linearfit_method(this.__wbg_ptr, deviations);
+        return Method.__wrap(ret);
+    }
+}
+if (Symbol.dispose) LinearFit.prototype[Symbol.dispose] = LinearFit.prototype.free;
+
+/**
+ * Records that a fit is made from, as they are solved for: other ones than those that are shown.
+ */
+export class LinearFitting {
+    __destroy_into_raw() {
+        const ptr = this.__wbg_ptr;
+        this.__wbg_ptr = 0;
+        LinearFittingFinalization.unregister(this);
+        return ptr;
+    }
+    free() {
+        const ptr = this.__destroy_into_raw();
+        wasm.__wbg_linearfitting_free(ptr, 0);
+    }
+    /**
+     * Fits so many modes to them.
+     * @param {number} modes
+     * @returns {LinearFit}
+     */
+    fit(modes) {
+        const val1 = +modes;
+        const ptr = this.__destroy_into_raw();
+        const ret = wasm.linearfitting_fit(ptr, val1);
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        return LinearFit.__wrap(ret[0]);
+    }
+    /**
+     * None as yet, on `size` x `size` points.
+     * @param {string} pde
+     * @param {number} size
+     */
+    constructor(pde, size) {
+        const val2 = +size;
+        const ptr0 = passStringToWasm0(pde, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.linearfitting_new(ptr0, len0, val2);
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        this.__wbg_ptr = ret[0];
+        LinearFittingFinalization.register(this, this.__wbg_ptr, this);
+        return this;
+    }
+    /**
+     * Solves for one more.
+     */
+    solve_next() {
+        const ret = wasm.linearfitting_solve_next(this.__wbg_ptr);
+        if (ret[1]) {
+            throw takeFromExternrefTable0(ret[0]);
+        }
+    }
+}
+if (Symbol.dispose) LinearFitting.prototype[Symbol.dispose] = LinearFitting.prototype.free;
+
+/**
+ * A trained network, the exact posterior of a problem that has one, or a linear fit.
  */
 export class Method {
     static __wrap(ptr) {
@@ -160,13 +260,14 @@ export class Method {
         return Method.__wrap(ret[0]);
     }
     /**
-     * Both fields, and how far to trust them.
+     * Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that is known.
      * @param {Sensors} sensors
+     * @param {Function | null} [first]
      * @returns {RecoveredFields}
      */
-    recover(sensors) {
+    recover(sensors, first) {
         _assertClass(sensors, Sensors);
-        const ret = wasm.method_recover(this.__wbg_ptr, sensors.__wbg_ptr);
+        const ret = wasm.method_recover(this.__wbg_ptr, sensors.__wbg_ptr, isLikeNone(first) ? 0 : addToExternrefTable0(first));
         if (ret[2]) {
             throw takeFromExternrefTable0(ret[1]);
         }
@@ -438,6 +539,14 @@ function __wbg_get_imports() {
         __wbg___wbindgen_throw_4c88d8bf264fd984: function(arg0, arg1) {
             throw new Error(getStringFromWasm0(arg0, arg1));
         },
+        __wbg_call_fc92fee6137d452d: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+            const ret = arg0.call(arg1, arg2, arg3);
+            return ret;
+        }, arguments); },
+        __wbg_new_from_slice_355c10c5d8f2addb: function(arg0, arg1) {
+            const ret = new Float32Array(getArrayF32FromWasm0(arg0, arg1));
+            return ret;
+        },
         __wbindgen_generic_0000000000000001: function(arg0, arg1) {
             // Cast intrinsic for `Ref(String) -> Externref`.
             const ret = getStringFromWasm0(arg0, arg1);
@@ -461,6 +570,12 @@ function __wbg_get_imports() {
 const FreshRecordFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_freshrecord_free(ptr, 1));
+const LinearFitFinalization = (typeof FinalizationRegistry === 'undefined')
+    ? { register: () => {}, unregister: () => {} }
+    : new FinalizationRegistry(ptr => wasm.__wbg_linearfit_free(ptr, 1));
+const LinearFittingFinalization = (typeof FinalizationRegistry === 'undefined')
+    ? { register: () => {}, unregister: () => {} }
+    : new FinalizationRegistry(ptr => wasm.__wbg_linearfitting_free(ptr, 1));
 const MethodFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_method_free(ptr, 1));
@@ -470,6 +585,12 @@ const RecoveredFieldsFinalization = (typeof FinalizationRegistry === 'undefined'
 const SensorsFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_sensors_free(ptr, 1));
+
+function addToExternrefTable0(obj) {
+    const idx = wasm.__externref_table_alloc();
+    wasm.__wbindgen_externrefs.set(idx, obj);
+    return idx;
+}
 
 function _assertClass(instance, klass) {
     if (!(instance instanceof klass)) {
@@ -553,6 +674,19 @@ function getUint8ArrayMemory0() {
     return cachedUint8ArrayMemory0;
 }
 
+function handleError(f, args) {
+    try {
+        return f.apply(this, args);
+    } catch (e) {
+        const idx = addToExternrefTable0(e);
+        wasm.__wbindgen_exn_store(idx);
+    }
+}
+
+function isLikeNone(x) {
+    return x === undefined || x === null;
+}
+
 function passArray32ToWasm0(arg, malloc) {
     const ptr = malloc(arg.length * 4, 4) >>> 0;
     getUint32ArrayMemory0().set(arg, ptr / 4);
@@ -563,6 +697,13 @@ function passArray32ToWasm0(arg, malloc) {
 function passArray8ToWasm0(arg, malloc) {
     const ptr = malloc(arg.length * 1, 1) >>> 0;
     getUint8ArrayMemory0().set(arg, ptr / 1);
+    WASM_VECTOR_LEN = arg.length;
+    return ptr;
+}
+
+function passArrayF32ToWasm0(arg, malloc) {
+    const ptr = malloc(arg.length * 4, 4) >>> 0;
+    getFloat32ArrayMemory0().set(arg, ptr / 4);
     WASM_VECTOR_LEN = arg.length;
     return ptr;
 }

@@ -20,6 +20,7 @@ export const shown = {
   tool: "point",
   view: "off",
   method: "network",
+  fit: undefined, // of the linear method, once it is made: { records, modes, milliseconds }
   truth: 1, // how much of it is shown
   answer: undefined, // the latest fields
   cursor: {}, // where the keyboard is, by channel
@@ -44,13 +45,28 @@ export function inDisk(point) {
   return (i - disk[0]) ** 2 + (j - disk[1]) ** 2 <= disk[2] ** 2;
 }
 
+/// Problems whose records take too long to solve hundreds of them in a page.
+const TOO_SLOW_TO_FIT = { cylinder: "No linear fit here: a record takes 0.8 s to solve, and a fit takes hundreds." };
+
+/// Why the problem that is shown has no linear fit here, if it has none.
+export const withoutLinear = () => TOO_SLOW_TO_FIT[shown.problem.name];
+
+/// Whether a method can answer for the problem that is shown.
+const methods = { network: () => true, exact: () => shown.problem.has_exact, linear: () => shown.fit !== undefined };
+
+/// The method that answers: the one that was chosen, or the network as long as that one cannot.
+export const answering = () => (methods[shown.method]() ? shown.method : "network");
+
 /// What the worker has to know of the sensors.
 export function request() {
-  const { problem, method, points, file } = shown;
+  const { problem, points, file, view } = shown;
+  const method = answering();
   const all = CHANNELS.flatMap((channel, number) => [...points[channel]].map((point) => [number, point]));
   return {
     pde: problem.name,
-    method: problem.has_exact ? method : "network",
+    method,
+    // They take longer than the fields: they are computed where they are looked at.
+    deviations: method !== "network" && view === "band",
     file: file !== undefined,
     channels: Uint8Array.from(all, ([number]) => number),
     points: Uint32Array.from(all, ([, point]) => point),

@@ -10,6 +10,8 @@ function within(field, truth, widths) {
   return (100 * held) / field.length;
 }
 
+const NAMES = { exact: "exact posterior", linear: "linear fit" };
+
 /// Fills the statement and the list of warnings. `truth` is missing for sensors of one's own.
 export function stateTrust(statement, warnings, answer, truth) {
   const problem = answer.summary.problems[0];
@@ -27,7 +29,7 @@ function table({ method, errors, networkErrors, summary }, { held_out_percent: u
   const wrong = (value) => (value === undefined ? undefined : `${percent(value)} of pixels`);
   const of = (values) => [twoValued ? wrong(values[2]) : percent(values[0]), percent(values[1])];
   if (networkErrors) rows.push(["network, this record", ...of(networkErrors), method === "network"]);
-  if (method === "exact" && errors) rows.push(["exact posterior, this record", ...of(errors), true]);
+  if (method !== "network" && errors) rows.push([`${NAMES[method]}, this record`, ...of(errors), true]);
   if (usual) {
     const a = usual.ber === undefined || usual.ber === null ? percent(usual.a) : wrong(usual.ber);
     rows.push(["network, usually", a, percent(usual.u), !networkErrors]);
@@ -47,7 +49,8 @@ function table({ method, errors, networkErrors, summary }, { held_out_percent: u
   return body;
 }
 
-function sentences({ arrays, method, exactMilliseconds, networkSummary, summary }, problem, ofNetwork, truth) {
+function sentences(answer, problem, ofNetwork, truth) {
+  const { arrays, method, networkSummary, summary } = answer;
   const out = [];
   const nearest = ofNetwork.nearest;
   if (ofNetwork.held_out_percent && nearest) {
@@ -57,19 +60,36 @@ function sentences({ arrays, method, exactMilliseconds, networkSummary, summary 
   const bands = problem.bands;
   if (bands) {
     const level = Math.round(100 * bands.levels[0]);
-    const share = (channel) => {
-      const widths = arrays[`${channel}_band${level}`];
-      return widths && truth ? `${within(arrays[channel], truth[channel], widths).toFixed(0)}% of ${channel}` : undefined;
-    };
-    const here = ["a", "u"].map(share).filter(Boolean).join(" and ");
-    out.push(`Within its band lie ${level}% of all pixels, on average over fields${here ? `; here, ${here}` : ""}.`);
+    out.push(`Within its band lie ${level}% of all pixels, on average over fields${held(arrays, truth, `band${level}`)}.`);
   }
   if (problem.without_bands) out.push(`No error bands: ${reason(problem.without_bands)}.`);
-  if (method === "exact") {
-    out.push(`The exact posterior, here in ${exactMilliseconds.toFixed(0)} ms, is the best answer there is for fields drawn as these are.`);
-    out.push("Its standard deviations take seconds more: scope recover --method exact has them.");
-  }
-  return out;
+  return method === "network" ? out : [...out, ...ofPosterior(answer, truth)];
+}
+
+/// What is said of the exact posterior, and of a linear fit.
+function ofPosterior({ arrays, method, fit, deviations, milliseconds }, truth) {
+  const took = milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  const what = {
+    exact: () => [`The exact posterior, here in ${took}, is the best answer there is for fields drawn as these are.`],
+    linear: () => [
+      `The linear estimate, here in ${took}, is fitted to ${grouped(fit.records)} fresh records (${grouped(fit.modes)} modes), solved and fitted here in ${(fit.milliseconds / 1000).toFixed(1)} s.`,
+      "With thousands of records it has smaller errors: scope fit linear.",
+    ],
+  }[method]();
+  const spread = deviations
+    ? `Within one standard deviation should lie 68% of all pixels${held(arrays, truth, "sd")}.`
+    : "Look at the band for its standard deviations, which take longer.";
+  return [...what, spread];
+}
+
+/// How many pixels lie within widths here, where the truth is known.
+function held(arrays, truth, kind) {
+  const share = (channel) => {
+    const widths = arrays[`${channel}_${kind}`];
+    return widths && truth ? `${within(arrays[channel], truth[channel], widths).toFixed(0)}% of ${channel}` : undefined;
+  };
+  const here = ["a", "u"].map(share).filter(Boolean).join(" and ");
+  return here && `; here, ${here}`;
 }
 
 function reason(without) {

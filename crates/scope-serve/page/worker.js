@@ -3,11 +3,17 @@
 import { choose, start } from "./wasm-module.js";
 
 const SIZE = 128;
+/// The linear method is fitted to so many fresh records, with so many modes. More of them take longer, and more memory.
+const RECORDS = 400;
+const MODES = 160;
+/// After so many records the worker listens to what else is asked.
+const RECORDS_BETWEEN = 10;
 
 let scope;
 let record; // the fresh record that is shown
 let opened; // sensors from a file, if there are any
 let model = {}; // the network at hand: { pde, method }
+let linear; // the linear fit, once it is made
 let recovered; // the latest result, for files
 
 const actions = {
@@ -34,25 +40,45 @@ const actions = {
     return { list: opened.list(pde, SIZE), notes: opened.notes() };
   },
 
-  /// Fields from points of the record, or from the opened file; errors where the truth is known.
-  async recover({ pde, method, file, channels, points }) {
+  /// Fits the linear method to fresh records of the problem. Others are served meanwhile.
+  async fit({ pde }) {
+    const begin = performance.now();
+    const fitting = new scope.LinearFitting(pde, SIZE);
+    for (let solved = 0; solved < RECORDS; solved++) {
+      if (solved % RECORDS_BETWEEN === 0) {
+        report("fit", solved / RECORDS);
+        await new Promise((heard) => setTimeout(heard));
+      }
+      fitting.solve_next();
+    }
+    report("fit", 1);
+    linear = fitting.fit(MODES);
+    return { records: RECORDS, modes: MODES, milliseconds: performance.now() - begin };
+  },
+
+  /// Fields from points of the record, or from the opened file; errors where the truth is known. Of a posterior also the standard
+  /// deviation of every pixel, if `deviations` says so.
+  async recover({ pde, method, deviations, file, channels, points }, id) {
     const network = await networkOf(pde);
     const sensors = file ? opened : scope.Sensors.of_record(record, channels, points);
     const begin = performance.now();
-    const answer = { pde, file, method };
-    recovered = network.recover(sensors);
-    answer.milliseconds = performance.now() - begin;
-    answer.networkErrors = file ? undefined : record.errors(recovered);
-    if (method === "exact") {
-      const exact = scope.Method.exact(pde, SIZE, false);
+    const answer = { pde, file, method, deviations };
+    recovered = network.recover(sensors, (a, u) => {
+      answer.milliseconds = performance.now() - begin;
+      answer.networkErrors = file ? undefined : record.errors(a, u);
+      // What is said of the fields may take longer than the fields.
+      if (method === "network") postMessage({ id, fields: { arrays: { a, u }, errors: answer.networkErrors } });
+    });
+    if (method !== "network") {
+      const posterior = method === "exact" ? scope.Method.exact(pde, SIZE, deviations) : linear.method(deviations);
       const begin = performance.now();
       try {
         answer.networkSummary = JSON.parse(recovered.summary());
-        recovered = exact.recover(sensors);
-        answer.exactMilliseconds = performance.now() - begin;
-        answer.errors = file ? undefined : record.errors(recovered);
+        recovered = posterior.recover(sensors);
+        answer.milliseconds = performance.now() - begin;
+        answer.errors = file ? undefined : record.errors(recovered.array("a"), recovered.array("u"));
       } finally {
-        exact.free();
+        posterior.free();
       }
     } else {
       answer.errors = answer.networkErrors;
@@ -80,13 +106,14 @@ async function networkOf(pde) {
   if (model.pde === pde) return model.method;
   model.method?.free();
   model = {};
-  const [card, weights] = await Promise.all([fetched(`models/${pde}.toml`), fetched(`models/${pde}.safetensors`, report)]);
+  const [card, weights] = await Promise.all([fetched(`models/${pde}.toml`), fetched(`models/${pde}.safetensors`, (share) => report("model", share))]);
   const text = new TextDecoder().decode(card);
   model = { pde, method: scope.Method.network(pde, weights, text) };
   return model.method;
 }
 
-const report = (share) => postMessage({ progress: share });
+/// Tells how much of something is done, from 0 to 1.
+const report = (what, share) => postMessage({ progress: { what, share } });
 
 async function fetched(path, progress) {
   const response = await fetch(new URL(path, import.meta.url));
@@ -106,7 +133,7 @@ async function fetched(path, progress) {
 
 onmessage = async ({ data: { id, action, request } }) => {
   try {
-    postMessage({ id, answer: await actions[action](request) });
+    postMessage({ id, answer: await actions[action](request, id) });
   } catch (error) {
     postMessage({ id, error: error.message ?? String(error) });
   }

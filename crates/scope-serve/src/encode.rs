@@ -10,6 +10,7 @@ use axum::{
 use scope::{
     Recovered,
     data::{
+        Fields, GridShape,
         npy::{Dtype, Header},
         npz::stored_archive,
     },
@@ -22,10 +23,16 @@ use crate::refusal::Refusal;
 /// What an answer is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    Json,
-    /// a and u alone: \[2, rows, columns\], or \[problems, 2, rows, columns\].
-    Npy,
+    /// npy: a and u alone, \[2, rows, columns\] or \[problems, 2, rows, columns\].
+    Fields,
     /// Every array of a result folder, and its summary.
+    Everything(Container),
+}
+
+/// What holds arrays and a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Container {
+    Json,
     Npz,
 }
 
@@ -35,26 +42,18 @@ impl Format {
         let mut accepted =
             headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
         if accepted.peek().is_none() {
-            return Ok(Format::Json);
+            return Ok(Format::Everything(Container::Json));
         }
         let kinds = accepted.flat_map(|value| value.split(','));
         let named = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
-            "application/json" | "application/*" | "*/*" => Some(Format::Json),
-            "application/x-npy" => Some(Format::Npy),
-            "application/x-npz" | "application/zip" => Some(Format::Npz),
+            "application/json" | "application/*" | "*/*" => Some(Format::Everything(Container::Json)),
+            "application/x-npy" => Some(Format::Fields),
+            "application/x-npz" | "application/zip" => Some(Format::Everything(Container::Npz)),
             _ => None,
         };
         let none =
             "an answer can be application/json, application/x-npy or application/x-npz: accept one of them";
         kinds.into_iter().find_map(named).ok_or_else(|| Refusal::new(StatusCode::NOT_ACCEPTABLE, none))
-    }
-
-    fn kind(self) -> &'static str {
-        match self {
-            Format::Json => "application/json",
-            Format::Npy => "application/x-npy",
-            Format::Npz => "application/x-npz",
-        }
     }
 }
 
@@ -70,15 +69,30 @@ pub(crate) fn summary(recovered: &[Recovered], notes: &[String]) -> Summary {
     Summary::new(&recovered[0].method, "the request", notes, problems)
 }
 
-/// The answer to a request for fields of one problem or more.
-pub(crate) fn answer(format: Format, recovered: &[Recovered], notes: &[String]) -> Result<Response, Refusal> {
-    let bytes = match format {
-        Format::Json => json(recovered, notes)?,
-        Format::Npy => npy(recovered),
-        Format::Npz => npz(recovered, notes)?,
-    };
-    let kind = HeaderValue::from_static(format.kind());
-    Ok(([(header::CONTENT_TYPE, kind)], Body::from(bytes)).into_response())
+/// The answer to a request for all that is said of one problem or more.
+pub(crate) fn everything(
+    container: Container,
+    recovered: &[Recovered],
+    notes: &[String],
+) -> Result<Response, Refusal> {
+    Ok(match container {
+        Container::Json => response("application/json", json(recovered, notes)?),
+        Container::Npz => response("application/x-npz", npz(recovered, notes)?),
+    })
+}
+
+/// The answer to a request for the fields of one problem or more.
+pub(crate) fn fields(all: &[Fields], grid: GridShape) -> Response {
+    let mut bytes = header_of(all.len(), Some(2), grid);
+    bytes.reserve_exact(all.len() * 2 * size_of::<f32>() * grid.points());
+    for fields in all {
+        fields.iter().for_each(|field| bytes.extend(field.iter().flat_map(|x| x.to_le_bytes())));
+    }
+    response("application/x-npy", bytes)
+}
+
+fn response(kind: &'static str, bytes: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(bytes)).into_response()
 }
 
 #[derive(Serialize)]
@@ -99,34 +113,28 @@ fn json(recovered: &[Recovered], notes: &[String]) -> Result<Vec<u8>, Refusal> {
 }
 
 /// A header of so many problems, fields and points, without an axis of length one before the points.
-fn header_of(problems: usize, fields: Option<usize>, recovered: &Recovered) -> Vec<u8> {
+fn header_of(problems: usize, fields: Option<usize>, grid: GridShape) -> Vec<u8> {
     let mut shape = Vec::new();
     shape.extend((problems != 1).then_some(problems));
     shape.extend(fields);
-    shape.extend(recovered.method.resolution.lengths());
+    shape.extend(grid.lengths());
     Header::new(Dtype::F32, &shape).to_bytes()
-}
-
-fn npy(recovered: &[Recovered]) -> Vec<u8> {
-    let mut bytes = header_of(recovered.len(), Some(2), &recovered[0]);
-    for one in recovered {
-        bytes.extend(one.fields.a.iter().chain(one.fields.u.iter()).flat_map(|x| x.to_le_bytes()));
-    }
-    bytes
 }
 
 fn npz(recovered: &[Recovered], notes: &[String]) -> Result<Vec<u8>, Refusal> {
     let all: Vec<BTreeMap<String, &[f32]>> = recovered.iter().map(arrays).collect();
-    let points = recovered[0].method.resolution.points();
+    let grid = recovered[0].method.resolution;
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for name in all.iter().flat_map(BTreeMap::keys) {
         files.entry(format!("{name}.npy")).or_insert_with(|| {
-            let mut bytes = header_of(recovered.len(), None, &recovered[0]);
+            let mut bytes = header_of(recovered.len(), None, grid);
             for one in &all {
                 match one.get(name) {
                     Some(field) => bytes.extend(field.iter().flat_map(|x| x.to_le_bytes())),
                     // An array that only other problems have.
-                    None => bytes.extend(std::iter::repeat_n(f32::NAN.to_le_bytes(), points).flatten()),
+                    None => {
+                        bytes.extend(std::iter::repeat_n(f32::NAN.to_le_bytes(), grid.points()).flatten())
+                    }
                 }
             }
             bytes

@@ -1,13 +1,14 @@
 //! The engine: one thread that computes fields, and the bounded queue before it.
 
 use std::{
+    collections::BTreeMap,
     io,
     sync::Arc,
     thread::{self, JoinHandle},
 };
 
 use axum::http::StatusCode;
-use scope::{Recovered, RecoveryError, recovery::Problem};
+use scope::{Recovered, RecoveryError, data::Fields, recovery::Problem};
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
     oneshot,
@@ -15,12 +16,22 @@ use tokio::sync::{
 
 use crate::{metrics::Metrics, models::Models, refusal::Refusal};
 
-/// A problem that waits, and where its fields are wanted.
+/// A problem that waits.
 struct Job {
     model: usize,
     problem: Problem,
-    reply: oneshot::Sender<Result<Recovered, Refusal>>,
+    reply: Reply,
 }
+
+/// What is wanted of a problem, and where. No more than that is computed.
+enum Reply {
+    /// Both fields.
+    Fields(Sender<Fields>),
+    /// And all that is said of them.
+    Everything(Sender<Recovered>),
+}
+
+type Sender<T> = oneshot::Sender<Result<T, Refusal>>;
 
 /// The way to the engine. The engine ends once all that wait are served and the last of these is gone.
 #[derive(Clone)]
@@ -46,26 +57,40 @@ impl Queue {
     }
 
     /// Fields of problems of one model, in order. All of them are taken, or none where the queue is too full.
+    pub(crate) async fn fields(&self, model: usize, problems: Vec<Problem>) -> Result<Vec<Fields>, Refusal> {
+        self.answers(model, problems, Reply::Fields).await
+    }
+
+    /// The same with all that is said of them.
     pub(crate) async fn recover(
         &self,
         model: usize,
         problems: Vec<Problem>,
     ) -> Result<Vec<Recovered>, Refusal> {
+        self.answers(model, problems, Reply::Everything).await
+    }
+
+    async fn answers<T>(
+        &self,
+        model: usize,
+        problems: Vec<Problem>,
+        to: fn(Sender<T>) -> Reply,
+    ) -> Result<Vec<T>, Refusal> {
         let permits = self.0.try_reserve_many(problems.len()).map_err(|error| match error {
             TrySendError::Full(()) => {
                 Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests wait already: ask again later")
             }
             TrySendError::Closed(()) => Refusal::stopping(),
         })?;
-        let mut replies = Vec::with_capacity(problems.len());
+        let mut answers = Vec::with_capacity(problems.len());
         for (permit, problem) in permits.zip(problems) {
             let (reply, answer) = oneshot::channel();
-            permit.send(Job { model, problem, reply });
-            replies.push(answer);
+            permit.send(Job { model, problem, reply: to(reply) });
+            answers.push(answer);
         }
-        let mut all = Vec::with_capacity(replies.len());
-        for reply in replies {
-            all.push(reply.await.map_err(|_| Refusal::stopping())??);
+        let mut all = Vec::with_capacity(answers.len());
+        for answer in answers {
+            all.push(answer.await.map_err(|_| Refusal::stopping())??);
         }
         Ok(all)
     }
@@ -81,30 +106,52 @@ impl Queue {
     }
 }
 
-/// Recovers what was taken: the problems of each model together.
-fn serve(models: &Models, metrics: &Metrics, mut jobs: Vec<Job>) {
-    // Nobody waits any more for what took too long, or was asked for by a client that has gone.
-    jobs.retain(|job| !job.reply.is_closed());
-    jobs.sort_by_key(|job| job.model);
-    while let Some(model) = jobs.first().map(|job| job.model) {
-        let others = jobs.split_off(jobs.partition_point(|job| job.model == model));
-        let (problems, replies): (Vec<_>, Vec<_>) =
-            std::mem::replace(&mut jobs, others).into_iter().map(|job| (job.problem, job.reply)).unzip();
-        metrics.count_batch(problems.len());
-        for (reply, recovered) in replies.into_iter().zip(recover(models, model, problems)) {
-            // A client that has gone meanwhile needs no answer.
-            let _ = reply.send(recovered);
+/// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the others.
+fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
+    let (mut fields, mut everything) = (BTreeMap::new(), BTreeMap::new());
+    for Job { model, problem, reply } in jobs {
+        match reply {
+            Reply::Fields(reply) => wait_for(&mut fields, model, problem, reply),
+            Reply::Everything(reply) => wait_for(&mut everything, model, problem, reply),
         }
+    }
+    for (model, waiting) in fields {
+        let recovery = &models.at(model).recovery;
+        answer(metrics, waiting, |problems| recovery.fields_of_all(problems, &|_| true));
+    }
+    for (model, waiting) in everything {
+        let recovery = &models.at(model).recovery;
+        answer(metrics, waiting, |problems| recovery.recover_all(problems, &|_| true));
     }
 }
 
-/// Recovers problems together, or one by one where that fails, so that none suffers from another.
-fn recover(models: &Models, model: usize, problems: Vec<Problem>) -> Vec<Result<Recovered, Refusal>> {
-    let recovery = &models.at(model).recovery;
-    let refuse = |error: RecoveryError| Refusal::fault(error);
-    if let Ok(all) = recovery.recover_all(problems.clone(), &|_| true) {
-        return all.into_iter().map(Ok).collect();
+/// Problems of one model of which the same is wanted.
+type Waiting<T> = Vec<(Problem, Sender<T>)>;
+
+/// Puts a problem with those of its model; not where nobody waits any more, because it took too long or the client has gone.
+fn wait_for<T>(all: &mut BTreeMap<usize, Waiting<T>>, model: usize, problem: Problem, reply: Sender<T>) {
+    if !reply.is_closed() {
+        all.entry(model).or_default().push((problem, reply));
     }
-    let one = |problem| recovery.recover_all(vec![problem], &|_| true).map(|mut all| all.remove(0));
-    problems.into_iter().map(|problem| one(problem).map_err(refuse)).collect()
+}
+
+/// Computes problems together, or one by one where that fails, so that none suffers from another.
+fn answer<T>(
+    metrics: &Metrics,
+    waiting: Waiting<T>,
+    compute: impl Fn(Vec<Problem>) -> Result<Vec<T>, RecoveryError>,
+) {
+    let (problems, replies): (Vec<Problem>, Vec<Sender<T>>) = waiting.into_iter().unzip();
+    metrics.count_batch(problems.len());
+    let answers: Vec<Result<T, Refusal>> = match compute(problems.clone()) {
+        Ok(all) => all.into_iter().map(Ok).collect(),
+        Err(_) => {
+            let one = |problem| compute(vec![problem]).map(|mut all| all.remove(0)).map_err(Refusal::fault);
+            problems.into_iter().map(one).collect()
+        }
+    };
+    for (reply, answer) in replies.into_iter().zip(answers) {
+        // A client that has gone meanwhile needs no answer.
+        let _ = reply.send(answer);
+    }
 }

@@ -4,7 +4,7 @@
 //! physical units; for the cylinder `geometry` \[3\] may stand beside it. Its outputs are the arrays of a result folder,
 //! and `summary`, its summary.json as text.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use axum::{
     Json,
@@ -16,7 +16,7 @@ use axum::{
 use scope::{
     Recovered, SensorSet,
     data::{
-        Channel,
+        Channel, Fields,
         observation::{Place, Sensor},
     },
     pde::cylinder::Disk,
@@ -94,9 +94,13 @@ pub(crate) async fn infer(
     let begin = Instant::now();
     let placing = Arc::clone(&service);
     let (request, problem) = blocking(move || place(&placing, model, &headers, &bytes)).await?;
-    let recovered = service.recover(model, vec![problem]).await?;
+    let computed = if request.asks_for_fields_alone() {
+        Computed::Fields(service.in_time(service.queue.fields(model, vec![problem])).await?)
+    } else {
+        Computed::Everything(service.in_time(service.queue.recover(model, vec![problem])).await?)
+    };
     let answering = Arc::clone(&service);
-    let answer = blocking(move || answer(answering.models.at(model), &request, &recovered)).await;
+    let answer = blocking(move || answer(answering.models.at(model), &request, &computed)).await;
     service.metrics.count_answer(begin.elapsed());
     answer
 }
@@ -172,6 +176,42 @@ fn sensors_of(values: &[f64]) -> Result<Vec<Sensor>, Refusal> {
     values.as_chunks::<4>().0.iter().enumerate().map(sensor).collect()
 }
 
+/// What was computed of one problem.
+enum Computed {
+    Fields(Vec<Fields>),
+    Everything(Vec<Recovered>),
+}
+
+impl InferRequest {
+    /// Whether nothing but the fields themselves is asked for.
+    fn asks_for_fields_alone(&self) -> bool {
+        let is_field =
+            |output: &AskedOutput| Channel::BOTH.iter().any(|channel| output.name == channel.name());
+        !self.outputs.is_empty() && self.outputs.iter().all(is_field)
+    }
+}
+
+impl Computed {
+    /// Its arrays by name.
+    fn arrays(&self) -> BTreeMap<String, &[f32]> {
+        match self {
+            Computed::Fields(all) => {
+                let each = all.iter().flat_map(|fields| fields.each_ref().with_channels());
+                each.map(|(channel, field)| (channel.name().to_owned(), &field[..])).collect()
+            }
+            Computed::Everything(all) => all.iter().flat_map(arrays).collect(),
+        }
+    }
+
+    /// What is said of it.
+    fn summary(&self) -> Result<String, Refusal> {
+        match self {
+            Computed::Fields(_) => Err(Refusal::fault("fields were computed, and nothing was said of them")),
+            Computed::Everything(all) => serde_json::to_string(&summary(all, &[])).map_err(Refusal::fault),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct InferResponse<'a> {
     model_name: &'a str,
@@ -182,10 +222,9 @@ struct InferResponse<'a> {
 }
 
 /// The answer: what was asked for, or all there is. An array that this problem does not have is NaN where it was asked for.
-fn answer(served: &Served, request: &InferRequest, recovered: &[Recovered]) -> Result<Response, Refusal> {
-    let [one] = recovered else { return Err(Refusal::fault("one problem was asked for")) };
-    let grid = one.method.resolution;
-    let own = arrays(one);
+fn answer(served: &Served, request: &InferRequest, computed: &Computed) -> Result<Response, Refusal> {
+    let grid = served.recovery.resolution();
+    let own = computed.arrays();
     let all_binary = request.parameters.binary_data_output.unwrap_or(false);
     let asked: Vec<(&str, bool)> = if request.outputs.is_empty() {
         own.keys().map(|name| (name.as_str(), all_binary)).chain([(SUMMARY, all_binary)]).collect()
@@ -197,8 +236,7 @@ fn answer(served: &Served, request: &InferRequest, recovered: &[Recovered]) -> R
     let mut outputs = Vec::with_capacity(asked.len());
     for (name, binary) in asked {
         outputs.push(if name == SUMMARY {
-            let text = serde_json::to_string(&summary(recovered, &[])).map_err(Refusal::fault)?;
-            OutputTensor::text(name, &text, binary)
+            OutputTensor::text(name, &computed.summary()?, binary)
         } else {
             let field = own.get(name).copied().unwrap_or(&nothing);
             OutputTensor::field(name, &grid.lengths(), field, binary)

@@ -8,9 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use scope::{
-    Recovered, RecoveryError, SensorFile, SensorSet, data::observation::SensorError, recovery::Problem,
-};
+use scope::{RecoveryError, SensorFile, SensorSet, data::observation::SensorError, recovery::Problem};
 use serde::Deserialize;
 
 use crate::{
@@ -64,8 +62,16 @@ pub(crate) async fn recover(
     let begin = Instant::now();
     let placing = Arc::clone(&service);
     let (problems, notes) = blocking(move || place_file(&placing, model, bytes)).await?;
-    let recovered = service.recover(model, problems).await?;
-    let answer = blocking(move || encode::answer(format, &recovered, &notes)).await;
+    let answer = match format {
+        Format::Fields => {
+            let fields = service.in_time(service.queue.fields(model, problems)).await?;
+            Ok(encode::fields(&fields, service.models.at(model).recovery.resolution()))
+        }
+        Format::Everything(container) => {
+            let recovered = service.in_time(service.queue.recover(model, problems)).await?;
+            blocking(move || encode::everything(container, &recovered, &notes)).await
+        }
+    };
     service.metrics.count_answer(begin.elapsed());
     answer
 }
@@ -137,15 +143,13 @@ impl Service {
         })
     }
 
-    /// Fields of problems, within the time that they may take.
-    pub(crate) async fn recover(
+    /// What the engine computes, within the time that it may take.
+    pub(crate) async fn in_time<T>(
         &self,
-        model: usize,
-        problems: Vec<Problem>,
-    ) -> Result<Vec<Recovered>, Refusal> {
+        computed: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
         let computing = self.limits.computing;
-        let recovered = tokio::time::timeout(computing, self.queue.recover(model, problems)).await;
-        recovered.map_err(|_| {
+        tokio::time::timeout(computing, computed).await.map_err(|_| {
             let sentence =
                 format!("the fields were not computed within {} s: ask again later", computing.as_secs());
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence)

@@ -53,6 +53,33 @@ fn binary_tensors_and_json_say_the_same() {
     assert!(values.map(f32::to_bits).eq(field.iter().map(|x| x.to_bits())));
 }
 
+/// An answer of fields alone and one of everything, from requests at the same time.
+#[test]
+fn fields_are_the_same_whatever_else_is_asked_for() {
+    let service = Running::start(Limits::default(), None);
+    let asked = |outputs: &[&str]| {
+        let outputs: Vec<_> = outputs
+            .iter()
+            .map(|name| json!({ "name": name, "parameters": { "binary_data": true } }))
+            .collect();
+        json!({ "outputs": outputs,
+                "inputs": [{ "name": "sensors", "shape": [2, 4], "datatype": "FP64", "data": SENSORS }] })
+    };
+    let tensors = |outputs: &[&str]| {
+        let answer = binary(&service, &asked(outputs), &[]);
+        assert_eq!(answer.status, 200);
+        let length: usize = answer.header("inference-header-content-length").unwrap().parse().unwrap();
+        answer.body[length..].to_vec()
+    };
+    let (alone, everything) = std::thread::scope(|scope| {
+        let alone = scope.spawn(|| tensors(&["u", "a"]));
+        let everything = tensors(&["u", "a", "u_band68"]);
+        (alone.join().unwrap(), everything)
+    });
+    assert_eq!((alone.len(), everything.len()), (2 * 65536, 3 * 65536));
+    assert!(everything.starts_with(&alone));
+}
+
 #[test]
 fn malformed_tensors_are_refused() {
     let service = Running::start(Limits { sensors: 8, ..Limits::default() }, None);

@@ -1,7 +1,7 @@
 //! What cannot be done is refused with a status and a sentence.
 
 use std::{
-    io::Write,
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
 };
 
@@ -70,6 +70,35 @@ fn a_full_queue_asks_to_come_again() {
 }
 
 #[test]
+fn a_connection_too_many_waits_for_another_to_end() {
+    let service = Running::start(Limits { connections: 2, ..Limits::default() }, None);
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(b"GET /v2/health/live HTTP/1.1\r\nhost: scope\r\n\r\n").unwrap();
+    };
+    let hear = |stream: &mut TcpStream| {
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+        let mut rest = [0; 4096];
+        assert!(stream.read(&mut rest).unwrap() > 0);
+    };
+    let connect = || TcpStream::connect(service.address).unwrap();
+    let mut open = [connect(), connect()];
+    open.iter_mut().for_each(&ask);
+    open.iter_mut().for_each(hear);
+    let mut waiting = connect();
+    ask(&mut waiting);
+    open.iter_mut().for_each(ask);
+    open.iter_mut().for_each(hear);
+    waiting.set_nonblocking(true).unwrap();
+    let nothing = waiting.peek(&mut [0]).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+    waiting.set_nonblocking(false).unwrap();
+    drop(open);
+    hear(&mut waiting);
+}
+
+#[test]
 fn a_body_that_does_not_come_is_not_waited_for() {
     let limits = Limits { arrival: std::time::Duration::from_millis(50), ..Limits::default() };
     let service = Running::start(limits, None);
@@ -84,7 +113,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     let mut stream = TcpStream::connect(service.address).unwrap();
     write!(stream, "POST {RECOVER} HTT").unwrap();
     let mut rest = Vec::new();
-    std::io::Read::read_to_end(&mut stream, &mut rest).unwrap();
+    stream.read_to_end(&mut rest).unwrap();
     assert!(!String::from_utf8_lossy(&rest).contains(" 200 "));
 }
 

@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    time::Duration,
 };
 
 use scope_serve::Limits;
@@ -29,4 +30,23 @@ fn a_request_that_has_begun_is_answered_though_the_service_stops() {
     let answer = Answer::read(stream);
     assert_eq!(answer.status, 200);
     assert!(!answer.json()["fields"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_neither_others_nor_the_end() {
+    let limits = Limits { drain: Duration::from_millis(100), ..Limits::default() };
+    let service = Running::start(limits, None);
+    let mut slow = TcpStream::connect(service.address).unwrap();
+    // Answers of 7 MB each, more than a connection holds that nobody reads from.
+    let request = "GET /models/poisson.safetensors HTTP/1.1\r\nhost: scope\r\n\r\n";
+    slow.write_all(request.repeat(8).as_bytes()).unwrap();
+    let mut begun = [0; 12];
+    slow.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    let answer =
+        service.post("/v1/recover?model=poisson", &["content-type: text/csv"], table(4, 9).as_bytes());
+    assert_eq!(answer.status, 200);
+    // Dropped, it ends without an error though the slow one is still there.
+    drop(service);
+    drop(slow);
 }

@@ -4,12 +4,14 @@
 //! `scripts/build-page.sh` compiles it twice, with plain and with relaxed 128-bit vectors, for the page in `page/`.
 #![cfg(target_family = "wasm")]
 
+mod linear_fitting;
 mod method;
 mod problem;
 mod record;
 mod recovered;
 mod sensors;
 
+pub use linear_fitting::{LinearFit, LinearFitting};
 pub use method::Method;
 pub use problem::problems;
 pub use record::FreshRecord;

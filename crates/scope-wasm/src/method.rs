@@ -4,15 +4,16 @@ use std::path::Path;
 
 use scope::{
     Device, Network, NetworkOptions, PosteriorOptions, Precision, Recovery, RecoveryError,
+    data::Fields,
     model::{Card, WeightFile},
 };
 use wasm_bindgen::prelude::*;
 
 use crate::{RecoveredFields, Sensors};
 
-/// A trained network, or the exact posterior of a problem that has one.
+/// A trained network, the exact posterior of a problem that has one, or a linear fit.
 #[wasm_bindgen]
-pub struct Method(Recovery);
+pub struct Method(pub(crate) Recovery);
 
 #[wasm_bindgen]
 impl Method {
@@ -33,12 +34,22 @@ impl Method {
         Ok(Self(Recovery::exact(pde.parse()?, size, options)?))
     }
 
-    /// Both fields, and how far to trust them.
-    pub fn recover(&self, sensors: &Sensors) -> Result<RecoveredFields, JsError> {
-        let recovered = self.0.recover(&sensors.set).map_err(|error| match error {
-            RecoveryError::NothingMeasured | RecoveryError::NoGeometry(_) => JsError::from(error),
-            error => JsError::new(&error.describe(|sensor| sensors.set.label(sensor))),
-        })?;
+    /// Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that is known.
+    pub fn recover(
+        &self,
+        sensors: &Sensors,
+        first: Option<js_sys::Function>,
+    ) -> Result<RecoveredFields, JsError> {
+        let hand_over = |fields: Fields| {
+            let [a, u] = [&fields.a, &fields.u].map(|field| js_sys::Float32Array::from(&field[..]));
+            // What the page makes of them is not this crate's concern.
+            let _ = first.as_ref().map(|first| first.call2(&JsValue::NULL, &a, &u));
+        };
+        let recovered =
+            self.0.recover_fields_first(&sensors.set, &hand_over).map_err(|error| match error {
+                RecoveryError::NothingMeasured | RecoveryError::NoGeometry(_) => JsError::from(error),
+                error => JsError::new(&error.describe(|sensor| sensors.set.label(sensor))),
+            })?;
         Ok(RecoveredFields { recovered, notes: sensors.notes.clone() })
     }
 }

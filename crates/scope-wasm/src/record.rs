@@ -9,10 +9,8 @@ use scope::{
 };
 use wasm_bindgen::prelude::*;
 
-use crate::RecoveredFields;
-
 /// The seed of fresh records, that of `scope demo`: no training set has it.
-const SEED: u64 = 2_026;
+pub(crate) const SEED: u64 = 2_026;
 
 /// Both complete fields of a problem, in physical units: the truth that sensors measure points of.
 #[wasm_bindgen]
@@ -56,13 +54,12 @@ impl FreshRecord {
     }
 
     /// The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value, where it has two.
-    pub fn errors(&self, recovered: &RecoveredFields) -> Vec<f64> {
+    pub fn errors(&self, a: &[f32], u: &[f32]) -> Vec<f64> {
         let truth = &self.record.fields;
-        let fields = &recovered.recovered.fields;
-        let mut errors = vec![relative_error(&fields.a, &truth.a), relative_error(&fields.u, &truth.u)];
+        let mut errors = vec![relative_error(a, &truth.a), relative_error(u, &truth.u)];
         if let Some(threshold) = self.pde.descriptor().fields.a.threshold() {
             let wrong = |(got, truth): &(&f32, &f64)| (f64::from(**got) > threshold) != (**truth > threshold);
-            let wrong = fields.a.iter().zip(&truth.a).filter(wrong).count();
+            let wrong = a.iter().zip(&truth.a).filter(wrong).count();
             errors.push(100.0 * wrong as f64 / truth.a.len() as f64);
         }
         errors

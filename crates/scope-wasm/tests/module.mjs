@@ -1,5 +1,5 @@
-// A module under Node against the program: five problems, fields within 1e-5 of the native ones. With a number of rounds it also measures
-// how long a recovery takes.
+// A module under Node against the program: five problems, fields within 1e-5 of the native ones, and a linear fit made in the module, within
+// 1e-3. With a number of rounds it also measures how long a recovery takes.
 //
 //     node crates/scope-wasm/tests/module.mjs simd|relaxed [ROUNDS]
 //
@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { start } from "../../scope-serve/page/wasm-module.js";
-import { difference, recoverNatively, repository } from "./native.mjs";
+import { difference, recoverLinearly, recoverNatively, repository } from "./native.mjs";
 
 const SIZE = 128;
 const [module, rounds] = [process.argv[2] ?? "simd", Number(process.argv[3] ?? 0)];
@@ -22,25 +22,57 @@ const packed = read("crates/scope-serve/page/scope_wasm.gz");
 const scope = await start(module, packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.length));
 const megabytes = () => (scope.memory.buffer.byteLength / 1e6).toFixed(0);
 
-function sensorsOf(record, [family, budget, channels]) {
-  const points = channels.map((channel) => [...record.mask(family, budget, channel, 20261013)]);
+function sensorsOf(record, [family, budget, channels], draw = 0) {
+  const points = channels.map((channel) => [...record.mask(family, budget, channel, 20261013 + draw)]);
   const numbers = channels.flatMap((channel, k) => points[k].map(() => channel));
   return scope.Sensors.of_record(record, Uint8Array.from(numbers), Uint32Array.from(points.flat()));
 }
 
-/// How long recoveries take by the clock, and in time of the processor, which tells more on a machine that others use too.
-function measure(pde, method, sensors) {
-  const clock = [];
-  const processor = [];
+/// How long recoveries take: until the fields are there and until all is said of them, by the clock and in time of the processor, which
+/// tells more on a machine that others use too. Sensors are others in every round: of the same ones as before something is known already.
+function measure(pde, method, record) {
+  const times = { fields: [], fieldsProcessor: [], all: [], allProcessor: [] };
   for (let round = 0; round < rounds; round++) {
+    const sensors = sensorsOf(record, LAYOUTS[0], round);
     const [begin, used] = [performance.now(), process.cpuUsage()];
-    method.recover(sensors).free();
-    clock.push(performance.now() - begin);
-    processor.push(process.cpuUsage(used).user / 1000);
+    const note = (what) => {
+      times[what].push(performance.now() - begin);
+      times[`${what}Processor`].push(process.cpuUsage(used).user / 1000);
+    };
+    method.recover(sensors, () => note("fields")).free();
+    note("all");
   }
-  const [ms, processorMs] = [clock, processor].map((times) => times.sort((one, other) => one - other)[rounds >> 1].toFixed(0));
-  console.log(`${module} ${pde}: median of ${rounds} recoveries ${ms} ms, ${processorMs} ms of the processor`);
+  const [fields, fieldsProcessor, all, allProcessor] = Object.values(times).map((some) => some.sort((one, other) => one - other)[rounds >> 1].toFixed(0));
+  console.log(`${module} ${pde}: medians of ${rounds}: fields in ${fields} ms (${fieldsProcessor} of the processor), all in ${all} ms (${allProcessor})`);
 }
+
+/// A fit of so many modes to so many fresh records, as the page makes one; the seed is that of the module's records.
+const FIT = { records: 80, modes: 24, seed: 2026 };
+
+function compareLinear(pde) {
+  const record = new scope.FreshRecord(pde, 1, SIZE);
+  const sensors = sensorsOf(record, ["uniform", 100, [1]]);
+  const reference = recoverLinearly(pde, sensors.csv(pde, SIZE), FIT.seed, FIT.records, FIT.modes);
+  const begin = performance.now();
+  const fitting = new scope.LinearFitting(pde, SIZE);
+  for (let solved = 0; solved < FIT.records; solved++) fitting.solve_next();
+  const solved = performance.now();
+  const fit = fitting.fit(FIT.modes);
+  const fitted = performance.now();
+  const recovered = fit.method(true).recover(sensors);
+  const answered = performance.now();
+  // The fit is made in single precision, whose sums are not in the same order everywhere.
+  for (const [name, field] of Object.entries(reference)) {
+    const apart = difference(recovered.array(name), field);
+    assert.ok(apart <= 1e-3, `${module}, linear fit of ${pde}: ${name} is ${apart} from the program's`);
+  }
+  const [a, u] = record.errors(recovered.array("a"), recovered.array("u"));
+  const steps = [solved - begin, fitted - solved, answered - fitted].map((ms) => ms.toFixed(0));
+  const took = `records ${steps[0]} ms, fit ${steps[1]} ms, answer with deviations ${steps[2]} ms`;
+  console.log(`${module} ${pde}: linear fit of ${FIT.records} records, errors ${a.toFixed(1)}% and ${u.toFixed(2)}%; ${took}, memory ${megabytes()} MB`);
+}
+
+for (const pde of ["poisson", "ns"]) compareLinear(pde);
 
 for (const { name: pde } of JSON.parse(scope.problems()).problems) {
   const solving = performance.now();
@@ -58,7 +90,7 @@ for (const { name: pde } of JSON.parse(scope.problems()).problems) {
       assert.ok(apart <= 1e-5, `${module}, ${pde}, ${layout}: ${channel} is ${apart} from the program's`);
       most = Math.max(most, apart);
     }
-    if (rounds && layout === LAYOUTS[0]) measure(pde, method, sensors);
+    if (rounds && layout === LAYOUTS[0]) measure(pde, method, record);
   }
   method.free();
   const steps = `record ${(solved - solving).toFixed(0)} ms, model ${(loaded - solved).toFixed(0)} ms`;

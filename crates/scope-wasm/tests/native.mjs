@@ -8,18 +8,39 @@ import { join } from "node:path";
 export const repository = new URL("../../../", import.meta.url).pathname;
 const program = process.env.SCOPE ?? join(repository, "target/release/scope");
 
-/// The fields a and u that `scope recover` writes.
-export function recoverNatively(pde, csv, disk) {
+/// The arrays of a result folder by name.
+function results(folder, names) {
+  return Object.fromEntries(names.map((name) => [name, fieldOf(readFileSync(join(folder, "out", `${name}.npy`)))]));
+}
+
+/// Runs the program in a folder of its own that has a file of sensors, and gives what `read` makes of the folder.
+function inFolder(csv, commands, read) {
   const folder = mkdtempSync(join(tmpdir(), "scope-page-"));
   try {
     writeFileSync(join(folder, "sensors.csv"), csv);
-    const geometry = disk ? ["--geometry", Array.from(disk).join(",")] : [];
-    const options = ["recover", "--model", pde, "--sensors", "sensors.csv", "--out", "out", "--device", "cpu", ...geometry];
-    execFileSync(program, options, { cwd: folder, stdio: "pipe", env: { ...process.env, SCOPE_MODELS: join(repository, "models") } });
-    return { a: fieldOf(readFileSync(join(folder, "out/a.npy"))), u: fieldOf(readFileSync(join(folder, "out/u.npy"))) };
+    const env = { ...process.env, SCOPE_MODELS: join(repository, "models") };
+    for (const options of commands) execFileSync(program, options, { cwd: folder, stdio: "pipe", env });
+    return read(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/// The fields a and u that `scope recover` writes.
+export function recoverNatively(pde, csv, disk) {
+  const geometry = disk ? ["--geometry", Array.from(disk).join(",")] : [];
+  const options = ["recover", "--model", pde, "--sensors", "sensors.csv", "--out", "out", "--device", "cpu", ...geometry];
+  return inFolder(csv, [options], (folder) => results(folder, ["a", "u"]));
+}
+
+/// Fields and standard deviations of a linear fit to so many records of a seed, with so many modes.
+export function recoverLinearly(pde, csv, seed, records, modes) {
+  const commands = [
+    ["data", "generate", pde, "--count", records, "--seed", seed, "--out", "records"],
+    ["fit", "linear", "--data", "records", "--modes", modes, "--out", "fit.safetensors"],
+    ["recover", "--method", "linear", "--fit", "fit.safetensors", "--sensors", "sensors.csv", "--out", "out"],
+  ];
+  return inFolder(csv, commands.map((options) => options.map(String)), (folder) => results(folder, ["a", "u", "a_sd", "u_sd"]));
 }
 
 /// The numbers of a float32 .npy file.

@@ -54,7 +54,7 @@ function clickToFields(page) {
   return page.evaluate(async () => {
     const canvas = document.querySelector("#row-u .measured canvas");
     const { left, top } = canvas.getBoundingClientRect();
-    const count = () => document.documentElement.dataset.answers;
+    const count = () => document.documentElement.dataset.fields;
     const times = [];
     for (const x of [31, 97, 163, 97, 163]) {
       const [begin, before] = [performance.now(), count()];
@@ -64,6 +64,8 @@ function clickToFields(page) {
       while (count() === before) await new Promise((later) => setTimeout(later, 4));
       await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
       times.push(performance.now() - begin);
+      // The next press is to find the worker idle.
+      while (document.body.classList.contains("busy")) await new Promise((later) => setTimeout(later, 4));
     }
     return times;
   });
@@ -120,6 +122,7 @@ async function onADesktop() {
 
   await change(page, () => page.click('[data-value="exact"]'));
   assert.match(await page.textContent("#statement"), /exact posterior, this record/);
+  await linear(page);
   await change(page, () => page.click('[data-value="network"]'));
   await page.locator("#truth").fill("0");
   assert.equal(await page.textContent("#truth-shown"), "hidden");
@@ -127,6 +130,22 @@ async function onADesktop() {
   await screenshot(page, "truth-hidden");
   await files(page);
   await page.close();
+}
+
+/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where they are looked at.
+async function linear(page) {
+  const begin = performance.now();
+  await page.click('[data-value="linear"]');
+  await page.waitForFunction(() => /linear fit, this record/.test(document.querySelector("#statement").textContent), null, { timeout: 120_000 });
+  console.log(`the linear method after ${((performance.now() - begin) / 1000).toFixed(1)} s: ${await page.textContent("#statement .note")}`);
+  await settled(page);
+  await change(page, () => page.click('[data-value="band"]'));
+  assert.match(await page.textContent("#heads .third"), /standard deviation/);
+  assert.match(await page.textContent("#statement"), /Within one standard deviation should lie 68% of all pixels; here, \d+% of a and \d+% of u/);
+  await screenshot(page, "linear");
+  await change(page, () => page.click("#again"));
+  assert.match(await page.textContent("#statement"), /linear fit, this record/, "it is fitted once");
+  await page.click('[data-value="off"]');
 }
 
 async function files(page) {
@@ -150,6 +169,8 @@ async function everyProblem() {
     await change(page, () => page.click(`[data-value="${pde}"]`));
     await change(page, () => page.click('[data-value="both"]'));
     if (pde !== "cylinder") await compareWithProgram(page, pde);
+    assert.equal(await page.locator('[data-value="linear"]').isDisabled(), pde === "cylinder", pde);
+    assert.equal(await page.locator("#method-note").isVisible(), pde === "cylinder", pde);
     await screenshot(page, pde);
   }
   for (const family of ["grid", "cluster", "lines", "block"]) {

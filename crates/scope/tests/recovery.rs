@@ -1,9 +1,11 @@
 //! The one call from sensors to fields, and the folder that it writes.
 
 use std::{
+    cell::RefCell,
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use scope::{
@@ -138,6 +140,50 @@ fn a_network_gives_fields_trust_and_a_folder() {
     assert_eq!(files(&out), expected.map(str::to_owned).into());
     assert_eq!(MappedArray::open(&out.join("u.npy")).unwrap().header().shape, [SIZE, SIZE]);
     assert!(matches!(recovered.write(&out), Err(RecoveryError::Data(_))), "nothing is overwritten");
+}
+
+/// Sensors on pixels and between them, exact and noisy, with a faulty one that is left out.
+#[test]
+fn fields_alone_are_those_of_a_whole_recovery() {
+    let root = tempfile::tempdir().unwrap();
+    let mut sets = vec![sensors(&[0.001, 0.002]), sensors(&[0.003])];
+    sets[1].sensors[0].place = Place::Point(0.31, 0.42);
+    let many = (0..64).map(|k| Sensor {
+        channel: Channel::U,
+        place: Place::Index(3 + k / 8 * 3, 3 + k % 8 * 3),
+        value: if k == 20 { 1.0 } else { 0.001 * (k as f64).sin() },
+    });
+    sets.push(SensorSet::new("faulty", many.collect()));
+    let noise = Some(PerChannel::both(1e-4));
+    let network = Arc::new(
+        Network::open(weights(root.path(), Pde::DARCY, Some(trained(true))), &Device::cpu(1)).unwrap(),
+    );
+    let mut all: Vec<Recovery> = [false, true]
+        .map(|drop_suspects| NetworkOptions { noise, drop_suspects, ..NetworkOptions::default() })
+        .map(|options| Recovery::with_network(Arc::clone(&network), options).unwrap())
+        .into();
+    all.extend([false, true].map(|drop_suspects| {
+        let options = PosteriorOptions { noise, drop_suspects, ..PosteriorOptions::default() };
+        Recovery::exact(Pde::POISSON, SIZE, options).unwrap()
+    }));
+    for recovery in all {
+        let problems: Vec<_> = sets.iter().map(|set| recovery.place(set).unwrap()).collect();
+        let whole = recovery.recover_all(problems.clone(), &|_| true).unwrap();
+        let fields = recovery.fields_of_all(problems, &|_| true).unwrap();
+        assert!(fields.iter().eq(whole.iter().map(|recovered| &recovered.fields)));
+    }
+}
+
+#[test]
+fn fields_come_before_what_is_said_of_them() {
+    let root = tempfile::tempdir().unwrap();
+    let recovery = network(root.path(), Pde::POISSON);
+    let first = RefCell::new(None);
+    let set = sensors(&[0.001, 0.002]);
+    let recovered =
+        recovery.recover_fields_first(&set, &|fields| *first.borrow_mut() = Some(fields)).unwrap();
+    assert_eq!(first.into_inner().as_ref(), Some(&recovered.fields));
+    assert_eq!(recovered.trust, recovery.recover(&set).unwrap().trust);
 }
 
 #[test]

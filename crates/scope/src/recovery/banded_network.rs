@@ -13,7 +13,7 @@ use super::{
     error::RecoveryError,
     leave_out::{Numbered, leave_out},
     likeness::Likeness,
-    network::{Network, NetworkOptions},
+    network::{Imposed, Network, NetworkOptions},
     problem::Problem,
     recovered::{Recovered, Uncertainty},
     remark::Remark,
@@ -57,21 +57,58 @@ impl BandedNetwork {
         problems: Vec<Problem>,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Vec<Recovered>, RecoveryError> {
-        let (problems, mut contexts): (Vec<Problem>, Vec<UserContext>) = problems
-            .into_iter()
-            .map(|problem| {
-                let context = problem.context.clone().with_noise(self.told());
-                (problem, context)
-            })
-            .unzip();
-        let fields = self.network.model.recover_sensors(&mut contexts)?;
-        require(progress(Progress::Fields { problems: fields.len() }))?;
-        let mut all = Vec::with_capacity(fields.len());
-        for ((problem, context), fields) in problems.into_iter().zip(contexts).zip(fields) {
+        let passed = self.pass(problems)?;
+        require(progress(Progress::Fields { problems: passed.len() }))?;
+        let mut all = Vec::with_capacity(passed.len());
+        for (problem, fields) in passed {
             let heard = |records| progress(Progress::Bands { problems: all.len(), records });
-            all.push(self.examined(Problem { context, ..problem }, fields, &heard)?);
+            all.push(self.examined(problem, fields, &heard)?);
         }
         Ok(all)
+    }
+
+    /// Recovers one problem; `first` hears of its fields before what is to be said of them is known.
+    pub(super) fn recover_fields_first(
+        &self,
+        problem: Problem,
+        first: &dyn Fn(Fields),
+    ) -> Result<Recovered, RecoveryError> {
+        let (problem, of_network) = self.pass(vec![problem])?.remove(0);
+        let mut fields = of_network.clone();
+        impose_known_facts(self.summary.pde, &problem.context, &mut fields);
+        first(fields);
+        self.examined(problem, of_network, &|_| true)
+    }
+
+    /// Problems as the network saw them, and what it gave.
+    fn pass(&self, problems: Vec<Problem>) -> Result<Vec<(Problem, Fields)>, RecoveryError> {
+        let mut contexts = self.contexts(&problems);
+        let fields = self.network.model.recover_sensors(&mut contexts)?;
+        let seen = problems.into_iter().zip(contexts);
+        let seen = seen.map(|(problem, context)| Problem { context, ..problem });
+        Ok(seen.zip(fields).collect())
+    }
+
+    /// The fields of all problems, without what is to be said of them.
+    pub(super) fn fields_of_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Vec<Fields>, RecoveryError> {
+        if self.options.drop_suspects {
+            // Which readings are left out is known once they are examined.
+            let all = self.recover_all(problems, progress)?;
+            return Ok(all.into_iter().map(|recovered| recovered.fields).collect());
+        }
+        let fields = Imposed(&self.network.model).of_sensors(&mut self.contexts(&problems))?;
+        require(progress(Progress::Fields { problems: fields.len() }))?;
+        Ok(fields)
+    }
+
+    /// What the network reads of problems.
+    fn contexts(&self, problems: &[Problem]) -> Vec<UserContext> {
+        let told = self.told();
+        problems.iter().map(|problem| problem.context.clone().with_noise(told)).collect()
     }
 
     /// The noise that the network is told of.

@@ -16,8 +16,8 @@ impl Recovered {
     /// Turns all that was computed in our units into the frame of the method. Percentages have no unit and stay.
     pub(super) fn express_in_frame(&mut self) {
         let frame = self.method.frame;
+        fields_in(&frame, &mut self.fields);
         if !frame.has_own_values() {
-            values(&frame, &mut self.fields);
             self.unprojected.iter_mut().chain(&mut self.samples).for_each(|fields| values(&frame, fields));
             match &mut self.uncertainty {
                 Uncertainty::Deviation(deviation) => widths(&frame, deviation),
@@ -38,6 +38,13 @@ impl Recovered {
         }
         self.trust.warnings.iter_mut().for_each(|warning| warning_in(&frame, warning));
         self.remarks.iter_mut().for_each(|remark| remark_in(&frame, remark));
+    }
+}
+
+/// Turns recovered fields, in our units, into those of a frame.
+pub(super) fn fields_in(frame: &Frame, fields: &mut Fields) {
+    if !frame.has_own_values() {
+        values(frame, fields);
     }
 }
 

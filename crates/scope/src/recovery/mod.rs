@@ -62,6 +62,7 @@ pub use two_valued::{TwoValued, TwoValuedSummary};
 pub use without_bands::{WithoutBands, WithoutBandsReason};
 
 use banded_network::BandedNetwork;
+use frame::fields_in;
 use posterior::GaussianRecovery;
 
 /// How far a recovery has come, of several problems.
@@ -171,6 +172,26 @@ impl Recovery {
         Ok(self.recover_all(vec![problem], &|_| true)?.remove(0))
     }
 
+    /// The same; `first` hears of the fields before it is known how far to trust them, where that takes longer. Of readings that
+    /// are left out it is too early to know.
+    pub fn recover_fields_first(
+        &self,
+        sensors: &SensorSet,
+        first: &dyn Fn(Fields),
+    ) -> Result<Recovered, RecoveryError> {
+        let problem = self.place(sensors)?;
+        let Method::Network(network) = &self.method else {
+            return Ok(self.recover_all(vec![problem], &|_| true)?.remove(0));
+        };
+        let in_frame = |mut fields: Fields| {
+            fields_in(&self.summary.frame, &mut fields);
+            first(fields);
+        };
+        let mut recovered = network.recover_fields_first(problem, &in_frame)?;
+        recovered.express_in_frame();
+        Ok(recovered)
+    }
+
     /// Puts sensors, in coordinates and units of the frame, on the grid, and refuses those that cannot be used.
     pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
         let frame = &self.summary.frame;
@@ -199,6 +220,21 @@ impl Recovery {
         }?;
         recovered.iter_mut().for_each(Recovered::express_in_frame);
         Ok(recovered)
+    }
+
+    /// Recovers the fields of several problems and says nothing of them, for whoever does not ask how far to trust them: those of
+    /// [`Recovery::recover_all`], in every bit, and sooner.
+    pub fn fields_of_all(
+        &self,
+        problems: Vec<Problem>,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Vec<Fields>, RecoveryError> {
+        let mut all = match &self.method {
+            Method::Network(network) => network.fields_of_all(problems, progress),
+            Method::Posterior(posterior) => fields_one_by_one(posterior, problems, progress),
+        }?;
+        all.iter_mut().for_each(|fields| fields_in(&self.summary.frame, fields));
+        Ok(all)
     }
 
     /// One problem after the other.
@@ -244,6 +280,21 @@ impl Recovery {
         let trust = Trust::of(self.pde(), &self.constants(), known, context, fields);
         trust.ok_or(RecoveryError::NothingMeasured)
     }
+}
+
+/// The fields of one problem after the other.
+fn fields_one_by_one(
+    posterior: &GaussianRecovery,
+    problems: Vec<Problem>,
+    progress: &(dyn Fn(Progress) -> bool + Sync),
+) -> Result<Vec<Fields>, RecoveryError> {
+    let mut all = Vec::with_capacity(problems.len());
+    for problem in problems {
+        let step = |step: Step| progress(Progress::Posterior { problems: all.len(), step });
+        all.push(posterior.fields(problem, &step)?);
+        require(progress(Progress::Fields { problems: all.len() }))?;
+    }
+    Ok(all)
 }
 
 /// Ends work that is not to go on.

@@ -145,6 +145,22 @@ impl GaussianRecovery {
         }
     }
 
+    /// The fields of the posterior given a problem's sensors, without what is to be said of them.
+    pub(super) fn fields(
+        &self,
+        problem: Problem,
+        progress: scope_exact::Progress,
+    ) -> Result<Fields, RecoveryError> {
+        if self.options.drop_suspects {
+            // Which readings are left out is known once they are judged.
+            return Ok(self.estimate(problem, progress)?.fields);
+        }
+        let posterior = self.method.given(&self.readings(&problem.context), progress)?;
+        let mut fields = single_precision(posterior.mean()?);
+        self.impose_known_facts(&problem.context, [&mut fields], None);
+        Ok(fields)
+    }
+
     /// What is said of the posterior, and its fields.
     fn finish(
         &self,
@@ -184,21 +200,25 @@ impl GaussianRecovery {
             warnings,
             remarks,
         };
-        self.impose_known_facts(&mut estimate);
+        let fields = [&mut estimate.fields].into_iter().chain(&mut estimate.samples);
+        self.impose_known_facts(&estimate.problem.context, fields, estimate.deviation.as_mut());
         Ok(estimate)
     }
 
     /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact posterior obeys
     /// its problem by itself.
-    fn impose_known_facts(&self, estimate: &mut Estimate) {
+    fn impose_known_facts<'a>(
+        &self,
+        context: &UserContext,
+        fields: impl IntoIterator<Item = &'a mut Fields>,
+        deviation: Option<&mut Fields>,
+    ) {
         if self.method.identity().kind != MethodKind::Linear {
             return;
         }
         let pde = self.method.pde();
-        let context = &estimate.problem.context;
-        let fields = [&mut estimate.fields].into_iter().chain(&mut estimate.samples);
-        fields.for_each(|fields| impose_known_facts(pde, context, fields));
-        if let Some(deviation) = &mut estimate.deviation {
+        fields.into_iter().for_each(|fields| impose_known_facts(pde, context, fields));
+        if let Some(deviation) = deviation {
             impose_certainty(pde, context, deviation);
         }
     }
