@@ -11,13 +11,15 @@
 use multiversion::multiversion;
 
 use super::{
-    cache_lines::CacheLines,
     disk::Disk,
     momentum::{Stage, advance},
     obstacle::Obstacle,
     staggered::{Staggered, origin, pitch, zeros},
 };
-use crate::{error::PdeError, linear::SeparableSolver};
+use crate::{
+    error::PdeError,
+    linear::{SeparableSolver, cache_lines::CacheLines},
+};
 
 /// The largest (|u| + |v|) dt / spacing. Third-order upwinding with this Runge-Kutta method allows
 /// 1.6.
@@ -41,10 +43,10 @@ pub(super) struct Flow<'a> {
     velocity: Staggered,
     stages: [Staggered; 2],
     /// Pressure over density, at cell centres.
-    pressure: CacheLines,
+    pressure: CacheLines<f64>,
     /// \[S, S\]: what a projection takes the gradient of.
-    correction: Vec<f64>,
-    scratch: Vec<f64>,
+    correction: CacheLines<f64>,
+    scratch: CacheLines<f64>,
     time: f64,
 }
 
@@ -67,8 +69,8 @@ impl<'a> Flow<'a> {
             velocity: Staggered::zero(size),
             stages: [Staggered::zero(size), Staggered::zero(size)],
             pressure: zeros(size),
-            correction: vec![0.0; size * size],
-            scratch: vec![0.0; size * size],
+            correction: CacheLines::of(0.0, size * size),
+            scratch: CacheLines::of(0.0, size * size),
             time: 0.0,
         };
         flow.velocity.u.fill(flow.inflow);

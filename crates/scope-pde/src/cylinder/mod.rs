@@ -5,7 +5,6 @@
 //! started at once, recorded at 0.5 s (a) and 0.9 s (u). Disk and inflow are drawn from the published
 //! ranges. Speeds inside the disk are stored as zero.
 
-mod cache_lines;
 mod descriptor;
 mod disk;
 mod flow;

@@ -7,7 +7,7 @@
 
 use multiversion::multiversion;
 
-use super::cache_lines::{CacheLines, LINE};
+use crate::linear::cache_lines::{CacheLines, DOUBLES};
 
 /// The ghost rings on each side.
 pub(super) const GHOSTS: usize = 2;
@@ -17,9 +17,9 @@ pub(super) const GHOSTS: usize = 2;
 pub(super) struct Staggered {
     pub(super) size: usize,
     /// Streamwise, faces \[S + 1, S\].
-    pub(super) u: CacheLines,
+    pub(super) u: CacheLines<f64>,
     /// Crosswise, faces \[S, S + 1\].
-    pub(super) v: CacheLines,
+    pub(super) v: CacheLines<f64>,
 }
 
 /// How many faces and ghosts a row has, and how many rows there are.
@@ -29,17 +29,17 @@ fn faces(size: usize) -> usize {
 
 /// The distance in memory between neighbours along axis 0. The last numbers of a row's lines are the first ghosts of the next.
 pub(super) fn pitch(size: usize) -> usize {
-    faces(size).next_multiple_of(LINE)
+    faces(size).next_multiple_of(DOUBLES)
 }
 
 /// The place of face or cell (0, 0).
 pub(super) fn origin(size: usize) -> usize {
-    GHOSTS * pitch(size) + LINE
+    GHOSTS * pitch(size) + DOUBLES
 }
 
 /// Zero on all faces, or in all cells, and all ghosts.
-pub(super) fn zeros(size: usize) -> CacheLines {
-    CacheLines::zeros(LINE + faces(size) * pitch(size))
+pub(super) fn zeros(size: usize) -> CacheLines<f64> {
+    CacheLines::of(0.0, DOUBLES + faces(size) * pitch(size))
 }
 
 impl Staggered {
