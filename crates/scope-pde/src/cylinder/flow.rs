@@ -14,9 +14,12 @@ use super::{
     disk::Disk,
     momentum::{Stage, advance},
     obstacle::Obstacle,
-    staggered::{Staggered, pitch},
+    staggered::{Staggered, origin, pitch, zeros},
 };
-use crate::{error::PdeError, linear::SeparableSolver};
+use crate::{
+    error::PdeError,
+    linear::{SeparableSolver, cache_lines::CacheLines},
+};
 
 /// The largest (|u| + |v|) dt / spacing. Third-order upwinding with this Runge-Kutta method allows
 /// 1.6.
@@ -39,10 +42,11 @@ pub(super) struct Flow<'a> {
     obstacle: Obstacle,
     velocity: Staggered,
     stages: [Staggered; 2],
-    /// \[S, S\]: pressure over density, at cell centres.
-    pressure: Vec<f64>,
-    correction: Vec<f64>,
-    scratch: Vec<f64>,
+    /// Pressure over density, at cell centres.
+    pressure: CacheLines<f64>,
+    /// \[S, S\]: what a projection takes the gradient of.
+    correction: CacheLines<f64>,
+    scratch: CacheLines<f64>,
     time: f64,
 }
 
@@ -64,9 +68,9 @@ impl<'a> Flow<'a> {
             obstacle: Obstacle::new(size, disk, speed * scale),
             velocity: Staggered::zero(size),
             stages: [Staggered::zero(size), Staggered::zero(size)],
-            pressure: vec![0.0; size * size],
-            correction: vec![0.0; size * size],
-            scratch: vec![0.0; size * size],
+            pressure: zeros(size),
+            correction: CacheLines::of(0.0, size * size),
+            scratch: CacheLines::of(0.0, size * size),
             time: 0.0,
         };
         flow.velocity.u.fill(flow.inflow);
@@ -127,7 +131,7 @@ impl<'a> Flow<'a> {
         run(1.0 / 3.0, second, first);
         std::mem::swap(&mut self.velocity, first);
         self.project();
-        add_increment(&mut self.pressure, &self.correction, dt);
+        add_increment(&mut self.pressure, &self.correction, self.size, dt);
     }
 
     /// Removes the divergence of `velocity`; leaves the potential in `correction`.
@@ -146,9 +150,12 @@ impl<'a> Flow<'a> {
 
 /// p += phi / dt.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn add_increment(pressure: &mut [f64], correction: &[f64], dt: f64) {
-    for (p, phi) in pressure.iter_mut().zip(correction) {
-        *p += phi / dt;
+fn add_increment(pressure: &mut [f64], correction: &[f64], size: usize, dt: f64) {
+    let rows = pressure[origin(size)..].chunks_mut(pitch(size));
+    for (pressure, correction) in rows.zip(correction.chunks_exact(size)) {
+        for (p, phi) in pressure.iter_mut().zip(correction) {
+            *p += phi / dt;
+        }
     }
 }
 

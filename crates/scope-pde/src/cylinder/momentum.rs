@@ -9,7 +9,7 @@
 //! whose second term damps what the grid cannot carry; diffusion uses the five-point Laplacian. Rates are
 //! not stored: each row is carried to the next stage at once, which halves the traffic to memory.
 
-use multiversion::multiversion;
+use multiversion::{multiversion, target::target_cfg_f};
 
 use super::staggered::{Staggered, pitch};
 
@@ -25,7 +25,9 @@ pub(super) struct Stage {
 }
 
 /// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on
-/// 1..S along axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead.
+/// 1..S along axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead. The first v of a row, on
+/// the wall, is carried too, so that rows are whole vectors; whoever bounds `next` stills it again.
+#[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
 pub(super) fn advance(
     stage: Stage,
     flow: &Staggered,
@@ -34,6 +36,7 @@ pub(super) fn advance(
     inflow: f64,
     next: &mut Staggered,
 ) {
+    let fused = target_cfg_f!(target_feature = "fma");
     let size = flow.size;
     let pitch = pitch(flow.size);
     let origin = flow.origin();
@@ -43,21 +46,23 @@ pub(super) fn advance(
             q: neighbours(&flow.u, row, pitch, size),
             // v on the four faces around a face of u.
             around: [row - pitch, row - pitch + 1, row, row + 1].map(|at| &flow.v[at..][..size]),
-            pressure: [&pressure[(i - 1) * size..][..size], &pressure[i * size..][..size]],
+            pressure: [row - pitch, row].map(|at| &pressure[at..][..size]),
             old: &old.u[row..][..size],
         };
-        streamwise(stage, &terms, &mut next.u[row..][..size]);
+        // A row of u carries itself along axis 0.
+        carry(fused, stage, &terms, |own, other| (own, other), &mut next.u[row..][..size]);
     }
     for i in 0..size {
-        let row = origin + i * pitch + 1;
+        let row = origin + i * pitch;
         let terms = Terms {
-            q: neighbours(&flow.v, row, pitch, size - 1),
+            q: neighbours(&flow.v, row, pitch, size),
             // u on the four faces around a face of v.
-            around: [row - 1, row, row - 1 + pitch, row + pitch].map(|at| &flow.u[at..][..size - 1]),
-            pressure: [&pressure[i * size..][..size - 1], &pressure[i * size + 1..][..size - 1]],
-            old: &old.v[row..][..size - 1],
+            around: [row - 1, row, row - 1 + pitch, row + pitch].map(|at| &flow.u[at..][..size]),
+            pressure: [row - 1, row].map(|at| &pressure[at..][..size]),
+            old: &old.v[row..][..size],
         };
-        crosswise(stage, &terms, &mut next.v[row..][..size - 1]);
+        // A row of v carries itself along axis 1.
+        carry(fused, stage, &terms, |own, other| (other, own), &mut next.v[row..][..size]);
     }
     let last = origin + size * pitch;
     for at in last..last + size {
@@ -111,6 +116,7 @@ struct Neighbours<'a> {
     across: [&'a [f64]; 5],
 }
 
+#[inline(always)]
 fn neighbours(q: &[f64], row: usize, pitch: usize, length: usize) -> Neighbours<'_> {
     let at = |offset: usize| &q[row - 2 * pitch - 2 + offset..][..length];
     Neighbours {
@@ -119,41 +125,38 @@ fn neighbours(q: &[f64], row: usize, pitch: usize, length: usize) -> Neighbours<
     }
 }
 
-/// A row of u, which carries itself along axis 0.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn streamwise(stage: Stage, terms: &Terms, out: &mut [f64]) {
-    carry(stage, &terms.cut(out.len()), |own, other| (own, other), out);
-}
-
-/// A row of v, which carries itself along axis 1.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn crosswise(stage: Stage, terms: &Terms, out: &mut [f64]) {
-    carry(stage, &terms.cut(out.len()), |own, other| (other, own), out);
-}
-
 /// The faces of a row. `order` puts the row's own component and the other one in the order of the axes.
 #[inline(always)]
-fn carry(stage: Stage, terms: &Terms, order: impl Fn(f64, f64) -> (f64, f64), out: &mut [f64]) {
-    let Terms { q, around, pressure, old } = terms;
-    for (j, out) in out.iter_mut().enumerate() {
+fn carry(fused: bool, stage: Stage, terms: &Terms, order: impl Fn(f64, f64) -> (f64, f64), out: &mut [f64]) {
+    let faces = out.len();
+    let Terms { q, around, pressure, old } = terms.cut(faces);
+    // Counted, and not iterated over: the compiler then sees that no index is beyond any of the rows.
+    for j in 0..faces {
         let at = |rows: &[&[f64]; 5]| [rows[0][j], rows[1][j], rows[2][j], rows[3][j], rows[4][j]];
         let down = at(&q.down);
         let across = at(&q.across);
         let other = 0.25 * (around[0][j] + around[1][j] + around[2][j] + around[3][j]);
         let own = down[2];
         let (u, v) = order(own, other);
-        let laplacian = (down[1] + down[3]) + (across[1] + across[3]) - 4.0 * own;
+        let laplacian = scale_and_add(fused, -4.0, own, (down[1] + down[3]) + (across[1] + across[3]));
         let gradient = pressure[1][j] - pressure[0][j];
-        let advection = (upwind(u, down, own) + upwind(v, across, own)) * (1.0 / 12.0);
+        let advection = (upwind(fused, u, down, own) + upwind(fused, v, across, own)) * (1.0 / 12.0);
         let rate = stage.viscosity * laplacian - advection - gradient;
-        *out = stage.combine(old[j], own, rate);
+        out[j] = stage.combine(old[j], own, rate);
     }
 }
 
 /// 12 c dq/dx by the upwind-biased difference about the value z.
 #[inline(always)]
-fn upwind(c: f64, [a, b, _, d, e]: [f64; 5], z: f64) -> f64 {
-    let centred = 8.0 * (d - b) - (e - a);
-    let damping = (a + e) - 4.0 * (b + d) + 6.0 * z;
+fn upwind(fused: bool, c: f64, [a, b, _, d, e]: [f64; 5], z: f64) -> f64 {
+    let centred = scale_and_add(fused, 8.0, d - b, a - e);
+    let damping = scale_and_add(fused, -4.0, b + d, a + e) + 6.0 * z;
     c * centred + c.abs() * damping
+}
+
+/// x times a power of two, plus y. Such a product is exact, so both ways give the same bits; where there is an instruction for both
+/// steps, it takes the time of one.
+#[inline(always)]
+fn scale_and_add(fused: bool, power: f64, x: f64, y: f64) -> f64 {
+    if fused { x.mul_add(power, y) } else { power * x + y }
 }

@@ -7,7 +7,7 @@
 
 use super::{
     disk::Disk,
-    staggered::{Staggered, pitch},
+    staggered::{Staggered, origin, pitch},
 };
 
 /// Faces with a drag: their place in a [`Staggered`] field and their rate, infinite in the solid.
@@ -20,7 +20,7 @@ pub(super) struct Obstacle {
 impl Obstacle {
     /// The drag of `disk` in an inflow of `speed` pixels per second.
     pub(super) fn new(size: usize, disk: &Disk, speed: f64) -> Self {
-        let origin = Staggered::zero(size).origin();
+        let origin = origin(size);
         // Pixel centres are whole numbers, so faces lie half a pixel before them.
         let faces = |dx: f64, dy: f64| {
             let mut faces = Vec::new();

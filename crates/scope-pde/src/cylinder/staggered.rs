@@ -1,10 +1,13 @@
 //! Velocities on the faces of S x S cells, with two rings of ghost values.
 //!
 //! The streamwise component lives on faces i = 0..=S between cells along axis 0, the crosswise one on faces
-//! j = 0..=S along axis 1. Both use one layout: face (i, j) at `(i + 2) * pitch + j + 2`, pitch = S + 5.
-//! Cells are one unit wide here: lengths are pixels.
+//! j = 0..=S along axis 1. Both use one layout, and so does the pressure: face or cell (i, j) at
+//! `origin + i * pitch + j`. Every row begins at a cache line, so that vectors of a row and of the rows above and below
+//! it take one each. Cells are one unit wide here: lengths are pixels.
 
 use multiversion::multiversion;
+
+use crate::linear::cache_lines::{CacheLines, DOUBLES};
 
 /// The ghost rings on each side.
 pub(super) const GHOSTS: usize = 2;
@@ -14,25 +17,39 @@ pub(super) const GHOSTS: usize = 2;
 pub(super) struct Staggered {
     pub(super) size: usize,
     /// Streamwise, faces \[S + 1, S\].
-    pub(super) u: Vec<f64>,
+    pub(super) u: CacheLines<f64>,
     /// Crosswise, faces \[S, S + 1\].
-    pub(super) v: Vec<f64>,
+    pub(super) v: CacheLines<f64>,
 }
 
-/// The distance in memory between neighbours along axis 0.
-pub(super) fn pitch(size: usize) -> usize {
+/// How many faces and ghosts a row has, and how many rows there are.
+fn faces(size: usize) -> usize {
     size + 1 + 2 * GHOSTS
+}
+
+/// The distance in memory between neighbours along axis 0. The last numbers of a row's lines are the first ghosts of the next.
+pub(super) fn pitch(size: usize) -> usize {
+    faces(size).next_multiple_of(DOUBLES)
+}
+
+/// The place of face or cell (0, 0).
+pub(super) fn origin(size: usize) -> usize {
+    GHOSTS * pitch(size) + DOUBLES
+}
+
+/// Zero on all faces, or in all cells, and all ghosts.
+pub(super) fn zeros(size: usize) -> CacheLines<f64> {
+    CacheLines::of(0.0, DOUBLES + faces(size) * pitch(size))
 }
 
 impl Staggered {
     pub(super) fn zero(size: usize) -> Self {
-        let length = pitch(size) * pitch(size);
-        Self { size, u: vec![0.0; length], v: vec![0.0; length] }
+        Self { size, u: zeros(size), v: zeros(size) }
     }
 
     /// The place of face (0, 0).
     pub(super) fn origin(&self) -> usize {
-        GHOSTS * pitch(self.size) + GHOSTS
+        origin(self.size)
     }
 
     /// Sets boundary and ghost values: inflow at the first faces of axis 0, no slip on the walls of axis 1,
@@ -41,11 +58,10 @@ impl Staggered {
         let size = self.size;
         let pitch = pitch(self.size);
         let origin = self.origin();
+        let (u, v) = (&mut *self.u, &mut *self.v);
         for i in 0..=size {
             // The walls lie half a cell beyond the first and last u, and on the first and last v.
             let row = origin + i * pitch;
-            let u = &mut self.u;
-            let v = &mut self.v;
             (u[row - 1], u[row - 2]) = (-u[row], -u[row + 1]);
             (u[row + size], u[row + size + 1]) = (-u[row + size - 1], -u[row + size - 2]);
             (v[row], v[row + size]) = (0.0, 0.0);
@@ -53,11 +69,9 @@ impl Staggered {
             (v[row - 1], v[row - 2]) = (v[row + 1], v[row + 2]);
             (v[row + size + 1], v[row + size + 2]) = (v[row + size - 1], v[row + size - 2]);
         }
-        for column in 0..pitch {
-            let first = GHOSTS * pitch + column;
+        for column in 0..faces(size) {
+            let first = origin - GHOSTS + column;
             let last = first + size * pitch;
-            let u = &mut self.u;
-            let v = &mut self.v;
             for row in [first, first - pitch, first - 2 * pitch] {
                 u[row] = inflow;
             }

@@ -70,9 +70,10 @@ impl Darcy {
     /// Solves A u = f on the interior nodes.
     pub(crate) fn solve_scheme(&self, scheme: &Scheme, f: &[f64]) -> Result<Vec<f64>, PdeError> {
         let mut scratch = vec![0.0; f.len()];
-        let precondition = |r: &mut [f64]| {
-            self.laplacian.solve(r, &mut scratch);
-            r.iter_mut().for_each(|r| *r = -*r);
+        let precondition = |r: &[f64], out: &mut [f64]| {
+            // The solution of -Lap_h: signs change nothing of what is rounded.
+            out.iter_mut().zip(r).for_each(|(out, r)| *out = -r);
+            self.laplacian.solve(out, &mut scratch);
         };
         let (u, outcome) = minres(f, TOLERANCE, MAX_ITERATIONS, |x, out| scheme.apply(x, out), precondition);
         if outcome.residual > TOLERANCE {

@@ -60,15 +60,14 @@ fn apply(n: usize, down: &[f64], across: &[f64], x: &[f64], out: &mut [f64]) {
         // Beyond the edge is zero.
         let upper = if i > 0 { &x[(i - 1) * n..][..n] } else { zeros };
         let lower = if i + 1 < n { &x[(i + 1) * n..][..n] } else { zeros };
-        for j in 0..n {
+        let along = |j: usize| {
             let here = (above[j] + below[j] + faces[j] + faces[j + 1]) * row[j];
-            out[j] = here - above[j] * upper[j] - below[j] * lower[j];
+            here - above[j] * upper[j] - below[j] * lower[j]
+        };
+        out[0] = along(0) - faces[1] * row[1];
+        for j in 1..n - 1 {
+            out[j] = along(j) - faces[j] * row[j - 1] - faces[j + 1] * row[j + 1];
         }
-        for j in 1..n {
-            out[j] -= faces[j] * row[j - 1];
-        }
-        for j in 0..n - 1 {
-            out[j] -= faces[j + 1] * row[j + 1];
-        }
+        out[n - 1] = along(n - 1) - faces[n - 1] * row[n - 2];
     }
 }

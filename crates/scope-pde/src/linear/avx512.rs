@@ -79,23 +79,24 @@ fn mask(left: usize) -> u8 {
     if left >= LANES { u8::MAX } else { (1 << left) - 1 }
 }
 
-/// The transpose of the whole 4 x 4 blocks of a square matrix of pairs that have some of the columns; gives back how many rows
-/// and columns of the matrix whole blocks cover.
+/// The transpose of the whole 4 x 4 blocks of a square matrix of pairs that have some of the rows and columns; gives back how many
+/// rows and columns of the matrix whole blocks cover.
 ///
 /// # Safety
-/// [`is_available`], both point at size x size pairs, and the columns are among theirs.
+/// [`is_available`], both point at size x size pairs, and rows and columns are among theirs.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn transpose_pairs(
     from: *const [f64; 2],
     to: *mut [f64; 2],
     size: usize,
+    rows: Range<usize>,
     columns: Range<usize>,
 ) -> usize {
     const EACH: usize = LANES / 2;
     let whole = size - size % EACH;
     // Rows of the result are written from left to right: a processor can wait for many reads at once, for few writes.
-    for column in (columns.start / EACH * EACH..columns.end.min(whole)).step_by(EACH) {
-        for row in (0..whole).step_by(EACH) {
+    for column in blocks::<EACH>(&columns, whole) {
+        for row in blocks::<EACH>(&rows, whole) {
             // SAFETY: a block inside both matrices.
             unsafe {
                 let from = from.add(row * size + column);
@@ -111,6 +112,11 @@ pub(super) unsafe fn transpose_pairs(
         }
     }
     whole
+}
+
+/// Where the blocks of `EACH` begin that have some of a range, in as many rows or columns as whole blocks cover.
+fn blocks<const EACH: usize>(range: &Range<usize>, whole: usize) -> impl Iterator<Item = usize> + use<EACH> {
+    (range.start / EACH * EACH..range.end.min(whole)).step_by(EACH)
 }
 
 /// The first and third pairs of both.
@@ -130,17 +136,18 @@ fn odd(x: __m512d, y: __m512d) -> __m512d {
 /// The same with 8 x 8 blocks of numbers.
 ///
 /// # Safety
-/// [`is_available`], both point at size x size numbers, and the columns are among theirs.
+/// [`is_available`], both point at size x size numbers, and rows and columns are among theirs.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn transpose_numbers(
     from: *const f64,
     to: *mut f64,
     size: usize,
+    rows: Range<usize>,
     columns: Range<usize>,
 ) -> usize {
     let whole = size - size % LANES;
-    for column in (columns.start / LANES * LANES..columns.end.min(whole)).step_by(LANES) {
-        for row in (0..whole).step_by(LANES) {
+    for column in blocks::<LANES>(&columns, whole) {
+        for row in blocks::<LANES>(&rows, whole) {
             // SAFETY: a block inside both matrices.
             unsafe {
                 let from = from.add(row * size + column);

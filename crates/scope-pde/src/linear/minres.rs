@@ -16,7 +16,7 @@ pub(crate) struct Outcome {
 
 /// Solves A x = b from x = 0 to the relative residual `tolerance`.
 ///
-/// `apply(x, out)` sets out = A x; `precondition(r)` replaces r by M^-1 r. The recursion's own estimate of
+/// `apply(x, out)` sets out = A x; `precondition(r, out)` sets out = M^-1 r. The recursion's own estimate of
 /// the residual drifts from the truth, so the true one is computed and, where it falls short, the solve
 /// restarts on it.
 pub(crate) fn minres(
@@ -24,7 +24,7 @@ pub(crate) fn minres(
     tolerance: f64,
     max_iterations: usize,
     mut apply: impl FnMut(&[f64], &mut [f64]),
-    mut precondition: impl FnMut(&mut [f64]),
+    mut precondition: impl FnMut(&[f64], &mut [f64]),
 ) -> (Vec<f64>, Outcome) {
     let mut x = vec![0.0; b.len()];
     let mut residual = b.to_vec();
@@ -56,13 +56,14 @@ fn cycle(
     max_iterations: usize,
     x: &mut [f64],
     apply: &mut impl FnMut(&[f64], &mut [f64]),
-    precondition: &mut impl FnMut(&mut [f64]),
+    precondition: &mut impl FnMut(&[f64], &mut [f64]),
 ) -> usize {
     let n = start.len();
     let mut v = start.to_vec();
     let mut v_old = vec![0.0; n];
-    let mut z = v.clone();
-    precondition(&mut z);
+    let mut z = vec![0.0; n];
+    precondition(&v, &mut z);
+    let mut direction = vec![0.0; n];
     let mut w = vec![0.0; n];
     let mut w_old = vec![0.0; n];
     let mut image = vec![0.0; n];
@@ -82,9 +83,8 @@ fn cycle(
         lanczos(&mut image, delta / gamma, &v, gamma / gamma_old, &v_old);
         std::mem::swap(&mut v_old, &mut v);
         std::mem::swap(&mut v, &mut image);
-        let direction = z.clone();
-        z.copy_from_slice(&v);
-        precondition(&mut z);
+        std::mem::swap(&mut direction, &mut z);
+        precondition(&v, &mut z);
         (gamma_old, gamma) = (gamma, dot(&z, &v).max(0.0).sqrt());
         let column = rotations.turn(delta, gamma_old, gamma);
         advance(x, rotations.c * eta, &column, &direction, &w, &mut w_old);
@@ -178,7 +178,7 @@ mod tests {
                 *out = d * x;
             }
         };
-        let (x, outcome) = minres(&b, 1e-12, 50, apply, |_| {});
+        let (x, outcome) = minres(&b, 1e-12, 50, apply, |r, out| out.copy_from_slice(r));
         assert!(outcome.iterations <= 5, "{outcome:?}");
         for ((x, b), d) in x.iter().zip(&b).zip(&diagonal) {
             assert!((x - b / d).abs() < 1e-11);
@@ -192,7 +192,7 @@ mod tests {
                 *out = (k + 1) as f64 * x;
             }
         };
-        let (_, outcome) = minres(&[1.0; 40], 1e-12, 3, apply, |_| {});
+        let (_, outcome) = minres(&[1.0; 40], 1e-12, 3, apply, |r, out| out.copy_from_slice(r));
         assert_eq!(outcome.iterations, 3);
         assert!(outcome.residual > 1e-12);
     }

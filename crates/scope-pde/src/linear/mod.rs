@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod cache_lines;
 pub mod cholesky;
 pub mod eigen;
 pub mod matrix;

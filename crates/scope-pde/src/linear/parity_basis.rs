@@ -61,12 +61,11 @@ impl ParityBasis {
         if odd && mirrored { -value } else { value }
     }
 
-    /// Coefficients down each column: y_p = sum_i phi_p(i) x_i. `field` is \[n, columns\].
-    pub(crate) fn analyse(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
+    /// Coefficients down each column: y_p = sum_i phi_p(i) x_i. `field` is \[n, columns\], and `scratch` no smaller.
+    pub(crate) fn analyse(&self, field: &mut [f64], scratch: &mut [f64]) {
         let half = self.points / 2;
         let columns = self.columns(field);
-        scratch.resize(field.len(), 0.0);
-        let (sums, differences) = scratch.split_at_mut(half * columns);
+        let (sums, differences) = scratch[..field.len()].split_at_mut(half * columns);
         fold(field, sums, differences, columns);
         for (parity, table, folded) in [(0, &self.even, sums), (1, &self.odd, differences)] {
             multiply_rows(
@@ -77,12 +76,11 @@ impl ParityBasis {
         }
     }
 
-    /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\].
-    pub(crate) fn synthesise(&self, field: &mut [f64], scratch: &mut Vec<f64>) {
+    /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\], and `scratch` no smaller.
+    pub(crate) fn synthesise(&self, field: &mut [f64], scratch: &mut [f64]) {
         let half = self.points / 2;
         let columns = self.columns(field);
-        scratch.resize(field.len(), 0.0);
-        let (evens, odds) = scratch.split_at_mut(half * columns);
+        let (evens, odds) = scratch[..field.len()].split_at_mut(half * columns);
         for (parity, table, part) in [(0, &self.even, &mut *evens), (1, &self.odd, &mut *odds)] {
             multiply_rows(
                 View::new(table, half, half).transposed(),
@@ -95,6 +93,7 @@ impl ParityBasis {
 
     /// `analyse` along both axes of a square field.
     pub fn analyse_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
+        scratch.resize(field.len(), 0.0);
         for _axis in 0..2 {
             self.analyse(field, scratch);
             transpose(field, scratch, self.points);
@@ -104,6 +103,7 @@ impl ParityBasis {
 
     /// `synthesise` along both axes of a square field.
     pub fn synthesise_both(&self, field: &mut Vec<f64>, scratch: &mut Vec<f64>) {
+        scratch.resize(field.len(), 0.0);
         for _axis in 0..2 {
             self.synthesise(field, scratch);
             transpose(field, scratch, self.points);
@@ -178,7 +178,7 @@ mod tests {
         for basis in bases(12) {
             let field = noise(12 * columns);
             let mut coefficients = field.clone();
-            basis.analyse(&mut coefficients, &mut Vec::new());
+            basis.analyse(&mut coefficients, &mut field.clone());
             for p in 0..12 {
                 for j in 0..columns {
                     let sum: f64 = (0..12).map(|i| basis.value(p, i) * field[i * columns + j]).sum();
@@ -193,7 +193,7 @@ mod tests {
         for basis in bases(126) {
             let field = noise(126 * 126);
             let mut copy = field.clone();
-            let mut scratch = Vec::new();
+            let mut scratch = field.clone();
             basis.analyse(&mut copy, &mut scratch);
             basis.synthesise(&mut copy, &mut scratch);
             let worst = field.iter().zip(&copy).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);

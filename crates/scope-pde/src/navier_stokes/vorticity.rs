@@ -6,12 +6,13 @@
 //! costs one complex transform each way instead of five real ones. The 2/3 rule makes the square free of
 //! aliasing on the modes that are kept; the others only decay.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, ops::Range};
 
 use multiversion::multiversion;
 use rustfft::num_complex::Complex;
 
 use super::fourier::{Fourier, Scratch};
+use crate::linear::cache_lines::CacheLines;
 
 const VISCOSITY: f64 = 1e-3;
 const FORCING: f64 = 0.1;
@@ -30,7 +31,8 @@ pub struct Vorticity {
     velocity: Vec<Complex<f64>>,
     /// kappa_1 kappa_2 + i (kappa_1^2 - kappa_2^2) / 2 on kept modes, 0 on the others.
     advection: Vec<Complex<f64>>,
-    forcing: Vec<Complex<f64>>,
+    /// The modes that are forced: their places and values.
+    forcing: Vec<(usize, Complex<f64>)>,
 }
 
 impl Vorticity {
@@ -40,8 +42,7 @@ impl Vorticity {
         let points = (size * size) as f64;
         // sin t + cos t = (1/2 - i/2) e^{it} + conjugate, at k = (1, 1).
         let value = Complex::new(0.5, -0.5) * (FORCING * points);
-        equation.forcing[size + 1] = value;
-        equation.forcing[(size - 1) * size + size - 1] = value.conj();
+        equation.forcing = vec![(size + 1, value), ((size - 1) * size + size - 1, value.conj())];
         equation
     }
 
@@ -73,7 +74,7 @@ impl Vorticity {
             decay: (0..size * size).map(decay).collect(),
             velocity: modes(&|x, y| Complex::new(x, y) / (points * (x * x + y * y))),
             advection: modes(&|x, y| Complex::new(x * y, 0.5 * (x * x - y * y))),
-            forcing: vec![Complex::ZERO; size * size],
+            forcing: Vec::new(),
         }
     }
     /// The spectrum of a real field \[S, S\].
@@ -100,8 +101,9 @@ impl Vorticity {
     /// The same over a span that was planned.
     pub(crate) fn carry(&self, start: &[Complex<f64>], span: &Span) -> Vec<Complex<f64>> {
         let kept = |at: usize| self.velocity[at] != Complex::ZERO;
-        let masked = |at: usize| if kept(at) { start[at] } else { Complex::ZERO };
-        let mut stepper = Stepper::new(self, (0..start.len()).map(masked).collect(), span);
+        let mut w = CacheLines::copied(start);
+        (0..start.len()).filter(|at| !kept(*at)).for_each(|at| w[at] = Complex::ZERO);
+        let mut stepper = Stepper::new(self, w, span);
         for _ in 0..span.steps {
             stepper.step();
         }
@@ -109,41 +111,36 @@ impl Vorticity {
         (0..start.len()).map(|at| if kept(at) { stepper.w[at] } else { decayed(at) }).collect()
     }
 
-    /// Replaces a dealiased spectrum of w by that of -v . grad w + f.
-    fn slope(&self, w: &mut Vec<Complex<f64>>, scratch: &mut Scratch) {
-        let [low, negative] = self.dealiased.retained();
-        w[low.end..negative.start].fill(Complex::ZERO);
-        for rows in [low, negative] {
-            multiply(&mut w[rows.clone()], &self.velocity[rows]);
-        }
-        self.dealiased.to_field(w, scratch);
-        square(w);
-        self.dealiased.to_spectrum(w, scratch);
-        self.advect(w);
+    /// Replaces a dealiased spectrum of w by that of U^2.
+    fn square_velocity(&self, w: &mut [Complex<f64>], scratch: &mut Scratch) {
+        self.dealiased.map_field(w, &self.velocity, scratch, square);
     }
 
-    /// Replaces the spectrum Z of U^2 by -1/2 (B_k Z_k + conj(B_k Z_-k)) + f_k, B the `advection` symbol:
-    /// the real fields inside Z are separated by the symmetry of their spectra.
-    fn advect(&self, z: &mut [Complex<f64>]) {
+    /// Replaces the rows k2 and -k2 of the spectrum Z of U^2 by -1/2 (B_k Z_k + conj(B_k Z_-k)) + f_k, those of -v . grad w + f with B
+    /// the `advection` symbol: the real fields inside Z are separated by the symmetry of their spectra. Gives back where the rows
+    /// are: one, or two.
+    fn advect(&self, z: &mut [Complex<f64>], k2: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let size = self.size;
-        // In the row k2 = 0 every mode meets its mirror image in the same row: half of it suffices.
-        for k1 in 0..=size / 2 {
-            let there = (size - k1) % size;
-            [z[k1], z[there]] = separated(self.advection[k1], z[k1], z[there]);
+        let mirrored = (size - k2) % size;
+        if k2 == 0 {
+            // Every mode meets its mirror image in the same row: half of it suffices.
+            for k1 in 0..=size / 2 {
+                let there = (size - k1) % size;
+                [z[k1], z[there]] = separated(self.advection[k1], z[k1], z[there]);
+            }
+        } else {
+            let (upper, lower) = z.split_at_mut(mirrored * size);
+            let advection = &self.advection[k2 * size..][..size];
+            advect_rows(advection, &mut upper[k2 * size..][..size], &mut lower[..size]);
         }
-        for k2 in 1..=size / 3 {
-            let (upper, lower) = z.split_at_mut((size - k2) * size);
-            advect_rows(
-                &self.advection[k2 * size..][..size],
-                &mut upper[k2 * size..][..size],
-                &mut lower[..size],
-            );
-        }
-        for rows in self.dealiased.retained() {
-            for (z, f) in z[rows.clone()].iter_mut().zip(&self.forcing[rows]) {
-                *z += f;
+        let rows = [Some(k2), (mirrored != k2).then_some(mirrored)].into_iter().flatten();
+        let rows = rows.map(move |row| row * size..(row + 1) * size);
+        for entries in rows.clone() {
+            for (at, f) in self.forcing.iter().filter(|(at, _)| entries.contains(at)) {
+                z[*at] += f;
             }
         }
+        rows
     }
 }
 
@@ -172,14 +169,6 @@ fn square(u: &mut [Complex<f64>]) {
     u.iter_mut().for_each(|u| *u *= *u);
 }
 
-/// x_k *= y_k.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
-fn multiply(x: &mut [Complex<f64>], y: &[Complex<f64>]) {
-    for (x, y) in x.iter_mut().zip(y) {
-        *x *= y;
-    }
-}
-
 /// A span of time in equal steps, and how far each mode decays in it.
 #[derive(Clone)]
 pub(crate) struct Span {
@@ -204,19 +193,21 @@ impl Span {
 struct Stepper<'a> {
     equation: &'a Vorticity,
     span: &'a Span,
-    w: Vec<Complex<f64>>,
-    stage: Vec<Complex<f64>>,
-    sum: Vec<Complex<f64>>,
+    w: CacheLines<Complex<f64>>,
+    stage: CacheLines<Complex<f64>>,
+    sum: CacheLines<Complex<f64>>,
     scratch: Scratch,
 }
 
 impl<'a> Stepper<'a> {
-    fn new(equation: &'a Vorticity, w: Vec<Complex<f64>>, span: &'a Span) -> Self {
+    fn new(equation: &'a Vorticity, w: CacheLines<Complex<f64>>, span: &'a Span) -> Self {
         Self { equation, span, stage: w.clone(), sum: w.clone(), scratch: equation.dealiased.scratch(), w }
     }
 
     fn step(&mut self) {
-        self.stage.copy_from_slice(&self.w);
+        for rows in self.equation.dealiased.retained() {
+            self.stage[rows.clone()].copy_from_slice(&self.w[rows]);
+        }
         (0..4).for_each(|number| self.stage(number));
         std::mem::swap(&mut self.w, &mut self.sum);
     }
@@ -224,10 +215,13 @@ impl<'a> Stepper<'a> {
     /// Turns `stage` into its slope k, then into the next stage, and collects the step's sum.
     fn stage(&mut self, number: usize) {
         let Span { dt, half_decay, .. } = self.span;
-        self.equation.slope(&mut self.stage, &mut self.scratch);
-        for rows in self.equation.dealiased.retained() {
-            let known = (&half_decay[rows.clone()], &self.w[rows.clone()]);
-            follow(number, *dt, known, &mut self.stage[rows.clone()], &mut self.sum[rows]);
+        self.equation.square_velocity(&mut self.stage, &mut self.scratch);
+        for k2 in 0..=self.equation.size / 3 {
+            // Rows go on to the next stage while they are in the cache.
+            for row in self.equation.advect(&mut self.stage, k2) {
+                let known = (&half_decay[row.clone()], &self.w[row.clone()]);
+                follow(number, *dt, known, &mut self.stage[row.clone()], &mut self.sum[row]);
+            }
         }
     }
 }
@@ -323,7 +317,8 @@ mod tests {
             -k * k * k * (velocity.0 * gradient.0 + velocity.1 * gradient.1)
         });
         let mut slope = equation.spectrum(&grid(size, w));
-        equation.slope(&mut slope, &mut equation.dealiased.scratch());
+        equation.square_velocity(&mut slope, &mut equation.dealiased.scratch());
+        (0..=size / 3).for_each(|k2| drop(equation.advect(&mut slope, k2)));
         // The slope is defined on the modes that dealiasing keeps.
         for (slope, velocity) in slope.iter_mut().zip(&equation.velocity) {
             *slope = if *velocity == Complex::ZERO { Complex::ZERO } else { *slope };
