@@ -23,21 +23,21 @@ SCOPE_KILLS=200 cargo test --release --locked -p scope-cli --test commands kills
 SCOPE_CYLINDER_DRAWS=1000 cargo test --release --locked -p scope-pde --test cylinder_extremes
 
 echo "== training in several processes: equal models, lost processes, mpirun"
-scripts/processes.sh
+scripts/checks/processes.sh
 
 echo "== the campaign and every command of docs/reproduce.md, at a small scale"
 cargo build --release --locked
-scripts/check-reproduce.py
+scripts/checks/check-reproduce.py
 
 echo "== what is claimed of the shipped models, and the figures that show it"
 scripts/results.py check
 
 echo "== what the service promises under attack"
-scripts/serve-faults.py
+scripts/checks/serve-faults.py
 
 echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
-scripts/build-page.sh --check
-scripts/check-page.sh
+scripts/release/build-page.sh --check
+scripts/checks/check-page.sh
 
 echo "== all tests with assertions and overflow checks, which a release leaves out"
 cargo test --locked --workspace

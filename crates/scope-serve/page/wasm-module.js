@@ -9,7 +9,7 @@ const RELAXED = [...HEADER, 10, 15, 1, 13, 0, 65, 0, 253, 15, 65, 0, 253, 15, 25
 const runs = (bytes) => WebAssembly.validate(Uint8Array.from(bytes));
 
 const NAMES = ["simd", "relaxed"];
-/// The modules lie in one file, so many bytes of one before the same of the other: see scripts/build-page.sh.
+/// The modules lie in one file, so many bytes of one before the same of the other: see scripts/release/build-page.sh.
 const PIECE = 16_000;
 
 /// The name of the fastest module: "relaxed" has fused products, "simd" has not.

@@ -13,7 +13,7 @@ import { join } from "node:path";
 
 import { difference, fieldOf, recoverNatively, repository } from "./native.mjs";
 
-// Installed by scripts/check-page.sh, outside the tree.
+// Installed by scripts/checks/check-page.sh, outside the tree.
 const { chromium } = createRequire(join(repository, "target/page-tests/"))("playwright-core");
 const [address, pictures] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "scope-chromium-"));
