@@ -80,6 +80,8 @@ fn the_shipped_model_states_bands_that_hold() {
         for (k, like) in likes.iter().enumerate() {
             let bands = &problems[k]["bands"];
             assert!(bands["measured_on"].as_str().unwrap().ends_with(&format!("as in {like}")), "{bands}");
+            let times = bands["times_usual"].as_array().unwrap();
+            assert!(times.iter().all(|times| (0.2..5.0).contains(&times.as_f64().unwrap())), "{bands}");
             for (mean, (channel, truth)) in
                 means[k].iter_mut().zip([("a", &record.fields.a), ("u", &record.fields.u)])
             {
@@ -97,6 +99,32 @@ fn the_shipped_model_states_bands_that_hold() {
     }
     for [narrow, wide] in means.as_flattened() {
         assert!((0.55..0.8).contains(narrow) && (0.88..1.0).contains(wide), "{means:?}");
+    }
+}
+
+/// The model that is shipped, with a card by which recoveries usually are far nearer to their measurements than this one is, or further
+/// from them: what widths would then be was measured on nothing.
+#[test]
+fn bands_beyond_any_usual_misfit_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let here = root.path();
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    fs::copy(models.join("poisson.safetensors"), here.join("poisson.safetensors")).unwrap();
+    let card = fs::read_to_string(models.join("poisson.toml")).unwrap();
+    let rows = measurements("one", &fresh(128, 2), 128, "inverse/uniform/500");
+    fs::write(here.join("sensors.csv"), format!("problem,i,j,channel,value\n{rows}")).unwrap();
+    for (usual, said) in [("0.000000001", "further from"), ("1.0", "nearer to")] {
+        let line = |line: &str| match line.starts_with("misfit_of_u") {
+            true => format!("misfit_of_u = [{}]\n", vec![usual; line.matches(',').count() + 1].join(", ")),
+            false => format!("{line}\n"),
+        };
+        fs::write(here.join("poisson.toml"), card.lines().map(line).collect::<String>()).unwrap();
+        let problem = &recovered(here, "poisson.safetensors", usual, &[])[0];
+        let without = problem["without_bands"].as_str().unwrap();
+        assert!(
+            without.starts_with(&format!("the recovery is so much {said} the measurements")),
+            "{without}"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bands of someone's own sensors, if they are like those that bands were measured for.
 
 use scope_data::{
-    Channel, Fields,
+    Channel, Fields, PerChannel,
     observation::{ContextMasks, Coverage, Task},
 };
 use thiserror::Error;
@@ -26,6 +26,8 @@ pub struct FieldBands {
     pub levels: [f64; 2],
     /// The half-widths of each level, in physical units.
     pub half_widths: [Fields; 2],
+    /// How many times as wide as usual those of a and of u are, by how far the recovery is from its readings; none in older cards.
+    pub widening: Option<PerChannel<f64>>,
 }
 
 /// Why there are no bands for sensors.
@@ -86,11 +88,11 @@ impl Bands {
         let relative = layout.misfits().zip(*misfits).map(|(usual, misfit)| {
             usual.zip(misfit).map(|(usual, misfit)| relative_misfit(misfit, at.width(usual)))
         });
+        let widening = PerChannel::from_fn(|channel| layout.of(channel).widening(&relative));
         let [a, u] = Channel::BOTH.map(|channel| {
             let bands = layout.of(channel);
             let shape = bands.shape(&places);
-            let widening = bands.widening(&relative);
-            [0, 1].map(|level| scaled(&shape, widening * at.width(&bands.widths[level])))
+            [0, 1].map(|level| scaled(&shape, widening[channel] * at.width(&bands.widths[level])))
         });
         let [a_low, a_high] = a;
         let [u_low, u_high] = u;
@@ -99,6 +101,7 @@ impl Bands {
             between: [layout.sensors[at.low], layout.sensors[at.high]],
             levels: self.levels,
             half_widths: [Fields { a: a_low, u: u_low }, Fields { a: a_high, u: u_high }],
+            widening: relative.iter().any(Option::is_some).then_some(widening),
         })
     }
 

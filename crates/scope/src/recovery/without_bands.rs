@@ -26,6 +26,11 @@ pub enum WithoutBandsReason {
     Noise,
     /// Those of the card are not for sensors like these.
     Sensors(NoBands),
+    /// The recovery is further from its measurements, or nearer to them, than those that bands were measured on.
+    Misfit {
+        /// How many times as wide as usual a band would be.
+        times: f64,
+    },
     /// Too few of the measurements lie within the wider band.
     FewWithin {
         /// The share that does.
@@ -46,6 +51,7 @@ impl WithoutBands {
             WithoutBandsReason::Sensors(NoBands::Sensors { .. }) => "other numbers measured",
             WithoutBandsReason::Sensors(NoBands::Gaps { .. }) => "wide gaps",
             WithoutBandsReason::Sensors(_) => "unequal numbers",
+            WithoutBandsReason::Misfit { .. } => "unusual misfit",
             WithoutBandsReason::FewWithin { .. } => "few measurements within",
         }
     }
@@ -58,6 +64,17 @@ impl fmt::Display for WithoutBands {
             WithoutBandsReason::NotInCard => f.write_str("the model's card has none")?,
             WithoutBandsReason::Noise => f.write_str("those of the card are for exact readings")?,
             WithoutBandsReason::Sensors(reason) => write!(f, "{reason}")?,
+            WithoutBandsReason::Misfit { times } => {
+                let (how, band, times) = match *times > 1.0 {
+                    true => ("further from", "wider", *times),
+                    false => ("nearer to", "narrower", 1.0 / times),
+                };
+                write!(
+                    f,
+                    "the recovery is so much {how} the measurements than is usual that a band would be {times:.0} times {band}: those \
+                     of the card were measured on hardly any such field"
+                )?;
+            }
             WithoutBandsReason::FewWithin { share, level } => write!(
                 f,
                 "only {:.0}% of the measurements lie within the band that should hold {:.0}%: they are noisier than those it was \

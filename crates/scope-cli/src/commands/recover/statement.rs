@@ -9,7 +9,7 @@ use scope::{
 };
 
 use super::remedy;
-use crate::terminal::{Table, grouped, say, warn};
+use crate::terminal::{Table, grouped, number, say, warn};
 
 /// The most problems that are listed.
 const MOST_ROWS: usize = 20;
@@ -152,7 +152,7 @@ fn is_noisy(trust: &Trust) -> bool {
     trust.noise_percent.iter().flatten().any(|noise| noise.stated.is_some_and(|stated| stated > 0.0))
 }
 
-fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, .. }: &BandSummary) {
+fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, times_usual, .. }: &BandSummary) {
     for (k, level) in levels.iter().enumerate() {
         let percent = 100.0 * level;
         let widths = [("a", a), ("u", u)];
@@ -161,7 +161,14 @@ fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, .. }: &
         let widths: Vec<String> = widths.collect();
         say(&format!("{percent:.0}% of pixels lie within {} on average", widths.join(" and ")));
     }
-    say(&format!("(measured on {measured_on})"));
+    let widened = times_usual.map(|[a, u]| {
+        format!(
+            "; {} (a) and {} (u) times as wide as usual, by how far the recovery is from the measurements",
+            number(a, 2),
+            number(u, 2)
+        )
+    });
+    say(&format!("(measured on {measured_on}{})", widened.unwrap_or_default()));
 }
 
 /// Says why there are no error bands, if there are not.
