@@ -40,7 +40,7 @@ pub use ops::{
     Norm, Sliced, SpreadOfAll,
 };
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
-pub use quantised::{QuantisedRows, dequantise_int8, dequantise_int16};
+pub use quantised::{Activations, QuantisedRows, dequantise_int8, dequantise_int16};
 pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};
 pub use tape::{ForwardHook, Tape, Var};
 pub use tensor::Tensor;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use scope_engine::{
-    Cpu, Device, Dtype, Epilogue, Isa, Layout, Linear, Params, QuantisedRows, Tape, Tensor, dequantise_int8,
+    Activations, Cpu, Device, Dtype, Epilogue, Isa, Layout, Linear, Params, QuantisedRows, Tape, Tensor,
+    dequantise_int8,
 };
 
 fn numbers(seed: u32, count: usize) -> Vec<f32> {
@@ -22,7 +23,11 @@ struct Setting {
 
 const ROWS: usize = 37;
 
-fn setting(device: &Device, [n, k]: [usize; 2]) -> Setting {
+fn setting(device: &Device, size: [usize; 2]) -> Setting {
+    setting_with(device, size, Activations::Wide)
+}
+
+fn setting_with(device: &Device, [n, k]: [usize; 2], activations: Activations) -> Setting {
     let mut layout = Layout::new();
     let layer = Linear::declare(layout.root().scope("fc"), k, n);
     let integers: Vec<i8> = numbers(1, n * k).iter().map(|x| (127.0 * x) as i8).collect();
@@ -43,7 +48,7 @@ fn setting(device: &Device, [n, k]: [usize; 2]) -> Setting {
     x[5 * k..6 * k].fill(0.0);
     let x = Tensor::from_slice(device, &[ROWS, k], &x).unwrap();
     let residual = Tensor::from_slice(device, &[ROWS, n], &numbers(5, ROWS * n)).unwrap();
-    Setting { layer, params, rows: QuantisedRows { integers, scales }, x, residual }
+    Setting { layer, params, rows: QuantisedRows::new(integers, scales, activations), x, residual }
 }
 
 impl Setting {
@@ -64,13 +69,30 @@ impl Setting {
 
 #[test]
 fn results_are_equal_in_bits_on_every_instruction_set_and_with_any_number_of_threads() {
-    let size = [70, 90];
-    let expected = setting(&Device::cpu(1), size).in_integers().run();
-    for isa in Isa::available() {
-        for threads in [1, 2, 3] {
-            let set = setting(&Device::Cpu(Cpu::with_isa(threads, isa)), size).in_integers();
-            assert!(set.run() == expected, "{isa:?} on {threads} threads");
+    for (activations, size) in [(Activations::Wide, [70, 90]), (Activations::Bytes, [70, 92])] {
+        let expected = setting_with(&Device::cpu(1), size, activations).in_integers().run();
+        for isa in Isa::available() {
+            for threads in [1, 2, 3] {
+                let device = Device::Cpu(Cpu::with_isa(threads, isa));
+                let set = setting_with(&device, size, activations).in_integers();
+                assert!(set.run() == expected, "{activations:?}, {isa:?} on {threads} threads");
+            }
         }
+    }
+}
+
+/// Half a step of 255 at most: a five-hundredth of a row's range, and more than activations of fourteen bits are off by.
+#[test]
+fn activations_in_bytes_are_off_by_half_a_step() {
+    for size in [[33, 64], [256, 1024]] {
+        let exact = setting(&Device::cpu(2), size).run();
+        let error = |activations| -> f64 {
+            let rounded = setting_with(&Device::cpu(2), size, activations).in_integers().run();
+            exact.iter().zip(rounded).map(|(x, y)| f64::from(x - y).powi(2)).sum()
+        };
+        let norm: f64 = exact.iter().map(|x| f64::from(*x).powi(2)).sum();
+        let (bytes, wide) = (error(Activations::Bytes), error(Activations::Wide));
+        assert!(bytes > wide && (bytes / norm).sqrt() < 6e-3, "{size:?}: {bytes} {wide}");
     }
 }
 
@@ -92,7 +114,7 @@ fn the_largest_sums_do_not_overflow() {
     let [n, k] = [3, 4096];
     let mut set = setting(&Device::cpu(1), [n, k]);
     let ones = Tensor::from_slice(&Device::cpu(1), &[ROWS, k], &vec![1.0_f32; ROWS * k]).unwrap();
-    set.rows = QuantisedRows { integers: vec![-128; n * k], scales: vec![1.0; n] };
+    set.rows = QuantisedRows::new(vec![-128; n * k], vec![1.0; n], Activations::Wide);
     set.x = ones;
     let bias = numbers(3, n);
     let residual = set.residual.to_vec::<f32>().unwrap();
@@ -115,7 +137,7 @@ fn layers_of_odd_width_and_those_whose_values_change_multiply_numbers() {
     let flat = set.params.flat().clone();
     set.params.set_flat(flat).unwrap();
     assert!(set.run() == exact);
-    let wrong = QuantisedRows { integers: vec![0; 64], scales: vec![1.0; 2] };
+    let wrong = QuantisedRows::new(vec![0; 64], vec![1.0; 2], Activations::Wide);
     let weight = set.params.layout().find("fc.weight").unwrap();
     assert!(set.params.keep_integers(weight, wrong).is_err());
 }

@@ -1,13 +1,13 @@
 //! Linear layers whose weights are integers of eight bits: products of integers, exact whatever the order of adding.
 //!
-//! Each row x of activations becomes integers p with one scale, x = s p, as wide as sums of 32 bits allow: |p| <= 2^31 / (128 k).
+//! Each row x of activations becomes integers p with one scale, x = s p, most often as wide as sums of 32 bits allow: |p| <= 2^31 / (128 k).
 //! Then y_j = s t_j sum_i p_i q_ij, with t_j and q_j the weight's scale and integers of output j. Weights are the file's own, and
-//! an activation is off by a ten-thousandth of its row's largest at most: errors of fields are those of f32, where activations of
-//! eight bits would show.
+//! an activation is off by a ten-thousandth of its row's largest at most: errors of fields are those of f32. Layers that bear
+//! activations of eight bits say so (`byte_activations.rs`).
 
 use super::{
-    Cpu, Shared,
-    gemm::{Finish, IntegerPair, Left, Order, PASS, Panels, multiply},
+    Cpu, Shared, byte_activations,
+    gemm::{Bytes, Finish, IntegerPair, Left, Order, PASS, Panels, multiply},
     lanes::{Kernel, Lanes, load_some},
     linear::finish_of,
     produce::produce,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     ops::{Epilogue, Linear},
     params::Packing,
-    quantised::QuantisedRows,
+    quantised::{Activations, QuantisedRows},
     tape::{Tape, Var},
     tensor::Tensor,
 };
@@ -38,23 +38,43 @@ pub(super) fn forward(
 ) -> (Tensor, Option<Tensor>) {
     let (n, k) = (weight.scales.len(), weight.width());
     let m = shape.iter().product::<usize>() / n.max(1);
-    let panels = tape.params().packed(layer.weight, Packing::Integers, || {
-        let integers: Vec<i16> = weight.integers.iter().map(|q| i16::from(*q)).collect();
-        Panels::pack::<IntegerPair>(cpu, &integers, Order::ByColumn, [k, n], k)
-    });
+    let x = x.value().cpu::<f32>();
     let mut rounded = cpu.memory(m * k * size_of::<i16>());
-    let mut row_scales = cpu.memory(m * size_of::<f32>());
-    round_rows(cpu, x.value().cpu::<f32>(), k, rounded.slice_mut(), row_scales.slice_mut());
-    let left = Left::rows(rounded.slice::<IntegerPair>().as_ptr(), k / 2, k / 2);
+    let mut rows = cpu.memory(2 * m * size_of::<f32>());
+    let (scales, zeros) = rows.slice_mut().split_at_mut(m);
     let finish = Finish {
-        row_scales: row_scales.slice::<f32>().as_ptr(),
+        row_scales: scales.as_ptr(),
         column_scales: weight.scales.as_ptr(),
         ..finish_of::<f32>(tape, layer, epilogue, n)
     };
-    produce::<IntegerPair>(cpu, tape, shape, epilogue, finish, |finish| {
-        // SAFETY: the rounded rows are [m, k], k is even, and the matrices of `finish` are [m, n] with m and n scales.
-        unsafe { multiply(cpu, m, left, panels.view(), finish) };
-    })
+    match weight.activations {
+        Activations::Wide => {
+            round_rows(cpu, x, k, rounded.slice_mut(), scales);
+            let panels = tape.params().packed(layer.weight, Packing::Integers, || {
+                let integers: Vec<i16> = weight.integers.iter().map(|q| i16::from(*q)).collect();
+                Panels::pack::<IntegerPair>(cpu, &integers, Order::ByColumn, [k, n], k)
+            });
+            let left = Left::rows(rounded.slice::<IntegerPair>().as_ptr(), k / 2, k / 2);
+            produce::<IntegerPair>(cpu, tape, shape, epilogue, finish, |finish| {
+                // SAFETY: the rounded rows are [m, k], k is even, and the matrices of `finish` are [m, n] with m and n scales.
+                unsafe { multiply(cpu, m, left, panels.view(), finish) };
+            })
+        }
+        Activations::Bytes => {
+            byte_activations::round_rows(cpu, x, k, &mut rounded.slice_mut()[..m * k], scales, zeros);
+            let panels = tape.params().packed(layer.weight, Packing::Integers, || {
+                let twos = bytemuck::cast_slice(&weight.integers);
+                Panels::pack::<Bytes>(cpu, twos, Order::ByColumn, [k / 2, n], k / 2)
+            });
+            let left = Left::rows(rounded.slice::<Bytes>().as_ptr(), k / 4, k / 4);
+            let (row_zeros, column_sums) = (zeros.as_ptr(), weight.sums.as_ptr());
+            let finish = Finish { row_zeros, column_sums, ..finish };
+            produce::<Bytes>(cpu, tape, shape, epilogue, finish, |finish| {
+                // SAFETY: as above, with k a multiple of four, m zeros and n sums.
+                unsafe { multiply(cpu, m, left, panels.view(), finish) };
+            })
+        }
+    }
 }
 
 /// x = scale p for each row of k numbers.
@@ -95,6 +115,11 @@ impl Kernel<f32> for RoundRows<'_> {
             let inverse = V::splat(if most > 0.0 { self.largest / most } else { 0.0 });
             for (some, integers) in row.chunks(V::COUNT).zip(integers.chunks_mut(V::COUNT)) {
                 let rounded = load_some::<V>(some).mul(inverse);
+                if integers.len() == V::COUNT {
+                    // SAFETY: there is room for a whole vector.
+                    unsafe { rounded.store_integers(integers.as_mut_ptr()) };
+                    continue;
+                }
                 let mut all = [0_i16; 16];
                 // SAFETY: no vector has more than 16 lanes.
                 unsafe { rounded.store_integers(all.as_mut_ptr()) };

@@ -21,6 +21,7 @@ mod combine;
 pub(crate) mod activation;
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
+mod byte_activations;
 pub(crate) mod channels_last;
 pub(crate) mod conv3x3;
 pub(crate) mod elementwise;

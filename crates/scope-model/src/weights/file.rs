@@ -124,7 +124,9 @@ impl WeightFile {
         for param in layout.params().iter().filter(|param| param.shape.len() == 2) {
             let tensor = |name: &str| file.tensor(name).ok();
             let scales = tensor(&format!("{}{SCALE}", param.name));
-            let rows = tensor(&param.name).zip(scales).and_then(|(view, scales)| integers_of(&view, &scales));
+            let rows = tensor(&param.name)
+                .zip(scales)
+                .and_then(|(view, scales)| integers_of(&param.name, &view, &scales));
             if let (Some(rows), Some(id)) = (rows, layout.find(&param.name)) {
                 params.keep_integers(id, rows)?;
             }

@@ -30,6 +30,10 @@ pub(crate) struct Finish<R> {
     pub row_scales: *const R,
     /// The scales of columns.
     pub column_scales: *const R,
+    /// Where a row's integers stand for numbers only after something is taken from each: what. Null elsewhere.
+    pub row_zeros: *const R,
+    /// The sums of the columns' integers, for that.
+    pub column_sums: *const R,
     /// Added to each row; null for none.
     pub bias: *const R,
     /// Whether to apply GELU.
@@ -57,6 +61,8 @@ impl<R: Real> Finish<R> {
             stride,
             row_scales: std::ptr::null(),
             column_scales: std::ptr::null(),
+            row_zeros: std::ptr::null(),
+            column_sums: std::ptr::null(),
             bias: std::ptr::null(),
             gelu: false,
             before: std::ptr::null_mut(),
@@ -101,7 +107,12 @@ impl<R: Real> Finish<R> {
             let read = |from: *const R| load_some::<V>(std::slice::from_raw_parts(from, count));
             if !self.row_scales.is_null() {
                 let scales = read(self.column_scales.add(column)).mul(V::splat(*self.row_scales.add(row)));
-                value = value.integers_to_numbers().mul(scales);
+                value = value.integers_to_numbers();
+                if !self.row_zeros.is_null() {
+                    let zeros = read(self.column_sums.add(column)).mul(V::splat(*self.row_zeros.add(row)));
+                    value = value.sub(zeros);
+                }
+                value = value.mul(scales);
             }
             if !self.bias.is_null() {
                 value = value.add(read(self.bias.add(column)));

@@ -11,4 +11,4 @@ pub(crate) use finish::{Finish, Out};
 pub(crate) use panels::{Order, PanelView, Panels, Unpacked, pack_panel, panel_width};
 pub(crate) use product::{PASS, multiply};
 pub(crate) use tile::{Left, multiply_rows};
-pub(crate) use unit::{IntegerPair, Pair, Unit, units};
+pub(crate) use unit::{Bytes, IntegerPair, Pair, Unit, units};

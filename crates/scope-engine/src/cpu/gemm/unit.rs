@@ -1,4 +1,4 @@
-//! What a product steps over: one number, or a pair of bf16 or of integers that one instruction multiplies and adds.
+//! What a product steps over: one number, or a pair of bf16 or of integers, or four bytes, that one instruction multiplies and adds.
 
 use crate::bfloat16::bf16;
 use bytemuck::{Pod, Zeroable};
@@ -115,5 +115,33 @@ impl Unit for IntegerPair {
     #[inline(always)]
     fn multiply_add<V: Lanes<Real = f32>>(self, columns: V::Pairs, sum: V) -> V {
         sum.add_integer_products(self.0, columns)
+    }
+}
+
+/// Four integers of eight bits, the first one lowest: those of left matrices without a sign, those of right ones with. What matrices
+/// hold is two of them. Sums are as those of an [`IntegerPair`].
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Bytes(u32);
+
+impl Unit for Bytes {
+    type Element = [i8; 2];
+    type Real = f32;
+    type Columns<V: Lanes<Real = f32>> = V::Pairs;
+    const ELEMENTS: usize = 2;
+
+    #[inline(always)]
+    fn join([a, b]: [i8; 2], second: Option<[i8; 2]>) -> Self {
+        let [c, d] = second.unwrap_or_default();
+        Self(u32::from_le_bytes([a, b, c, d].map(i8::cast_unsigned)))
+    }
+    #[inline(always)]
+    unsafe fn columns<V: Lanes<Real = f32>>(from: *const Self) -> V::Pairs {
+        // SAFETY: the caller's promise; four bytes are 32 bits.
+        unsafe { V::load_pairs(from.cast()) }
+    }
+    #[inline(always)]
+    fn multiply_add<V: Lanes<Real = f32>>(self, columns: V::Pairs, sum: V) -> V {
+        sum.add_byte_products(self.0, columns)
     }
 }

@@ -206,6 +206,16 @@ impl<R: Scalar, const N: usize, const FUSED: bool> Lanes for Array<R, N, FUSED> 
         out
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: [u32; N]) -> [[u32; N]; 2] {
+        let pair = |low: i8, high: i8| {
+            u32::from(i16::from(low).cast_unsigned()) | u32::from(i16::from(high).cast_unsigned()) << 16
+        };
+        let bytes = |b: u32| b.to_le_bytes().map(u8::cast_signed);
+        let even = |b: u32| pair(bytes(b)[0], bytes(b)[2]);
+        let odd = |b: u32| pair(bytes(b)[1], bytes(b)[3]);
+        [b.map(even), b.map(odd)]
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         let mut out = self;
         for x in &mut out.0 {

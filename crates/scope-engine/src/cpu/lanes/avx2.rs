@@ -147,6 +147,10 @@ impl Lanes for Avx2 {
         }
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: __m256i) -> [__m256i; 2] {
+        unsafe { [_mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(b)), _mm256_srai_epi16::<8>(b)] }
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         Self(unsafe { _mm256_cvtepi32_ps(_mm256_castps_si256(self.0)) })
     }

@@ -148,6 +148,20 @@ impl<const PAIRS: bool> Lanes for Avx512<PAIRS> {
         }
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: __m512i) -> [__m512i; 2] {
+        unsafe { [_mm512_srai_epi16::<8>(_mm512_slli_epi16::<8>(b)), _mm512_srai_epi16::<8>(b)] }
+    }
+    #[inline(always)]
+    fn add_byte_products(self, a: u32, b: __m512i) -> Self {
+        if PAIRS {
+            let sum =
+                unsafe { _mm512_dpbusd_epi32(_mm512_castps_si512(self.0), _mm512_set1_epi32(a as i32), b) };
+            return Self(unsafe { _mm512_castsi512_ps(sum) });
+        }
+        let [even, odd] = Self::bytes_as_pairs(b);
+        self.add_integer_products(a & 0x00ff_00ff, even).add_integer_products(a >> 8 & 0x00ff_00ff, odd)
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         Self(unsafe { _mm512_cvtepi32_ps(_mm512_castps_si512(self.0)) })
     }

@@ -135,6 +135,10 @@ impl Lanes for Avx512Double {
         Self::of(self.plain().add_integer_products(a, b))
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: [u32; 8]) -> [[u32; 8]; 2] {
+        Plain::bytes_as_pairs(b)
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         Self::of(self.plain().integers_to_numbers())
     }

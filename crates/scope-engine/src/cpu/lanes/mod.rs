@@ -258,6 +258,15 @@ pub(crate) trait Lanes: Copy {
     fn add_pair_products(self, a: u32, b: Self::Pairs) -> Self;
     /// The same of integers: lanes hold the bits of sums of 32 bits, and pairs integers of sixteen.
     fn add_integer_products(self, a: u32, b: Self::Pairs) -> Self;
+    /// Four bytes in each lane as two pairs: the first and third, the second and fourth.
+    fn bytes_as_pairs(b: Self::Pairs) -> [Self::Pairs; 2];
+    /// Products and sums of bytes, four in each lane, those of `a` without a sign and those of `b` with.
+    #[inline(always)]
+    fn add_byte_products(self, a: u32, b: Self::Pairs) -> Self {
+        const EVEN: u32 = 0x00ff_00ff;
+        let [even, odd] = Self::bytes_as_pairs(b);
+        self.add_integer_products(a & EVEN, even).add_integer_products(a >> 8 & EVEN, odd)
+    }
     /// The numbers of such sums.
     fn integers_to_numbers(self) -> Self;
     /// Writes `COUNT` numbers rounded to integers, ties to even; they must be within sixteen bits.

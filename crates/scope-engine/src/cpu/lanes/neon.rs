@@ -153,6 +153,15 @@ impl Lanes for Neon {
         Self([add(self.0[0], b[0]), add(self.0[1], b[1])])
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: [uint32x4_t; 2]) -> [[uint32x4_t; 2]; 2] {
+        let even = |b: uint32x4_t| unsafe {
+            vreinterpretq_u32_s16(vshrq_n_s16::<8>(vshlq_n_s16::<8>(vreinterpretq_s16_u32(b))))
+        };
+        let odd =
+            |b: uint32x4_t| unsafe { vreinterpretq_u32_s16(vshrq_n_s16::<8>(vreinterpretq_s16_u32(b))) };
+        [b.map(even), b.map(odd)]
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         Self(self.0.map(|sums| unsafe { vcvtq_f32_s32(vreinterpretq_s32_f32(sums)) }))
     }

@@ -120,6 +120,10 @@ impl Lanes for Simd128 {
         Self(i32x4_add(self.0, i32x4_dot_i16x8(u32x4_splat(a), b)))
     }
     #[inline(always)]
+    fn bytes_as_pairs(b: v128) -> [v128; 2] {
+        [i16x8_shr(i16x8_shl(b, 8), 8), i16x8_shr(b, 8)]
+    }
+    #[inline(always)]
     fn integers_to_numbers(self) -> Self {
         Self(f32x4_convert_i32x4(self.0))
     }

@@ -5,7 +5,9 @@ mod hessian;
 mod rows;
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
-use scope_engine::{EngineError, Param, Params, QuantisedRows, bf16, dequantise_int8, dequantise_int16};
+use scope_engine::{
+    Activations, EngineError, Param, Params, QuantisedRows, bf16, dequantise_int8, dequantise_int16,
+};
 use scope_pde::linear::cholesky::Cholesky;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,18 @@ pub(in crate::weights) const SCALE: &str = ".scale";
 /// amplifies what is wrong with the sum (docs/models-by-name.md has the figures).
 const SENSITIVE: [&str; 5] =
     ["encoder.patch.", "encoder.fits.", "encoder.pos", "predictor.pos", "decoder.conv."];
+
+/// The layers whose activations may have eight bits when integers are multiplied: errors of fields stay within 1% of their own values.
+/// The second layer of an MLP, the head, the predictor and the decoder bear it less
+/// (docs/notes/2026-11-18-processor-inference.md has the figures).
+const COARSE: (&str, [&str; 3]) = ("encoder.blocks.", [".qkv.", ".proj.", ".fc1."]);
+
+/// What the layer of a weight multiplies its integers with.
+fn activations_of(name: &str) -> Activations {
+    let (stack, layers) = COARSE;
+    let coarse = name.starts_with(stack) && layers.iter().any(|layer| name.contains(layer));
+    if coarse { Activations::Bytes } else { Activations::Wide }
+}
 
 /// What weights are stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,13 +171,15 @@ pub(in crate::weights) fn dequantise(
     }
 }
 
-/// The rows of a tensor of int8 and its scales.
+/// The rows of a weight of int8 and its scales.
 pub(in crate::weights) fn integers_of(
+    name: &str,
     view: &TensorView<'_>,
     scales: &TensorView<'_>,
 ) -> Option<QuantisedRows> {
-    let integers = || view.data().iter().map(|byte| byte.cast_signed()).collect();
-    (view.dtype() == Dtype::I8).then_some(QuantisedRows { integers: integers(), scales: floats(scales)? })
+    let scales = floats(scales).filter(|_| view.dtype() == Dtype::I8)?;
+    let integers = view.data().iter().map(|byte| byte.cast_signed()).collect();
+    Some(QuantisedRows::new(integers, scales, activations_of(name)))
 }
 
 /// Has layers multiply integers of eight bits: the matrices that [`Quantisation::Int8`] stores in so many, rounded to nearest.
@@ -178,7 +194,8 @@ pub fn multiply_in_int8(params: &mut Params) -> Result<(), EngineError> {
         let rows = quantise_rows(&flat[param.range.clone()], param.shape[1], IntegerType::Int8, None);
         let integers = rows.bytes.iter().map(|byte| byte.cast_signed()).collect();
         if let Some(id) = layout.find(&param.name) {
-            params.keep_integers(id, QuantisedRows { integers, scales: rows.scales })?;
+            let rows = QuantisedRows::new(integers, rows.scales, activations_of(&param.name));
+            params.keep_integers(id, rows)?;
         }
     }
     Ok(())
