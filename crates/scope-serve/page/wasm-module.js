@@ -42,7 +42,8 @@ function extract(which, buffer) {
   for (let at = 0; at < Math.max(...lengths); at += PIECE) {
     lengths.forEach((length, k) => {
       const size = Math.max(0, Math.min(PIECE, length - at));
-      if (k === which) module.set(new Uint8Array(buffer, from, size), at);
+      // A piece beyond a module's end is empty, and has no place in it.
+      if (k === which && size > 0) module.set(new Uint8Array(buffer, from, size), at);
       from += size;
     });
   }
