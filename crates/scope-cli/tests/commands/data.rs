@@ -282,15 +282,17 @@ fn what_a_link_in_the_place_of_the_partial_folder_leads_to_is_kept() {
 #[cfg(unix)]
 mod signals {
     use super::*;
+    use crate::program::that_hangups_reach;
 
     fn start(root: &Path) -> std::process::Child {
-        let child = Command::new(cargo_bin("scope"))
-            .args("data generate poisson --count 1000000 --out set".split_whitespace())
+        // Many enough not to be done before the signal comes, few enough (2.6 GB) not to fill a disk if it is not heard.
+        let mut command = Command::new(cargo_bin("scope"));
+        command
+            .args("data generate poisson --count 20000 --out set".split_whitespace())
             .current_dir(root)
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let child = that_hangups_reach(&mut command).spawn().unwrap();
         // Writing has begun when the folder under construction holds fields.
         while fs::metadata(root.join("set.partial/fields.npy")).map_or(0, |file| file.len()) < 1 << 20 {
             std::thread::yield_now();

@@ -22,3 +22,17 @@ pub(crate) fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = scope(folder, arguments).assert().code(code).get_output().stderr.clone();
     String::from_utf8(output).unwrap()
 }
+
+/// Has a hangup reach the program even where the tests themselves run under `nohup`, which ignores it for all below.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+pub(crate) fn that_hangups_reach(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: `signal` may be called between fork and exec, and the default action needs no handler.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            Ok(())
+        })
+    }
+}

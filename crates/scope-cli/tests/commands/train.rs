@@ -151,7 +151,8 @@ fn begun(place: &Place, before: &str, arguments: &[&str]) -> Child {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{before} exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_scope")]);
     command.args(train("run", arguments)).current_dir(place.0.path());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = crate::program::that_hangups_reach(&mut command).spawn().unwrap();
     wait_for_lines(&place.path("run/metrics.jsonl"), 0);
     child
 }
