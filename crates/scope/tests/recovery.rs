@@ -13,13 +13,13 @@ use scope::{
     data::{
         Channel, Constants, PerChannel,
         npy::MappedArray,
-        observation::{Place, Sensor, SensorError},
+        observation::{Place, Sensor, SensorError, Spot},
         schedule::SensorMix,
     },
     eval::trust::Warning,
     model::{About, Model, Preset, Quantisation, Training},
     pde::{Pde, cylinder::Disk},
-    recovery::{Progress, Uncertainty, WithoutBandsReason},
+    recovery::{Points, Progress, ResultFolder, Uncertainty, WithoutBandsReason},
 };
 
 const SIZE: usize = 32;
@@ -113,6 +113,40 @@ fn what_is_known_is_imposed_and_the_network_s_own_fields_are_kept_on_request() {
         written.contains("a_map.npy") && !written.contains("a_probability.npy"),
         "its bands are not known"
     );
+}
+
+/// Recovers a problem of one's own with these fields, and writes its tables: `at.csv` for one pixel, and `fields.csv`.
+fn with_tables(folder: &Path, name: &str, fields: &str) -> (Recovered, [String; 2]) {
+    let problem =
+        format!(r#"{{"name": "{name}", "fields": {fields}, "grid": {{"rows": {SIZE}, "columns": {SIZE}}}}}"#);
+    let pde: Pde = serde_json::from_str(&problem).unwrap();
+    let recovered = network(folder, pde).recover(&sensors(&[0.1, 0.2])).unwrap();
+    let out = folder.join(name);
+    let mut results = ResultFolder::create(&out, 1).unwrap();
+    results.add_pixels(&recovered.method).unwrap();
+    let points = Points::new(&[Place::Index(2, 5)], vec![Spot::pixel(2, 5)]);
+    results.add_points(&recovered.method, points).unwrap();
+    results.add(&recovered).unwrap();
+    results.finish(&recovered.method, "mine", &[]).unwrap();
+    let tables = ["at.csv", "fields.csv"].map(|table| fs::read_to_string(out.join(table)).unwrap());
+    (recovered, tables)
+}
+
+/// Columns go by what the fields of a problem are, whoever declared it.
+#[test]
+fn tables_of_a_problem_of_ones_own_have_the_columns_of_its_fields() {
+    let root = tempfile::tempdir().unwrap();
+    let rock = r#"{"name": "rock", "kind": "two-valued", "values": [1.0, 4.0]}"#;
+    let head = r#"{"name": "head"}"#;
+    let (recovered, [at, pixels]) =
+        with_tables(root.path(), "layers", &format!(r#"{{"a": {rock}, "u": {head}}}"#));
+    let columns = "a,a_map,a_probability,u,u_band68,u_band95";
+    assert_eq!(at.lines().next(), Some(&*format!("i,j,{columns}")));
+    assert_eq!(pixels.lines().next(), Some(&*format!("x,y,{columns}")));
+    let map: f32 = at.lines().nth(1).unwrap().split(',').nth(3).unwrap().parse().unwrap();
+    assert_eq!(map, recovered.two_valued.unwrap().map[2 * SIZE + 5]);
+    let (_, [at, _]) = with_tables(root.path(), "lone", &format!(r#"{{"u": {head}}}"#));
+    assert_eq!(at.lines().next(), Some("i,j,u,u_band68,u_band95"), "a field that is absent has no columns");
 }
 
 /// What an untrained network makes of Darcy.

@@ -51,6 +51,11 @@ impl Field {
         self.kind != FieldKind::Absent
     }
 
+    /// Whether it takes one of two values at every point.
+    pub fn is_two_valued(&self) -> bool {
+        matches!(self.kind, FieldKind::TwoValued { .. })
+    }
+
     /// What it is called, with its unit.
     pub fn label(&self) -> String {
         with_unit(self.name, self.unit)

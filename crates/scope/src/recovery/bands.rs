@@ -168,7 +168,7 @@ impl BandSource {
             return without(WithoutBandsReason::FewWithin { share, level: levels[1] });
         }
         let [low, high] = &half_widths;
-        let two_valued = network.model.about().pde.descriptor().fields.a.threshold().is_some();
+        let two_valued = network.model.about().pde.descriptor().fields.a.is_two_valued();
         let of_a = (!two_valued).then(|| [mean(&low.a), mean(&high.a)]);
         let mean_half_width = [of_a, Some([mean(&low.u), mean(&high.u)])];
         let summary = BandSummary {

@@ -113,19 +113,25 @@ impl Column {
 
 /// The columns of a method's tables. They do not depend on what is known of one problem, so that all have the same.
 fn columns(method: &MethodSummary) -> Vec<Column> {
-    let column = |channel, name, points| Column { name, channel, points };
-    let widths: [&[&'static str]; 2] = if method.is_network() {
-        [&["a_band68", "a_band95"], &["u_band68", "u_band95"]]
-    } else {
-        [&["a_sd"], &["u_sd"]]
+    let present = method.pde.present();
+    let channels = Channel::BOTH.into_iter().filter(|channel| present[*channel]);
+    channels.flat_map(|channel| columns_of(method, channel)).collect()
+}
+
+/// A field, and how far it may be off: its deviation, the half-widths of its bands, or which of its two values it has.
+fn columns_of(method: &MethodSummary, channel: Channel) -> Vec<Column> {
+    let column = |name, points| Column { name, channel, points };
+    let [field, deviation, bands @ ..] = match channel {
+        Channel::A => ["a", "a_sd", "a_band68", "a_band95"],
+        Channel::U => ["u", "u_sd", "u_band68", "u_band95"],
     };
-    let mut all = vec![column(Channel::A, "a", STENCIL_POINTS)];
-    if method.is_network() && method.pde == Pde::DARCY {
-        all.extend([column(Channel::A, "a_map", 1), column(Channel::A, "a_probability", 1)]);
+    let mut all = vec![column(field, STENCIL_POINTS)];
+    if !method.is_network() {
+        all.push(column(deviation, LINEAR_POINTS));
+    } else if channel == Channel::A && method.pde.descriptor().fields.a.is_two_valued() {
+        all.extend([column("a_map", 1), column("a_probability", 1)]);
     } else {
-        all.extend(widths[0].iter().map(|name| column(Channel::A, *name, LINEAR_POINTS)));
+        all.extend(bands.map(|name| column(name, LINEAR_POINTS)));
     }
-    all.push(column(Channel::U, "u", STENCIL_POINTS));
-    all.extend(widths[1].iter().map(|name| column(Channel::U, *name, LINEAR_POINTS)));
     all
 }
