@@ -9,7 +9,7 @@
 
 use scope_data::{Channel, Constants, GridShape};
 use scope_engine::{AxisMap, EngineError, Tape, Tensor, Var};
-use scope_pde::Pde;
+use scope_pde::{MIN_RESOLUTION, Pde, descriptor::GaussianPrior};
 
 use crate::examples::Examples;
 
@@ -55,12 +55,12 @@ impl Residual {
         })
     }
 
-    /// k^2 of a problem that the study has residuals of.
+    /// k^2 of a problem whose equation is Lap u + k^2 u = a; other problems have no residual.
     pub(crate) fn k_squared(pde: Pde) -> Option<f64> {
-        [(Pde::POISSON, 0.0), (Pde::HELMHOLTZ, 1.0)]
-            .into_iter()
-            .find(|(known, _)| *known == pde)
-            .map(|(_, k)| k)
+        match pde.descriptor().prior {
+            GaussianPrior::Linear(equation) => Some(equation(MIN_RESOLUTION).wave_number_squared()),
+            GaussianPrior::InitialState(_) | GaussianPrior::None(_) => None,
+        }
     }
 
     /// L_R: the mean of r^2 over inner points and records.

@@ -122,6 +122,7 @@ static HEAT: Descriptor = Descriptor {
             Box::new(move |record| difference_to_fresh_solve(record, |a| heat.solve(a)))
         },
     }],
+    scaling: None,
     prior: GaussianPrior::None("its amplitudes are uniform"),
     benchmark: false,
     spec: None,

@@ -72,9 +72,7 @@ pub enum FrameError {
         u: f64,
     },
     /// An estimate of an amplitude that is fixed.
-    #[error(
-        "the amplitude of {0} is not free, so there is none to estimate: only poisson and helmholtz are linear in it"
-    )]
+    #[error("the amplitude of {0} is not free, so there is none to estimate: its equation is not linear")]
     NoFreeAmplitude(Pde),
     /// An amplitude that is still to be estimated.
     #[error("the amplitude is to be estimated from the readings first")]
@@ -82,11 +80,9 @@ pub enum FrameError {
     /// A problem of one's own, whose equation is not known here.
     #[error("the equation of {0} is not known, so its values cannot be scaled: scale them in your data")]
     UnknownEquation(Pde),
-    /// Darcy's scales by halves.
-    #[error(
-        "darcy needs both a and u: the two values of a are 3 and 12 times the one, and the right-hand side is a u / length^2"
-    )]
-    BothNeeded,
+    /// One of two scales that do not follow from each other.
+    #[error("{0} needs the scales of both a and u: neither follows from the other, as in a=2,u=0.5")]
+    BothNeeded(Pde),
     /// A coefficient for an equation that has none.
     #[error("the equation of {0} has no coefficient that could be stated: leave it out")]
     Coefficient(Pde),
@@ -98,8 +94,7 @@ pub enum FrameError {
     Extreme,
     /// A value on the edge of a problem whose u is zero there, or which has no edge.
     #[error(
-        "{0} has no value on the edge that could be chosen: only for poisson and darcy the equation is the same when a constant is added \
-         to u"
+        "{0} has no value on the edge that could be chosen: its equation is another when a constant is added to u"
     )]
     Edge(Pde),
     /// A value on the edge that is no number.

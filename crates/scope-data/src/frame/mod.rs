@@ -8,14 +8,14 @@ mod error;
 mod noise;
 mod scale;
 
+pub use scope_pde::descriptor::Scale;
 use scope_pde::{GridShape, Pde, cylinder::Disk};
 use serde::Serialize;
 
 pub use domain::Domain;
 pub use error::FrameError;
 pub use noise::StatedNoise;
-use scale::ScalingLaw;
-pub use scale::{Scale, StatedScale};
+pub use scale::StatedScale;
 
 use crate::{
     Channel, Constants, PerChannel, Scaling,
@@ -101,7 +101,8 @@ impl StatedFrame {
         if !edge_value.is_finite() {
             return Err(FrameError::EdgeNotFinite);
         }
-        if edge_value != 0.0 && pde != Pde::POISSON && pde != Pde::DARCY {
+        let is_free = pde.descriptor().scaling.is_some_and(|law| law.free_edge_value);
+        if edge_value != 0.0 && !is_free {
             return Err(FrameError::Edge(pde));
         }
         Ok(Frame { domain, scale, edge_value, estimated: *estimated })
@@ -241,8 +242,8 @@ impl Frame {
             edge_value: (self.edge_value != 0.0).then_some(self.edge_value),
             equation: self
                 .scale
-                .zip(ScalingLaw::of(pde).ok())
-                .map(|(scale, law)| scale.equation(law, self.edge_value)),
+                .zip(pde.descriptor().scaling)
+                .map(|(scale, law)| (law.equation)(&scale, self.edge_value)),
         })
     }
 }
@@ -296,7 +297,7 @@ mod tests {
             let recharge = frame(pde, "", "length=500,u=10,coefficient=-100", None).unwrap();
             assert!((recharge.scale(Channel::A) + 4e-3).abs() < 1e-15);
         }
-        assert!(matches!(frame(Pde::DARCY, "", "u=1", None), Err(FrameError::BothNeeded)));
+        assert!(matches!(frame(Pde::DARCY, "", "u=1", None), Err(FrameError::BothNeeded(_))));
         assert!(matches!(frame(Pde::NAVIER_STOKES, "", "a=1,u=2", None), Err(FrameError::OneUnit { .. })));
         assert!(matches!(frame(Pde::CYLINDER, "", "a=-1", None), Err(FrameError::Negative(_))));
         assert!(matches!(

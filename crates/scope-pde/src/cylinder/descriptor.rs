@@ -5,8 +5,9 @@ use crate::{
     channel::PerChannel,
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Own, Released,
-        ReleasedFiles, Sample, Statistics, StoredRecord, ZeroRecords,
+        Amplitudes, Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law,
+        Own, Released, ReleasedFiles, Sample, Scale, ScalingLaw, Statistics, StoredRecord, ZeroRecords,
+        rounded,
     },
 };
 
@@ -43,6 +44,20 @@ pub static CYLINDER: Descriptor = Descriptor {
             figure: |_| Box::new(moving_inside),
         },
     ],
+    scaling: Some(ScalingLaw {
+        amplitudes: Amplitudes::Equal,
+        free_edge_value: false,
+        equation: |&Scale { length, values: PerChannel { a, .. }, .. }, _| {
+            format!(
+                "incompressible flow of viscosity {}, inflow from {} to {}; a and u are speeds {} and {} after its start",
+                rounded(1e-3 * a * length),
+                rounded(0.5 * a),
+                rounded(3.0 * a),
+                rounded(0.5 * length / a),
+                rounded(0.9 * length / a)
+            )
+        },
+    }),
     prior: GaussianPrior::None("its flow is not linear and has no Gaussian prior"),
     benchmark: true,
     spec: None,

@@ -5,9 +5,9 @@ use crate::{
     channel::PerChannel,
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Extent, Field, FieldKind, GaussianPrior, GridPoints, KnownRegion, Law,
-        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, ZeroRecords,
-        difference_to_fresh_solve,
+        Amplitudes, Descriptor, Distribution, Extent, Field, FieldKind, GaussianPrior, GridPoints,
+        KnownRegion, Law, Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Scale, ScalingLaw,
+        Statistics, ZeroRecords, difference_to_fresh_solve, rounded,
     },
 };
 
@@ -77,6 +77,18 @@ pub static DARCY: Descriptor = Descriptor {
             },
         },
     ],
+    scaling: Some(ScalingLaw {
+        amplitudes: Amplitudes::Independent,
+        free_edge_value: true,
+        equation: |&Scale { length, values: PerChannel { a, u }, .. }, edge| {
+            format!(
+                "-div(a grad u) = {}, a is {} or {}, u = {edge} on the edge",
+                rounded(a * u / (length * length)),
+                rounded(LOW * a),
+                rounded(HIGH * a)
+            )
+        },
+    }),
     prior: GaussianPrior::None("its permeability takes two values and its pressure is not linear in it"),
     benchmark: false,
     spec: None,

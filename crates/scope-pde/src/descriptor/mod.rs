@@ -1,7 +1,6 @@
 //! What a PDE problem is: all facts that generating, checking, masking, training, evaluating and recovering need of it.
 //!
-//! Each problem declares one [`Descriptor`] beside its solver. But for the paper's table about Darcy, nothing else in
-//! the workspace decides by a problem's name.
+//! Each problem declares one [`Descriptor`] beside its solver, and other code asks it instead of looking at names.
 
 mod distribution;
 mod extent;
@@ -9,6 +8,7 @@ mod field;
 mod grid;
 mod law;
 mod prior;
+mod scaling;
 
 pub use distribution::{Distribution, Moments, Own, Released, ReleasedFiles, Statistics, ZeroRecords};
 pub use extent::Extent;
@@ -16,6 +16,8 @@ pub use field::{Field, FieldKind};
 pub use grid::{GridPoints, KnownPoints, KnownRegion};
 pub use law::{Figure, Law, RESIDUAL_LIMIT, Sample, StoredRecord, difference_to_fresh_solve, edge_share};
 pub use prior::GaussianPrior;
+pub(crate) use scaling::rounded;
+pub use scaling::{Amplitudes, Scale, ScalingLaw};
 
 use crate::{
     channel::PerChannel,
@@ -53,6 +55,8 @@ pub struct Descriptor {
     pub statistics: Statistics,
     /// What every single record must obey.
     pub laws: &'static [Law],
+    /// How its equation changes with the units of its fields, where the equation is known.
+    pub scaling: Option<ScalingLaw>,
     /// The Gaussian field that the exact posterior starts from.
     pub prior: GaussianPrior,
     /// Whether the protocol has two more conditions: the benchmark of the released cylinder data, where each pixel

@@ -5,8 +5,9 @@ use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Extent, Field, Figure, GaussianPrior, GridPoints, KnownRegion, Law,
-        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, ZeroRecords, edge_share,
+        Amplitudes, Descriptor, Distribution, Extent, Field, Figure, GaussianPrior, GridPoints, KnownRegion,
+        Law, Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Scale, ScalingLaw, Statistics,
+        ZeroRecords, edge_share, rounded,
     },
 };
 
@@ -71,6 +72,11 @@ pub static POISSON: Descriptor = Descriptor {
             },
         },
     ],
+    scaling: Some(ScalingLaw {
+        amplitudes: Amplitudes::Linear,
+        free_edge_value: true,
+        equation: |scale, edge| format!("{}Lap u = a, u = {edge} on the edge", coefficient(scale)),
+    }),
     prior: GaussianPrior::Linear(Elliptic::poisson),
     benchmark: false,
     spec: None,
@@ -111,10 +117,28 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
             figure: |_| Box::new(|record| edge_share(&record.physical(Channel::A), record.size)),
         },
     ],
+    scaling: Some(ScalingLaw {
+        amplitudes: Amplitudes::Linear,
+        free_edge_value: false,
+        equation: |scale, _| helmholtz_equation(scale),
+    }),
     prior: GaussianPrior::Linear(Elliptic::helmholtz),
     benchmark: false,
     spec: None,
 };
+
+/// What stands before an operator, if it is not 1.
+fn coefficient(scale: &Scale) -> String {
+    if scale.coefficient == 1.0 { String::new() } else { format!("{} ", scale.coefficient) }
+}
+
+/// The wave number of the unit square is 1, so k = 1 / L.
+fn helmholtz_equation(scale: &Scale) -> String {
+    let coefficient = coefficient(scale);
+    let [open, close] = if coefficient.is_empty() { ["", ""] } else { ["(", ")"] };
+    let k = rounded(1.0 / scale.length);
+    format!("{coefficient}{open}Lap u + k^2 u{close} = a with k = {k}, u = 0 on the edge")
+}
 
 const fn residual(figure: fn(usize) -> Figure) -> Law {
     Law {

@@ -47,6 +47,11 @@ impl Elliptic {
         &self.source
     }
 
+    /// k^2: 0 for Poisson and 1 for Helmholtz.
+    pub fn wave_number_squared(&self) -> f64 {
+        self.wave_number_squared
+    }
+
     /// Whether a is zero on the edge.
     pub fn zero_edge(&self) -> bool {
         self.zero_edge

@@ -5,9 +5,9 @@ use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
     descriptor::{
-        Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law, Moments,
-        RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Statistics, StoredRecord, ZeroRecords,
-        difference_to_fresh_solve,
+        Amplitudes, Descriptor, Distribution, Extent, Field, GaussianPrior, GridPoints, KnownRegion, Law,
+        Moments, RESIDUAL_LIMIT, Released, ReleasedFiles, Sample, Scale, ScalingLaw, Statistics,
+        StoredRecord, ZeroRecords, difference_to_fresh_solve, rounded,
     },
     random::PeriodicField,
 };
@@ -61,6 +61,18 @@ pub static NAVIER_STOKES: Descriptor = Descriptor {
             },
         },
     ],
+    scaling: Some(ScalingLaw {
+        amplitudes: Amplitudes::Equal,
+        free_edge_value: false,
+        equation: |&Scale { length, values: PerChannel { a, .. }, .. }, _| {
+            format!(
+                "w_t + v . grad w = {} Lap w + {} (sin s + cos s), s = 2 pi (x + y) / {length}, periodic; a = w(0), u = w({})",
+                rounded(1e-3 * a * length * length),
+                rounded(0.1 * a * a),
+                rounded(1.0 / a)
+            )
+        },
+    }),
     prior: GaussianPrior::InitialState(NavierStokes::new),
     benchmark: false,
     spec: None,

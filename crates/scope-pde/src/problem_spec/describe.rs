@@ -34,6 +34,7 @@ impl ProblemSpec {
             distribution: Distribution::Imported,
             statistics: Statistics::UNKNOWN,
             laws: &[],
+            scaling: None,
             prior: GaussianPrior::None("its equation is not known here"),
             benchmark: false,
             spec: Some(spec),

@@ -3,17 +3,15 @@
 use rayon::prelude::*;
 use scope_data::{DataError, Dataset, PerChannel};
 use scope_model::operators::ChannelUnits;
-use scope_pde::Pde;
 
-/// Records that the paper fits units to, and those of the cylinder.
+/// The most records that the paper fits units to: all of the cylinder's, and 49,000 of the other problems' 50,000.
 const RECORDS: usize = 49_000;
-const CYLINDER_RECORDS: usize = 14_000;
 
 /// Mean and standard deviation of each channel in stored coordinates, over all pixels of the first records.
 pub(super) fn fit(data: &Dataset) -> Result<PerChannel<ChannelUnits>, DataError> {
     let meta = data.meta();
-    let most = if meta.pde == Pde::CYLINDER { CYLINDER_RECORDS } else { RECORDS };
-    let records = most.min(data.len());
+    let released = meta.pde.descriptor().distribution.released().map_or(RECORDS, |released| released.records);
+    let records = released.min(RECORDS).min(data.len());
     let sums = (0..records).into_par_iter().map(|record| {
         let pair = data.pair(record)?;
         Ok(pair.fields().map(|field| {
