@@ -29,6 +29,7 @@ mod problem_file;
 mod record_region;
 pub mod schedule;
 pub mod sensors;
+mod significant;
 
 mod writable;
 
@@ -46,4 +47,5 @@ pub use pair::Pair;
 pub use problem_file::read_problem;
 pub use record_region::RecordRegion;
 pub use scope_pde::{Channel, Constants, Fields, GridShape, PerChannel, Scaling, as_array, known_values};
+pub use significant::significant;
 pub use writable::{require_writable, require_writable_folder};

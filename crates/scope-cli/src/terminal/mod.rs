@@ -17,6 +17,7 @@ pub(crate) use escape::visible;
 pub(crate) use help::with_unbroken_examples;
 pub(crate) use interrupt::Interrupt;
 pub(crate) use progress::Progress;
+pub(crate) use scope_data::significant;
 pub(crate) use scope_eval::report::grouped;
 pub(crate) use shell::for_shell;
 pub(crate) use table::Table;
@@ -140,28 +141,9 @@ pub(crate) fn warn(line: &str) {
     tell(&format!("warning: {line}"));
 }
 
-/// A number with the given significant digits, in the notation that reads best.
-pub(crate) fn number(x: f64, digits: usize) -> String {
-    let magnitude = x.abs().log10().floor();
-    match x {
-        0.0 => "0".into(),
-        _ if (-4.0..6.0).contains(&magnitude) => {
-            let decimals = (digits as f64 - 1.0 - magnitude).max(0.0) as usize;
-            format!("{x:.decimals$}")
-        }
-        _ => format!("{x:.*e}", digits - 1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_keep_their_significant_digits() {
-        let shown = [0.0, 7.5, -0.0041747812, 123456.78, 1e-9, -2.5e12].map(|x| number(x, 4));
-        assert_eq!(shown, ["0", "7.500", "-0.004175", "123457", "1.000e-9", "-2.500e12"]);
-    }
 
     #[test]
     fn digits_come_in_threes() {

@@ -10,7 +10,7 @@ pub use reference::{Reference, Source};
 use serde::Serialize;
 pub use statistics::{ChannelReport, Estimate};
 
-use crate::{Channel, dataset::Dataset, error::DataError};
+use crate::{Channel, dataset::Dataset, error::DataError, significant};
 
 /// With fewer records there are no statistics: the spread between them, which standard errors come from, is hardly
 /// known.
@@ -56,7 +56,12 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     let z_limit = z_limit(set.len());
     let mut faults = z_limit.map_or(Vec::new(), |limit| far_off(&channels, limit));
     for law in laws.iter().filter(|law| !law.holds()) {
-        faults.push(format!("{}: {:.2e} at worst, the limit is {:.0e}", law.name, law.worst, law.limit));
+        faults.push(format!(
+            "{}: {} at worst, the limit is {}",
+            law.name,
+            significant(law.worst, 3),
+            significant(law.limit, 1)
+        ));
     }
     let mut notes = laws::notes(set)?;
     if z_limit.is_none() {
@@ -76,8 +81,9 @@ fn far_off(channels: &[ChannelReport], limit: f64) -> Vec<String> {
     let fault = |(figure, channel, estimate): (&str, &ChannelReport, &Estimate)| {
         let z = estimate.z.filter(|z| z.is_nan() || z.abs() > limit)?;
         Some(format!(
-            "the {figure} of {} is {:.6e}, {z:+.1} standard errors from what is expected, the limit is {limit:.1}",
-            channel.channel, estimate.value
+            "the {figure} of {} is {}, {z:+.1} standard errors from what is expected, the limit is {limit:.1}",
+            channel.channel,
+            significant(estimate.value, 7)
         ))
     };
     figures.filter_map(fault).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scope_data::PerChannel;
+use scope_data::{PerChannel, significant};
 
 /// The outcome of a chi-square test that readings and model cannot both pass: y^T (K + s^2)^-1 y of n readings y, with K + s^2
 /// their covariance under the model, is far larger or far smaller than n. Prints as a sentence.
@@ -41,7 +41,7 @@ impl fmt::Display for Contradiction {
         })?;
         let stated = noise.with_channels().into_iter();
         let each: Vec<String> = stated
-            .filter_map(|(channel, noise)| Some(format!("{:.1e} for {}", noise?, channel.name())))
+            .filter_map(|(channel, noise)| Some(format!("{} for {}", significant(noise?, 2), channel.name())))
             .collect();
         if *few_to_blame {
             f.write_str("without the readings that do not fit the others they agree")

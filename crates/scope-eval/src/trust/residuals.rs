@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use scope_data::significant;
 use serde::Serialize;
 
 use crate::report::csv_cell;
@@ -44,7 +45,9 @@ impl fmt::Display for Residual {
         let apart = if score < 1e4 { format!("{score:.1}") } else { format!("{score:.1e}") };
         write!(
             f,
-            "{label}: {channel} is {value:.4e} where the others say {expected:.4e} ({apart} standard deviations)"
+            "{label}: {channel} is {} where the others say {} ({apart} standard deviations)",
+            significant(*value, 5),
+            significant(*expected, 5)
         )
     }
 }
@@ -138,8 +141,7 @@ mod tests {
     fn suspects_are_named() {
         let readings = (0..7).map(|k| reading(&format!("line {k}"), k > 0)).collect();
         let suspects = Suspects::of(&Residuals { readings, left_out: false }, true).unwrap().to_string();
-        let begin =
-            "6 readings do not fit the others: line 1: u is 3.0000e0 where the others say 1.0000e0 (8.0";
+        let begin = "6 readings do not fit the others: line 1: u is 3.0000 where the others say 1.0000 (8.0";
         assert!(suspects.starts_with(begin), "{suspects}");
         assert!(suspects.ends_with("and 1 more; the others agree with the model"), "{suspects}");
         assert_eq!(Suspects::of(&Residuals::default(), true), None);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scope_data::observation::Condition;
+use scope_data::{observation::Condition, significant};
 use serde::{Serialize, Serializer};
 
 use super::{Contradiction, Suspects};
@@ -210,7 +210,9 @@ impl fmt::Display for Warning {
                 };
                 write!(
                     f,
-                    "{count} of {of} values of {channel} lie outside {whose} {low:.4e} to {high:.4e}: are the units right?"
+                    "{count} of {of} values of {channel} lie outside {whose} {} to {}: are the units right?",
+                    significant(*low, 5),
+                    significant(*high, 5)
                 )
             }
             Warning::Fewer { channel, sensors, trained } => {

@@ -184,7 +184,7 @@ impl Recipe {
         let decays = self.weight_decay.is_finite() && self.weight_decay >= 0.0;
         if !decays || !(0.0..=MOST_EPOCHS).contains(&self.warmup_epochs) {
             return refuse(format!(
-                "weight_decay = {:e} and warmup_epochs = {:e} must not be negative, the latter {MOST_EPOCHS:e} at most",
+                "weight_decay = {:?} and warmup_epochs = {:?} must not be negative, the latter {MOST_EPOCHS:e} at most",
                 self.weight_decay, self.warmup_epochs
             ));
         }
@@ -243,7 +243,7 @@ impl StageRecipe {
         }
         if !(self.epochs > 0.0 && self.epochs <= MOST_EPOCHS) {
             return Err(TrainError::Recipe(format!(
-                "{name}.epochs = {:e} must be positive, and {MOST_EPOCHS:e} at most",
+                "{name}.epochs = {:?} must be positive, and {MOST_EPOCHS:e} at most",
                 self.epochs
             )));
         }

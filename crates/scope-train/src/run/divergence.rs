@@ -1,5 +1,7 @@
 //! Signs that a run goes wrong while every number is still finite.
 
+use scope_data::significant;
+
 use crate::trainer::{MAX_NORM, StepReport};
 
 /// Latents have collapsed when their standard deviation is below this share of the objective's floor.
@@ -30,9 +32,9 @@ impl DivergenceMonitor {
         }
         if lasts(&mut self.diverging, report.norm > DIVERGING * MAX_NORM) {
             warnings.push(format!(
-                "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now {:.1e}), \
+                "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now {}), \
                  for {PATIENCE} steps: training diverges, and a lower peak_rate may help",
-                report.norm
+                significant(report.norm, 2)
             ));
         }
         warnings

@@ -4,6 +4,7 @@ use scope_data::{
     Channel, PerChannel,
     frame::Frame,
     observation::{Placed, Spot, UserContext},
+    significant,
 };
 use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
@@ -114,7 +115,7 @@ impl GaussianRecovery {
             MethodKind::Linear => "the posterior of a linear fit",
             _ => "the exact posterior",
         };
-        format!("{what}, noise {a:.2e} of a and {u:.2e} of u")
+        format!("{what}, noise {} of a and {} of u", significant(a, 3), significant(u, 3))
     }
 
     /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scope_data::PerChannel;
+use scope_data::{PerChannel, significant};
 use scope_eval::{report::grouped, trust::Suspects};
 use scope_exact::{DENSE_LIMIT, Deviations, How, Method, Posterior};
 use serde::{Serialize, Serializer};
@@ -61,8 +61,9 @@ impl fmt::Display for Remark {
             Remark::SuspectsLeftOut(suspects) => write!(f, "left out: {suspects}"),
             Remark::LessNoise(noise) => {
                 let each = noise.with_channels().into_iter();
-                let each = each
-                    .filter_map(|(channel, noise)| Some(format!("{:.1e} for {}", noise?, channel.name())));
+                let each = each.filter_map(|(channel, noise)| {
+                    Some(format!("{} for {}", significant(noise?, 2), channel.name()))
+                });
                 write!(
                     f,
                     "the readings scatter less than the noise that was stated, and standard deviations are too large: with a noise of \

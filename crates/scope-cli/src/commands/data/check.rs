@@ -7,7 +7,7 @@ use scope_data::{CheckReport, Dataset, Estimate, Meta, Source, check};
 
 use crate::{
     commands::Outcome,
-    terminal::{Table, complain_of, grouped, number, print_json, say},
+    terminal::{Table, complain_of, grouped, print_json, say, significant},
 };
 
 /// What `--help` ends with.
@@ -15,7 +15,10 @@ const EXAMPLES: &str = "\
 Example:
   scope data check data/poisson
 
-Compares means, and root mean square deviations from the expected mean, with the released constants (at 128; elsewhere with closed forms), tests the equation on sampled records, and exits with 1 when a figure is more than 4 + 50/N standard errors off for N records or a law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
+Compares means, and root mean square deviations from the expected mean, with the released
+constants (at 128; elsewhere with closed forms), and tests the equation on sampled records.
+Exits with 1 when a figure is more than 4 + 50/N standard errors off for N records, or when a
+law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -58,11 +61,11 @@ pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
     }
     let mut extremes = Table::new(&["", "least", "greatest", "released least", "released greatest"]);
     for channel in &report.channels {
-        let released = |k: usize| channel.released_extremes.map_or("-".into(), |r| number(r[k], 6));
+        let released = |k: usize| channel.released_extremes.map_or("-".into(), |r| significant(r[k], 6));
         extremes.row([
             channel.channel.into(),
-            number(channel.least, 6),
-            number(channel.greatest, 6),
+            significant(channel.least, 6),
+            significant(channel.greatest, 6),
             released(0),
             released(1),
         ]);
@@ -73,8 +76,8 @@ pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
         laws.row([
             law.name.into(),
             grouped(law.records),
-            number(law.worst, 2),
-            number(law.limit, 1),
+            significant(law.worst, 2),
+            significant(law.limit, 1),
             verdict.into(),
         ]);
     }
@@ -99,10 +102,10 @@ fn estimate_row(name: String, estimate: &Estimate) -> [String; 7] {
     });
     [
         name,
-        number(estimate.value, 6),
-        estimate.reference.map_or(dash(), |reference| number(reference.value, 6)),
-        estimate.reference.map_or(dash(), |reference| number(estimate.value - reference.value, 3)),
-        estimate.standard_error.map_or(dash(), |error| number(error, 2)),
+        significant(estimate.value, 6),
+        estimate.reference.map_or(dash(), |reference| significant(reference.value, 6)),
+        estimate.reference.map_or(dash(), |reference| significant(estimate.value - reference.value, 3)),
+        estimate.standard_error.map_or(dash(), |error| significant(error, 2)),
         estimate.z.map_or(dash(), |z| format!("{z:+.2}")),
         from,
     ]

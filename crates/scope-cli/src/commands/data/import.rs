@@ -13,7 +13,7 @@ use scope_pde::{Pde, Split};
 use super::import_own::OwnArguments;
 use crate::{
     commands::{Misuse, Outcome},
-    terminal::{Interrupt, Progress, grouped, say, warn},
+    terminal::{Interrupt, Progress, grouped, say, significant, warn},
 };
 
 /// What `--help` ends with.
@@ -179,10 +179,10 @@ fn warn_about_units(meta: &Meta) {
         let stored = channel.rms / (2.0 * channel.sigma.hypot(channel.mean));
         if !(0.25..=1.0).contains(&stored) {
             warn(&format!(
-                "the root mean square of {name} is {:.3e}, that of the released {} is {:.3e}: are the values in other units (--units)?",
-                channel.rms,
+                "the root mean square of {name} is {}, that of the released {} is {}: are the values in other units (--units)?",
+                significant(channel.rms, 4),
                 meta.pde,
-                channel.sigma.hypot(channel.mean)
+                significant(channel.sigma.hypot(channel.mean), 4)
             ));
         }
     }

@@ -11,7 +11,7 @@ use scope_data::{Channel, FieldSource, HeldOut, Meta, OwnImport, PerChannel, imp
 
 use crate::{
     commands::{Misuse, Outcome},
-    terminal::{Interrupt, Progress, grouped, notice, number, say},
+    terminal::{Interrupt, Progress, grouped, notice, say, significant},
 };
 
 /// What is told of records of one's own.
@@ -182,8 +182,8 @@ fn say_set(meta: &Meta, folder: &Path) {
                     "  {}: {}, mean {}, standard deviation {}",
                     channel.name(),
                     facts.label(),
-                    number(measured.mean, 4),
-                    number(measured.sigma, 4)
+                    significant(measured.mean, 4),
+                    significant(measured.sigma, 4)
                 ));
             }
         }

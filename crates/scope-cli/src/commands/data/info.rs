@@ -7,7 +7,7 @@ use scope_data::Dataset;
 
 use crate::{
     commands::Outcome,
-    terminal::{Table, grouped, number, print_json, say},
+    terminal::{Table, grouped, print_json, say, significant},
 };
 
 /// What `--help` ends with.
@@ -56,9 +56,9 @@ impl Info {
             table.row([
                 name.into(),
                 what.into(),
-                number(channel.mean, 9),
-                number(channel.sigma, 9),
-                number(channel.rms, 6),
+                significant(channel.mean, 9),
+                significant(channel.sigma, 9),
+                significant(channel.rms, 6),
                 channel.zero_records.len().to_string(),
             ]);
         }

@@ -3,13 +3,13 @@
 use scope_eval::diagnose::{ChannelDiagnosis, Cohort, Diagnosis, Readout, Spread};
 
 use super::Results;
-use crate::terminal::{Table, grouped, number, say};
+use crate::terminal::{Table, grouped, say, significant};
 
 /// Significant digits shown.
 const DIGITS: usize = 4;
 
 fn shown(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| number(value, DIGITS))
+    value.map_or_else(|| "-".to_owned(), |value| significant(value, DIGITS))
 }
 
 impl Results {
@@ -102,8 +102,8 @@ fn inequalities(diagnosis: &Diagnosis) -> Table {
             table.row([
                 inequality.statement.to_owned(),
                 (*channel).to_owned(),
-                number(inequality.left, DIGITS),
-                number(inequality.right, DIGITS),
+                significant(inequality.left, DIGITS),
+                significant(inequality.right, DIGITS),
                 if inequality.holds { "yes" } else { "NO" }.to_owned(),
             ]);
         }
@@ -130,7 +130,7 @@ fn latents(diagnosis: &Diagnosis) -> Table {
             table.row([figure.to_owned(), "-".to_owned(), value, meaning.to_owned()]);
         };
         let explained = "share of the variance of the teacher's latents that is recovered";
-        row("explained", number(recovery.explained, DIGITS), explained);
+        row("explained", significant(recovery.explained, DIGITS), explained);
         row(
             "directions 90%",
             recovery.nine_tenths.to_string(),

@@ -7,7 +7,7 @@ use scope_pde::Pde;
 use serde_json::json;
 
 use crate::commands::{Outcome, models};
-use crate::terminal::{Table, grouped, number, print_json, say, warn};
+use crate::terminal::{Table, grouped, print_json, say, significant, warn};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -68,7 +68,7 @@ impl ModelList {
                 format!("{}, {}", card.size, card.weights.kind.name()),
                 card.resolution.to_string(),
                 grouped(card.parameters),
-                number(card.training.draws as f64, 3),
+                significant(card.training.draws as f64, 3),
                 error(forward.u),
                 of_a,
                 card.weights.blake3.chars().take(HASH_LETTERS).collect(),

@@ -3,7 +3,7 @@
 use scope_model::{Card, CardTraining};
 
 use crate::commands::{Outcome, models};
-use crate::terminal::{Table, grouped, print_json, say};
+use crate::terminal::{Table, grouped, print_json, say, significant};
 
 /// Shows the card of a model by name, run folder or weight file.
 pub(super) fn show(name: &str, json: bool) -> anyhow::Result<Outcome> {
@@ -27,7 +27,8 @@ pub(super) fn show(name: &str, json: bool) -> anyhow::Result<Outcome> {
     ));
     say(&training(&card.training));
     say(&format!("data: {} records, {}", grouped(card.data.records), card.data.origin));
-    let [a, u] = [card.range.a, card.range.u].map(|[low, high]| format!("{low:.4e} to {high:.4e}"));
+    let [a, u] = [card.range.a, card.range.u]
+        .map(|[low, high]| format!("{} to {}", significant(low, 5), significant(high, 5)));
     say(&format!("values of its training data: a from {a}, u from {u}"));
     say(&match &card.bands {
         Some(bands) => {

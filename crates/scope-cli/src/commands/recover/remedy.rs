@@ -1,5 +1,6 @@
 //! What the library has to say, with the options of this program that help.
 
+use crate::terminal::significant;
 use scope::{
     data::PerChannel,
     eval::trust::Warning,
@@ -52,7 +53,7 @@ pub(super) fn of_remark(remark: &Remark) -> String {
 /// The option that states a noise; a channel without any takes none.
 fn noise_option(noise: PerChannel<Option<f64>>) -> Option<String> {
     let PerChannel { a, u } = noise.map(|noise| noise.unwrap_or_default());
-    (!noise.is_unknown()).then(|| format!("--noise {a:.1e},{u:.1e}"))
+    (!noise.is_unknown()).then(|| format!("--noise {},{}", significant(a, 2), significant(u, 2)))
 }
 
 fn with_option(said: impl ToString, option: Option<&str>) -> String {

@@ -9,7 +9,7 @@ use scope::{
 };
 
 use super::remedy;
-use crate::terminal::{Table, grouped, number, say, warn};
+use crate::terminal::{Table, grouped, say, significant, warn};
 
 /// The most problems that are listed.
 const MOST_ROWS: usize = 20;
@@ -156,16 +156,17 @@ fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, times_u
     for (k, level) in levels.iter().enumerate() {
         let percent = 100.0 * level;
         let widths = [("a", a), ("u", u)];
-        let widths =
-            widths.iter().filter_map(|(name, widths)| Some(format!("+-{:.2e} for {name}", (**widths)?[k])));
+        let widths = widths
+            .iter()
+            .filter_map(|(name, widths)| Some(format!("+-{} for {name}", significant((**widths)?[k], 3))));
         let widths: Vec<String> = widths.collect();
         say(&format!("{percent:.0}% of pixels lie within {} on average", widths.join(" and ")));
     }
     let widened = times_usual.map(|[a, u]| {
         format!(
             "; {} (a) and {} (u) times as wide as usual, by how far the recovery is from the measurements",
-            number(a, 2),
-            number(u, 2)
+            significant(a, 2),
+            significant(u, 2)
         )
     });
     say(&format!("(measured on {measured_on}{})", widened.unwrap_or_default()));
