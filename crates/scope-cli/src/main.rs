@@ -21,6 +21,9 @@ const CONTRADICTED: u8 = 3;
 /// The exit code of a run that was stopped and saved: "try again later" (sysexits.h, EX_TEMPFAIL).
 const INTERRUPTED: u8 = 75;
 
+/// Where options that all commands have stand in their help: below their own.
+const LAST: usize = 1000;
+
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
 Examples:
@@ -47,7 +50,7 @@ struct Program {
     #[command(subcommand)]
     command: Command,
     /// Colours in help and errors
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true, display_order = LAST)]
     color: ColorChoice,
 }
 

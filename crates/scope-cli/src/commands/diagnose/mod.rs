@@ -45,7 +45,7 @@ pub(crate) struct DiagnoseCommand {
     /// The records, which training must not have seen
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// Of an adapted run, the run it was adapted from: its decoder is compared, its teacher is used
+    /// The run that an adapted run was adapted from: its decoder is compared, and its teacher is used
     #[arg(long, value_name = "RUN|FILE")]
     base: Option<PathBuf>,
     /// What the model sees of a record [default: forward/uniform/500, or the task of a problem that has one field]
@@ -54,7 +54,7 @@ pub(crate) struct DiagnoseCommand {
     /// The first N records only
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MAX, hide_default_value = true)]
     limit: NonZeroUsize,
-    /// Of the test masks
+    /// The seed of the test masks
     #[arg(long, value_name = "S", default_value_t = TEST_MASK_SEED)]
     seed: u64,
     /// Records that go through the network together: speed and memory, never results

@@ -69,7 +69,7 @@ pub(crate) struct PlaceCommand {
     /// Compare with N random layouts of as many sensors
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     random_layouts: u16,
-    /// The seed of these
+    /// The seed of the random layouts
     #[arg(long, default_value_t = 20_261_013)]
     seed: u64,
     /// A new folder for sensors.csv, summary.json, placement.png and expected-error.png

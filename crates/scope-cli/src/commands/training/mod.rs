@@ -65,7 +65,7 @@ struct RunArguments {
     /// Replace a value of the recipe
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Of initial parameters, batches and masks [default: 20260913, or the recipe's own]
+    /// The seed of initial parameters, batches and masks [default: 20260913, or the recipe's own]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     #[command(flatten)]
