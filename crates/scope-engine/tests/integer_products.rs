@@ -91,7 +91,8 @@ fn activations_in_bytes_are_off_by_half_a_step() {
             exact.iter().zip(rounded).map(|(x, y)| f64::from(x - y).powi(2)).sum()
         };
         let norm: f64 = exact.iter().map(|x| f64::from(*x).powi(2)).sum();
-        let (bytes, wide) = (error(Activations::Bytes), error(Activations::Wide));
+        let bytes = error(Activations::Bytes);
+        let wide = error(Activations::Wide);
         assert!(bytes > wide && (bytes / norm).sqrt() < 6e-3, "{size:?}: {bytes} {wide}");
     }
 }
@@ -111,7 +112,8 @@ fn rounded_activations_are_off_by_a_ten_thousandth_of_their_row() {
 /// Sums of 32 bits hold the largest weights times the largest activations.
 #[test]
 fn the_largest_sums_do_not_overflow() {
-    let [n, k] = [3, 4096];
+    let n = 3;
+    let k = 4096;
     let mut set = setting(&Device::cpu(1), [n, k]);
     let ones = Tensor::from_slice(&Device::cpu(1), &[ROWS, k], &vec![1.0_f32; ROWS * k]).unwrap();
     set.rows = QuantisedRows::new(vec![-128; n * k], vec![1.0; n], Activations::Wide);

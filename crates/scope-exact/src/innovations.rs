@@ -65,7 +65,8 @@ impl Innovations {
     pub fn of(&self, readings: &[Reading]) -> Vec<f64> {
         let mut whitened: Vec<f64> = Vec::with_capacity(self.order.len());
         for ((number, mean), row) in self.order.iter().zip(&self.means).zip(&self.rows) {
-            let (pivot, known) = (row[whitened.len()], dot(&row[..whitened.len()], &whitened));
+            let pivot = row[whitened.len()];
+            let known = dot(&row[..whitened.len()], &whitened);
             whitened.push((readings[*number].value - mean - known) / pivot);
         }
         whitened

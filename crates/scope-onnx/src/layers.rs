@@ -103,8 +103,10 @@ impl Graph {
     /// statistics.
     pub(crate) fn batch_norm(&mut self, params: &Params, x: &str, layer: &str) -> Result<String, OnnxError> {
         let mut named = |name: &str| self.parameter(params, &format!("{layer}.{name}"));
-        let [gain, bias] = [named("weight")?, named("bias")?];
-        let [mean, variance] = [named("running_mean")?, named("running_var")?];
+        let gain = named("weight")?;
+        let bias = named("bias")?;
+        let mean = named("running_mean")?;
+        let variance = named("running_var")?;
         let settings = [("epsilon", Attribute::Float(EPSILON))];
         Ok(self.node("BatchNormalization", &[x, &gain, &bias, &mean, &variance], &settings))
     }
@@ -123,7 +125,8 @@ impl Graph {
     pub(crate) fn context(&mut self, values: &str) -> String {
         let [rows, columns] = self.grid;
         let split = |graph: &mut Self, x: &str| graph.reshape(x, &[0, 2, 1, rows, columns]);
-        let [pair, masks] = [split(self, values), split(self, Self::MASK)];
+        let pair = split(self, values);
+        let masks = split(self, Self::MASK);
         let turns = self.node("Concat", &[&pair, &masks], &[("axis", Attribute::Integer(2))]);
         self.reshape(&turns, &[0, 4, rows, columns])
     }

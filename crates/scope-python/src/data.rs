@@ -184,7 +184,8 @@ pub(crate) fn write_folder(
 ) -> PyResult<String> {
     let pde: Pde = problem.parse().map_err(refused)?;
     let split: Split = split.parse().map_err(refused)?;
-    let [a, u] = [fields.0.as_array(), fields.1.as_array()];
+    let a = fields.0.as_array();
+    let u = fields.1.as_array();
     let [count, rows, columns] = [a.shape()[0], a.shape()[1], a.shape()[2]];
     let resolution = GridShape { rows, columns };
     pde.require_grid(resolution).map_err(refused)?;

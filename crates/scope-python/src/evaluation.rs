@@ -50,7 +50,8 @@ pub(crate) fn evaluate(
     options: EvaluateOptions,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, String)> {
-    let (method, set) = (&*method, &data.set);
+    let method = &*method;
+    let set = &data.set;
     work(py, listener, |watch| {
         let noise = options.test_noise(set)?;
         let records = options.limit.unwrap_or(usize::MAX).min(set.len());

@@ -74,7 +74,8 @@ impl RecoverOptions {
     /// What a network takes of it.
     pub(crate) fn of_network(&self, frame: Frame, constants: &Constants) -> PyResult<NetworkOptions> {
         if let Some(records) = self.calibrate.filter(|records| !CALIBRATION.contains(records)) {
-            let (least, most) = (CALIBRATION.start(), CALIBRATION.end());
+            let least = CALIBRATION.start();
+            let most = CALIBRATION.end();
             return Err(invalid(format!("calibrate is {records}: expected {least} to {most} fresh records")));
         }
         Ok(NetworkOptions {

@@ -108,7 +108,8 @@ impl Queue {
 
 /// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the others.
 fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
-    let (mut fields, mut everything) = (BTreeMap::new(), BTreeMap::new());
+    let mut fields = BTreeMap::new();
+    let mut everything = BTreeMap::new();
     for Job { model, problem, reply } in jobs {
         match reply {
             Reply::Fields(reply) => wait_for(&mut fields, model, problem, reply),

@@ -29,7 +29,9 @@ fn requests_at_once_have_the_fields_of_each_alone() {
     let expected: Vec<Recovered> = tables.iter().map(|table| alone(table)).collect();
     std::thread::scope(|scope| {
         for client in 0..12 {
-            let (service, tables, expected) = (&service, &tables, &expected);
+            let service = &service;
+            let tables = &tables;
+            let expected = &expected;
             scope.spawn(move || {
                 let k = client % tables.len();
                 let answer = service.post(RECOVER, &[CSV, "accept: application/x-npy"], tables[k].as_bytes());

@@ -114,9 +114,12 @@ fn bands_beyond_any_usual_misfit_are_refused() {
     let rows = measurements("one", &fresh(128, 2), 128, "inverse/uniform/500");
     fs::write(here.join("sensors.csv"), format!("problem,i,j,channel,value\n{rows}")).unwrap();
     for (usual, said) in [("0.000000001", "further from"), ("1.0", "nearer to")] {
-        let line = |line: &str| match line.starts_with("misfit_of_u") {
-            true => format!("misfit_of_u = [{}]\n", vec![usual; line.matches(',').count() + 1].join(", ")),
-            false => format!("{line}\n"),
+        let line = |line: &str| {
+            if line.starts_with("misfit_of_u") {
+                format!("misfit_of_u = [{}]\n", vec![usual; line.matches(',').count() + 1].join(", "))
+            } else {
+                format!("{line}\n")
+            }
         };
         fs::write(here.join("poisson.toml"), card.lines().map(line).collect::<String>()).unwrap();
         let problem = &recovered(here, "poisson.safetensors", usual, &[])[0];

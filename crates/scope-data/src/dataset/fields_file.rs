@@ -102,7 +102,8 @@ impl FieldsFile {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.prefix);
         let mut fault = None;
-        let [mut here, mut next] = [Vec::new(), Vec::new()];
+        let mut here = Vec::new();
+        let mut next = Vec::new();
         for first in (0..self.count).step_by(together) {
             let records = together.min(self.count - first);
             next.resize(records * each, 0.0);

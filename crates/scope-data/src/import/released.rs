@@ -46,20 +46,15 @@ impl ZeroTargets {
             Split::Train => format!("{} records with a u of zeros", released.zero_u.train),
             Split::Test => format!("u of zeros in records {:?}", released.zero_u.test),
         };
-        Some(match as_released {
-            true => Self::AsReleased { zeros },
-            false => {
-                let of_a = meta.a.zero_records.len();
-                let listed = match meta.split {
-                    Split::Train => format!("{} records", found.len()),
-                    Split::Test => format!("records {found:?}"),
-                };
-                Self::Other {
-                    released: zeros,
-                    found: format!("u of zeros in {listed}, a of zeros in {of_a}"),
-                }
-            }
-        })
+        if as_released {
+            return Some(Self::AsReleased { zeros });
+        }
+        let of_a = meta.a.zero_records.len();
+        let listed = match meta.split {
+            Split::Train => format!("{} records", found.len()),
+            Split::Test => format!("records {found:?}"),
+        };
+        Some(Self::Other { released: zeros, found: format!("u of zeros in {listed}, a of zeros in {of_a}") })
     }
 }
 

@@ -38,7 +38,8 @@ impl Pixels {
         if self.mask.insert(point) {
             self.first[point] = (sensor, value);
         } else {
-            let ((holder, before), sigma) = (self.first[point], self.scaling.sigma);
+            let (holder, before) = self.first[point];
+            let sigma = self.scaling.sigma;
             if (value - before).abs() > sigma {
                 let far = |value: &f64| (value - self.scaling.mean).abs() > FAR_SIGMAS * sigma;
                 if [before, value].iter().all(far) {

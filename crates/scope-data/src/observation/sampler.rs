@@ -115,9 +115,10 @@ impl MaskSampler {
             Namespace::Test => ("test", None),
         };
         let is_shared = condition.layout() == Layout::Bernoulli && purpose == "mask";
-        let (task, channel, draw) = match is_shared {
-            true => ("", "", draw.map(|draw| draw / BERNOULLI_EPOCHS)),
-            false => (condition.task().name(), channel, draw),
+        let (task, channel, draw) = if is_shared {
+            ("", "", draw.map(|draw| draw / BERNOULLI_EPOCHS))
+        } else {
+            (condition.task().name(), channel, draw)
         };
         let coordinates = Coordinates::new(purpose)
             .text(name)

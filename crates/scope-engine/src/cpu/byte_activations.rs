@@ -22,9 +22,11 @@ pub(super) fn round_rows(
     scales: &mut [f32],
     zeros: &mut [f32],
 ) {
-    let (out, zeros) = (Shared(bytes.as_mut_ptr()), Shared(zeros.as_mut_ptr()));
+    let out = Shared(bytes.as_mut_ptr());
+    let zeros = Shared(zeros.as_mut_ptr());
     cpu.for_pieces(scales, ROWS, |piece, scales| {
-        let (first, rows) = (piece * ROWS, scales.len());
+        let first = piece * ROWS;
+        let rows = scales.len();
         // SAFETY: these rows belong to this task alone.
         let (bytes, zeros) = unsafe {
             let bytes = std::slice::from_raw_parts_mut(out.get().add(first * k), rows * k);
@@ -56,7 +58,8 @@ impl Kernel<f32> for RoundRows<'_> {
                 most = most.max(some);
                 least = least.max(V::splat(0.0).sub(some));
             }
-            let (most, least) = (most.largest(), least.largest());
+            let most = most.largest();
+            let least = least.largest();
             let range = most + least;
             // A row of zeros stays one; a row that is not finite gives what is not finite.
             *scale = if range > 0.0 || range.is_nan() { range / LARGEST } else { 0.0 };

@@ -36,7 +36,8 @@ pub(super) fn forward(
     epilogue: Epilogue<'_>,
     shape: &[usize],
 ) -> (Tensor, Option<Tensor>) {
-    let (n, k) = (weight.scales.len(), weight.width());
+    let n = weight.scales.len();
+    let k = weight.width();
     let m = shape.iter().product::<usize>() / n.max(1);
     let x = x.value().cpu::<f32>();
     let mut rounded = cpu.memory(m * k * size_of::<i16>());
@@ -67,7 +68,8 @@ pub(super) fn forward(
                 Panels::pack::<Bytes>(cpu, twos, Order::ByColumn, [k / 2, n], k / 2)
             });
             let left = Left::rows(rounded.slice::<Bytes>().as_ptr(), k / 4, k / 4);
-            let (row_zeros, column_sums) = (zeros.as_ptr(), weight.sums.as_ptr());
+            let row_zeros = zeros.as_ptr();
+            let column_sums = weight.sums.as_ptr();
             let finish = Finish { row_zeros, column_sums, ..finish };
             produce::<Bytes>(cpu, tape, shape, epilogue, finish, |finish| {
                 // SAFETY: as above, with k a multiple of four, m zeros and n sums.

@@ -105,9 +105,8 @@ fn per_channel(n: usize, scales: bool) -> Case {
     let name = format!("{} {n} channels", if scales { "scale" } else { "shift" });
     with(name, vec![vec![3, 333, n]], move |layout| {
         let each = layout.root().offset("each", &[n]);
-        Box::new(move |tape, inputs| match scales {
-            true => tape.scale_channels(&inputs[0], each),
-            false => tape.shift_channels(&inputs[0], each),
+        Box::new(move |tape, inputs| {
+            if scales { tape.scale_channels(&inputs[0], each) } else { tape.shift_channels(&inputs[0], each) }
         })
     })
 }

@@ -25,9 +25,8 @@ fn factors_and_offsets_of_channels() {
     for scales in [true, false] {
         let mut layout = Layout::new();
         let each = layout.root().offset("each", &[3]);
-        let run = |tape: &Tape<'_>, x: &[Var]| match scales {
-            true => tape.scale_channels(&x[0], each),
-            false => tape.shift_channels(&x[0], each),
+        let run = |tape: &Tape<'_>, x: &[Var]| {
+            if scales { tape.scale_channels(&x[0], each) } else { tape.shift_channels(&x[0], each) }
         };
         Case { layout, inputs: vec![vec![2, 5, 3]], run: &run }.check();
     }

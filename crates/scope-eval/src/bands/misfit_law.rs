@@ -101,7 +101,8 @@ fn least_squares(all: impl Iterator<Item = (PerChannel<f64>, f64)>) -> PerChanne
         }
     }
     // The best on the edge: one of both is zero.
-    let [a, u] = [alone(xz, xx), alone(yz, yy)];
+    let a = alone(xz, xx);
+    let u = alone(yz, yy);
     if xz * a >= yz * u { PerChannel { a, u: 0.0 } } else { PerChannel { a: 0.0, u } }
 }
 

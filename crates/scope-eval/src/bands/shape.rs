@@ -44,7 +44,8 @@ impl Sums {
         let size = mean_size(errors).max(f64::MIN_POSITIVE);
         let [rows, columns] = &places.axes;
         for (at, error) in errors.iter().enumerate() {
-            let [row, column] = [rows[at / columns.len()].cell, columns[at % columns.len()].cell];
+            let row = rows[at / columns.len()].cell;
+            let column = columns[at % columns.len()].cell;
             let mut cell = (number * AXIS_CELLS + row) * AXIS_CELLS + column;
             for distances in places.distances.iter().flatten() {
                 cell = cell * DISTANCE_CELLS + distances[at].cell;

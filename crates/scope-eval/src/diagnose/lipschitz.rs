@@ -88,7 +88,8 @@ impl DecoderAlone {
             let beside = |sign: f32| -> Vec<f32> {
                 probe.at.iter().zip(&direction).map(|(z, v)| z + sign * reach * v).collect()
             };
-            let [plus, minus] = [beside(1.0), beside(-1.0)];
+            let plus = beside(1.0);
+            let minus = beside(-1.0);
             let rise = self.rise(&plus, &minus, channel)?;
             let apart = distance(&plus, &minus) / (plus.len() as f64).sqrt();
             let slope = 2.0 * scaling.sigma * norm(&rise) / apart;
@@ -108,7 +109,8 @@ impl DecoderAlone {
             let z = tape.input(Tensor::from_slice(tape.device(), &self.shape, z)?);
             self.decoder.forward(&tape, &z)?.value().to_vec()
         };
-        let [plus, minus] = [decoded(plus)?, decoded(minus)?];
+        let plus = decoded(plus)?;
+        let minus = decoded(minus)?;
         let pixels = plus.len() / 2;
         let difference = |k: usize| if k / pixels == channel { plus[k] - minus[k] } else { 0.0 };
         Ok((0..plus.len()).map(difference).collect())

@@ -72,7 +72,8 @@ impl<'a> Session<'a> {
             .iter()
             .map(|sums| Ok([decode(sums.model, &latents.predicted)?, decode(sums.model, &latents.complete)?]))
             .collect::<Result<_, DiagnoseError>>()?;
-        let [predicted, complete] = [numbers(&latents.predicted)?, numbers(&latents.complete)?];
+        let predicted = numbers(&latents.predicted)?;
+        let complete = numbers(&latents.complete)?;
         let target = latents.target.as_ref().map(numbers).transpose()?;
         for (k, pair) in pairs.iter().enumerate() {
             let record = first + k;

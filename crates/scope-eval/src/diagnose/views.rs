@@ -66,7 +66,8 @@ impl Latents {
             let count = values.len() / (channels * grid.points());
             Tensor::from_slice(tape.device(), &[count, channels, grid.rows, grid.columns], values)
         };
-        let [contexts, views] = [on_device(&views[0])?, on_device(&views[1])?];
+        let contexts = on_device(&views[0])?;
+        let views = on_device(&views[1])?;
         let predicted = network.predict(&tape, &tape.input(contexts))?.value().clone();
         let complete = encode(network, params, &views)?;
         let target = subject.teacher.map(|teacher| encode(network, teacher, &views)).transpose()?;

@@ -193,7 +193,8 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
     let pixels = |(x, y): (f64, f64)| (PIXELS * x, PIXELS * y);
     match mark {
         Mark::Rectangle { at, size, colour } => {
-            let ((x, y), (width, height)) = (pixels(*at), pixels(*size));
+            let (x, y) = pixels(*at);
+            let (width, height) = pixels(*size);
             canvas.fill(x, y, width, height, *colour);
         }
         Mark::Stroke { points, width, colour } => {
@@ -215,12 +216,14 @@ fn paint(canvas: &mut Canvas, mark: &Mark) {
         }
         Mark::Image { at, size, columns, pixels: colours } => {
             let rows = colours.len() / columns;
-            let ((x, y), (width, height)) = (pixels(*at), pixels(*size));
+            let (x, y) = pixels(*at);
+            let (width, height) = pixels(*size);
             // Both edges are rounded alike, so that neighbours neither overlap nor part.
             let edges = |start: f64, length: f64, count: usize| -> Vec<f64> {
                 (0..=count).map(|index| (start + length * index as f64 / count as f64).round()).collect()
             };
-            let (across, down) = (edges(x, width, *columns), edges(y, height, rows));
+            let across = edges(x, width, *columns);
+            let down = edges(y, height, rows);
             for (line, sides) in colours.chunks_exact(*columns).zip(down.windows(2)) {
                 for (colour, ends) in line.iter().zip(across.windows(2)) {
                     canvas.fill(ends[0], sides[0], ends[1] - ends[0], sides[1] - sides[0], *colour);

@@ -121,13 +121,14 @@ pub(super) fn main(published: &Published, runs: &[Run]) -> Table {
     }
     let section = |title: &str, rows| Section { title: title.to_owned(), rows };
     let mut notes = notes(runs);
-    notes.push(match are_all_own(&problems.iter().copied().collect()) {
-        true => "Bold and italic: best and second best by unrounded values, on the same records.".to_owned(),
-        false => "Bold and italic: best and second best by unrounded values, among the paper's rows under the common observations, \
-                  and among ours on the same records, apart. Literature rows keep their own protocols and are not ranked; nor are \
-                  backbone ablations and the exact posterior."
-            .to_owned(),
-    });
+    let ranking = if are_all_own(&problems.iter().copied().collect()) {
+        "Bold and italic: best and second best by unrounded values, on the same records."
+    } else {
+        "Bold and italic: best and second best by unrounded values, among the paper's rows under the common observations, and among ours \
+         on the same records, apart. Literature rows keep their own protocols and are not ranked; nor are backbone ablations and the \
+         exact posterior."
+    };
+    notes.push(ranking.to_owned());
     Table {
         name: TableName::Main,
         title: "Sparse recovery across problems".to_owned(),

@@ -161,9 +161,12 @@ pub(super) fn training() -> Result<Table, EvalError> {
         row("learning rate, end", &|recipe| format!("{:e}", recipe.floor_rate)),
         row("warm-up, epochs a stage", &|recipe| recipe.warmup_epochs.to_string()),
         row("gradient clipping, norm", &|_| MAX_NORM.to_string()),
-        row("EMA momentum of the teacher", &|recipe| match recipe.main.objective.latent > 0.0 {
-            true => format!("{} to {}", recipe.momentum[0], recipe.momentum[1]),
-            false => "no teacher".to_owned(),
+        row("EMA momentum of the teacher", &|recipe| {
+            if recipe.main.objective.latent > 0.0 {
+                format!("{} to {}", recipe.momentum[0], recipe.momentum[1])
+            } else {
+                "no teacher".to_owned()
+            }
         }),
     ];
     let columns: Vec<&str> =

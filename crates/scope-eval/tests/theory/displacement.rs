@@ -46,7 +46,8 @@ proptest! {
     #[test]
     fn the_displacement_solves_its_equation((problem, metric) in problems()) {
         // E[K Delta phi phi^T] = alpha E[(Lambda - I)(Z - W_0 phi) phi^T], K = beta A^T A + alpha Lambda.
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric);
         let step = minus(&w, &w0);
         let gram = problem.a.transposed().times(&problem.a);
         let left = moment(&problem, |outcome| {
@@ -88,7 +89,8 @@ proptest! {
             .into_iter().enumerate().map(|(seen, phi)| (seen, phi.to_vec())).collect();
         let metric: Metric = weights.iter().enumerate().map(|(seen, w)| (seen, vec![1.0, *w, 2.0 - w])).collect();
         let problem = Problem { law, features, a, b: vec![0.5; 4], alpha: 0.7, beta: 1.3 }.exactly_grounded();
-        let (w0, w) = (problem.minimiser(&problem.identity()), problem.minimiser(&metric));
+        let w0 = problem.minimiser(&problem.identity());
+        let w = problem.minimiser(&metric);
         assert_close(problem.displacement(&w, &w0), 0.0);
         assert_close(problem.field_risk(&w), problem.field_risk(&w0));
         // The first latent's coefficients stay; the others are free to move.

@@ -115,7 +115,8 @@ fn the_weighted_normal_equations_are_those_of_the_paper() {
     let start = slope(0.0, 0.0);
     assert_close(-start[0] / 4.0, (alpha + 2.0 * beta) * half);
     assert_close(-start[1] / 4.0, -alpha * half / 2.0);
-    let [along_x, along_y] = [slope(1.0, 0.0), slope(0.0, 1.0)];
+    let along_x = slope(1.0, 0.0);
+    let along_y = slope(0.0, 1.0);
     assert_close((along_x[0] - start[0]) / 4.0, alpha + 2.0 * beta);
     assert_close((along_y[1] - start[1]) / 4.0, alpha + 10.0 * beta / 9.0);
     assert_close(along_x[1], start[1]);

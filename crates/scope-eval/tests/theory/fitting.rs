@@ -77,11 +77,13 @@ proptest! {
         let values = |of: &Problem, metric: &Metric| -> Vec<f64> {
             class.iter().map(|w| of.objective(w, metric)).collect()
         };
-        let (population, empirical) = (values(&problem, &metric), values(&sample, &metric));
+        let population = values(&problem, &metric);
+        let empirical = values(&sample, &metric);
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
         let u = population.iter().zip(&empirical).map(|(p, e)| (p - e).abs()).fold(0.0, f64::max);
         for (p, e) in population.iter().zip(&empirical) {
-            let [eta, fitted] = [p - least(&population), e - least(&empirical)];
+            let eta = p - least(&population);
+            let fitted = e - least(&empirical);
             assert_at_most(eta, fitted + 2.0 * u);
         }
     }

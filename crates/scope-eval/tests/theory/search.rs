@@ -41,7 +41,8 @@ pub(crate) fn minimise(low: f64, high: f64, function: impl Fn(f64) -> f64) -> (f
     let mut right = at(best) + step;
     let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
     for _ in 0..80 {
-        let (x, y) = (right - golden * (right - left), left + golden * (right - left));
+        let x = right - golden * (right - left);
+        let y = left + golden * (right - left);
         if function(x) < function(y) {
             right = y;
         } else {

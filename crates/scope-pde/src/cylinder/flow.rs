@@ -184,7 +184,8 @@ fn subtract_gradient(p: &[f64], target: &mut Staggered) {
 /// max (|u| + |v|), in interleaved parts that a vector unit can hold.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
 fn fastest(u: &[f64], v: &[f64]) -> f64 {
-    let ((u, u_rest), (v, v_rest)) = (u.as_chunks::<16>(), v.as_chunks::<16>());
+    let (u, u_rest) = u.as_chunks::<16>();
+    let (v, v_rest) = v.as_chunks::<16>();
     let mut parts = [0.0f64; 16];
     for (u, v) in u.iter().zip(v) {
         for lane in 0..16 {

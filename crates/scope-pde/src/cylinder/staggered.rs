@@ -58,7 +58,8 @@ impl Staggered {
         let size = self.size;
         let pitch = pitch(self.size);
         let origin = self.origin();
-        let (u, v) = (&mut *self.u, &mut *self.v);
+        let u = &mut *self.u;
+        let v = &mut *self.v;
         for i in 0..=size {
             // The walls lie half a cell beyond the first and last u, and on the first and last v.
             let row = origin + i * pitch;

@@ -294,7 +294,8 @@ mod tests {
     #[test]
     fn products_of_rows_are_equal_in_bits_to_all_others() {
         for [m, k, n] in [[1, 1, 1], [3, 5, 7], [8, 63, 16], [63, 63, 126], [64, 64, 128], [13, 256, 41]] {
-            let (a, b) = (numbers(m * k, 1), numbers(k * (n + 3), 2));
+            let a = numbers(m * k, 1);
+            let b = numbers(k * (n + 3), 2);
             for a in [View::new(&a, m, k), View::new(&a, k, m).transposed()] {
                 let b = View { row_stride: n + 3, ..View::new(&b, k, n) };
                 let mut expected = numbers(m * (n + 1), 3);

@@ -60,9 +60,10 @@ fn eager_trainer(
     let mut model = Model::initial(sizes.clone(), config.seed, device)?;
     begin_with(&mut model.params, weights)?;
     if let Some(adapt) = &config.adapt {
-        return match adapt.continued {
-            true => Trainer::continued_head(model, adapt.view),
-            false => Trainer::head(model, adapt.head.clone(), adapt.view, config.seed),
+        return if adapt.continued {
+            Trainer::continued_head(model, adapt.view)
+        } else {
+            Trainer::head(model, adapt.head.clone(), adapt.view, config.seed)
         };
     }
     let mut trainer = Trainer::scope(model, config.stages[0].objective)?;

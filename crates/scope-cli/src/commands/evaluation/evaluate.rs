@@ -68,7 +68,7 @@ pub(crate) struct EvaluateCommand {
     /// The first N records only [default: all, and 1000 of --protocol auxiliary]
     #[arg(long, value_name = "N")]
     limit: Option<NonZeroUsize>,
-    /// Of the test masks [default: 20261013, and 12345 for --protocol auxiliary]
+    /// The seed of the test masks [default: 20261013, and 12345 for --protocol auxiliary]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of the field's own,
@@ -235,9 +235,10 @@ impl EvaluateCommand {
             );
         }
         let _claim = destination.claim(&identity)?;
-        let record = match self.join {
-            true => evaluation.join(&destination.parts()?, &destination.name, &identity)?,
-            false => measured(&evaluation, method, identity, conditions, 0..evaluation.records)?,
+        let record = if self.join {
+            evaluation.join(&destination.parts()?, &destination.name, &identity)?
+        } else {
+            measured(&evaluation, method, identity, conditions, 0..evaluation.records)?
         };
         let written = destination.write(&record)?;
         if destination.is_standard_output() {
