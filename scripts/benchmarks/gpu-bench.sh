@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks a card against the processor, then times steps and inference of the base model on it. With the folder of a
+# Checks a GPU against the processor, then times steps and inference of the base model on it. With the folder of a
 # PyTorch peer that has a bench.py, times that too, in the same run, and prints the ratios.
 #
 #     scripts/benchmarks/gpu-bench.sh [FOLDER OF THE PEER]

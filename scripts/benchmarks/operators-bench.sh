@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Times a training step of each operator on a card, and of the same operator in PyTorch, in the same run; prints the ratios.
+# Times a training step of each operator on a GPU, and of the same operator in PyTorch, in the same run; prints the ratios.
 #
 #     scripts/benchmarks/operators-bench.sh
 #

@@ -276,10 +276,10 @@ class Training:
         self.fields = torch.randn(batch, 2, size, size, device=device)
         self.parts = 5 if form == "accumulate" else 1
         self.forward = torch.compile(self.losses, dynamic=False) if compiled else self.losses
-        on_card = device == "cuda"
+        on_gpu = device == "cuda"
         self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=torch.tensor(1e-6, device=device) if on_card else 1e-6, weight_decay=0.05,
-            fused=on_card, capturable=on_card)
+            self.model.parameters(), lr=torch.tensor(1e-6, device=device) if on_gpu else 1e-6, weight_decay=0.05,
+            fused=on_gpu, capturable=on_gpu)
 
     def losses(self, context, fields):
         # The processor has no bf16 interpolation.

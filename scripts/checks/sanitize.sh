@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the self-test of a card under compute-sanitizer: memcheck over all of it, racecheck over each group of operations beside it.
+# Runs the self-test of a GPU under compute-sanitizer: memcheck over all of it, racecheck over each group of operations beside it.
 # Groups run at the same time, as racecheck is bound by one core each. Fails if anything was found or did not end.
 #
 #     scripts/checks/sanitize.sh

@@ -4,7 +4,7 @@
 #   scripts/studies/recipes-with-seeds.sh PDE DRAWS [RECIPE...]
 #   scripts/studies/recipes-with-seeds.sh poisson 1200000 full fjv fo
 #
-# Needs a card and, for each run, DRAWS of its time. Leaves one summary a run, PDE-DRAWS-RECIPE-SEED.json, and the table
+# Needs a GPU and, for each run, DRAWS of its time. Leaves one summary a run, PDE-DRAWS-RECIPE-SEED.json, and the table
 # PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread over several machines.
 #
 # JOBS (1) runs go on at a time: with CUDA's multi-process service (nvidia-cuda-mps-control -d) three small ones take less than one after

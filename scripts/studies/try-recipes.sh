@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which recipe makes the best of a fixed time on a card? Trains one model for each line of arguments and prints held-out errors.
+# Which recipe makes the best of a fixed time on a GPU? Trains one model for each line of arguments and prints held-out errors.
 #
 #   scripts/studies/try-recipes.sh PDE MINUTES MODEL "RECIPE [SETTINGS...]"...
 #   scripts/studies/try-recipes.sh poisson 1 small "fo peak_rate=6e-4" "full peak_rate=6e-4" "fo batch=64 peak_rate=8e-4"
