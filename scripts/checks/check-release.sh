@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the archive of the last commit twice, in two clones with Cargo homes of their own, and compares the bytes; then unpacks it and
-# measures the demo.
+# Builds the archive of the last commit twice, in two clones with Cargo homes of their own, and compares the bytes; then unpacks it,
+# looks for what its pages name, and measures the demo.
 #
 #     scripts/checks/check-release.sh [TARGET]        (this machine's target)
 #
@@ -22,6 +22,14 @@ for clone in "one:$first" "deeper/down/two:$second"; do
 done
 cmp "$work/one.tar.gz" "$work/two.tar.gz"
 echo "two builds of $(git log -1 --format=%h) give the same bytes: $(sha256sum < "$work/one.tar.gz" | cut -c1-16)..."
+
+# What the archive's pages link to lies in it.
+mkdir "$work/unpacked"
+tar xzf "$work/one.tar.gz" -C "$work/unpacked"
+cd "$work"/unpacked/scope-*/
+grep -oh ']([^)]*)' ./*.md | sed 's/^](//; s/[)#].*//' | sort -u | while read -r link; do
+    case $link in *://*) ;; *) [ -e "$link" ] || { echo "error: a page of the archive links to $link, which is not in it" >&2; exit 1; } ;; esac
+done
 
 cd "$work"
 started=$(date +%s.%N)

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Packs release archives of the program, one for each target: the binary with the demo's model inside, the five models, the manual,
-# completions, licences, and a checksum beside it.
+# Packs release archives of the program, one for each target: the binary with the demo's model inside, the five models, a page of its
+# own, the manual, completions, licences, and a checksum beside it.
 #
 #     scripts/release/release.sh [TARGET ...]        (this machine's target; into target/dist)
 #     scripts/release/release.sh x86_64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-gnu
 #
-# Another target needs its Rust library (rustup target add TARGET) and a linker: on Debian, gcc-aarch64-linux-gnu and musl-tools.
+# Another target needs its Rust library (rustup target add TARGET) and a linker: on Debian, gcc-aarch64-linux-gnu and musl-tools. The
+# manual and completions come from the program itself, or from this machine's where it does not run here; an emulator that Cargo
+# knows (CARGO_TARGET_..._RUNNER) spares that second build.
 # Two builds of one commit with one linker give the same bytes, wherever the checkout and Cargo's home are: scripts/checks/check-release.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -31,6 +33,18 @@ build() {
     echo "target/release-archives/$1/release/scope"
 }
 
+# The words that run a target's program here: through its emulator, if Cargo knows one.
+running() {
+    local runner
+    runner=CARGO_TARGET_$(tr a-z- A-Z_ <<< "$1")_RUNNER
+    echo "${!runner:-} $2"
+}
+
+# The changes, without links to pages that the archive has not.
+changes() {
+    sed -z 's/\[\([^]]*\)\](\(docs\|crates\)[^)]*)/\1/g' CHANGELOG.md
+}
+
 # Packs what was built for a target; the manual and completions come from a program that this machine can run.
 pack() {
     local target=$1 program=$2 speaking=$3 name=scope-$version-$1 staging folder
@@ -39,12 +53,14 @@ pack() {
     folder=$staging/$name
     mkdir -p "$folder/models" "$folder/completions" "$folder/man"
     install -m 755 "$program" "$folder/scope"
-    install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$folder"
+    install -m 644 scripts/release/archive-readme.md "$folder/README.md"
+    changes > "$folder/CHANGELOG.md"
+    install -m 644 LICENSE-MIT LICENSE-APACHE "$folder"
     install -m 644 models/*.safetensors models/*.toml "$folder/models"
     for shell in bash zsh fish; do
-        "$speaking" completions "$shell" > "$folder/completions/scope.$shell"
+        $speaking completions "$shell" > "$folder/completions/scope.$shell"
     done
-    "$speaking" man --out "$folder/man/man1" > /dev/null
+    $speaking man --out "$folder/man/man1" > /dev/null
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w --mtime="@$SOURCE_DATE_EPOCH" --format=gnu \
         -C "$staging" -cf - "$name" | gzip -n -9 > "$staging/$name.tar.gz"
     mv "$staging/$name.tar.gz" "$out/"
@@ -56,7 +72,7 @@ pack() {
 speaking=
 for target in "$@"; do
     program=$(build "$target")
-    if "$program" --version > /dev/null 2>&1; then speaking=$program; fi
+    if $(running "$target" "$program") --version > /dev/null 2>&1; then speaking=$(running "$target" "$program"); fi
     [ -n "$speaking" ] || speaking=$(build "$host")
     pack "$target" "$program" "$speaking"
 done
