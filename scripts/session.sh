@@ -37,7 +37,7 @@ timed() { # COMMAND...
 
 # The records of a problem, made where they are missing.
 records() { # PDE SPLIT COUNT SEED FOLDER
-    [ -d "$5" ] || timed "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" --resolution "${RESOLUTION:-128}" --out "$5"
+    [ -d "$5" ] || timed nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" --resolution "${RESOLUTION:-128}" --out "$5"
 }
 training_records() { records "$1" train "${COUNT:-50000}" 20260913 "$work/$1-train"; } # PDE
 test_records() { records "$1" test "${TEST:-1000}" 20261013 "$work/$1-test"; } # PDE
