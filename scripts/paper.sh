@@ -13,25 +13,27 @@
 # was interrupted. It stops in good order when it is told to (exit code 75), or by itself after MINUTES. A run that fails does not stop the others.
 #
 # Leaves in $OUT (results/paper): PDE/report.md with all tables, PDE/figures, PDE/RUN with each run's evaluation and configuration,
-# and report.md of all problems that have runs. The page that it ends with is page.md there.
+# and report.md of all problems that have runs. The page that it ends with is page.md there. A run whose evaluation is there is done,
+# though its weights may be lost; Full is trained again where decoders on it are missing. PACKED gets all of it as one archive.
 #
 # PARTS ("recipes heads operators auxiliary") says what is trained, HEADS ("5m 10m 15m"), OPERATORS and AUXILIARY ("MODEL:RECIPE ...") which; MODEL (small);
-# SETTINGS of recipes and heads (peak_rate=6e-4; none for MODEL=base, the paper's), OPERATOR_SETTINGS, AUXILIARY_SETTINGS; SEED of
-# training; COUNT records (the paper's 50000, 14000 of the cylinder) and TEST (1000), RESOLUTION (128); JOBS trainings at a time (3 on a GPU, which then
-# share it through CUDA's multi-process service); DATA (/tmp/scope-data) for records, RUNS (DATA/paper) for runs; DEVICE (cuda); SCOPE (the program).
+# SETTINGS of recipes and heads (peak_rate=6e-4; none for MODEL=base, the paper's), OPERATOR_SETTINGS, AUXILIARY_SETTINGS; SEEDS of
+# training ("1 2 3"; RUN is then NAME-seed-SEED, and report.md tells orderings over seeds); COUNT records (the paper's 50000, 14000 of the cylinder) and TEST (1000), RESOLUTION (128); JOBS trainings at a time (3 on a GPU, which then
+# share it through CUDA's multi-process service); RUNS (WORK/paper) for runs; WORK, MINUTES and PACKED are those of scripts/session.sh; DEVICE (cuda);
+# SCOPE (the program).
 set -uo pipefail
 set -m # Every job has a process group of its own, so that what tells it to stop reaches all of it.
 problems=${1:?name a problem: darcy, poisson, helmholtz, ns, cylinder, some with commas between them, or all}; scale=${2:-1}
 [ "$problems" != all ] || problems=poisson,helmholtz,darcy,ns,cylinder
 IFS=, read -ra pdes <<<"$problems"
 cd "$(dirname "$0")/.."
-scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; model=${MODEL:-small}; size=${RESOLUTION:-128}; tested=${TEST:-1000}
-data=${DATA:-/tmp/scope-data}; runs=${RUNS:-$data/paper}; out=${OUT:-results/paper}
+source scripts/session.sh
+model=${MODEL:-small}; tested=${TEST:-1000}; runs=${RUNS:-$work/paper}; out=${OUT:-results/paper}
 parts=" ${PARTS:-recipes heads operators auxiliary} "
 read -ra heads <<<"${HEADS-5m 10m 15m}"; read -ra operators <<<"${OPERATORS-transolver cno fno deeponet}"
 jobs=${JOBS:-$([ "$device" = cpu ] && echo 1 || echo 3)}
 began=$SECONDS; running=(); wanted=(); generator=; watchdog=; service=
-mkdir -p "$data" "$runs" "$out" || exit 1
+mkdir -p "$work" "$runs" "$out" || exit 1
 
 epochs() { awk -v scale="$scale" -v epochs="$1" 'BEGIN { print epochs * scale }'; }
 settings() { local setting; for setting in $1; do echo --set; echo "$setting"; done; }
@@ -46,44 +48,47 @@ fi
 head_length=("${fifth[@]}"); [ -z "${HEAD_DRAWS:-}" ] || head_length=(--draws "$HEAD_DRAWS")
 operator_length=("${fifth[@]}"); [ -z "${OPERATOR_DRAWS:-}" ] || operator_length=(--draws "$OPERATOR_DRAWS")
 auxiliary_length=("${operator_length[@]}"); [ -z "${AUXILIARY_DRAWS:-}" ] || auxiliary_length=(--draws "$AUXILIARY_DRAWS")
-trained_with=(--device "$device" --keep 1 --log-every 100 --resume)
-seed=(); [ -z "${SEED:-}" ] || seed=(--seed "$SEED")
+trained_with=(--device "$device" --keep 1 --log-every 100 --save-every 60 --resume)
+read -ra seeds <<<"${SEEDS:-none}"
 
 tell() { printf '%5d s  %s\n' $(( SECONDS - began )) "$*"; }
-records() { # PDE SPLIT COUNT SEED
-    [ -d "$data/$1-$2" ] || nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" --resolution "$size" --out "$data/$1-$2"
-}
 # The records of all problems, one after the other, beside the training of those before: a folder is there when it is whole.
 generate() {
     local pde count
     for pde in "${pdes[@]}"; do
         # The paper has fewer records of the cylinder.
         count=${COUNT:-$([ "$pde" = cylinder ] && echo 14000 || echo 50000)}
-        records "$pde" train "$count" 20260913 || return
-        records "$pde" test "$tested" 20261013 || return
+        COUNT=$count training_records "$pde" && test_records "$pde" || return
     done
 }
 # Trains a run with the rest of the arguments and evaluates it; what happens is in RUN.log, and how it ended in a line.
 job() { # PDE NAME PROTOCOLS COMMAND...
     local pde=$1 name=$2 protocols=$3 run=$runs/$1/$2 from=$SECONDS protocol; shift 3
     trap : TERM INT # The program itself saves its state and ends.
-    for protocol in $protocols; do
-        [ ! -f "$run/eval/$protocol.json" ] || continue
-        { [ -f "$run/trained" ] || { "$scope" "$@" --out "$run" "${trained_with[@]}" && touch "$run/trained"; }; } &&
-            "$scope" evaluate --run "$run" --data "$data/$pde-test" --limit "$tested" --protocol "$protocol" --no-interpolation \
-                --device "$device"
-    done >>"$run.log" 2>&1 </dev/null
-    is_done "$run" "$protocols" || { tell "$pde $name: not done, see $run.log"; return 1; }
+    {
+        [ -f "$run/trained" ] || { "$scope" "$@" --out "$run" "${trained_with[@]}" && touch "$run/trained"; }
+        [ ! -f "$run/trained" ] || for protocol in $protocols; do
+            evaluated "$pde/$name" "$protocol" ||
+                "$scope" evaluate --run "$run" --data "$work/$pde-test" --limit "$tested" --protocol "$protocol" --no-interpolation \
+                    --device "$device"
+        done
+    } >>"$run.log" 2>&1 </dev/null
+    is_done "$pde/$name" "$protocols" || { tell "$pde $name: not done, see $run.log"; return 1; }
     tell "$pde $name: done in $(( SECONDS - from )) s"
 }
-is_done() { # RUN PROTOCOLS
+# Whether a run has an evaluation, in its folder or kept among the results.
+evaluated() { [ -f "$runs/$1/eval/$2.json" ] || [ -f "$out/$1/$2.json" ]; } # PDE/NAME PROTOCOL
+is_done() { # PDE/NAME PROTOCOLS
     local protocol
-    for protocol in $2; do [ -f "$1/eval/$protocol.json" ] || return 1; done
+    for protocol in $2; do evaluated "$1" "$protocol" || return 1; done
 }
-# Begins a job when there is room for it, unless it is done; `last` is its process.
+# Begins a job, unless it is done; `last` is its process.
 begin() { # PDE NAME PROTOCOLS COMMAND...
     last=; wanted+=("$1/$2:$3")
-    ! is_done "$runs/$1/$2" "$3" || return 0
+    is_done "$1/$2" "$3" || start "$@"
+}
+# Begins a job when there is room for it.
+start() { # PDE NAME PROTOCOLS COMMAND...
     while :; do
         local alive=() pid
         for pid in "${running[@]}"; do ! kill -0 "$pid" 2>/dev/null || alive+=("$pid"); done
@@ -95,36 +100,62 @@ begin() { # PDE NAME PROTOCOLS COMMAND...
     running+=("$last")
 }
 train() { # PDE
-    local pde=$1 at=$data/$1-train quick=quick full= recipe operator view head name
-    local from=(train --pde "$pde" --data "$at") as_recipe=("${recipe_length[@]}" "${recipe_settings[@]}" "${seed[@]}")
-    local as_operator=("${operator_length[@]}" "${operator_settings[@]}" "${seed[@]}")
-    local as_head=("${head_length[@]}" "${recipe_settings[@]}" "${seed[@]}")
+    local pde=$1 at=$work/$1-train quick=quick recipe operator seed ending
+    local from=(train --pde "$pde" --data "$at") full=() own
     mkdir -p "$runs/$pde"
     # The heads under the cylinder's own condition have a table of the paper.
     [ "$pde" != cylinder ] || quick="quick benchmark"
-    if [[ $parts == *" recipes "* || $parts == *" heads "* ]]; then
-        begin "$pde" full "$quick" "${from[@]}" --recipe full --model "$model" "${as_recipe[@]}"; full=$last
-    fi
-    if [[ $parts == *" recipes "* ]]; then
-        for recipe in fjv fo; do
-            begin "$pde" $recipe quick "${from[@]}" --recipe $recipe --model "$model" "${as_recipe[@]}"
-        done
-    fi
-    if [[ $parts == *" operators "* ]]; then
-        for operator in "${operators[@]}"; do
-            begin "$pde" "$operator" quick "${from[@]}" --recipe operator --model "$operator" "${as_operator[@]}"
-        done
-    fi
-    [[ $parts != *" auxiliary "* ]] || auxiliary "$pde"
-    [[ $parts == *" heads "* ]] || return 0
-    [ -z "$full" ] || wait "$full"
-    [ -f "$runs/$pde/full/trained" ] || { tell "$pde: no decoder is replaced, as full is not trained"; return 0; }
-    for view in sparse complete; do
-        for head in "${heads[@]}"; do
-            name=$([ $view = sparse ] && echo sp || echo dp)-$head
-            begin "$pde" "$name" "$quick" adapt --base "$runs/$pde/full" --data "$at" --head "$head" --view $view "${as_head[@]}"
+    for seed in "${seeds[@]}"; do
+        own=(); ending=
+        [ "$seed" = none ] || { own=(--seed "$seed"); ending=-seed-$seed; }
+        local as_recipe=(--model "$model" "${recipe_length[@]}" "${recipe_settings[@]}" "${own[@]}"); last=
+        if [[ $parts == *" recipes "* || $parts == *" heads "* ]]; then
+            begin "$pde" "full$ending" "$quick" "${from[@]}" --recipe full "${as_recipe[@]}"
+            if [ -z "$last" ] && wants_heads "$pde" "$ending" "$quick" && [ ! -f "$runs/$pde/full$ending/trained" ]; then
+                start "$pde" "full$ending" "$quick" "${from[@]}" --recipe full "${as_recipe[@]}"
+            fi
+            full+=("$last")
+        fi
+        if [[ $parts == *" recipes "* ]]; then
+            for recipe in fjv fo; do
+                begin "$pde" "$recipe$ending" quick "${from[@]}" --recipe $recipe "${as_recipe[@]}"
+            done
+        fi
+        [[ $parts != *" operators "* ]] || for operator in "${operators[@]}"; do
+            begin "$pde" "$operator$ending" quick "${from[@]}" --recipe operator --model "$operator" "${operator_length[@]}" \
+                "${operator_settings[@]}" "${own[@]}"
         done
     done
+    [[ $parts != *" auxiliary "* ]] || auxiliary "$pde"
+    [[ $parts == *" heads "* ]] || return 0
+    for last in "${full[@]}"; do [ -z "$last" ] || wait "$last"; done
+    for seed in "${seeds[@]}"; do
+        if [ "$seed" = none ]; then adapt "$pde" "" "$quick"; else adapt "$pde" "-seed-$seed" "$quick" --seed "$seed"; fi
+    done
+}
+# The decoders of a problem: a name and a training view each.
+decoders() {
+    local head
+    for head in "${heads[@]}"; do echo "sp-$head sparse $head"; done
+    for head in "${heads[@]}"; do echo "dp-$head complete $head"; done
+}
+wants_heads() { # PDE ENDING PROTOCOLS
+    local name rest
+    [[ $parts == *" heads "* ]] || return 1
+    while read -r name rest; do is_done "$1/$name$2" "$3" || return 0; done < <(decoders)
+    return 1
+}
+# Replacement decoders on a Full run.
+adapt() { # PDE ENDING PROTOCOLS ARGUMENTS...
+    local pde=$1 ending=$2 quick=$3 name view head; shift 3
+    if [ ! -f "$runs/$pde/full$ending/trained" ] && wants_heads "$pde" "$ending" "$quick"; then
+        tell "$pde: no decoder is replaced, as full$ending is not trained"
+        return 0
+    fi
+    while read -r name view head; do
+        begin "$pde" "$name$ending" "$quick" adapt --base "$runs/$pde/full$ending" --data "$work/$pde-train" --head "$head" --view "$view" \
+            "${head_length[@]}" "${recipe_settings[@]}" "$@"
+    done < <(decoders)
 }
 # The paper's arms: FNO and DeepONet for all problems, U-Net and CNO for two, PINO for two, each with and without grounding.
 auxiliary() { # PDE
@@ -138,9 +169,16 @@ auxiliary() { # PDE
     poisson | helmholtz) arms="$arms aux-fno:pino aux-fno:pino-g aux-fno:pino-0.1 aux-fno:pino-g-0.1" ;;
     esac
     for arm in ${AUXILIARY-$arms}; do
-        begin "$1" "${arm%:*}-${arm#*:}" auxiliary train --pde "$1" --data "$data/$1-train" --model "${arm%:*}" --recipe "${arm#*:}" \
+        begin "$1" "${arm%:*}-${arm#*:}" auxiliary train --pde "$1" --data "$work/$1-train" --model "${arm%:*}" --recipe "${arm#*:}" \
             "${auxiliary_length[@]}" "${auxiliary_settings[@]}"
     done
+}
+# Keeps the evaluations of a run, with its configuration; whether it has any.
+keep() { # PDE/NAME
+    if [ -n "$(find "$runs/$1/eval" -name '*.json' -print -quit 2>/dev/null)" ]; then
+        mkdir -p "$out/$1" && cp "$runs/$1"/eval/*.{json,npz} "$runs/$1/config.toml" "$out/$1/"
+    fi
+    [ -n "$(find "$out/$1" -name '*.json' -print -quit 2>/dev/null)" ]
 }
 # Writes tables and figures of what is evaluated, and the page.
 report() {
@@ -148,11 +186,13 @@ report() {
     for pde in darcy poisson helmholtz ns cylinder; do
         own=()
         # In the order of the paper's tables: operators, recipes, decoders.
-        for run in "$runs/$pde"/{cno,transolver,fno,deeponet,fo,fjv,full,sp-5m,sp-10m,sp-15m,dp-5m,dp-10m,dp-15m} "$runs/$pde"/aux-*; do
-            name=${run##*/}
-            [ -n "$(find "$run/eval" -name '*.json' -print -quit 2>/dev/null)" ] || continue
-            own+=("$run")
-            mkdir -p "$out/$pde/$name" && cp "$run"/eval/*.{json,npz} "$run/config.toml" "$out/$pde/$name/"
+        for name in cno transolver fno deeponet fo fjv full sp-5m sp-10m sp-15m dp-5m dp-10m dp-15m aux-; do
+            for run in "$runs/$pde/$name"* "$out/$pde/$name"*; do
+                [ -d "$run" ] || continue
+                run=${run##*/}
+                [[ " ${own[*]} " != *" $out/$pde/$run "* ]] || continue
+                keep "$pde/$run" && own+=("$out/$pde/$run")
+            done
         done
         [ ${#own[@]} -gt 0 ] || continue
         "$scope" report "${own[@]}" --out "$out/$pde/report.md" --figures "$out/$pde/figures" >/dev/null
@@ -169,18 +209,19 @@ end() { # EXIT CODE
     for pid in "${running[@]}" $generator; do wait "$pid" 2>/dev/null; done
     [ -z "$service" ] || echo quit | nvidia-cuda-mps-control >/dev/null
     report
+    hand_out paper "$out"
     exit "$1"
 }
 trap 'tell "stopping: what is running saves its state"; end 75' TERM INT
 
 if [ "$device" != cpu ] && [ "$jobs" -gt 1 ] && command -v nvidia-cuda-mps-control >/dev/null && [ -z "${CUDA_MPS_PIPE_DIRECTORY:-}" ]; then
-    export CUDA_MPS_PIPE_DIRECTORY=$data/mps CUDA_MPS_LOG_DIRECTORY=$data/mps
-    if mkdir -p "$data/mps" && nvidia-cuda-mps-control -d; then service=yes; else unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY; fi
+    export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
+    if mkdir -p "$work/mps" && nvidia-cuda-mps-control -d; then service=yes; else unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY; fi
 fi
-[ -z "${MINUTES:-}" ] || { { sleep "$(awk -v minutes="$MINUTES" 'BEGIN { print 60 * minutes }')" && kill -TERM $$; } & watchdog=$!; }
+[ -z "${DEADLINE:-}" ] || { { sleep "$(( $(left) > 0 ? $(left) : 0 ))" && kill -TERM $$; } & watchdog=$!; }
 generate >>"$runs/data.log" 2>&1 </dev/null & generator=$!
 for pde in "${pdes[@]}"; do
-    until [ -d "$data/$pde-test" ]; do
+    until [ -d "$work/$pde-test" ]; do
         kill -0 "$generator" 2>/dev/null || { tell "no records of $pde, see $runs/data.log"; end 1; }
         sleep 1
     done
@@ -189,6 +230,6 @@ done
 for pid in "${running[@]}"; do wait "$pid"; done
 running=()
 missing=()
-for entry in "${wanted[@]}"; do is_done "$runs/${entry%%:*}" "${entry#*:}" || missing+=("${entry%%:*}"); done
+for entry in "${wanted[@]}"; do is_done "${entry%%:*}" "${entry#*:}" || missing+=("${entry%%:*}"); done
 [ ${#missing[@]} = 0 ] || tell "not done: ${missing[*]}; the same command goes on with them"
 end $(( ${#missing[@]} > 0 ))

@@ -4,7 +4,7 @@
 #   scripts/models/recalibrate.sh [MODEL...]          all five by default, the cylinder first
 #
 # Variables: SCOPE (default: target/release/scope), MODELS (where weights and cards are; default: models), DEVICE (default: auto), OUT (default:
-# results/bands), DATA (records, made where they are missing; default: a temporary folder), RECORDS (to calibrate on: 600), CHECK (to check on: 300),
+# results/bands), WORK (records, made where they are missing; default: a temporary folder), MINUTES of scripts/session.sh, RECORDS (to calibrate on: 600), CHECK (to check on: 300),
 # AT_ONCE (models beside each other: 2), CONDITIONS (of the first check), ALL (records of a last check under all conditions: 200; 0 leaves it out).
 #
 # Leaves in $OUT, each as soon as it is known: cards.tar, the cards with their new bands, for `tar -xf cards.tar -C models`; coverage.md, the means and the standard deviations over records
@@ -12,8 +12,9 @@
 # without any packages. On one H200 a model takes about a minute, and half as long again with all conditions checked.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-scope=${SCOPE:-target/release/scope}; models=${MODELS:-models}; device=${DEVICE:-auto}
-out=${OUT:-results/bands}; data=${DATA:-$(mktemp -d)}
+WORK=${WORK:-$(mktemp -d)} DEVICE=${DEVICE:-auto}
+source scripts/session.sh
+models=${MODELS:-models}; out=${OUT:-results/bands}; data=$work
 records=${RECORDS:-600}; check=${CHECK:-300}; at_once=${AT_ONCE:-2}; all=${ALL:-200}
 conditions=${CONDITIONS:-forward/uniform/500 inverse/uniform/500 joint/uniform/500 forward/uniform/2048 inverse/uniform/2048 joint/uniform/2048}
 [ $# -gt 0 ] || set -- cylinder poisson helmholtz darcy ns
@@ -23,8 +24,8 @@ say() { echo "$(date +%T) $*" | tee -a "$log"; }
 
 # The seed of calibration is stated in the cards, and no other figure was measured on records of the other.
 generate() { # MODEL
-    [ -d "$data/$1-bands" ] || "$scope" data generate "$1" --count "$records" --split test --seed 20261113 --out "$data/$1-bands" >>"$log" 2>&1
-    [ -d "$data/$1-check" ] || "$scope" data generate "$1" --count "$check" --split test --seed 20261014 --out "$data/$1-check" >>"$log" 2>&1
+    [ -d "$data/$1-bands" ] || timed "$scope" data generate "$1" --count "$records" --split test --seed 20261113 --out "$data/$1-bands" >>"$log" 2>&1
+    [ -d "$data/$1-check" ] || timed "$scope" data generate "$1" --count "$check" --split test --seed 20261014 --out "$data/$1-check" >>"$log" 2>&1
     touch "$data/$1-made"
 }
 
@@ -38,7 +39,7 @@ calibrate() { # MODEL
         kill -0 "$generator" 2>/dev/null || [ -e "$data/$1-made" ] || { say "$1: no records"; return 1; }
         sleep 0.2
     done
-    "$scope" model calibrate --model "$new/$1.safetensors" --data "$data/$1-bands" --device "$device" >>"$log" 2>&1
+    timed "$scope" model calibrate --model "$new/$1.safetensors" --data "$data/$1-bands" --device "$device" >>"$log" 2>&1
     pack "$1"
     say "$1: calibrated"
 }
@@ -55,7 +56,7 @@ pack() { # MODEL
 
 within() { # MODEL CARD LIMIT INTO PROTOCOL...
     local model=$1 card=$2 limit=$3 into=$4; shift 4
-    "$scope" evaluate --run "$card/$model.safetensors" --data "$data/$model-check" --limit "$limit" --no-interpolation --device "$device" \
+    timed "$scope" evaluate --run "$card/$model.safetensors" --data "$data/$model-check" --limit "$limit" --no-interpolation --device "$device" \
         --out "$into" "$@" >>"$log" 2>&1
 }
 

@@ -5,20 +5,21 @@
 #     scripts/studies/batch-study.sh 640000 32 128 512 2048
 #
 # Each batch is trained with the recipe's own rates and, above 32, also with rates times the root of batch / 32. Variables: SCOPE,
-# DATA (/tmp/scope-data), OUT (results/batch-study), MODEL (small), RECIPE (muon-fits), DEVICE (cuda), COUNT, TEST, RESOLUTION.
-# What is finished is not done again. Ends with a table of errors.
+# OUT (results/batch-study), MODEL (small), RECIPE (muon-fits), DEVICE (cuda), COUNT, TEST, RESOLUTION; WORK, MINUTES and PACKED are
+# those of scripts/session.sh. What has an evaluation in OUT is not done again. Ends with a table of errors.
 set -euo pipefail
 draws=${1:-640000}; shift || true
 batches=("$@"); [ ${#batches[@]} -gt 0 ] || batches=(32 128 512 2048)
 cd "$(dirname "$0")/../.."
-scope=${SCOPE:-target/release/scope}; data=${DATA:-/tmp/scope-data}; out=${OUT:-results/batch-study}
-recipe=${RECIPE:-muon-fits}; resolution=${RESOLUTION:-128}
-mkdir -p "$data" "$out"
-make() { [ -d "$2" ] || "$scope" data generate poisson --split "$1" --count "$3" --seed "$4" --resolution "$resolution" --out "$2"; }
-make train "$data/poisson-train" "${COUNT:-50000}" 20260913
-make test "$data/poisson-test" "${TEST:-1000}" 20261013
+source scripts/session.sh
+out=${OUT:-results/batch-study}; recipe=${RECIPE:-muon-fits}
+mkdir -p "$work/batch-study" "$out"
+trap 'hand_out batch-study "$out"' EXIT
+training_records poisson
+test_records poisson
 study() { # NAME BATCH FACTOR
-    local rates
+    local rates run=$work/batch-study/$1
+    [ ! -f "$out/$1/uniform500.json" ] || return 0
     rates=$(python3 - "$recipe" "$3" <<'PYTHON'
 import sys, tomllib
 recipe = tomllib.load(open(f"crates/scope-train/src/recipe/{sys.argv[1]}.toml", "rb"))
@@ -30,9 +31,10 @@ print(" ".join(f"--set {key}={factor * value!r}" for key, value in keys.items())
 PYTHON
     )
     # shellcheck disable=SC2086
-    "$scope" train --data "$data/poisson-train" --model "${MODEL:-small}" --recipe "$recipe" --draws "$draws" --set batch="$2" $rates \
-        --device "${DEVICE:-cuda}" --log-every 100 --resume --out "$out/$1"
-    [ -f "$out/$1/eval/uniform500.json" ] || "$scope" evaluate --run "$out/$1" --data "$data/poisson-test" --no-interpolation --device "${DEVICE:-cuda}" >/dev/null
+    timed "$scope" train --data "$work/poisson-train" --model "${MODEL:-small}" --recipe "$recipe" --draws "$draws" --set batch="$2" $rates \
+        --device "$device" --log-every 100 --save-every 60 --resume --out "$run"
+    timed "$scope" evaluate --run "$run" --data "$work/poisson-test" --no-interpolation --device "$device" >/dev/null
+    cp -r "$run/eval" "$out/.$1" && mv "$out/.$1" "$out/$1"
 }
 names=()
 for batch in "${batches[@]}"; do
@@ -47,7 +49,7 @@ out, draws, *names = sys.argv[1:]
 print(f"{draws} draws each; mean relative errors in percent, 500 uniform sensors")
 print(f"{'run':<14}{'steps':>8}{'u from a':>10}{'a from u':>10}")
 for name in names:
-    conditions = json.load(open(f"{out}/{name}/eval/uniform500.json"))["conditions"]
+    conditions = json.load(open(f"{out}/{name}/uniform500.json"))["conditions"]
     batch = int(name[1:].split("-")[0])
     u, a = conditions["forward/uniform/500"]["u"]["mean"], conditions["inverse/uniform/500"]["a"]["mean"]
     print(f"{name:<14}{int(draws) // batch:>8}{u:>10.2f}{a:>10.2f}")

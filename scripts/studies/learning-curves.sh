@@ -6,28 +6,30 @@
 #   scripts/studies/learning-curves.sh poisson 0.2 0.5 1.2
 #
 # Needs a GPU. Leaves one evaluation a run, PDE-RECIPE-MINUTES/, and the charts in $OUT (default: results/curves). What is there is
-# not trained again. RECIPES (fo muon-fits), MODEL (small), DATA (/tmp/scope-data) for records and runs, COUNT (50000) and TEST
-# (1000) records, DEVICE (cuda), SCOPE (the program).
+# not trained again. RECIPES (fo muon-fits), MODEL (small), COUNT (50000) and TEST (1000) records, RESOLUTION (128),
+# DEVICE (cuda), SCOPE (the program), SETTINGS for every recipe; WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 pde=$1; shift
 minutes=("$@"); [ $# -gt 0 ] || minutes=(0.2 0.5 1.2)
 cd "$(dirname "$0")/../.."
-scope=${SCOPE:-target/release/scope}; data=${DATA:-/tmp/scope-data}; out=${OUT:-results/curves}; device=${DEVICE:-cuda}
+source scripts/session.sh
+out=${OUT:-results/curves}
 read -ra recipes <<<"${RECIPES:-fo muon-fits}"
-mkdir -p "$data" "$out"
+flags=(); for setting in ${SETTINGS:-}; do flags+=(--set "$setting"); done
+mkdir -p "$work" "$out"
+trap 'hand_out curves "$out"' EXIT
 
-[ -d "$data/$pde-train" ] || "$scope" data generate "$pde" --count "${COUNT:-50000}" --seed 20260913 --out "$data/$pde-train"
-[ -d "$data/$pde-test" ] ||
-    "$scope" data generate "$pde" --count "${TEST:-1000}" --seed 20261013 --split test --out "$data/$pde-test"
+training_records "$pde"
+test_records "$pde"
 
 for time in "${minutes[@]}"; do
     for recipe in "${recipes[@]}"; do
-        name=$pde-$recipe-$time; run=$data/curve-$name
+        name=$pde-$recipe-$time; run=$work/curve-$name
         [ ! -d "$out/$name" ] || continue
         # The paper's peak learning rate is made for 25 million draws; this one is better for short runs of either recipe.
-        "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" --model "${MODEL:-small}" --minutes "$time" \
-            --seed 1 --log-every 200 --set peak_rate=6e-4 --set floor_rate=6e-6 --device "$device" --out "$run" --resume
-        "$scope" evaluate --run "$run" --data "$data/$pde-test" --device "$device"
+        timed "$scope" train --pde "$pde" --data "$work/$pde-train" --recipe "$recipe" --model "${MODEL:-small}" --minutes "$time" \
+            --seed 1 --log-every 200 --save-every 60 --set peak_rate=6e-4 --set floor_rate=6e-6 "${flags[@]}" --device "$device" --out "$run" --resume
+        timed "$scope" evaluate --run "$run" --data "$work/$pde-test" --device "$device"
         cp -r "$run/eval" "$out/.$name" && mv "$out/.$name" "$out/$name"
     done
 done

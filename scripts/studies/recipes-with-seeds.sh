@@ -8,30 +8,30 @@
 # PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread over several machines.
 #
 # JOBS (1) runs go on at a time: with CUDA's multi-process service (nvidia-cuda-mps-control -d) three small ones take less than one after
-# the other. SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, DATA (/tmp/scope-data) for records and runs, COUNT
-# (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program).
+# the other. SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, COUNT
+# (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
+# scripts/session.sh.
 set -euo pipefail
 pde=$1; draws=$2; shift 2
 recipes=("$@"); [ $# -gt 0 ] || recipes=(full fjv fo)
 cd "$(dirname "$0")/../.."
-scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; model=${MODEL:-small}; size=${RESOLUTION:-128}
-data=${DATA:-/tmp/scope-data}; out=${OUT:-results/seeds}
+source scripts/session.sh
+model=${MODEL:-small}; out=${OUT:-results/seeds}
 read -ra seeds <<<"${SEEDS:-1 2 3}"
 flags=(); for setting in ${SETTINGS-peak_rate=6e-4}; do flags+=(--set "$setting"); done
-mkdir -p "$data" "$out"
+mkdir -p "$work" "$out"
+trap 'hand_out seeds "$out"' EXIT
 
-[ -d "$data/$pde-train" ] ||
-    "$scope" data generate "$pde" --count "${COUNT:-50000}" --seed 20260913 --resolution "$size" --out "$data/$pde-train"
-[ -d "$data/$pde-test" ] ||
-    "$scope" data generate "$pde" --count "${TEST:-1000}" --seed 20261013 --split test --resolution "$size" --out "$data/$pde-test"
+training_records "$pde"
+test_records "$pde"
 
 # Trains and evaluates one run; its summary appears when all is done.
 study() {
     local recipe=$1 seed=$2 name=$pde-$draws-$1-$2
-    "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" --model "$model" --draws "$draws" --seed "$seed" \
-        --log-every 200 "${flags[@]}" --device "$device" --out "$data/$name" --resume &&
-        "$scope" evaluate --run "$data/$name" --data "$data/$pde-test" --device "$device" &&
-        cp "$data/$name/eval/uniform500.json" "$out/.$name" && mv "$out/.$name" "$out/$name.json"
+    timed "$scope" train --pde "$pde" --data "$work/$pde-train" --recipe "$recipe" --model "$model" --draws "$draws" --seed "$seed" \
+        --log-every 200 --save-every 60 "${flags[@]}" --device "$device" --out "$work/$name" --resume &&
+        timed "$scope" evaluate --run "$work/$name" --data "$work/$pde-test" --device "$device" &&
+        cp "$work/$name/eval/uniform500.json" "$out/.$name" && mv "$out/.$name" "$out/$name.json"
 }
 
 # Seeds in the outer loop: if time runs out, each recipe has as many. A run that fails does not stop the others.
@@ -51,4 +51,4 @@ done
 scripts/studies/seeds-table.py "$out" "$pde" "$draws" "${recipes[@]}" >"$out/.part"
 mv "$out/.part" "$out/$pde-$draws.md"
 cat "$out/$pde-$draws.md"
-[ $missing = 0 ] || { echo "$missing runs are missing: call it again" >&2; exit 1; }
+[ $missing = 0 ] || { echo "$missing runs are missing: call it again" >&2; exit $(( $(left) > 0 ? 1 : stopped )); }

@@ -5,34 +5,33 @@
 #   scripts/studies/try-recipes.sh poisson 1 small "fo peak_rate=6e-4" "full peak_rate=6e-4" "fo batch=64 peak_rate=8e-4"
 #   scripts/studies/try-recipes.sh poisson 1 small "fo peak_rate=6e-4 then full peak_rate=3e-4"    # the time is shared equally
 #
-# DATA (default: /tmp/scope-data) is where the records go, OUT (default: results/tried) where the table goes. COUNT (50000) and TEST (1000)
-# records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program).
+# OUT (default: results/tried) is where the table goes; what has a row there is not tried again. COUNT (50000) and TEST (1000)
+# records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 pde=$1; minutes=$2; model=$3; shift 3
 cd "$(dirname "$0")/../.."
-scope=${SCOPE:-target/release/scope}
-data=${DATA:-/tmp/scope-data}; out=${OUT:-results/tried}
-mkdir -p "$data" "$out"
-size=${RESOLUTION:-128}; device=${DEVICE:-cuda}
-[ -d "$data/$pde-train" ] ||
-    "$scope" data generate "$pde" --count "${COUNT:-50000}" --seed 20260913 --resolution "$size" --out "$data/$pde-train" >/dev/null
-[ -d "$data/$pde-test" ] ||
-    "$scope" data generate "$pde" --count "${TEST:-1000}" --seed 20261013 --split test --resolution "$size" --out "$data/$pde-test" >/dev/null
+source scripts/session.sh
+out=${OUT:-results/tried}
+mkdir -p "$work" "$out"
+trap 'hand_out tried "$out"' EXIT
+training_records "$pde" >/dev/null
+test_records "$pde" >/dev/null
 table=$out/tried-$pde.md
 [ -f "$table" ] || printf '| recipe | minutes | draws | forward u %% | inverse a %% |\n|---|---|---|---|---|\n' >"$table"
 for line in "$@"; do
+    ! grep -qF "| $line | $minutes |" "$table" || continue
     mapfile -t parts <<<"${line// then /$'\n'}"
     share=$(python3 -c "print($minutes / ${#parts[@]})"); begin=(--model "$model")
     for part in "${!parts[@]}"; do
         read -r recipe settings <<<"${parts[part]}"
         flags=(); for setting in $settings; do flags+=(--set "$setting"); done
-        run=$data/tried-$pde-$(tr -c 'a-z0-9\n' '-' <<<"$line")-$part
+        run=$work/tried-$pde-$(tr -c 'a-z0-9\n' '-' <<<"$line")-$part
         rm -rf "$run"
-        "$scope" train --pde "$pde" --data "$data/$pde-train" --recipe "$recipe" "${begin[@]}" --minutes "$share" \
+        timed "$scope" train --pde "$pde" --data "$work/$pde-train" --recipe "$recipe" "${begin[@]}" --minutes "$share" \
             --log-every 1000 "${flags[@]}" --device "$device" --out "$run" >/dev/null
         begin=(--from "$run")
     done
-    "$scope" evaluate --run "$run" --data "$data/$pde-test" --device "$device" >/dev/null
+    timed "$scope" evaluate --run "$run" --data "$work/$pde-test" --device "$device" >/dev/null
     python3 - "$run/eval/uniform500.json" "$line" "$minutes" >>"$table" <<'PYTHON'
 import json, sys
 

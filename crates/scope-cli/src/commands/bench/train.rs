@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::Args;
-use scope_engine::{Device, Muon, Nccl};
+use scope_engine::{Device, Dtype, Muon, Nccl};
 use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
-use scope_train::{Examples, Objective, Rates, TrainError, Trainer};
+use scope_train::{Examples, Objective, Rates, Recipe, TrainError, Trainer};
 use serde::Serialize;
 
 use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
@@ -17,7 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   scope bench train --model base --objective fo --batch 8 --device cpu --threads 2
   scope bench train --model base --objective full --batch 32 --device cuda
-  scope bench train --model small --batch 32 --optimizer muon --fits 3,6 --device cuda";
+  scope bench train --model small --batch 32 --optimizer muon --fits 3,6 --device cuda
+  scope bench train --model aux-fno --objective auxiliary-g --batch 32 --device cuda";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,10 +26,10 @@ pub(crate) struct BenchTrain {
     /// A SCOPE model of some size, or an operator
     #[arg(long, default_value = "base", value_parser = network_names())]
     model: NetworkChoice,
-    /// What is minimised; full-idle is full while its variance term is zero, sp-10m the training of a replacement
-    /// decoder
-    #[arg(long, default_value = "fo", value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m"])]
-    objective: String,
+    /// What is minimised [default: fo; auxiliary for an operator of the auxiliary study, which has that and auxiliary-g]; full-idle
+    /// is full while its variance term is zero, sp-10m the training of a replacement decoder
+    #[arg(long, value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m", "auxiliary", "auxiliary-g"])]
+    objective: Option<String>,
     /// What follows the gradients
     #[arg(long, default_value = "adamw", value_parser = ["adamw", "muon"])]
     optimizer: String,
@@ -49,6 +50,8 @@ struct Row {
     objective: String,
     batch: usize,
     device: String,
+    /// What products are computed in.
+    precision: &'static str,
     median_ms: f64,
     draws_per_second: f64,
     /// How fast a SCOPE model trains; none for other operators.
@@ -59,8 +62,27 @@ struct Row {
 }
 
 /// What the table says of a row.
-const HEADS: [&str; 9] =
-    ["model", "objective", "batch", "device", "median ms", "draws/s", "TFLOP/s", "of ceiling", "memory"];
+const HEADS: [&str; 10] = [
+    "model",
+    "objective",
+    "batch",
+    "device",
+    "precision",
+    "median ms",
+    "draws/s",
+    "TFLOP/s",
+    "of ceiling",
+    "memory",
+];
+
+/// What was measured of a step.
+struct Measured {
+    time: Duration,
+    /// What is held of a GPU's memory, in GiB.
+    memory_gib: Option<f64>,
+    /// What products were computed in.
+    precision: Dtype,
+}
 
 impl Row {
     fn table(&self) -> Table {
@@ -71,6 +93,7 @@ impl Row {
             self.objective.clone(),
             self.batch.to_string(),
             self.device.clone(),
+            self.precision.into(),
             format!("{:.1}", self.median_ms),
             format!("{:.2}", self.draws_per_second),
             tflops,
@@ -85,12 +108,12 @@ impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let device = self.measuring.device.open()?;
         let examples = synthetic::examples(&device, 128.into(), self.batch)?;
-        let (time, memory_gib) = match self.model {
+        let measured = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
-            NetworkChoice::Operator(_) | NetworkChoice::Auxiliary(_) => {
-                self.measure_operator(&device, &examples)?
-            }
+            NetworkChoice::Operator(_) => self.measure_operator(&device, &examples)?,
+            NetworkChoice::Auxiliary(_) => self.measure_auxiliary(&device, &examples)?,
         };
+        let time = measured.time;
         let operations = match self.model {
             NetworkChoice::Scope(preset) => Some(self.batch as f64 * self.operations(preset)?),
             NetworkChoice::Operator(_) | NetworkChoice::Auxiliary(_) => None,
@@ -99,12 +122,17 @@ impl BenchTrain {
         let row = Row {
             speed: operations.map(|operations| Speed::of(operations, time, ceiling)),
             model: self.model.name(),
-            objective: self.objective,
+            objective: self.objective().to_owned(),
             batch: self.batch,
             device: device_name(&device),
+            precision: match measured.precision {
+                Dtype::Bf16 => "bf16",
+                Dtype::F32 => "f32",
+                Dtype::F64 => "f64",
+            },
             median_ms: time.as_secs_f64() * 1e3,
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
-            memory_gib,
+            memory_gib: measured.memory_gib,
         };
         if self.measuring.json {
             print_json(&row)?;
@@ -112,6 +140,15 @@ impl BenchTrain {
             say(&row.table().to_string());
         }
         Ok(Outcome::Success)
+    }
+
+    /// What is minimised.
+    fn objective(&self) -> &str {
+        let usual = match self.model {
+            NetworkChoice::Auxiliary(_) => "auxiliary",
+            NetworkChoice::Scope(_) | NetworkChoice::Operator(_) => "fo",
+        };
+        self.objective.as_deref().unwrap_or(usual)
     }
 
     /// Operations of a step on one example: what goes forward once, and twice as many for each way back.
@@ -123,7 +160,7 @@ impl BenchTrain {
         let field = 3.0 * (predicted + decoder);
         // The latent loss has the teacher's pass too; grounding comes with the complete view's.
         let full = field + 2.0 * predicted + encoder + 3.0 * grounded;
-        Ok(match self.objective.as_str() {
+        Ok(match self.objective() {
             "sp-10m" => predicted + 3.0 * decoder_arithmetic(&config, &Head::M10.config()),
             "full-idle" => full,
             "full" => full + 2.0 * encoder,
@@ -134,21 +171,38 @@ impl BenchTrain {
     }
 
     /// A step of an operator, which has the field loss only.
-    fn measure_operator(
-        &self,
-        device: &Device,
-        examples: &Examples,
-    ) -> anyhow::Result<(Duration, Option<f64>)> {
+    fn measure_operator(&self, device: &Device, examples: &Examples) -> anyhow::Result<Measured> {
         let without = || {
             let name = self.model.name();
             format!(
                 "{name} has the field loss, AdamW and no fits only: leave --objective, --optimizer and --fits out"
             )
         };
-        let plain = self.objective == "fo" && self.optimizer == "adamw" && self.measuring.fits.is_empty();
+        let plain = self.objective() == "fo" && self.optimizer == "adamw" && self.measuring.fits.is_empty();
         anyhow::ensure!(plain, Misuse::of(without()));
         let model = FieldModel::initial(self.model.architecture(128), 1, device)?;
         self.measure_steps(Trainer::field(model)?, device, examples)
+    }
+
+    /// A step of an operator of the auxiliary study, with its recipe's losses, optimizer and precision.
+    fn measure_auxiliary(&self, device: &Device, examples: &Examples) -> anyhow::Result<Measured> {
+        let name = self.model.name();
+        let own = ["auxiliary", "auxiliary-g"].contains(&self.objective());
+        let plain = own && self.optimizer == "adamw" && self.measuring.fits.is_empty();
+        let without = || {
+            format!(
+                "{name} has the objectives auxiliary and auxiliary-g, AdamW and no fits only: leave --optimizer and --fits out"
+            )
+        };
+        anyhow::ensure!(plain, Misuse::of(without()));
+        let recipe = Recipe::resolve(self.objective(), &[])?;
+        let model = FieldModel::initial(self.model.architecture(128), 1, device)?;
+        let mut trainer = Trainer::auxiliary(model, recipe.main.objective, None)?;
+        trainer.optimizer = recipe.optimizer();
+        if let Some(precision) = recipe.precision {
+            trainer.precision = precision.dtype();
+        }
+        self.measure_steps(trainer, device, examples)
     }
 
     /// A step of a SCOPE model, or of a replacement decoder on one.
@@ -157,14 +211,18 @@ impl BenchTrain {
         preset: Preset,
         device: &Device,
         examples: &Examples,
-    ) -> anyhow::Result<(Duration, Option<f64>)> {
+    ) -> anyhow::Result<Measured> {
         let model = Model::initial(self.measuring.network(preset)?, 1, device)?;
-        let objective = match self.objective.as_str() {
+        let objective = match self.objective() {
             "sp-10m" => {
                 let alone = "a replacement decoder is trained with AdamW: leave --optimizer out";
                 anyhow::ensure!(self.optimizer == "adamw", Misuse::of(alone));
                 let trainer = Trainer::head(model, Head::M10.config(), View::Sparse, 1)?;
                 return self.measure_steps(trainer, device, examples);
+            }
+            "auxiliary" | "auxiliary-g" => {
+                let alone = "that objective is of the auxiliary operators: name one with --model aux-fno, aux-deeponet, aux-unet or aux-cno";
+                return Err(Misuse::of(alone).into());
             }
             "full" => Objective::FULL,
             "full-idle" => Objective { variance: 0.0, ..Objective::FULL },
@@ -182,7 +240,7 @@ impl BenchTrain {
         trainer: Trainer,
         device: &Device,
         examples: &Examples,
-    ) -> anyhow::Result<(Duration, Option<f64>)> {
+    ) -> anyhow::Result<Measured> {
         let mut trainer = trainer.recorded();
         if self.nccl {
             let Device::Cuda(cuda) = device else {
@@ -191,7 +249,9 @@ impl BenchTrain {
             trainer = trainer.over_gpus(Nccl::connect(cuda, &Nccl::unique_id()?, 0, 1)?);
         }
         let rates = Rates { learning_rate: 1e-6, ema_momentum: 0.996 };
-        self.measure(device, || trainer.repeat(examples, rates).map(drop))
+        let precision = trainer.precision;
+        let (time, memory_gib) = self.measure(device, || trainer.repeat(examples, rates).map(drop))?;
+        Ok(Measured { time, memory_gib, precision })
     }
 
     /// The median time of a step, after one that may choose algorithms and record; on a GPU also what is held of its
