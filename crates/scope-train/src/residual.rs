@@ -16,7 +16,7 @@ use crate::examples::Examples;
 /// The residual of one problem on one grid, as maps along the axes of fields in stored coordinates.
 #[derive(Debug)]
 pub struct Residual {
-    /// Of the stored fields, u alone.
+    /// The map that takes u alone of the stored fields.
     response: AxisMap,
     /// Second differences, and inner points alone, along rows and along columns.
     second: [AxisMap; 2],

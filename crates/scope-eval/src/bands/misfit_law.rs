@@ -12,7 +12,7 @@ const FEWEST: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct MisfitLaw {
     measured: PerChannel<bool>,
-    /// By number of sensors, a record each.
+    /// The records, by number of sensors.
     records: Vec<Vec<OfRecord>>,
 }
 
@@ -25,7 +25,7 @@ struct OfRecord {
 /// What is usual with each number of sensors, in physical units, and the powers by which errors of a field grow with each misfit.
 pub(super) struct Fit {
     pub(super) usual: PerChannel<Option<Vec<f64>>>,
-    /// By field, and then by the channel whose misfit it is.
+    /// The powers, by field and then by the channel whose misfit it is.
     pub(super) powers: PerChannel<PerChannel<Option<f64>>>,
 }
 

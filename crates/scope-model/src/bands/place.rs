@@ -55,9 +55,9 @@ impl Place {
 /// Where every pixel of a grid is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Places {
-    /// By row and by column.
+    /// The place of each row and of each column.
     pub axes: [Vec<Place>; 2],
-    /// By pixel: how far from what is known of each channel that a task measures.
+    /// The place of each pixel by its distance from what is known of a channel, where a task measures it.
     pub distances: PerChannel<Option<Vec<Place>>>,
 }
 

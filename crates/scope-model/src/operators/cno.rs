@@ -318,7 +318,7 @@ impl HiddenFieldNetwork for Cno {
     }
 }
 
-/// As usual; biases of activations begin at zero.
+/// What parameters begin with: as in other networks, but that biases of activations begin at zero.
 fn initial(layout: &Layout, param: &Param) -> Initial {
     if param.name.ends_with(".shift") { Initial::Constant(0.0) } else { default_initial(layout, param) }
 }

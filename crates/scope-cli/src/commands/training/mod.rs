@@ -1,9 +1,9 @@
 //! `scope train` and `scope adapt`.
 
 mod adapt;
+mod demo_model;
 mod live;
 mod processes;
-mod spot;
 mod team;
 mod train;
 mod weights;
@@ -21,7 +21,7 @@ use scope_train::{
 };
 
 pub(crate) use adapt::AdaptCommand;
-pub(crate) use spot::{train_on_the_spot, train_tiny};
+pub(crate) use demo_model::{train_on_the_spot, train_tiny};
 pub(crate) use train::TrainCommand;
 
 use super::{Misuse, Outcome, device::DeviceArguments, up_to};

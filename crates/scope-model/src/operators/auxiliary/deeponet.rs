@@ -90,7 +90,7 @@ struct Level {
 #[derive(Clone, Debug)]
 struct Fixed {
     points: Constant,
-    /// Of each level: averages down the rows, and across the columns.
+    /// The averages of each level, down the rows and across the columns.
     halvings: Vec<[AxisMap; 2]>,
     /// A factor on every channel: of what is new in a residual block, and of what is kept.
     shares: [AxisMap; 2],

@@ -86,7 +86,7 @@ impl std::str::FromStr for Auxiliary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuxiliaryConfig {
-    /// Of each channel.
+    /// The units of each channel.
     pub units: PerChannel<ChannelUnits>,
     /// Which operator, and how large.
     pub sizes: AuxiliarySizes,
@@ -113,13 +113,13 @@ impl Default for ChannelUnits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuxiliarySizes {
-    /// Of an FNO.
+    /// The sizes of an FNO.
     Fno(AuxFnoConfig),
-    /// Of a DeepONet.
+    /// The sizes of a DeepONet.
     DeepOnet(AuxDeepOnetConfig),
-    /// Of a U-Net.
+    /// The sizes of a U-Net.
     Unet(UnetConfig),
-    /// Of a CNO.
+    /// The sizes of a CNO.
     Cno(CnoConfig),
 }
 
