@@ -70,7 +70,8 @@ pub enum FieldMeasure {
     /// The relative L2 error of both fields in physical units.
     #[default]
     Relative,
-    /// The mean absolute error of the one field that is hidden, in units of its standard deviation: the auxiliary operator study.
+    /// The mean absolute error of the one field that is hidden, in units of its standard deviation: the auxiliary
+    /// operator study.
     HiddenL1,
 }
 

@@ -97,7 +97,7 @@ pub struct Update<'a> {
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
     pub paths: &'a [&'a str],
     /// The hidden matrices that Muon takes here, as [`Layout::hidden_shares`](crate::Layout::hidden_shares) shares them
-    /// out; all of them if none. Whoever else has the same gradients takes the others, which keep their values here while
-    /// their momentum goes on.
+    /// out; all of them if none. Whoever else has the same gradients takes the others, which keep their values here
+    /// while their momentum goes on.
     pub share: Option<&'a [Range<usize>]>,
 }

@@ -49,8 +49,8 @@ pub(crate) struct Generate {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "T", value_parser = up_to(MOST_THREADS))]
     threads: Option<usize>,
-    /// Make the i-th of n parts only, to be joined with `scope data merge`; "ranks" is the part of a process that torchrun, srun
-    /// or mpirun has started, in DIR-part-i-of-n
+    /// Make the i-th of n parts only, to be joined with `scope data merge`; "ranks" is the part of a process that
+    /// torchrun, srun or mpirun has started, in DIR-part-i-of-n
     #[arg(long, value_name = "i/n|ranks")]
     shard: Option<ShardChoice>,
 }

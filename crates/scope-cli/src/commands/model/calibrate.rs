@@ -151,7 +151,8 @@ fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts bands of the weights with a hash into their card, as it is now: measuring takes long, and it may have been written anew.
+/// Puts bands of the weights with a hash into their card, as it is now: measuring takes long, and it may have been
+/// written anew.
 fn attach(
     path: &Path,
     blake3: &str,

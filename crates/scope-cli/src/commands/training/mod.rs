@@ -139,8 +139,8 @@ impl RunArguments {
         }
     }
 
-    /// Plans the run, or takes up the one in the folder, and trains, alone or with other processes. `weights` is what it begins
-    /// with: the base of an adaptation, or what it goes on from.
+    /// Plans the run, or takes up the one in the folder, and trains, alone or with other processes. `weights` is what
+    /// it begins with: the base of an adaptation, or what it goes on from.
     fn train(
         &self,
         request: RunRequest,

@@ -1,4 +1,5 @@
-//! The DeepONet of the auxiliary study: a branch of convolutions between averages, a deep trunk with batch normalisations.
+//! The DeepONet of the auxiliary study: a branch of convolutions between averages, a deep trunk with batch
+//! normalisations.
 
 use std::sync::OnceLock;
 
@@ -191,8 +192,8 @@ impl AuxDeepOnet {
     }
 }
 
-/// Each point doubled, then means of four from one before each second pair on, with a zero beyond either end: of points 2 i - 1,
-/// 2 i and 2 i + 1 a quarter, a half and a quarter.
+/// Each point doubled, then means of four from one before each second pair on, with a zero beyond either end: of points
+/// 2 i - 1, 2 i and 2 i + 1 a quarter, a half and a quarter.
 fn halving(n: usize) -> AxisMap {
     AxisMap::new(n / 2, n, |i, j| match (j + 1).checked_sub(2 * i) {
         Some(0 | 2) => 0.25,
