@@ -23,7 +23,8 @@ Examples:
   scope data generate ns --count 50000 --shard 3/20 --out data/ns-03
   srun -n 20 scope data generate ns --count 50000 --shard ranks --out data/ns
 
-The same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted.";
+The same arguments give the same bytes, whatever the number of threads.
+Nothing is left behind when the work is interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -26,8 +26,8 @@ Example:
   scope model calibrate --model models/poisson.safetensors --data data/poisson-bands
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --protocol all --out evals/poisson
 
-The records must be others than those of training and of the card's held-out errors. `scope evaluate` then measures how many
-pixels lie within the bands, and `scope recover` writes them beside the fields.";
+The records must be others than those of training and of the card's held-out errors.
+`scope evaluate` then measures how many pixels lie within the bands, and `scope recover` writes them beside the fields.";
 
 /// Contexts recovered together.
 const BATCH: usize = 64;
