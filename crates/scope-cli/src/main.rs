@@ -34,7 +34,8 @@ Examples:
   scope mask --gallery --out gallery.png
   scope train --pde poisson --data data/poisson --model tiny --minutes 10 --out runs/poisson
 
-Exit codes: 0 success, 1 failure, 2 misuse, 3 done but the data contradict the model, 75 interrupted with its state saved.";
+Exit codes: 0 success, 1 failure, 2 misuse, 3 done but the data contradict the model,
+75 interrupted with its state saved.";
 
 /// Recover complete physical fields from sparse sensors.
 #[derive(Debug, Parser)]

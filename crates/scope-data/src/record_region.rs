@@ -54,7 +54,8 @@ impl RecordRegion {
         }
     }
 
-    /// Reads the points of one record: a .npy file \[rows, columns\], or a stack of one such mask, that is not zero there.
+    /// Reads the points of one record: a .npy file \[rows, columns\], or a stack of one such mask, that is not zero
+    /// there.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         let array = MappedArray::open(path)?;
         match array.header().shape[..] {

@@ -5,8 +5,8 @@
 pub enum Activations {
     /// As wide as sums allow, about fourteen bits: errors are those of numbers.
     Wide,
-    /// Eight bits from a row's least to its largest number: twice as fast where there are instructions for it, and for layers only
-    /// whose errors stay what they were.
+    /// Eight bits from a row's least to its largest number: twice as fast where there are instructions for it, and for
+    /// layers only whose errors stay what they were.
     Bytes,
 }
 
@@ -23,8 +23,8 @@ pub struct QuantisedRows {
 }
 
 impl QuantisedRows {
-    /// Rows of as many integers each as there are for one scale. What they are multiplied by are wide activations where a row's
-    /// length is not a multiple of four.
+    /// Rows of as many integers each as there are for one scale. What they are multiplied by are wide activations where
+    /// a row's length is not a multiple of four.
     pub fn new(integers: Vec<i8>, scales: Vec<f32>, activations: Activations) -> Self {
         let width = (integers.len() / scales.len().max(1)).max(1);
         let sum = |row: &[i8]| row.iter().map(|q| i32::from(*q)).sum::<i32>() as f32;

@@ -12,8 +12,8 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Whether there are gradients at all. In a browser fields are recovered and nothing is trained: half of a module would be code that
-/// walks back.
+/// Whether there are gradients at all. In a browser fields are recovered and nothing is trained: half of a module would
+/// be code that walks back.
 const GRADIENTS: bool = cfg!(not(target_family = "wasm"));
 
 /// A value on a tape: a tensor, and where it came from if gradients flow through it.
@@ -106,8 +106,8 @@ impl<'p> Tape<'p> {
         Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None, nccl: None })
     }
 
-    /// The same tape, whose backward passes leave the mean of the gradients over several GPUs. Buckets of them are reduced beside the
-    /// pass as soon as they are final; who reads them must wait first ([`Nccl::join`]).
+    /// The same tape, whose backward passes leave the mean of the gradients over several GPUs. Buckets of them are
+    /// reduced beside the pass as soon as they are final; who reads them must wait first ([`Nccl::join`]).
     #[must_use]
     pub fn with_mean_over(self, nccl: &'p Nccl) -> Self {
         Self { nccl: Some(nccl), ..self }

@@ -81,7 +81,8 @@ fn results_are_equal_in_bits_on_every_instruction_set_and_with_any_number_of_thr
     }
 }
 
-/// Half a step of 255 at most: a five-hundredth of a row's range, and more than activations of fourteen bits are off by.
+/// Half a step of 255 at most: a five-hundredth of a row's range, and more than activations of fourteen bits are off
+/// by.
 #[test]
 fn activations_in_bytes_are_off_by_half_a_step() {
     for size in [[33, 64], [256, 1024]] {

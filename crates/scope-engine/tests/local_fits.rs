@@ -257,8 +257,8 @@ fn without_a_ridge_quartics_are_exact_at_every_point() {
     }
 }
 
-/// A ridge for every channel is that of its own field and scale; the same two numbers written out for all channels change
-/// no bit.
+/// A ridge for every channel is that of its own field and scale; the same two numbers written out for all channels
+/// change no bit.
 #[test]
 fn every_channel_may_have_a_ridge_of_its_own() {
     let side = 24;

@@ -48,7 +48,7 @@ impl Steps {
         for (step, (gradient, after)) in (1..).zip(steps) {
             let gradients = Gradients::from_flat(&params, &padded(gradient)).unwrap();
             let scalars = StepScalars::new(device, &adamw, step, self.0.get("rate").values[0], 1.0).unwrap();
-            let update = Update { scalars: &scalars, max_norm: f64::INFINITY, paths: &[""] };
+            let update = Update { scalars: &scalars, max_norm: f64::INFINITY, paths: &[""], share: None };
             optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
             let ours: Vec<f64> = params.flat().to_vec::<T>().unwrap().iter().map(&wide).collect();
             let nothing = vec![0.0; count];
@@ -110,7 +110,7 @@ fn two_steps(threads: usize, optimizer: &Optimizer) -> [Vec<f32>; 4] {
     for step in 1..=2 {
         let gradients = Gradients::from_flat(&params, &numbers(1 + step as u32)).unwrap();
         let scalars = StepScalars::new(&device, &optimizer.adamw, step, 1e-3, 1.0).unwrap();
-        let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""] };
+        let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""], share: None };
         optimizer.step(&mut params, &gradients, &mut moments, update).unwrap();
     }
     let read = |tensor: &Tensor| tensor.to_vec::<f32>().unwrap();

@@ -93,7 +93,7 @@ fn everything(device: &Device) -> Vec<u32> {
     let optimizer = Optimizer::default();
     let paths = &[""][..];
     let scalars = StepScalars::new(device, &optimizer.adamw, 1, 1e-3, 0.9).unwrap();
-    let update = Update { scalars: &scalars, max_norm: 0.1, paths };
+    let update = Update { scalars: &scalars, max_norm: 0.1, paths, share: None };
     let norm = optimizer.step(&mut set.params, &first, &mut moments, update).unwrap();
     teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     for tensor in [&capped.norms, &capped.alpha, &norm, set.params.flat(), &moments.second, teacher.flat()] {
@@ -245,7 +245,7 @@ fn a_step_with_an_infinite_gradient_changes_nothing() {
     let before = [bits(set.params.flat()), bits(&moments.first), bits(teacher.flat())];
     let optimizer = Optimizer::default();
     let scalars = StepScalars::new(&device, &optimizer.adamw, 1, 1e-3, 0.9).unwrap();
-    let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""] };
+    let update = Update { scalars: &scalars, max_norm: 1.0, paths: &[""], share: None };
     let norm = optimizer.step(&mut set.params, &gradients, &mut moments, update).unwrap();
     teacher.update_ema(&set.params, &scalars, &norm).unwrap();
     assert!(!norm.to_vec::<f32>().unwrap()[0].is_finite());

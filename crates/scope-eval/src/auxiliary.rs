@@ -1,5 +1,5 @@
-//! The evaluation of the paper's auxiliary operator study ("Evaluation and units"): the hidden field alone, records under several
-//! masks each, and errors in stored coordinates beside those in physical units.
+//! The evaluation of the paper's auxiliary operator study ("Evaluation and units"): the hidden field alone, records
+//! under several masks each, and errors in stored coordinates beside those in physical units.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub const REPEATS: usize = 5;
 /// The seed of the first of them; each has the next one, and a record's pixels are the same for both tasks.
 pub const MASK_SEED: u64 = 12_345;
 
-/// Recovers the records under a condition of the study and scores the hidden field: value k is of record k / 5 under mask k mod 5.
-/// `progress` hears how many are done.
+/// Recovers the records under a condition of the study and scores the hidden field: value k is of record k / 5 under
+/// mask k mod 5. `progress` hears how many are done.
 pub fn condition(
     evaluation: &Evaluation<'_>,
     method: &dyn RecoveryMethod,

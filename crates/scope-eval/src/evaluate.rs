@@ -51,8 +51,8 @@ pub struct Evaluation<'a> {
     pub records: usize,
     /// Contexts recovered together; it changes speed and memory, never a result.
     pub batch: usize,
-    /// Whether interpolation between the same sensors is scored beside the method: it depends on records and masks alone, and
-    /// costs more than a network on a GPU.
+    /// Whether interpolation between the same sensors is scored beside the method: it depends on records and masks
+    /// alone, and costs more than a network on a GPU.
     pub interpolate: bool,
 }
 
@@ -295,8 +295,8 @@ impl Evaluation<'_> {
         Interpolation::ALL.into_iter().flat_map(errors).collect()
     }
 
-    /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on the edge,
-    /// bands have no width and promise nothing.
+    /// The shares of pixels within bands, in percent, of those that have one: where a value is known, such as zero on
+    /// the edge, bands have no width and promise nothing.
     fn within(&self, seen: &Seen, bands: &StatedBands) -> Vec<(Measure, Option<f64>)> {
         let errors = self.errors(seen);
         let mut values = Vec::new();

@@ -1,5 +1,5 @@
-//! An evaluation in parts, each of some of the records: wherever they were made, together they are the whole one in every
-//! byte.
+//! An evaluation in parts, each of some of the records: wherever they were made, together they are the whole one in
+//! every byte.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

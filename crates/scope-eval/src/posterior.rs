@@ -23,7 +23,8 @@ use crate::{
     method::{MethodError, RecoveryMethod, Shown, StatedBands},
 };
 
-/// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is told of another.
+/// The posterior mean given the sensors of a context, whose only noise is that they are stored as float32 unless it is
+/// told of another.
 pub struct PosteriorMethod {
     prior: Arc<dyn FieldPrior + Send>,
     identity: MethodIdentity,

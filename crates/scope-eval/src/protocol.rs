@@ -53,7 +53,8 @@ impl Protocol {
         }
     }
 
-    /// Its conditions for a problem; the benchmark has none but for the cylinder, and the auxiliary study none of one field.
+    /// Its conditions for a problem; the benchmark has none but for the cylinder, and the auxiliary study none of one
+    /// field.
     pub fn conditions(self, pde: Pde) -> Vec<Condition> {
         let quick = |condition: &Condition| condition.layout() == Layout::Family(Family::UNIFORM, 500);
         let primary = |condition: &Condition| quick(condition) && condition.task() != Task::Joint;

@@ -33,8 +33,8 @@ fn conditions(names: &[&str]) -> Vec<Condition> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-/// 400 records to measure on and 400 fresh ones: coverage within two points of what is promised, also between two numbers of
-/// sensors that were measured; and none beyond them.
+/// 400 records to measure on and 400 fresh ones: coverage within two points of what is promised, also between two
+/// numbers of sensors that were measured; and none beyond them.
 #[test]
 fn bands_cover_fresh_records_as_promised() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,14 +1,14 @@
 //! What is known of a problem's fields whatever was measured, imposed on what a network or a linear fit gives.
 //!
-//! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest to the recovered
-//! one in that interval is never further from the truth, so no pixel's error grows.
+//! A fact says that the truth at a pixel lies in an interval (or is a number, which is a short one). The value nearest
+//! to the recovered one in that interval is never further from the truth, so no pixel's error grows.
 
 use scope_data::{Channel, Fields, observation::UserContext};
 use scope_pde::{GridShape, Pde, descriptor::FieldKind};
 
-/// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a boundary condition fixes
-/// on the edge, the range of a two-valued field, the least value that a field can have, and what they are inside a disk or a
-/// region that is known, except where sensors measure it.
+/// Imposes what a problem's descriptor knows of both fields \[rows, columns\], in physical units: values that a
+/// boundary condition fixes on the edge, the range of a two-valued field, the least value that a field can have, and
+/// what they are inside a disk or a region that is known, except where sensors measure it.
 pub fn impose_known_facts(pde: Pde, context: &UserContext, fields: &mut Fields) {
     for channel in Channel::BOTH {
         let field = &mut fields[channel];
@@ -33,8 +33,8 @@ pub fn impose_certainty(pde: Pde, context: &UserContext, deviations: &mut Fields
     }
 }
 
-/// Hands out the points of a field whose values are known, with these values: on the edge, and then inside a region where no sensor says
-/// otherwise.
+/// Hands out the points of a field whose values are known, with these values: on the edge, and then inside a region
+/// where no sensor says otherwise.
 fn known_values(pde: Pde, context: &UserContext, channel: Channel, mut take: impl FnMut(usize, f32)) {
     if let Some(edge) = pde.descriptor().fields[channel].edge {
         edge_points(context.masks.shape()).for_each(|point| take(point, edge as f32));

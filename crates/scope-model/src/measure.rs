@@ -13,7 +13,8 @@ pub enum Measure {
     Relative(Channel),
     /// The root mean square error of a channel in physical units: `a/rmse`, `u/rmse`.
     Absolute(Channel),
-    /// The relative L2 error of a channel in percent, in stored coordinates as the auxiliary operator study has it: `a/stored`, `u/stored`.
+    /// The relative L2 error of a channel in percent, in stored coordinates as the auxiliary operator study has it:
+    /// `a/stored`, `u/stored`.
     Stored(Channel),
     /// The relative L2 error of a channel within a region round a cylinder, in percent: `a/fluid` and its like.
     Regional(Channel, Region),

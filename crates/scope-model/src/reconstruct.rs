@@ -34,8 +34,8 @@ pub enum Precision {
     F32,
     /// Half the bits: about twice as fast where the processor multiplies them, within 1% of single precision.
     Bf16,
-    /// On a CPU, weights that a file holds in eight bits are multiplied as they are, and all else is single precision: nearly as fast
-    /// as bf16, with the errors of single precision. On a GPU it is single precision.
+    /// On a CPU, weights that a file holds in eight bits are multiplied as they are, and all else is single precision:
+    /// nearly as fast as bf16, with the errors of single precision. On a GPU it is single precision.
     Int8,
 }
 

@@ -1,5 +1,6 @@
-//! The operators of the auxiliary study against PyTorch (`reference/auxiliary.py` made the golden files), and against the paper's
-//! counts. Parameters and inputs follow from the formula that the script has, so that golden files hold results only.
+//! The operators of the auxiliary study against PyTorch (`reference/auxiliary.py` made the golden files), and against
+//! the paper's counts. Parameters and inputs follow from the formula that the script has, so that golden files hold
+//! results only.
 
 use std::path::Path;
 

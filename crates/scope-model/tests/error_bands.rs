@@ -136,8 +136,8 @@ fn a_known_disk_is_no_sensors_and_leaves_no_gap() {
     assert_eq!(none, NoBands::Sensors { sensors: 0, fewest: 256, most: 1024 });
 }
 
-/// A recovery that is further from its readings than usual has wider bands, by the power of the card; bands on lines between the centres
-/// of cells rise where those of whole cells stay.
+/// A recovery that is further from its readings than usual has wider bands, by the power of the card; bands on lines
+/// between the centres of cells rise where those of whole cells stay.
 #[test]
 fn bands_follow_the_misfit_and_are_smooth() {
     let mut bands = bands();

@@ -45,8 +45,8 @@ pub(crate) fn graph(
     Ok(graph.cast(&clamped, FLOAT))
 }
 
-/// Mask and values with the pixels of known edges as sensors of little weight, for fields that have a sensor: with e = 1
-/// on these pixels, m (1 - e) + w e and v (1 - e) + w x e.
+/// Mask and values with the pixels of known edges as sensors of little weight, for fields that have a sensor: with e =
+/// 1 on these pixels, m (1 - e) + w e and v (1 - e) + w x e.
 fn with_edges(graph: &mut Graph, fit: &LocalFit, mask: String, values: String) -> [String; 2] {
     if fit.edges.iter().all(Option::is_none) {
         return [mask, values];

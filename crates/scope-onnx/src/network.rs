@@ -10,8 +10,8 @@ use crate::{
     local_fits,
 };
 
-/// The fields in stored coordinates that the network makes of values \[batch, 2, rows, columns\] in stored coordinates, zero where
-/// nothing is measured.
+/// The fields in stored coordinates that the network makes of values \[batch, 2, rows, columns\] in stored coordinates,
+/// zero where nothing is measured.
 pub(crate) fn fields(
     graph: &mut Graph,
     config: &ModelConfig,

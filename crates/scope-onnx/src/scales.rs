@@ -21,7 +21,8 @@ impl Scales {
         Self { means, divisors }
     }
 
-    /// mask (x - mean) / (2 sigma). Readings count only where the mask says so, whatever they are elsewhere, NaN included.
+    /// mask (x - mean) / (2 sigma). Readings count only where the mask says so, whatever they are elsewhere, NaN
+    /// included.
     pub(crate) fn store(&self, graph: &mut Graph) -> String {
         let nothing = graph.constant(&[], vec![0.0_f32]);
         let measured = graph.node("Greater", &[Graph::MASK, &nothing], &[]);

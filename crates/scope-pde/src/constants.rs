@@ -29,8 +29,9 @@ impl Scaling {
         self.store(0.0)
     }
 
-    /// Whether a stored value is a zero: [`Self::stored_zero`], or as far from it as single precision may have rounded the
-    /// subtraction, the division and the constants. A channel is a zero target exactly when all its stored values are zeros.
+    /// Whether a stored value is a zero: [`Self::stored_zero`], or as far from it as single precision may have rounded
+    /// the subtraction, the division and the constants. A channel is a zero target exactly when all its stored values
+    /// are zeros.
     pub fn is_stored_zero(&self, stored: f32) -> bool {
         let zero = self.stored_zero();
         (stored - zero).abs() <= ZERO_ROUNDINGS * f32::EPSILON * zero.abs()

@@ -58,9 +58,9 @@ pub struct Generator {
     problem: Box<dyn Problem>,
 }
 
-/// Has the allocator of glibc keep the memory of one record for the next: it gives blocks of 128 kB, which fields of 128 x 128 points
-/// are, back to the system as soon as they are free, until a larger one was freed. New pages for each take a fifth of the time of a
-/// fast problem.
+/// Has the allocator of glibc keep the memory of one record for the next: it gives blocks of 128 kB, which fields of
+/// 128 x 128 points are, back to the system as soon as they are free, until a larger one was freed. New pages for each
+/// take a fifth of the time of a fast problem.
 fn keep_freed_memory() {
     const BYTES: usize = 8 << 20;
     drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));

@@ -129,8 +129,8 @@ impl Pde {
         matches!(self.0.known_region, KnownRegion::Disk | KnownRegion::PerRecord(_))
     }
 
-    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records have no disks of
-    /// their own.
+    /// Whether fresh records can be made that someone's sensors might have measured: there is a solver, and records
+    /// have no disks of their own.
     pub fn makes_fresh_records(self) -> bool {
         self.0.solver.is_some() && !self.has_disk()
     }

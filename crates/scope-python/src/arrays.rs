@@ -14,7 +14,8 @@ pub(crate) fn field_of<'py, T: PyClass>(
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let view = ArrayView2::from_shape((grid.rows, grid.columns), values)
         .map_err(|error| invalid(error.to_string()))?;
-    // SAFETY: the values belong to `owner`, which never changes them (its class is frozen) and lives as long as the array.
+    // SAFETY: the values belong to `owner`, which never changes them (its class is frozen) and lives as long as the
+    // array.
     #[allow(unsafe_code)]
     let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
     array.readwrite().make_nonwriteable();

@@ -7,8 +7,8 @@ use pyo3::{
     prelude::*,
 };
 
-/// What the system refused is an `OSError`, and everything else that was given and cannot be used a `ValueError`; the sentence is the
-/// library's.
+/// What the system refused is an `OSError`, and everything else that was given and cannot be used a `ValueError`; the
+/// sentence is the library's.
 pub(crate) fn refused<E: Error + 'static>(error: E) -> PyErr {
     let message = error.to_string();
     let mut next: Option<&(dyn Error + 'static)> = Some(&error);

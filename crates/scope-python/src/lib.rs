@@ -1,8 +1,8 @@
 //! The native half of the Python package `fieldscope`: arrays in, calls of the library [`scope`], arrays out.
 //!
 //! It is private to the package. What users see, with its types and its documentation, is Python: `python/fieldscope`.
-//! Options come as dictionaries that the package has filled in, what is said of results goes out as JSON, and everything
-//! that computes releases Python's lock (see `work.rs`).
+//! Options come as dictionaries that the package has filled in, what is said of results goes out as JSON, and
+//! everything that computes releases Python's lock (see `work.rs`).
 
 mod arrays;
 mod data;

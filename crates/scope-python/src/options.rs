@@ -42,7 +42,8 @@ pub(crate) struct RecoverOptions {
 }
 
 impl RecoverOptions {
-    /// The coordinates and units of sensors; an amplitude that is left open is estimated from those of the first problem.
+    /// The coordinates and units of sensors; an amplitude that is left open is estimated from those of the first
+    /// problem.
     pub(crate) fn frame(&self, pde: Pde, constants: &Constants, first: &SensorSet) -> PyResult<Frame> {
         let domain = self.domain.map(|[x0, x1, y0, y1]| Domain::new([x0, y0], [x1, y1])).transpose();
         let scale: Option<Result<StatedScale, _>> = self.scale.as_deref().map(str::parse);
@@ -126,7 +127,8 @@ impl RecoverOptions {
     }
 }
 
-/// The region of rows that say where fields are known; the package hands over those of an array, which have equal lengths.
+/// The region of rows that say where fields are known; the package hands over those of an array, which have equal
+/// lengths.
 fn region_of_rows(rows: &[Vec<bool>]) -> RecordRegion {
     let shape = GridShape { rows: rows.len(), columns: rows.first().map_or(0, Vec::len) };
     RecordRegion::Points(Mask::from_fn(shape, |i, j| rows[i].get(j) == Some(&true)))

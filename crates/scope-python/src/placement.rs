@@ -61,7 +61,8 @@ impl Placement {
     }
 }
 
-/// Places sensors for a posterior. `allowed` is a mask of the grid, `points` are places in the problem's own coordinates.
+/// Places sensors for a posterior. `allowed` is a mask of the grid, `points` are places in the problem's own
+/// coordinates.
 #[pyfunction]
 pub(crate) fn place(
     py: Python<'_>,

@@ -39,8 +39,8 @@ pub(crate) struct TrainOptions {
     threads: Option<usize>,
 }
 
-/// Trains a network on the records of a set, or goes on with the run of a folder: how it ended, and what was warned of. `listener` hears
-/// of steps, as JSON. A signal, or what the listener raises, ends the run with its state saved.
+/// Trains a network on the records of a set, or goes on with the run of a folder: how it ended, and what was warned of.
+/// `listener` hears of steps, as JSON. A signal, or what the listener raises, ends the run with its state saved.
 #[pyfunction]
 pub(crate) fn train(
     py: Python<'_>,

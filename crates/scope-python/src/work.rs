@@ -70,8 +70,8 @@ impl Drop for Finish<'_> {
     }
 }
 
-/// Works on another thread, while this one, without Python's lock but for moments, listens for signals and tells `listener` the news.
-/// What a signal or the listener raises stops the work, and is raised when it has ended.
+/// Works on another thread, while this one, without Python's lock but for moments, listens for signals and tells
+/// `listener` the news. What a signal or the listener raises stops the work, and is raised when it has ended.
 pub(crate) fn work<T: Send>(
     py: Python<'_>,
     listener: Option<&Bound<'_, PyAny>>,

@@ -18,7 +18,7 @@ mod trainer;
 pub use error::TrainError;
 pub use examples::{Examples, loss_weights};
 pub use losses::{Pass, PassLosses};
-pub use objective::{Component, FieldMeasure, Objective, Reach};
+pub use objective::{Component, FieldMeasure, GroundedParts, Objective};
 pub use recipe::{FitRecipe, MuonRecipe, OptimizerKind, Recipe, StageRecipe};
 pub use residual::Residual;
 pub use run::{

@@ -5,7 +5,7 @@ use scope_model::Network;
 
 use crate::{
     examples::Examples,
-    objective::{Component, FieldMeasure, Objective, Reach},
+    objective::{Component, FieldMeasure, GroundedParts, Objective},
 };
 
 /// What one forward pass computed; only what the objective needs.
@@ -56,8 +56,8 @@ impl Pass {
             let z = network.encoder.forward(tape, &tape.input(examples.complete.clone()))?;
             if objective.has(Component::Grounding) {
                 let from = match objective.grounding_reach {
-                    Reach::EncoderAndDecoder => z.clone(),
-                    Reach::Decoder => z.detach(),
+                    GroundedParts::EncoderAndDecoder => z.clone(),
+                    GroundedParts::Decoder => z.detach(),
                 };
                 pass.grounded = Some(network.decoder.forward(tape, &from)?);
             }

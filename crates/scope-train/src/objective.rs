@@ -56,7 +56,7 @@ impl Component {
 /// The parts of the network that the grounding term trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum GroundedParts {
     /// Encoder and decoder.
     EncoderAndDecoder,
     /// The decoder only: it sees the complete view's latents, and nothing flows back through them.
@@ -70,7 +70,8 @@ pub enum FieldMeasure {
     /// The relative L2 error of both fields in physical units.
     #[default]
     Relative,
-    /// The mean absolute error of the one field that is hidden, in units of its standard deviation: the auxiliary operator study.
+    /// The mean absolute error of the one field that is hidden, in units of its standard deviation: the auxiliary
+    /// operator study.
     HiddenL1,
 }
 
@@ -95,7 +96,7 @@ pub struct Objective {
     /// Weight of the grounding loss L_G.
     pub grounding: f64,
     /// The parts of the network that L_G trains.
-    pub grounding_reach: Reach,
+    pub grounding_reach: GroundedParts,
     /// Weight of the variance loss L_V.
     pub variance: f64,
     /// Standard deviation of a latent coordinate over the batch below which L_V is above zero.
@@ -125,7 +126,7 @@ impl Objective {
         field: 0.0,
         latent: 0.0,
         grounding: 0.0,
-        grounding_reach: Reach::EncoderAndDecoder,
+        grounding_reach: GroundedParts::EncoderAndDecoder,
         variance: 0.0,
         std_floor: 0.1,
         residual: 0.0,
@@ -141,7 +142,7 @@ impl Objective {
     /// F + alpha 0.25 G.
     pub const FG: Self = Self { field: 1.0, grounding: 0.25, ..Self::NONE };
     /// Full, with a grounding that trains the decoder only.
-    pub const FJVG: Self = Self { grounding_reach: Reach::Decoder, ..Self::FULL };
+    pub const FJVG: Self = Self { grounding_reach: GroundedParts::Decoder, ..Self::FULL };
     /// G + 0.01 V, uncapped: the complete-view stage before joint training.
     pub const PRETRAIN: Self = Self { grounding: 1.0, variance: 0.01, capped: false, ..Self::NONE };
 

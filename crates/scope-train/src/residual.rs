@@ -4,8 +4,8 @@
 //!
 //! r\[i, j\] = (u\[i-1, j\] + u\[i+1, j\] + u\[i, j-1\] + u\[i, j+1\] - 4 u\[i, j\]) / h^2 + k^2 u\[i, j\] - a\[i, j\]
 //!
-//! with k = 0 for Poisson and k = 1 for Helmholtz. The field that was hidden is the network's, the other the record's own. The
-//! paper does not say how residuals are put together: here the loss is the mean of their squares.
+//! with k = 0 for Poisson and k = 1 for Helmholtz. The field that was hidden is the network's, the other the record's
+//! own. The paper does not say how residuals are put together: here the loss is the mean of their squares.
 
 use scope_data::{Channel, Constants, GridShape};
 use scope_engine::{AxisMap, EngineError, Tape, Tensor, Var};
@@ -16,7 +16,7 @@ use crate::examples::Examples;
 /// The residual of one problem on one grid, as maps along the axes of fields in stored coordinates.
 #[derive(Debug)]
 pub struct Residual {
-    /// Of the stored fields, u alone.
+    /// The map that takes u alone of the stored fields.
     response: AxisMap,
     /// Second differences, and inner points alone, along rows and along columns.
     second: [AxisMap; 2],

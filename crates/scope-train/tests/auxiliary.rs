@@ -124,8 +124,8 @@ fn batches_hide_one_field_and_weigh_it_alone() {
     }
 }
 
-/// The loss of u = x^2 + 3 y^2 + 1/2 with one field of the network's and the other the record's, on 33 x 33 points: every number is
-/// exact, so the loss is exactly zero, and exactly the square of what a is off by.
+/// The loss of u = x^2 + 3 y^2 + 1/2 with one field of the network's and the other the record's, on 33 x 33 points:
+/// every number is exact, so the loss is exactly zero, and exactly the square of what a is off by.
 #[test]
 fn the_residual_of_an_exact_solution_is_exactly_zero() {
     let constants =

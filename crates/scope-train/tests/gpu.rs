@@ -91,8 +91,8 @@ fn recorded(data: &Dataset, objective: Objective, muon: bool, nccl: bool) -> (Ve
     (reports, trainer.params.flat().to_vec::<f32>().unwrap())
 }
 
-/// With one rank, NCCL's means are the numbers themselves, the buckets are reduced in place, and the floor's loss of the whole
-/// batch is that of the only one's.
+/// With one rank, NCCL's means are the numbers themselves, the buckets are reduced in place, and the floor's loss of
+/// the whole batch is that of the only one's.
 #[test]
 #[ignore = "needs an NVIDIA GPU, and NCCL"]
 fn nccl_with_one_rank_changes_no_bit() {

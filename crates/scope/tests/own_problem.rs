@@ -27,7 +27,8 @@ use scope::{
 
 const SIZE: usize = 32;
 
-/// u_t = k Lap u on the periodic unit square, from t = 0 (the channel a) to t = 1 (the channel u), for sums of four waves.
+/// u_t = k Lap u on the periodic unit square, from t = 0 (the channel a) to t = 1 (the channel u), for sums of four
+/// waves.
 struct Heat {
     size: usize,
 }

@@ -34,8 +34,8 @@ impl DeviceArguments {
         Threads::start(self.threads)
     }
 
-    /// Opens the device of one of several processes on a machine: its share of the processors, or a GPU. The first process has the
-    /// GPU that is named, the k-th the k-th after it, or the same where each sees one only.
+    /// Opens the device of one of several processes on a machine: its share of the processors, or a GPU. The first
+    /// process has the GPU that is named, the k-th the k-th after it, or the same where each sees one only.
     pub(crate) fn open_for(&self, launch: &Launch) -> anyhow::Result<Device> {
         let first = match self.device {
             DeviceChoice::Cpu => None,

@@ -102,8 +102,8 @@ fn the_shipped_model_states_bands_that_hold() {
     }
 }
 
-/// The model that is shipped, with a card by which recoveries usually are far nearer to their measurements than this one is, or further
-/// from them: what widths would then be was measured on nothing.
+/// The model that is shipped, with a card by which recoveries usually are far nearer to their measurements than this
+/// one is, or further from them: what widths would then be was measured on nothing.
 #[test]
 fn bands_beyond_any_usual_misfit_are_refused() {
     let root = tempfile::tempdir().unwrap();

@@ -285,7 +285,8 @@ mod signals {
     use crate::program::that_hangups_reach;
 
     fn start(root: &Path) -> std::process::Child {
-        // Many enough not to be done before the signal comes, few enough (2.6 GB) not to fill a disk if it is not heard.
+        // Many enough not to be done before the signal comes, few enough (2.6 GB) not to fill a disk if it is not
+        // heard.
         let mut command = Command::new(cargo_bin("scope"));
         command
             .args("data generate poisson --count 20000 --out set".split_whitespace())

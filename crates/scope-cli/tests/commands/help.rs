@@ -32,18 +32,38 @@ fn written() -> Vec<String> {
     lines
 }
 
-/// The help of the program and of every command.
-fn all_help() -> String {
+/// The help of the program and of every command, a page each.
+fn pages() -> Vec<String> {
     let root = tempfile::tempdir().unwrap();
-    let mut all = succeed(root.path(), &["--help"]);
-    for name in commands(&all) {
+    let mut pages = vec![succeed(root.path(), &["--help"])];
+    for name in commands(&pages[0]) {
         let help = succeed(root.path(), &[&name, "--help"]);
-        for below in commands(&help) {
-            all.push_str(&succeed(root.path(), &[&name, &below, "--help"]));
-        }
-        all.push_str(&help);
+        pages.extend(commands(&help).iter().map(|below| succeed(root.path(), &[&name, below, "--help"])));
+        pages.push(help);
     }
-    all
+    pages
+}
+
+/// All pages, one after the other.
+fn all_help() -> String {
+    pages().concat()
+}
+
+#[test]
+fn options_of_all_commands_stand_below_a_command_s_own() {
+    for page in pages() {
+        let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+        let mut after = page.lines().filter(is_option).skip_while(|line| !line.contains("--color")).skip(1);
+        assert!(after.all(|line| line.contains("--help") || line.contains("--version")), "{page}");
+    }
+}
+
+/// Commands are printed in one line, to be pasted; sentences are not broken by anyone but the source.
+#[test]
+fn sentences_below_examples_fit_a_terminal() {
+    for line in written().iter().filter(|line| !line.starts_with(' ')) {
+        assert!(line.chars().count() <= 120, "{line}");
+    }
 }
 
 /// An option whose values have help of their own would be listed over several lines, and all others with it.

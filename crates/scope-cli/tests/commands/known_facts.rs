@@ -1,5 +1,5 @@
-//! What is known of a problem of one's own besides its records: regions of each record, edges, least values; and whose solver may be
-//! asked.
+//! What is known of a problem of one's own besides its records: regions of each record, edges, least values; and whose
+//! solver may be asked.
 
 use std::fs;
 

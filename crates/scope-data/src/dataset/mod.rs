@@ -19,6 +19,7 @@ pub use writer::{DatasetWriter, Plan};
 const FIELDS: &str = "fields.npy";
 /// Float64 \[N, 3\]: cx, cy, r.
 const GEOMETRY: &str = "geometry.npy";
-/// Bytes \[N, rows, columns / 8\]: a bit for each point, the lowest first, set where a record of a problem of one's own is known.
+/// Bytes \[N, rows, columns / 8\]: a bit for each point, the lowest first, set where a record of a problem of one's own
+/// is known.
 const KNOWN: &str = "known.npy";
 const META: &str = "meta.json";

@@ -21,7 +21,7 @@ pub(super) struct Regions {
     /// The name of the array.
     pub(super) array: &'static str,
     pub(super) of_records: Vec<RecordRegion>,
-    /// Of the bytes that they come from.
+    /// The hash of the bytes that they come from.
     pub(super) blake3: String,
 }
 

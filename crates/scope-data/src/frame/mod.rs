@@ -1,7 +1,7 @@
 //! The coordinates and units that someone's own sensors come in, and the way between them and ours.
 //!
-//! A method knows the unit square and values of one size. A [`Frame`] says which square of a user's coordinates that is, and what
-//! values are divided by on the way in and multiplied with on the way out.
+//! A method knows the unit square and values of one size. A [`Frame`] says which square of a user's coordinates that
+//! is, and what values are divided by on the way in and multiplied with on the way out.
 
 mod domain;
 mod error;

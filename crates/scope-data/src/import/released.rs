@@ -25,7 +25,8 @@ pub enum ZeroTargets {
 }
 
 impl ZeroTargets {
-    /// Of a set that has as many records as the released split has, of a problem with zero targets; no other can be judged.
+    /// Of a set that has as many records as the released split has, of a problem with zero targets; no other can be
+    /// judged.
     pub fn of(meta: &Meta) -> Option<Self> {
         let released = meta.pde.descriptor().distribution.released()?;
         let count = match meta.split {

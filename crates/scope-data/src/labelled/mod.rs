@@ -1,4 +1,5 @@
-//! Arrays with named dimensions and attributes, as NetCDF has them, and the files that other programs open: NetCDF, Zarr and VTI.
+//! Arrays with named dimensions and attributes, as NetCDF has them, and the files that other programs open: NetCDF,
+//! Zarr and VTI.
 
 mod netcdf;
 mod vti;

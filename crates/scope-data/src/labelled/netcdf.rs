@@ -1,5 +1,5 @@
-//! NetCDF's classic format with 64-bit offsets: a header that says where everything is, then the arrays. All is big endian, and
-//! everything begins at a multiple of four bytes.
+//! NetCDF's classic format with 64-bit offsets: a header that says where everything is, then the arrays. All is big
+//! endian, and everything begins at a multiple of four bytes.
 
 use std::io::{self, Error, ErrorKind};
 

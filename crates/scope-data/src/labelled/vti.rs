@@ -1,5 +1,5 @@
-//! An image of VTK: the fields at evenly spaced points, in one XML file with the numbers as they are at its end. VTK's first axis is the
-//! fastest, so that fields are turned.
+//! An image of VTK: the fields at evenly spaced points, in one XML file with the numbers as they are at its end. VTK's
+//! first axis is the fastest, so that fields are turned.
 
 use std::{
     fmt::Write,

@@ -1,5 +1,5 @@
-//! Zarr, version 2, in a zip archive: a description in JSON for each array, and its numbers in one chunk, not compressed. xarray reads
-//! names of dimensions from the attribute `_ARRAY_DIMENSIONS`.
+//! Zarr, version 2, in a zip archive: a description in JSON for each array, and its numbers in one chunk, not
+//! compressed. xarray reads names of dimensions from the attribute `_ARRAY_DIMENSIONS`.
 
 use std::{collections::BTreeMap, io};
 

@@ -1,7 +1,8 @@
 //! Measurements between pixels, carried to the pixels that they count for.
 //!
-//! A network reads values on pixels. A sensor at a spot s, nearest to pixel p, says v = f(s), which is not f(p). With fields g
-//! recovered from the values as they are, v + g(p) - g(s) is nearer to f(p): only the error of g's slope is left, over half a pixel.
+//! A network reads values on pixels. A sensor at a spot s, nearest to pixel p, says v = f(s), which is not f(p). With
+//! fields g recovered from the values as they are, v + g(p) - g(s) is nearer to f(p): only the error of g's slope is
+//! left, over half a pixel.
 
 use scope_pde::Pde;
 
@@ -31,7 +32,8 @@ impl UserContext {
         self.sensors.iter().map(place).eq(others.iter().map(place))
     }
 
-    /// With pixels' values carried from the sensors' spots by fields \[rows, columns\] of a and of u, in physical units, that were recovered.
+    /// With pixels' values carried from the sensors' spots by fields \[rows, columns\] of a and of u, in physical
+    /// units, that were recovered.
     pub fn carried(&self, pde: Pde, constants: &Constants, fields: PerChannel<&[f32]>) -> Self {
         let shape = self.masks.shape();
         let carried = |sensor: &Placed| {

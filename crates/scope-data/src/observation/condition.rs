@@ -65,8 +65,8 @@ pub enum Layout {
     /// The cylinder benchmark: each fluid pixel with probability 1/100. Its number, 100, means basis
     /// points.
     BenchmarkUniform,
-    /// The auxiliary operator study: each pixel with probability 3/100, the same pixels whichever field is observed, and nothing
-    /// that is known besides. Its number, 300, means basis points.
+    /// The auxiliary operator study: each pixel with probability 3/100, the same pixels whichever field is observed,
+    /// and nothing that is known besides. Its number, 300, means basis points.
     Bernoulli,
     /// Every point.
     Full,
@@ -131,8 +131,8 @@ impl Condition {
         all
     }
 
-    /// Whether a problem can be observed so: its fields can be measured, and it has the benchmark if that is asked for. Both
-    /// channels wholly visible are what any problem has.
+    /// Whether a problem can be observed so: its fields can be measured, and it has the benchmark if that is asked for.
+    /// Both channels wholly visible are what any problem has.
     pub fn is_of(&self, pde: Pde) -> bool {
         let measurable = || Task::of(pde).contains(&self.task);
         match self.layout {

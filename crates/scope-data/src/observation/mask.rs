@@ -50,7 +50,8 @@ impl Mask {
         mask
     }
 
-    /// The points whose bits are set, the lowest of each byte first; as many bits as the grid has points, which are a multiple of eight.
+    /// The points whose bits are set, the lowest of each byte first; as many bits as the grid has points, which are a
+    /// multiple of eight.
     pub(crate) fn of_bits(shape: GridShape, bits: &[u8]) -> Self {
         let mut mask = Self::empty(shape);
         for (word, bytes) in mask.words.iter_mut().zip(bits.chunks(8)) {

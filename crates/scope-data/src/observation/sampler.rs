@@ -40,10 +40,9 @@ pub enum Namespace {
 
 /// Makes masks of one problem, seed and grid.
 ///
-/// The stream of a mask has the coordinates `"mask"`, `"train"` or `"test"`, seed, problem, record, task,
-/// layout, budget, channel and, for training, the draw. Nothing depends on field values, batch size, order
-/// or threads. Masks of the auxiliary operator study have neither task nor channel in their coordinates, and one draw for
-/// five of training.
+/// The stream of a mask has the coordinates `"mask"`, `"train"` or `"test"`, seed, problem, record, task, layout,
+/// budget, channel and, for training, the draw. Nothing depends on field values, batch size, order or threads. Masks of
+/// the auxiliary operator study have neither task nor channel in their coordinates, and one draw for five of training.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskSampler {
     pde: Pde,
@@ -57,8 +56,8 @@ impl MaskSampler {
         Self { pde, seed, shape: shape.into() }
     }
 
-    /// The masks of a record under a condition. A region of the record is known on both channels, and so is what the problem
-    /// always knows; but the auxiliary operator study hides the whole of one channel.
+    /// The masks of a record under a condition. A region of the record is known on both channels, and so is what the
+    /// problem always knows; but the auxiliary operator study hides the whole of one channel.
     pub fn masks(
         &self,
         namespace: Namespace,

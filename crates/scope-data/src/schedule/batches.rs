@@ -146,7 +146,8 @@ impl Schedule {
         }
     }
 
-    /// 500 uniform points of each field alone: the conditions of the paper's main comparison, and those it adapts decoders to.
+    /// 500 uniform points of each field alone: the conditions of the paper's main comparison, and those it adapts
+    /// decoders to.
     pub fn sparse_conditions(&self) -> Vec<Condition> {
         self.tasks_of_one_field()
             .map(|task| Condition::of_family(task, Family::UNIFORM, SPARSE_BUDGET))

@@ -12,8 +12,8 @@ use crate::{
 /// The greatest noise of a range: beyond it a reading says nothing.
 const MOST_NOISE: f64 = 10.0;
 
-/// How many draws have noisy sensors, how many batches few or sparse ones, and within which ranges; with all shares zero
-/// there are none. Recipes and weight files hold it as a table.
+/// How many draws have noisy sensors, how many batches few or sparse ones, and within which ranges; with all shares
+/// zero there are none. Recipes and weight files hold it as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SensorMix {
@@ -27,7 +27,8 @@ pub struct SensorMix {
     pub few_share: f64,
     /// The least and the greatest small budget, uniform in their logarithm.
     pub few: [usize; 2],
-    /// The share of batches that see 500 uniform points of one field, each field in turn: what the paper adapts its decoders to.
+    /// The share of batches that see 500 uniform points of one field, each field in turn: what the paper adapts its
+    /// decoders to.
     pub sparse_share: f64,
 }
 

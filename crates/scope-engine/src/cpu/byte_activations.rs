@@ -1,7 +1,7 @@
 //! Activations as bytes without a sign: each row's least and largest number become 0 and 255.
 //!
-//! x = s (p - z), where z is the byte that stands for zero. With y_j = t_j s (sum_i p_i q_ij - z sum_i q_ij) the sums of a weight's
-//! rows are all that a product of bytes needs besides.
+//! x = s (p - z), where z is the byte that stands for zero. With y_j = t_j s (sum_i p_i q_ij - z sum_i q_ij) the sums
+//! of a weight's rows are all that a product of bytes needs besides.
 
 use super::{
     Cpu, Shared,

@@ -140,9 +140,8 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
-    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
-    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update, share))
+    for_dtype!(params, step_in(cpu, optimizer, params, gradients, moments, update))
 }
 
 fn step_in<R: Number>(
@@ -152,7 +151,6 @@ fn step_in<R: Number>(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
-    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let length = norm(cpu, gradients.flat(), 0..gradients.flat().len());
     let measured = Tensor::compute::<f32>(cpu, &[1], |out| out[0] = length as f32);
@@ -182,7 +180,7 @@ fn step_in<R: Number>(
         let step = MuonStep::new(settings, optimizer.adamw.decay, update.scalars, factor);
         for matrix in matrices {
             let range = matrix.start..matrix.start + matrix.rows * matrix.columns;
-            let own = share.is_none_or(|share| share.contains(&range));
+            let own = update.share.is_none_or(|share| share.contains(&range));
             let momentum = &mut first[range.clone()];
             if own {
                 let slices = (&mut values[range.clone()], momentum, &g[range]);

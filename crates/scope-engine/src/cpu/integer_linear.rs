@@ -1,9 +1,9 @@
 //! Linear layers whose weights are integers of eight bits: products of integers, exact whatever the order of adding.
 //!
-//! Each row x of activations becomes integers p with one scale, x = s p, most often as wide as sums of 32 bits allow: |p| <= 2^31 / (128 k).
-//! Then y_j = s t_j sum_i p_i q_ij, with t_j and q_j the weight's scale and integers of output j. Weights are the file's own, and
-//! an activation is off by a ten-thousandth of its row's largest at most: errors of fields are those of f32. Layers that bear
-//! activations of eight bits say so (`byte_activations.rs`).
+//! Each row x of activations becomes integers p with one scale, x = s p, most often as wide as sums of 32 bits allow:
+//! |p| <= 2^31 / (128 k). Then y_j = s t_j sum_i p_i q_ij, with t_j and q_j the weight's scale and integers of output
+//! j. Weights are the file's own, and an activation is off by a ten-thousandth of its row's largest at most: errors of
+//! fields are those of f32. Layers that bear activations of eight bits say so (`byte_activations.rs`).
 
 use super::{
     Cpu, Shared, byte_activations,
@@ -57,7 +57,8 @@ pub(super) fn forward(
             });
             let left = Left::rows(rounded.slice::<IntegerPair>().as_ptr(), k / 2, k / 2);
             produce::<IntegerPair>(cpu, tape, shape, epilogue, finish, |finish| {
-                // SAFETY: the rounded rows are [m, k], k is even, and the matrices of `finish` are [m, n] with m and n scales.
+                // SAFETY: the rounded rows are [m, k], k is even, and the matrices of `finish` are [m, n] with m and n
+                // scales.
                 unsafe { multiply(cpu, m, left, panels.view(), finish) };
             })
         }

@@ -11,14 +11,15 @@ use bytemuck::Pod;
 
 /// Every block begins at a cache line.
 const ALIGNMENT: usize = 64;
-/// What allocations are aligned to. More would make the allocator write zeros itself, where the system has pages of them
-/// already.
+/// What allocations are aligned to. More would make the allocator write zeros itself, where the system has pages of
+/// them already.
 const PLAIN_ALIGNMENT: usize = 16;
 /// Sizes are rounded to this, so that nearly equal requests share blocks.
 const GRAIN: usize = 4096;
 /// Blocks from this size on are cut from slabs.
 const LARGE: usize = 64 * 1024;
-/// The size of a slab: several of the system's huge pages, each of which is made at once where small ones are made one by one.
+/// The size of a slab: several of the system's huge pages, each of which is made at once where small ones are made one
+/// by one.
 const SLAB: usize = 16 << 20;
 /// What is named in the message when more is asked for than any memory has.
 const LARGEST: Layout = match Layout::from_size_align(isize::MAX as usize - (ALIGNMENT - 1), ALIGNMENT) {

@@ -1,6 +1,6 @@
 //! Attention: on Hopper with a head's whole rows of scores in registers; elsewhere tensor cores where all of a head's
-//! keys and values fit in shared memory, with room for up to 63 tokens that are none; plain arithmetic for the rest, f32
-//! among it.
+//! keys and values fit in shared memory, with room for up to 63 tokens that are none; plain arithmetic for the rest,
+//! f32 among it.
 
 use super::{
     Cuda,

@@ -1,7 +1,5 @@
 //! Passes over flat buffers of parameters. Nothing is read back: what one pass measures, the next reads on the GPU.
 
-use std::ops::Range;
-
 use super::{
     Cuda,
     kernels::{Arg, FLAT, Grid},
@@ -110,7 +108,6 @@ pub(crate) fn step(
     gradients: &Gradients,
     moments: &mut Moments,
     update: Update<'_>,
-    share: Option<&[Range<usize>]>,
 ) -> Result<Tensor, EngineError> {
     let norm = norm(cuda, gradients, "")?;
     let length = params.layout().len();
@@ -134,15 +131,8 @@ pub(crate) fn step(
     ];
     cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {
-        let step = MuonStep {
-            settings: muon,
-            decay: settings.decay,
-            gradients,
-            moments,
-            update,
-            share,
-            norm: &norm,
-        };
+        let step =
+            MuonStep { settings: muon, decay: settings.decay, gradients, moments, update, norm: &norm };
         step.apply(cuda, params)?;
     }
     Ok(norm)

@@ -22,12 +22,12 @@ pub(super) struct Fused {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
-    pub(super) what: What,
+    pub(super) with: FusedWith,
 }
 
 /// What is fused with a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum FusedWith {
     /// GELU of x w^T + b.
     Gelu,
     /// GELU of the product, and its slope.
@@ -53,8 +53,8 @@ impl Fused {
         if cuda.is_always_fused() {
             return Ok(true);
         }
-        let Self { m, n, k, what } = self;
-        cuda.faster(&format!("{what:?} {m} {n} {k}"), fused, apart)
+        let Self { m, n, k, with } = self;
+        cuda.faster(&format!("{with:?} {m} {n} {k}"), fused, apart)
     }
 
     /// y = gelu(x w^T + b), and its slope if asked for.
@@ -116,10 +116,10 @@ impl Fused {
     }
 
     fn launch(self, cuda: &Cuda, arguments: &[Arg]) -> Result<(), EngineError> {
-        let (turned, follow) = match self.what {
-            What::Gelu => (0, 0),
-            What::GeluAndSlope => (0, 1),
-            What::TimesSlope => (1, 2),
+        let (turned, follow) = match self.with {
+            FusedWith::Gelu => (0, 0),
+            FusedWith::GeluAndSlope => (0, 1),
+            FusedWith::TimesSlope => (1, 2),
         };
         let tiles = self.m.div_ceil(TILE) * self.n.div_ceil(TILE);
         let grid = Grid { shared: SHARED, ..Grid::of(tiles.min(cuda.multiprocessors()), 640) }.early();

@@ -3,7 +3,7 @@
 use super::{
     Cuda,
     column_sums::{Summand, add_up, block_sums, column_sums},
-    fused_product::{Fused, What},
+    fused_product::{Fused, FusedWith},
     gemm::{Kind, Operands, Shape},
     kernels::{GEMM, Grid, LINEAR},
     kind,
@@ -109,8 +109,8 @@ fn gelu(
     let bias = params.address(layer.bias, Dtype::F32);
     let n = shape.last().copied().unwrap_or(1);
     let m = y.len() / n.max(1);
-    let what = if slope.is_some() { What::GeluAndSlope } else { What::Gelu };
-    let fused = Fused { m, n, k: row(params, layer.weight), what };
+    let with = if slope.is_some() { FusedWith::GeluAndSlope } else { FusedWith::Gelu };
+    let fused = Fused { m, n, k: row(params, layer.weight), with };
     let together = || {
         let factors = [x.address(), params.address(layer.weight, compute), bias];
         fused.gelu(cuda, factors, &y, slope.as_ref())
@@ -423,7 +423,7 @@ pub(crate) fn input_gradient(
     let dx = Tensor::on_cuda(cuda, x.shape(), compute)?;
     let n = row(flow.params(), record.layer.weight);
     let right = flow.params().address(record.layer.weight, compute);
-    let fused = Fused { m, n, k, what: What::TimesSlope };
+    let fused = Fused { m, n, k, with: FusedWith::TimesSlope };
     let slope = flow.awaiting_slope(x).filter(|slope| slope.shape() == x.shape());
     if let Some(slope) = slope.filter(|_| fused.possible(cuda, compute)) {
         let partial = Tensor::on_cuda(cuda, &[fused.pieces(), n], Dtype::F32)?;

@@ -2,7 +2,8 @@
 //!
 //! Everything runs on one stream, in order; what nothing later waits for may run on a side stream. Matrix products go
 //! through cuBLASLt, convolutions through cuDNN, and the rest through kernels of our own, which NVRTC compiles for the
-//! GPU at hand. None of these is needed to build: they are looked for when a GPU is opened, and what is missing is said.
+//! GPU at hand. None of these is needed to build: they are looked for when a GPU is opened, and what is missing is
+//! said.
 //!
 //! In a bf16 tape, products read and write bf16; the residual stream, statistics, losses and parameter gradients
 //! are f32; gradients of activations travel in bf16.

@@ -1,7 +1,7 @@
 //! Muon on a GPU: the steps of Newton and Schulz as products of many matrices of one size at once, in bf16 with f32
 //! sums.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 use super::{
     Cuda, Memory,
@@ -96,8 +96,6 @@ pub(super) struct MuonStep<'a> {
     pub(super) gradients: &'a Gradients,
     pub(super) moments: &'a Moments,
     pub(super) update: Update<'a>,
-    /// Where the matrices lie that are orthogonalised here, if others are elsewhere.
-    pub(super) share: Option<&'a [Range<usize>]>,
     /// The norm of all gradients.
     pub(super) norm: &'a Tensor,
 }
@@ -123,7 +121,7 @@ impl MuonStep<'_> {
             cuda.launch(MUON, "muon_update", group.tiles(), &arguments)
         };
         // A few dozen small matrices do not fill a GPU: every other group goes on the side stream.
-        let groups = params.hidden_groups(self.update.paths, self.share)?;
+        let groups = params.hidden_groups(self.update.paths, self.update.share)?;
         for group in groups.own.iter().skip(1).step_by(2) {
             cuda.on_side_stream(&[self.norm], || one(group))?;
         }

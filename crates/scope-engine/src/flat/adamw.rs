@@ -1,5 +1,7 @@
 //! AdamW with gradient clipping (`max_norm`), over all parameters at once.
 
+use std::ops::Range;
+
 use crate::{device::Device, error::EngineError, params::Params, tensor::Tensor};
 
 /// The settings of AdamW (Loshchilov and Hutter, 2019).
@@ -94,4 +96,8 @@ pub struct Update<'a> {
     pub max_norm: f64,
     /// The paths that are trained; what lies elsewhere is not touched, not even by decay.
     pub paths: &'a [&'a str],
+    /// The hidden matrices that Muon takes here, as [`Layout::hidden_shares`](crate::Layout::hidden_shares) shares them
+    /// out; all of them if none. Whoever else has the same gradients takes the others, which keep their values here
+    /// while their momentum goes on.
+    pub share: Option<&'a [Range<usize>]>,
 }

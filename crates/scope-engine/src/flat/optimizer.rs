@@ -1,7 +1,5 @@
 //! A step of all parameters: gradient clipping, then Muon for hidden matrices and AdamW for the rest.
 
-use std::ops::Range;
-
 use super::{AdamW, Moments, Muon, Update};
 use crate::{
     device::kernel,
@@ -35,19 +33,6 @@ impl Optimizer {
         moments: &mut Moments,
         update: Update<'_>,
     ) -> Result<Tensor, EngineError> {
-        self.step_of_share(params, gradients, moments, update, None)
-    }
-
-    /// The same with the hidden matrices of a share only, as [`Layout::hidden_shares`](crate::Layout::hidden_shares) gives it:
-    /// whoever else has the same gradients takes the others, which keep their values here while their momentum goes on.
-    pub fn step_of_share(
-        &self,
-        params: &mut Params,
-        gradients: &Gradients,
-        moments: &mut Moments,
-        update: Update<'_>,
-        share: Option<&[Range<usize>]>,
-    ) -> Result<Tensor, EngineError> {
         let expected = params.layout().len();
         let got = gradients.layout().len();
         if expected != got {
@@ -58,6 +43,6 @@ impl Optimizer {
                 return Err(EngineError::dtype("a step", what, params.dtype(), tensor.dtype()));
             }
         }
-        kernel!(&params.device().clone(), flat::step(self, params, gradients, moments, update, share))
+        kernel!(&params.device().clone(), flat::step(self, params, gradients, moments, update))
     }
 }

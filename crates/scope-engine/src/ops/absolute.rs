@@ -14,8 +14,8 @@ struct AbsoluteRecord {
 }
 
 impl Tape<'_> {
-    /// L = mean over samples b of the sum over channels c of w\[b, c\] times the mean over pixels of |p\[b, c\] - t\[b, c\]|. A channel
-    /// of weight zero takes no part.
+    /// L = mean over samples b of the sum over channels c of w\[b, c\] times the mean over pixels of |p\[b, c\] - t\[b,
+    /// c\]|. A channel of weight zero takes no part.
     ///
     /// # Shapes
     /// prediction and target \[batch, channels, ...\], weights \[batch, channels\], L \[1\].

@@ -78,8 +78,8 @@ impl Tape<'_> {
         Ok(self.push(value, true, || Box::new(record)))
     }
 
-    /// Two convolutions with GELU between them, and a residual: r + conv(gelu(conv(x))). A GPU that need not remember what is
-    /// between them applies GELU while the second reads.
+    /// Two convolutions with GELU between them, and a residual: r + conv(gelu(conv(x))). A GPU that need not remember
+    /// what is between them applies GELU while the second reads.
     ///
     /// # Shapes
     /// x \[batch, height, width, c\], r and the result \[batch, height, width, o\].

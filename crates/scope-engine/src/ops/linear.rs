@@ -25,8 +25,8 @@ impl Linear {
         Self { weight: scope.weight("weight", &[n, k]), bias: scope.offset("bias", &[n]) }
     }
 
-    /// Declares a layer or a convolution without a bias, whose weight has this shape: the bias that it is computed with is zero,
-    /// uncounted, and stays so.
+    /// Declares a layer or a convolution without a bias, whose weight has this shape: the bias that it is computed with
+    /// is zero, uncounted, and stays so.
     pub fn declare_without_bias(mut scope: Scope<'_>, shape: &[usize]) -> Self {
         Self { weight: scope.weight("weight", shape), bias: scope.statistic("zero", &shape[..1]) }
     }

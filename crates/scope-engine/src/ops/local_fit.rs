@@ -78,8 +78,8 @@ pub struct LocalFit {
     pub degree: usize,
     /// Pixels from one point to the next.
     pub stride: usize,
-    /// What the square of a coefficient costs: two numbers, for value and slopes and for all higher coefficients, or one
-    /// for every channel of the fits (scale, field, coefficient).
+    /// What the square of a coefficient costs: two numbers, for value and slopes and for all higher coefficients, or
+    /// one for every channel of the fits (scale, field, coefficient).
     pub ridge: Vec<f64>,
     /// Whether the ends of axis 0 and of axis 1 meet: differences then wrap.
     pub periodic: [bool; 2],
@@ -121,8 +121,8 @@ impl LocalFit {
         planes.flat_map(of).collect()
     }
 
-    /// W_k(q - p) = exp(-d^2 / 2 s^2) (d / s)^k of sensors on the pixels q of an axis for the points p: for powers k up to
-    /// twice the degree, \[powers, points, pixels\], zero out of reach.
+    /// W_k(q - p) = exp(-d^2 / 2 s^2) (d / s)^k of sensors on the pixels q of an axis for the points p: for powers k up
+    /// to twice the degree, \[powers, points, pixels\], zero out of reach.
     pub fn pixel_weights(&self, scale: f64, grid: [usize; 2], axis: usize) -> Vec<f64> {
         cpu::local_fit::pixel_weights(self, scale, grid, axis)
     }

@@ -38,8 +38,9 @@ impl SpreadOfAll {
 }
 
 impl Tape<'_> {
-    /// The loss of [`Tape::spread_floor`] over a whole batch of which `z` are some rows. Its value is the whole batch's, and
-    /// so is its gradient times batch / rows: the mean over parts, weighed by their rows, is the gradient of the whole.
+    /// The loss of [`Tape::spread_floor`] over a whole batch of which `z` are some rows. Its value is the whole
+    /// batch's, and so is its gradient times batch / rows: the mean over parts, weighed by their rows, is the gradient
+    /// of the whole.
     pub fn spread_floor_of_all(&self, z: &Var, all: &SpreadOfAll) -> Var {
         let record = SpreadRecord { z: z.clone(), floor: all.floor, moments: all.moments.clone() };
         self.push(all.loss.clone(), z.node().is_some(), || Box::new(record))

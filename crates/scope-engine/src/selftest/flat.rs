@@ -86,7 +86,7 @@ fn two_steps(device: &Device, optimizer: &Optimizer) -> Result<Parts, EngineErro
         let capped = main.add_capped(&[&auxiliary[0], &auxiliary[1]], &["", "encoder"])?;
         let scalars = StepScalars::new(device, &optimizer.adamw, u64::from(number), 1e-2, 0.9)?;
         let paths = if number == 1 { &["encoder", "decoder"][..] } else { &[""][..] };
-        let update = Update { scalars: &scalars, max_norm: 1.0, paths };
+        let update = Update { scalars: &scalars, max_norm: 1.0, paths, share: None };
         let read = |tensor: &Tensor| tensor.to_vec::<f32>();
         let before = read(params.flat())?;
         let norm = optimizer.step(&mut params, &main, &mut moments, update)?;

@@ -1,6 +1,7 @@
 //! Golden values of the faster recipe, computed elsewhere in double precision.
 //!
-//! Our own files keep them in single precision, readings where there are sensors, and coefficients at the first of every seven pixels.
+//! Our own files keep them in single precision, readings where there are sensors, and coefficients at the first of
+//! every seven pixels.
 
 use std::{
     env, fs,

@@ -34,8 +34,8 @@ const FOR_SHAPE: usize = 4;
 
 /// What bands are measured on.
 ///
-/// The factors and the powers of misfits are fitted to the first records and the widths measured on the others, so that the widths hold
-/// what they promise whatever the factors and powers are.
+/// The factors and the powers of misfits are fitted to the first records and the widths measured on the others, so that
+/// the widths hold what they promise whatever the factors and powers are.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration<'a> {
     /// The records and the masks they are seen through.
@@ -54,8 +54,8 @@ struct Sensors {
 }
 
 impl Calibration<'_> {
-    /// The bands of a method under conditions that are given in rising numbers of sensors. `progress` hears how many records
-    /// of how many conditions are done.
+    /// The bands of a method under conditions that are given in rising numbers of sensors. `progress` hears how many
+    /// records of how many conditions are done.
     pub fn bands(
         &self,
         method: &dyn RecoveryMethod,

@@ -38,12 +38,12 @@ impl Counts {
         self.buckets.iter_mut().zip(&other.buckets).for_each(|(own, other)| *own += other);
     }
 
-    /// The half-width that holds a share `level` of a fresh record's errors, on average over which of n + 1 exchangeable records
-    /// is the fresh one. For this it must hold a share of level (n + 1) / n of the n records' errors, as if all errors of the
-    /// fresh one were larger. None with so few records that no width is wide enough.
+    /// The half-width that holds a share `level` of a fresh record's errors, on average over which of n + 1
+    /// exchangeable records is the fresh one. For this it must hold a share of level (n + 1) / n of the n records'
+    /// errors, as if all errors of the fresh one were larger. None with so few records that no width is wide enough.
     ///
-    /// (Conformal risk control. Let the width be w' if the fresh record is counted too: over all n + 1 it then holds a share of at
-    /// least `level`. Without it, and with its errors taken for larger, it is no narrower than w'.)
+    /// (Conformal risk control. Let the width be w' if the fresh record is counted too: over all n + 1 it then holds a
+    /// share of at least `level`. Without it, and with its errors taken for larger, it is no narrower than w'.)
     pub(crate) fn half_width(&self, level: f64) -> Option<f64> {
         let wanted = (level * (self.records + 1) as f64 / self.records as f64 * self.total as f64).ceil();
         let mut reached = 0;
@@ -93,8 +93,8 @@ mod tests {
     }
 
     proptest! {
-        /// The finite-sample guarantee, for any errors at all: leave out each of n + 1 records in turn, and the widths of the other n
-        /// hold at least the stated share of what was left out, on average.
+        /// The finite-sample guarantee, for any errors at all: leave out each of n + 1 records in turn, and the widths
+        /// of the other n hold at least the stated share of what was left out, on average.
         #[test]
         fn records_left_out_are_covered_as_stated(records in records(), level in 0.05..0.95_f64) {
             let counts: Vec<Counts> =

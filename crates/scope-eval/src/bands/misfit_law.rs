@@ -1,4 +1,5 @@
-//! How the size of a record's errors follows from how far its recovery is from its readings: a power law, fitted to records.
+//! How the size of a record's errors follows from how far its recovery is from its readings: a power law, fitted to
+//! records.
 
 use scope_data::PerChannel;
 use scope_model::bands::Misfits;
@@ -12,7 +13,7 @@ const FEWEST: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct MisfitLaw {
     measured: PerChannel<bool>,
-    /// By number of sensors, a record each.
+    /// The records, by number of sensors.
     records: Vec<Vec<OfRecord>>,
 }
 
@@ -22,10 +23,11 @@ struct OfRecord {
     errors: PerChannel<f64>,
 }
 
-/// What is usual with each number of sensors, in physical units, and the powers by which errors of a field grow with each misfit.
+/// What is usual with each number of sensors, in physical units, and the powers by which errors of a field grow with
+/// each misfit.
 pub(super) struct Fit {
     pub(super) usual: PerChannel<Option<Vec<f64>>>,
-    /// By field, and then by the channel whose misfit it is.
+    /// The powers, by field and then by the channel whose misfit it is.
     pub(super) powers: PerChannel<PerChannel<Option<f64>>>,
 }
 
@@ -34,7 +36,8 @@ impl MisfitLaw {
         Self { measured, records: vec![Vec::new(); numbers] }
     }
 
-    /// Adds a record seen with the `number`-th number of sensors. One that misses nothing, or has no errors, says nothing.
+    /// Adds a record seen with the `number`-th number of sensors. One that misses nothing, or has no errors, says
+    /// nothing.
     pub(super) fn add(&mut self, number: usize, misfits: &Misfits, sizes: PerChannel<f64>) {
         let known = self.measured.zip(*misfits).map(|(measured, misfit)| match (measured, misfit) {
             (false, _) => Some(0.0),
@@ -84,8 +87,8 @@ fn centre(records: &[OfRecord]) -> OfRecord {
     }
 }
 
-/// The powers p and q, neither below zero, for which p x + q y is nearest to z: a recovery that is further from its readings is never
-/// said to be better.
+/// The powers p and q, neither below zero, for which p x + q y is nearest to z: a recovery that is further from its
+/// readings is never said to be better.
 fn least_squares(all: impl Iterator<Item = (PerChannel<f64>, f64)>) -> PerChannel<f64> {
     let [mut xx, mut xy, mut yy, mut xz, mut yz] = [0.0; 5];
     for (PerChannel { a: x, u: y }, z) in all {

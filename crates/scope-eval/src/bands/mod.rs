@@ -1,8 +1,9 @@
 //! Error bands of methods that know no uncertainty of their own, measured on held-out records.
 //!
-//! Two ways: for all layouts of the protocol once, to be kept in a model's card ([`Calibration`]); and for one set of sensors on
-//! the spot, with fresh records of the problem's own solver ([`OnTheSpot`]). Both are conformal: whatever the method and however
-//! its errors are distributed, a fresh record's pixels lie within with the stated probability or a little more.
+//! Two ways: for all layouts of the protocol once, to be kept in a model's card ([`Calibration`]); and for one set of
+//! sensors on the spot, with fresh records of the problem's own solver ([`OnTheSpot`]). Both are conformal: whatever
+//! the method and however its errors are distributed, a fresh record's pixels lie within with the stated probability or
+//! a little more.
 
 mod calibration;
 mod counts;

@@ -47,8 +47,8 @@ struct OfRecord {
 }
 
 impl OnTheSpot {
-    /// So many records of a problem on a square grid, whose sensors are off by a noise with these standard deviations for a
-    /// and u.
+    /// So many records of a problem on a square grid, whose sensors are off by a noise with these standard deviations
+    /// for a and u.
     pub fn new(
         pde: Pde,
         grid: impl Into<GridShape>,
@@ -78,9 +78,10 @@ impl OnTheSpot {
         Ok(Self { generator: Generator::new(identity)?, identity, records, noise })
     }
 
-    /// Bands and mean errors. The half-width of a level is, at every pixel, the error that comes k-th of the n fresh records' errors at that pixel, with k
-    /// = level (n + 1), rounded up. A further record's error there is as likely to come anywhere among them, so it lies within
-    /// with probability k / (n + 1). `progress` hears how many records are done, and says whether to go on.
+    /// Bands and mean errors. The half-width of a level is, at every pixel, the error that comes k-th of the n fresh
+    /// records' errors at that pixel, with k = level (n + 1), rounded up. A further record's error there is as likely
+    /// to come anywhere among them, so it lies within with probability k / (n + 1). `progress` hears how many records
+    /// are done, and says whether to go on.
     pub fn measure(
         &self,
         method: &dyn RecoveryMethod,
@@ -213,8 +214,8 @@ mod tests {
     }
 
     proptest! {
-        /// Of n + 1 errors, each left out in turn lies within the band of the others exactly as often as stated, or up to one in
-        /// n + 1 more often.
+        /// Of n + 1 errors, each left out in turn lies within the band of the others exactly as often as stated, or up
+        /// to one in n + 1 more often.
         #[test]
         fn errors_left_out_are_covered_as_stated(
             errors in prop::collection::hash_set(0..1_000_000_u32, 21..60),

@@ -38,8 +38,8 @@ impl Sums {
         Self { extents, errors: vec![0.0; cells], pixels: vec![0.0; cells] }
     }
 
-    /// Adds one record's errors, seen with the `number`-th number of sensors, as shares of their mean: easy records say as much of the
-    /// shape as hard ones.
+    /// Adds one record's errors, seen with the `number`-th number of sensors, as shares of their mean: easy records say
+    /// as much of the shape as hard ones.
     pub(super) fn add(&mut self, number: usize, places: &Places, errors: &[f32]) {
         let size = mean_size(errors).max(f64::MIN_POSITIVE);
         let [rows, columns] = &places.axes;
@@ -55,8 +55,8 @@ impl Sums {
         }
     }
 
-    /// The factors f for which the products of one factor a direction have the sums of the errors along every direction (iterative
-    /// proportional fitting: f <- f * sum of errors / sum of products, one direction after the other).
+    /// The factors f for which the products of one factor a direction have the sums of the errors along every direction
+    /// (iterative proportional fitting: f <- f * sum of errors / sum of products, one direction after the other).
     fn factors(&self, visited: &[Cell]) -> Vec<Vec<f64>> {
         let mut factors: Vec<Vec<f64>> = self.extents.iter().map(|extent| vec![1.0; *extent]).collect();
         for _ in 0..ROUNDS {
@@ -122,7 +122,8 @@ pub(super) fn mean_size(errors: &[f32]) -> f64 {
     errors.iter().map(|error| f64::from(error.abs())).sum::<f64>() / errors.len().max(1) as f64
 }
 
-/// Divided by their mean over pixels, to three digits; places with hardly any pixels take the factor of the place before.
+/// Divided by their mean over pixels, to three digits; places with hardly any pixels take the factor of the place
+/// before.
 fn normalised(factors: &[f64], weights: &[f64]) -> Vec<f64> {
     let pixels: f64 = weights.iter().sum();
     let mean = factors.iter().zip(weights).map(|(factor, weight)| factor * weight).sum::<f64>() / pixels;

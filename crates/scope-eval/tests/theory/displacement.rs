@@ -29,8 +29,8 @@ fn assert_all_close(left: &[f64], right: &[f64]) {
     left.iter().zip(right).for_each(|(left, right)| assert_close(*left, *right));
 }
 
-/// Every outcome in two halves, with latents on either side of it, and fields that the decoder makes of them: the same conditional
-/// means, and more uncertainty.
+/// Every outcome in two halves, with latents on either side of it, and fields that the decoder makes of them: the same
+/// conditional means, and more uncertainty.
 fn with_noise(problem: &Problem, noise: &[f64]) -> Problem {
     let half = |outcome: &Outcome, sign: f64| {
         let z: Vec<f64> = outcome.z.iter().zip(noise).map(|(z, noise)| z + sign * noise).collect();

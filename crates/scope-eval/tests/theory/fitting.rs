@@ -1,4 +1,5 @@
-//! How far a decoder is from its affine reference, and a fit from the best one (paper, "A Uniform Nonlinear Extension", after its proof).
+//! How far a decoder is from its affine reference, and a fit from the best one (paper, "A Uniform Nonlinear Extension",
+//! after its proof).
 
 use proptest::prelude::*;
 
@@ -9,7 +10,8 @@ use crate::theory::{
     weighting::{Metric, Problem, problems},
 };
 
-/// D(z) = A z + b + bend sin(k . z) n with |n| = 1. Its Jacobian A + bend cos(k . z) n k^T is Lipschitz with bend |k|^2.
+/// D(z) = A z + b + bend sin(k . z) n with |n| = 1. Its Jacobian A + bend cos(k . z) n k^T is Lipschitz with bend
+/// |k|^2.
 struct Curved<'a> {
     problem: &'a Problem,
     bend: f64,

@@ -82,7 +82,8 @@ proptest! {
     fn recoverable_directions_are_bounded_by_the_whole_error(
         law in laws(12, 0, 3, 1), mix in mixes(), f in prop::collection::vec(-2.0..2.0, 6)
     ) {
-        // E |v^T f - v^T Z|^2 <= |v|^2 E |f - mu|^2 for a direction that the observation determines; others add their uncertainty.
+        // E |v^T f - v^T Z|^2 <= |v|^2 E |f - mu|^2 for a direction that the observation determines; others add their
+        // uncertainty.
         let mut law = law;
         (0..).zip(&mut law.0).for_each(|(k, outcome)| outcome.seen = k % 2);
         let law = partly_known(&law, 2, &mix);

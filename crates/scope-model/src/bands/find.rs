@@ -26,7 +26,8 @@ pub struct FieldBands {
     pub levels: [f64; 2],
     /// The half-widths of each level, in physical units.
     pub half_widths: [Fields; 2],
-    /// How many times as wide as usual those of a and of u are, by how far the recovery is from its readings; none in older cards.
+    /// How many times as wide as usual those of a and of u are, by how far the recovery is from its readings; none in
+    /// older cards.
     pub widening: Option<PerChannel<f64>>,
 }
 

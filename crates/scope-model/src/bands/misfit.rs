@@ -8,11 +8,12 @@ use scope_data::{
 /// No recovery counts as nearer to its readings, or further from them, than so many times the usual.
 const MOST: f64 = 20.0;
 
-/// The root mean square of recovered minus measured values of each channel that a task measures, in physical units. Inside a known
-/// region there are no readings.
+/// The root mean square of recovered minus measured values of each channel that a task measures, in physical units.
+/// Inside a known region there are no readings.
 pub type Misfits = PerChannel<Option<f64>>;
 
-/// The misfits of fields, as a network gave them, to readings of a and of u: \[rows, columns\] each, in stored coordinates.
+/// The misfits of fields, as a network gave them, to readings of a and of u: \[rows, columns\] each, in stored
+/// coordinates.
 pub fn misfits(
     constants: &Constants,
     task: Task,

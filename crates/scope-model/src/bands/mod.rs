@@ -8,8 +8,9 @@
 //! w(n) x(i) y(j) d_a(distance to the nearest sensor of a) d_u(distance to the nearest sensor of u) s_a s_u
 //! ```
 //!
-//! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law. s is how far this very
-//! recovery is from its own readings, against what is usual, to a fitted power: some fields are far easier than others.
+//! with the factors of measured channels only, and w(n) between two measured numbers of sensors by a power law. s is
+//! how far this very recovery is from its own readings, against what is usual, to a fitted power: some fields are far
+//! easier than others.
 
 mod arrangement;
 mod check;
@@ -43,7 +44,8 @@ pub struct Bands {
     pub blake3: String,
     /// The seed of the masks they were seen through.
     pub mask_seed: u64,
-    /// Whether factors lie on straight lines between the centres of cells; in older cards a cell has one factor everywhere.
+    /// Whether factors lie on straight lines between the centres of cells; in older cards a cell has one factor
+    /// everywhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub smooth: bool,
     /// The bands by task and layout, as in `forward/uniform`.
@@ -64,8 +66,8 @@ pub struct LayoutBands {
     pub typical: [Vec<f64>; 3],
     /// Their standard deviations.
     pub spread: [Vec<f64>; 3],
-    /// How far recoveries usually are from their readings of a, with each number of sensors: geometric means, in physical units. None
-    /// if a is not measured, and in older cards.
+    /// How far recoveries usually are from their readings of a, with each number of sensors: geometric means, in
+    /// physical units. None if a is not measured, and in older cards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misfit_of_a: Option<Vec<f64>>,
     /// The same for u.
@@ -117,8 +119,8 @@ impl LayoutBands {
 }
 
 impl ChannelBands {
-    /// The product of the factors of every pixel, \[rows, columns\]. The widths of cards were measured with this very product: whoever
-    /// changes it makes them wrong.
+    /// The product of the factors of every pixel, \[rows, columns\]. The widths of cards were measured with this very
+    /// product: whoever changes it makes them wrong.
     pub fn shape(&self, places: &Places) -> Vec<f64> {
         let [rows, columns] = &places.axes;
         let columns: Vec<f64> = columns.iter().map(|column| column.value(&self.along_y)).collect();

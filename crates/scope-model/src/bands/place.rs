@@ -1,7 +1,7 @@
 //! Where a pixel is, told by a few cells: how far along each axis, and how far from the nearest sensor.
 //!
-//! Cells are named in pixels of a 128 x 128 grid; other grids scale them. Factors are fitted to whole cells. In between they are those
-//! of the cell, or lie on straight lines from one cell's centre to the next.
+//! Cells are named in pixels of a 128 x 128 grid; other grids scale them. Factors are fitted to whole cells. In between
+//! they are those of the cell, or lie on straight lines from one cell's centre to the next.
 
 use scope_data::{
     GridShape, PerChannel,
@@ -55,9 +55,9 @@ impl Place {
 /// Where every pixel of a grid is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Places {
-    /// By row and by column.
+    /// The place of each row and of each column.
     pub axes: [Vec<Place>; 2],
-    /// By pixel: how far from what is known of each channel that a task measures.
+    /// The place of each pixel by its distance from what is known of a channel, where a task measures it.
     pub distances: PerChannel<Option<Vec<Place>>>,
 }
 
@@ -117,8 +117,8 @@ pub fn distance_cells(mask: &Mask) -> Vec<usize> {
     distances(mask).map(of).collect()
 }
 
-/// The place of every pixel's distance to the nearest point of a mask, between the centres of cells. A sensor's own pixel is apart from
-/// the others.
+/// The place of every pixel's distance to the nearest point of a mask, between the centres of cells. A sensor's own
+/// pixel is apart from the others.
 fn smooth_distances(mask: &Mask) -> Vec<Place> {
     let inner = FROM_SENSOR.windows(2).skip(1).map(|ends| 0.5 * f64::from(ends[0] + ends[1]));
     let centres: Vec<f64> = inner.chain([f64::from(FARTHEST)]).collect();
@@ -156,8 +156,8 @@ mod tests {
         assert_eq!((coarse[0], coarse[1], coarse[31]), (0, 3, 13));
     }
 
-    /// Lines through the centres of cells: half a pixel from an edge is the centre of the first, and what rises from cell to cell rises
-    /// from pixel to pixel.
+    /// Lines through the centres of cells: half a pixel from an edge is the centre of the first, and what rises from
+    /// cell to cell rises from pixel to pixel.
     #[test]
     fn smooth_places_follow_the_cells() {
         let factors: Vec<f64> = (0..AXIS_CELLS).map(|cell| cell as f64).collect();

@@ -1,5 +1,5 @@
-//! A model as a folder of the kind that Hugging Face shares: `model.safetensors`, `config.json`, and `README.md` with the
-//! card's figures in front. Our own card lies beside the weights, so that nothing is lost on the way.
+//! A model as a folder of the kind that Hugging Face shares: `model.safetensors`, `config.json`, and `README.md` with
+//! the card's figures in front. Our own card lies beside the weights, so that nothing is lost on the way.
 
 use std::path::Path;
 

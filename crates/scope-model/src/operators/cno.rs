@@ -1,5 +1,5 @@
-//! The convolutional neural operator (Raonic et al., 2023): a U-shaped network whose every activation acts on a finer grid. The main
-//! comparison has its simplified form, the auxiliary study its classic one.
+//! The convolutional neural operator (Raonic et al., 2023): a U-shaped network whose every activation acts on a finer
+//! grid. The main comparison has its simplified form, the auxiliary study its classic one.
 
 use std::sync::OnceLock;
 
@@ -154,7 +154,8 @@ pub struct Cno {
     neck: Vec<Residual>,
     /// The invariant blocks of each skip, and of the neck.
     invariant: Vec<Block>,
-    /// Before each way up, and before the projection, where the published network has one that it never uses; classic only.
+    /// Before each way up, and before the projection, where the published network has one that it never uses; classic
+    /// only.
     joined: Vec<Block>,
     up: Vec<Block>,
     project: Pair,
@@ -318,7 +319,7 @@ impl HiddenFieldNetwork for Cno {
     }
 }
 
-/// As usual; biases of activations begin at zero.
+/// What parameters begin with: as in other networks, but that biases of activations begin at zero.
 fn initial(layout: &Layout, param: &Param) -> Initial {
     if param.name.ends_with(".shift") { Initial::Constant(0.0) } else { default_initial(layout, param) }
 }

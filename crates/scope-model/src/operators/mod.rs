@@ -31,7 +31,8 @@ pub(crate) const FIELDS: usize = 2;
 /// The most a size may be: far beyond any use, and small enough that no product of sizes overflows.
 const MOST: usize = 1 << 12;
 
-/// The most fixed numbers (coordinates, transforms) that a network may need: those of the paper's on the finest grid are fewer.
+/// The most fixed numbers (coordinates, transforms) that a network may need: those of the paper's on the finest grid
+/// are fewer.
 const MOST_CONSTANTS: usize = 1 << 27;
 
 /// Refuses sizes that are zero or absurd.

@@ -8,8 +8,8 @@ use scope_pde::GridShape;
 /// What the activations of a CNO multiply negative numbers with.
 pub const LEAKY_SLOPE: f64 = 0.01;
 
-/// The resize from n to m points along an axis: with s = max(n / m, 1) and c_i = (n / m)(i + 1/2), point i is the mean of
-/// points j, weighted by k((j - c_i + 1/2) / s), where k is Keys' cubic with a = -1/2.
+/// The resize from n to m points along an axis: with s = max(n / m, 1) and c_i = (n / m)(i + 1/2), point i is the mean
+/// of points j, weighted by k((j - c_i + 1/2) / s), where k is Keys' cubic with a = -1/2.
 pub fn bicubic_resize(n: usize, m: usize) -> AxisMap {
     let ratio = n as f64 / m as f64;
     let stretch = ratio.max(1.0);
@@ -58,8 +58,8 @@ impl FilteredActivations {
         Self { maps }
     }
 
-    /// Resized to twice the grid, a leaky ReLU there, and resized to the grid that is wanted: what the ReLU makes beyond
-    /// the grid's frequencies is filtered out.
+    /// Resized to twice the grid, a leaky ReLU there, and resized to the grid that is wanted: what the ReLU makes
+    /// beyond the grid's frequencies is filtered out.
     ///
     /// # Shapes
     /// v \[batch, n, m, c\], the result \[batch, to.rows, to.columns, c\].

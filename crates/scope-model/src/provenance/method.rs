@@ -84,7 +84,8 @@ pub struct MethodIdentity {
     /// What trained the backbone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
-    /// `native`, or view and size of a replacement such as `sp-10m`; `sp-native-continued` is the native one, trained on.
+    /// `native`, or view and size of a replacement such as `sp-10m`; `sp-native-continued` is the native one, trained
+    /// on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<String>,
     /// Parameters of what is deployed.
@@ -134,8 +135,8 @@ impl Budget {
         self.draws.saturating_add(self.head_draws.unwrap_or(0))
     }
 
-    /// Whether another is of the same training, after any number of draws. A replacement decoder has its backbone's draws before
-    /// it begins, and those must be the same.
+    /// Whether another is of the same training, after any number of draws. A replacement decoder has its backbone's
+    /// draws before it begins, and those must be the same.
     fn is_same_training(&self, other: &Self) -> bool {
         let of = |budget: &Self| {
             let backbone = budget.head_draws.map(|_| budget.draws);

@@ -4,8 +4,8 @@ use scope_data::schedule::SensorMix;
 use scope_pde::Pde;
 use serde::{Deserialize, Serialize};
 
-/// The most draws that a training may have seen, with all that it went on from: a thousand times those of any run so far, and far from
-/// where sums of draws overflow.
+/// The most draws that a training may have seen, with all that it went on from: a thousand times those of any run so
+/// far, and far from where sums of draws overflow.
 pub const MOST_DRAWS: u64 = 1 << 60;
 
 /// The training of a model, as its weight file tells it. It holds nothing that differs between two equal runs.
@@ -54,8 +54,9 @@ impl Training {
         }
     }
 
-    /// Whether fresh records of a problem are like those that a model was trained on, as far as is stated: its solver can make them, and
-    /// made those of training too. Records that were imported under a built-in name may be of another equation.
+    /// Whether fresh records of a problem are like those that a model was trained on, as far as is stated: its solver
+    /// can make them, and made those of training too. Records that were imported under a built-in name may be of
+    /// another equation.
     pub fn is_of_fresh_records(training: Option<&Self>, pde: Pde) -> bool {
         pde.makes_fresh_records() && training.is_none_or(|training| training.generated)
     }

@@ -94,8 +94,8 @@ impl WeightFile {
         Ok(Quantisation::of(&file))
     }
 
-    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite. Where it fails, the parameters are
-    /// unusable.
+    /// Puts the file's tensors into parameters: every one of them, nothing else, all finite. Where it fails, the
+    /// parameters are unusable.
     pub fn fill(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);
         let unusable = |error: safetensors::SafeTensorError| refuse(error.to_string());
@@ -115,8 +115,8 @@ impl WeightFile {
         })
     }
 
-    /// Has layers multiply those matrices that the file holds in integers of eight bits as they are; the parameters must have been
-    /// filled from it.
+    /// Has layers multiply those matrices that the file holds in integers of eight bits as they are; the parameters
+    /// must have been filled from it.
     pub(crate) fn keep_integers(&self, params: &mut Params) -> Result<(), ModelError> {
         let refuse = |problem: String| ModelError::malformed(&self.path, problem);
         let file = SafeTensors::deserialize(&self.bytes).map_err(|error| refuse(error.to_string()))?;

@@ -1,5 +1,5 @@
-//! CNO in its simplified form. Its resizes are fixed matrices along both axes, as ONNX's own resize has no such filter on the
-//! way up.
+//! CNO in its simplified form. Its resizes are fixed matrices along both axes, as ONNX's own resize has no such filter
+//! on the way up.
 
 use std::collections::HashMap;
 

@@ -89,7 +89,8 @@ impl Transforms {
         Ok(graph.reshape(&h, &[0, p, q, c]))
     }
 
-    /// Complex weights as real matrices \[mode, (ri, in), (ri, out)\]: (re, im) times the rows (Re W, Im W) and (-Im W, Re W).
+    /// Complex weights as real matrices \[mode, (ri, in), (ri, out)\]: (re, im) times the rows (Re W, Im W) and (-Im W,
+    /// Re W).
     fn mixing(&self, graph: &mut Graph, params: &Params, layer: &str) -> Result<String, OnnxError> {
         let Self { width: c, modes: Modes { half_rows: m, columns: k }, .. } = *self;
         let weight = graph.parameter(params, &format!("{layer}.weight"))?;

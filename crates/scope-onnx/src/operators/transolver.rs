@@ -92,7 +92,8 @@ fn gather(graph: &mut Graph, weights: &str, f: &str) -> String {
     graph.node("Div", &[&sums, &total], &[])
 }
 
-/// Attention between the slices of each head; queries, keys and values are one projection without a bias, the same for all heads.
+/// Attention between the slices of each head; queries, keys and values are one projection without a bias, the same for
+/// all heads.
 fn attend(
     graph: &mut Graph,
     config: &TransolverConfig,

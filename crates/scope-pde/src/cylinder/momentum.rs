@@ -24,9 +24,9 @@ pub(super) struct Stage {
     pub(super) viscosity: f64,
 }
 
-/// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on
-/// 1..S along axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead. The first v of a row, on
-/// the wall, is carried too, so that rows are whole vectors; whoever bounds `next` stills it again.
+/// Carries `flow`, which must be bounded, to `next` on the faces that move: u on 1..S along axis 0, v on 1..S along
+/// axis 1. The outflow faces of u, at S, are convected with the speed `inflow` instead. The first v of a row, on the
+/// wall, is carried too, so that rows are whole vectors; whoever bounds `next` stills it again.
 #[multiversion(targets("x86_64+avx512f+avx512vl+fma", "x86_64+avx2+fma"))]
 pub(super) fn advance(
     stage: Stage,
@@ -154,8 +154,8 @@ fn upwind(fused: bool, c: f64, [a, b, _, d, e]: [f64; 5], z: f64) -> f64 {
     c * centred + c.abs() * damping
 }
 
-/// x times a power of two, plus y. Such a product is exact, so both ways give the same bits; where there is an instruction for both
-/// steps, it takes the time of one.
+/// x times a power of two, plus y. Such a product is exact, so both ways give the same bits; where there is an
+/// instruction for both steps, it takes the time of one.
 #[inline(always)]
 fn scale_and_add(fused: bool, power: f64, x: f64, y: f64) -> f64 {
     if fused { x.mul_add(power, y) } else { power * x + y }

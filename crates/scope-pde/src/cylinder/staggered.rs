@@ -27,7 +27,8 @@ fn faces(size: usize) -> usize {
     size + 1 + 2 * GHOSTS
 }
 
-/// The distance in memory between neighbours along axis 0. The last numbers of a row's lines are the first ghosts of the next.
+/// The distance in memory between neighbours along axis 0. The last numbers of a row's lines are the first ghosts of
+/// the next.
 pub(super) fn pitch(size: usize) -> usize {
     faces(size).next_multiple_of(DOUBLES)
 }

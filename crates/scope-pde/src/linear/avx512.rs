@@ -1,7 +1,7 @@
 //! Small matrices of doubles with 512-bit vectors: the products and transpositions that solvers spend their time in.
 //!
-//! A product adds in the order of `matrixmultiply`, fused as it does where there is such an instruction: results are equal
-//! in bits with and without this file.
+//! A product adds in the order of `matrixmultiply`, fused as it does where there is such an instruction: results are
+//! equal in bits with and without this file.
 
 #![allow(unsafe_code)] // vectors; each use says why it is sound
 
@@ -79,8 +79,8 @@ fn mask(left: usize) -> u8 {
     if left >= LANES { u8::MAX } else { (1 << left) - 1 }
 }
 
-/// The transpose of the whole 4 x 4 blocks of a square matrix of pairs that have some of the rows and columns; gives back how many
-/// rows and columns of the matrix whole blocks cover.
+/// The transpose of the whole 4 x 4 blocks of a square matrix of pairs that have some of the rows and columns; gives
+/// back how many rows and columns of the matrix whole blocks cover.
 ///
 /// # Safety
 /// [`is_available`], both point at size x size pairs, and rows and columns are among theirs.

@@ -116,7 +116,8 @@ pub fn multiply<T: Real>(a: View<T>, b: View<T>, c: ViewMut<T>) {
     general_product(T::ONE, a, b, T::ZERO, c);
 }
 
-/// C = A B of doubles whose rows of B are contiguous: equal in bits to [`multiply`], and faster where there are wide vectors.
+/// C = A B of doubles whose rows of B are contiguous: equal in bits to [`multiply`], and faster where there are wide
+/// vectors.
 pub(crate) fn multiply_rows(a: View, b: View, c: ViewMut) {
     #[cfg(target_arch = "x86_64")]
     if b.column_stride == 1 && a.columns <= ONE_PASS && avx512::is_available() {
@@ -207,8 +208,8 @@ pub(crate) fn with_zero_edge(interior: &[f64], size: usize) -> Vec<f64> {
 
 /// What matrices that are transposed consist of: doubles, alone or in pairs.
 pub(crate) trait Transposable: Copy {
-    /// Transposes what wide vectors can of some rows and columns, and perhaps of their neighbours; gives back how many rows and
-    /// columns of the matrix they can.
+    /// Transposes what wide vectors can of some rows and columns, and perhaps of their neighbours; gives back how many
+    /// rows and columns of the matrix they can.
     fn transpose_blocks(
         from: &[Self],
         to: &mut [Self],
@@ -233,8 +234,8 @@ macro_rules! transposable {
                 #[cfg(target_arch = "x86_64")]
                 if avx512::is_available() {
                     let [from, to] = [from.as_ptr().cast_mut(), to.as_mut_ptr()].map(<*mut Self>::cast);
-                    // SAFETY: the processor was asked, `transpose_part` has checked lengths, rows and columns, and a complex
-                    // number is two doubles.
+                    // SAFETY: the processor was asked, `transpose_part` has checked lengths, rows and columns, and a
+                    // complex number is two doubles.
                     return unsafe { avx512::$blocks(from, to, size, rows, columns) };
                 }
                 0
@@ -251,8 +252,8 @@ pub(crate) fn transpose<T: Transposable>(from: &[T], to: &mut [T], size: usize) 
     transpose_part(from, to, size, 0..size, 0..size);
 }
 
-/// The same for some rows and columns of `from`, in blocks that stay in the cache; what their neighbours become in `to` is not
-/// meaningful.
+/// The same for some rows and columns of `from`, in blocks that stay in the cache; what their neighbours become in `to`
+/// is not meaningful.
 pub(crate) fn transpose_part<T: Transposable>(
     from: &[T],
     to: &mut [T],

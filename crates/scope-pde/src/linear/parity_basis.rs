@@ -76,7 +76,8 @@ impl ParityBasis {
         }
     }
 
-    /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\], and `scratch` no smaller.
+    /// The columns with given coefficients: x_i = sum_p phi_p(i) y_p. `field` is \[n, columns\], and `scratch` no
+    /// smaller.
     pub(crate) fn synthesise(&self, field: &mut [f64], scratch: &mut [f64]) {
         let half = self.points / 2;
         let columns = self.columns(field);

@@ -83,8 +83,8 @@ impl Fourier {
         self.finish_spectrum(field, scratch);
     }
 
-    /// Replaces the retained rows of a spectrum by those of `map` of its field: S^2 times the field of the spectrum's retained rows
-    /// times `symbol`, which `map` is given some rows at a time.
+    /// Replaces the retained rows of a spectrum by those of `map` of its field: S^2 times the field of the spectrum's
+    /// retained rows times `symbol`, which `map` is given some rows at a time.
     pub(crate) fn map_field(
         &self,
         spectrum: &mut [Complex<f64>],
@@ -116,7 +116,8 @@ impl Fourier {
         self.finish_spectrum(spectrum, scratch);
     }
 
-    /// The second half of a transform: from the rows in the scratch memory, which are transformed, to the retained rows of a spectrum.
+    /// The second half of a transform: from the rows in the scratch memory, which are transformed, to the retained rows
+    /// of a spectrum.
     fn finish_spectrum(&self, spectrum: &mut [Complex<f64>], scratch: &mut Scratch) {
         let size = self.size;
         for kept in self.retained_together() {

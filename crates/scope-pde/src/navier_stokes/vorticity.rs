@@ -116,9 +116,9 @@ impl Vorticity {
         self.dealiased.map_field(w, &self.velocity, scratch, square);
     }
 
-    /// Replaces the rows k2 and -k2 of the spectrum Z of U^2 by -1/2 (B_k Z_k + conj(B_k Z_-k)) + f_k, those of -v . grad w + f with B
-    /// the `advection` symbol: the real fields inside Z are separated by the symmetry of their spectra. Gives back where the rows
-    /// are: one, or two.
+    /// Replaces the rows k2 and -k2 of the spectrum Z of U^2 by -1/2 (B_k Z_k + conj(B_k Z_-k)) + f_k, those of -v .
+    /// grad w + f with B the `advection` symbol: the real fields inside Z are separated by the symmetry of their
+    /// spectra. Gives back where the rows are: one, or two.
     fn advect(&self, z: &mut [Complex<f64>], k2: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let size = self.size;
         let mirrored = (size - k2) % size;

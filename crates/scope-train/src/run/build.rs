@@ -10,8 +10,8 @@ use crate::{error::TrainError, residual::Residual, team::Team, trainer::Trainer}
 /// Builds the trainer of a configuration's first stage.
 pub type BuildTrainer<'a> = dyn Fn(&RunConfig) -> Result<Trainer, TrainError> + 'a;
 
-/// The trainer of a run's first stage, whose steps are recorded on a GPU and of parts if the recipe says so. An adaptation needs its base's parameters, a
-/// run that begins with trained weights needs those, and no other takes any.
+/// The trainer of a run's first stage, whose steps are recorded on a GPU and of parts if the recipe says so. An
+/// adaptation needs its base's parameters, a run that begins with trained weights needs those, and no other takes any.
 pub fn build_trainer(
     config: &RunConfig,
     device: &Device,

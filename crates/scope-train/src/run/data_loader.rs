@@ -26,8 +26,8 @@ pub enum Conditions {
     Mixed,
     /// Forward and inverse in turn, uniform/500: what replacement heads are trained on.
     Alternating,
-    /// The auxiliary operator study: forward and inverse in turn, from 3% of the pixels. The hidden field alone is weighed, by one
-    /// over its standard deviation, and complete views show the other field only.
+    /// The auxiliary operator study: forward and inverse in turn, from 3% of the pixels. The hidden field alone is
+    /// weighed, by one over its standard deviation, and complete views show the other field only.
     Auxiliary {
         /// The standard deviation of each channel in stored coordinates.
         deviations: PerChannel<f64>,
@@ -165,7 +165,8 @@ impl<'a> DataLoader<'a> {
         })?)
     }
 
-    /// In the auxiliary study, a selection for complete inputs: all of the observed field, and nothing of the hidden one.
+    /// In the auxiliary study, a selection for complete inputs: all of the observed field, and nothing of the hidden
+    /// one.
     pub(crate) fn complete_selection(&self, batch: &Batch) -> Result<Option<Selection>, TrainError> {
         let Some(table) = self.table.as_ref().filter(|_| self.deviations.is_some()) else { return Ok(None) };
         let mut selection = Selection::new(table, batch.records.len())?;
@@ -185,7 +186,8 @@ impl<'a> DataLoader<'a> {
         self.select(&complete, selection)
     }
 
-    /// The weights of a record in a batch: its own, or in the auxiliary study one over the hidden channel's standard deviation.
+    /// The weights of a record in a batch: its own, or in the auxiliary study one over the hidden channel's standard
+    /// deviation.
     fn weighed(&self, batch: &Batch, own: impl FnOnce() -> PerChannel<f32>) -> PerChannel<f32> {
         let Some(deviations) = self.deviations else { return own() };
         let observed = batch.condition.task().observes();

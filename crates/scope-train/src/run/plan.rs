@@ -198,7 +198,8 @@ pub fn plan(
     Ok(config)
 }
 
-/// The configuration of the run that a folder holds, which must be what is asked for; or a new one, where it holds none.
+/// The configuration of the run that a folder holds, which must be what is asked for; or a new one, where it holds
+/// none.
 pub fn plan_or_resume(
     folder: &RunFolder,
     request: RunRequest,

@@ -228,20 +228,15 @@ impl Trainer {
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
         let Differentiated { losses, cap, latent_std, batch_statistics } = done;
-        let update = Update { scalars, max_norm: MAX_NORM, paths: self.objective.paths() };
+        let paths = self.objective.paths();
         let team = team.filter(|_| self.optimizer.muon.is_some());
         let nccl = self.nccl.as_ref().filter(|nccl| self.optimizer.muon.is_some() && nccl.size() > 1);
         let place = team.as_ref().map(|team| (team.rank(), team.size()));
         let place = place.or(nccl.map(|nccl| (nccl.rank(), nccl.size())));
-        let shares = place.map(|(_, size)| self.params.layout().hidden_shares(update.paths, size));
-        let own = place.zip(shares.as_ref()).map(|((rank, _), shares)| shares[rank].as_slice());
-        let norm = self.optimizer.step_of_share(
-            &mut self.params,
-            &self.gradients[0],
-            &mut self.moments,
-            update,
-            own,
-        )?;
+        let shares = place.map(|(_, size)| self.params.layout().hidden_shares(paths, size));
+        let share = place.zip(shares.as_ref()).map(|((rank, _), shares)| shares[rank].as_slice());
+        let update = Update { scalars, max_norm: MAX_NORM, paths, share };
+        let norm = self.optimizer.step(&mut self.params, &self.gradients[0], &mut self.moments, update)?;
         if let Some((team, shares)) = team.zip(shares.as_ref()) {
             team.exchange_hidden(&mut self.params, shares)?;
         }

@@ -78,7 +78,8 @@ impl Case {
         Self { name, tensors, scalars, used: RefCell::default() }
     }
 
-    /// Fails if the case holds a tensor or a measured scalar that nothing was compared with. Updates of parameters may be left out.
+    /// Fails if the case holds a tensor or a measured scalar that nothing was compared with. Updates of parameters may
+    /// be left out.
     pub(crate) fn require_all_used(&self, with_updates: bool) {
         let measured = |key: &str| {
             let is_result = ["L_", "n_"].iter().any(|start| key.starts_with(start))

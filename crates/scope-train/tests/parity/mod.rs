@@ -26,8 +26,8 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Whether parameters after a step are compared. With coarser products the sign of a small gradient, and so a first update, may
-    /// be another.
+    /// Whether parameters after a step are compared. With coarser products the sign of a small gradient, and so a first
+    /// update, may be another.
     fn compares_updates(&self) -> bool {
         self.precision == Dtype::F32 && matches!(self.device, Device::Cpu(_))
     }

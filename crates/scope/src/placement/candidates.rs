@@ -30,7 +30,8 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// Reads a table of points with columns x and y in the problem's own coordinates (.csv), or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
+    /// Reads a table of points with columns x and y in the problem's own coordinates (.csv), or a mask \[rows,
+    /// columns\] that is not zero where sensors may be (.npy).
     pub fn open(path: &Path, pde: Pde) -> Result<Self, RecoveryError> {
         let read = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => mask(&MappedArray::open(path)?),

@@ -1,7 +1,7 @@
 //! Placing sensors: where the next ones say most, before any of them has said anything.
 //!
-//! The uncertainty of a Gaussian posterior depends on where sensors are, not on what they say. So layouts can be compared, and sensors
-//! placed one by one, each where it leaves least unknown.
+//! The uncertainty of a Gaussian posterior depends on where sensors are, not on what they say. So layouts can be
+//! compared, and sensors placed one by one, each where it leaves least unknown.
 
 mod candidates;
 mod folder;
@@ -47,7 +47,8 @@ pub struct PlacedSensor {
     pub x: f64,
     /// Its place along axis 1.
     pub y: f64,
-    /// The relative L2 errors of a and u that are expected with it and all before, in percent; none of a u that is not linear.
+    /// The relative L2 errors of a and u that are expected with it and all before, in percent; none of a u that is not
+    /// linear.
     pub expected_percent: PerChannel<Option<f64>>,
 }
 
@@ -76,8 +77,8 @@ pub struct SensorPlacement {
     marks: [Vec<[f64; 2]>; 2],
 }
 
-/// Places sensors one by one, each where it leaves least of the fields it is for. `given` are there already; what they say is not
-/// asked. The noise of all is the method's. `progress` hears of its steps, and says whether to go on.
+/// Places sensors one by one, each where it leaves least of the fields it is for. `given` are there already; what they
+/// say is not asked. The noise of all is the method's. `progress` hears of its steps, and says whether to go on.
 pub fn place(
     method: &PosteriorMethod,
     options: PlacementOptions,

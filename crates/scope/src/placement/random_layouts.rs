@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::PlacementOptions;
 
-/// Expected errors of random layouts, in percent of the fields that are to be known well: for both, the root of the mean square.
+/// Expected errors of random layouts, in percent of the fields that are to be known well: for both, the root of the
+/// mean square.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RandomLayouts {
     /// The number of random layouts.

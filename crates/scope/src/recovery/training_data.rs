@@ -11,7 +11,7 @@ pub fn training_data(found: &Found) -> Option<String> {
     of_card.or_else(|| of_run(found.path()?))
 }
 
-/// Of the run that has a weight file in its folder, or among its milestones.
+/// What the run has learned from that has a weight file in its folder, or among its milestones.
 fn of_run(weights: &Path) -> Option<String> {
     let configs = weights.ancestors().skip(1).take(2).map(|folder| folder.join(RUN_CONFIG));
     let mut readable = configs.filter_map(|path| RunConfig::read(&path).ok());

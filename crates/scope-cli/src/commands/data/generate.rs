@@ -23,7 +23,8 @@ Examples:
   scope data generate ns --count 50000 --shard 3/20 --out data/ns-03
   srun -n 20 scope data generate ns --count 50000 --shard ranks --out data/ns
 
-The same arguments give the same bytes, whatever the number of threads. Nothing is left behind when the work is interrupted.";
+The same arguments give the same bytes, whatever the number of threads.
+Nothing is left behind when the work is interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -49,8 +50,8 @@ pub(crate) struct Generate {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "T", value_parser = up_to(MOST_THREADS))]
     threads: Option<usize>,
-    /// Make the i-th of n parts only, to be joined with `scope data merge`; "ranks" is the part of a process that torchrun, srun
-    /// or mpirun has started, in DIR-part-i-of-n
+    /// Make the i-th of n parts only, to be joined with `scope data merge`; "ranks" is the part of a process that
+    /// torchrun, srun or mpirun has started, in DIR-part-i-of-n
     #[arg(long, value_name = "i/n|ranks")]
     shard: Option<ShardChoice>,
 }

@@ -55,8 +55,8 @@ impl ConditionArguments {
         self.conditions.is_empty() && self.protocol == Protocol::Auxiliary
     }
 
-    /// What results under them are called: the protocol's name, the condition's, or for several `conditions-` and letters that
-    /// follow from which they are, in any order.
+    /// What results under them are called: the protocol's name, the condition's, or for several `conditions-` and
+    /// letters that follow from which they are, in any order.
     pub(super) fn name(&self) -> String {
         let names: Vec<String> = self.distinct().iter().map(ToString::to_string).collect();
         match names.as_slice() {

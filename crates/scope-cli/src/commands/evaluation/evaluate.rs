@@ -71,8 +71,8 @@ pub(crate) struct EvaluateCommand {
     /// The seed of the test masks [default: 20261013, and 12345 for --protocol auxiliary]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of the field's own,
-    /// one for both channels or one each for a and u; networks see how far each can be trusted
+    /// Readings are off by errors with this standard deviation in physical units, or with a percent sign as a share of
+    /// the field's own, one for both channels or one each for a and u; networks see how far each can be trusted
     #[arg(long, value_name = "S[,S]")]
     noise: Option<StatedNoise>,
     /// With --noise: a network is not told, and takes readings for exact, as one trained on exact readings must
@@ -87,25 +87,26 @@ pub(crate) struct EvaluateCommand {
     /// Leave out what interpolation between the same sensors gives, which takes longer than a network on a GPU
     #[arg(long)]
     no_interpolation: bool,
-    /// Where PROTOCOL.json and the per-record PROTOCOL.npz go, with --noise PROTOCOL-noise-LEVEL.json and its like [default: RUN/eval, if RUN is a folder]
+    /// Where PROTOCOL.json and the per-record PROTOCOL.npz go, with --noise PROTOCOL-noise-LEVEL.json and its like
+    /// [default: RUN/eval, if RUN is a folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its card,
-    /// and always measured)
+    /// With --method: also measure how many pixels lie within its bands, which takes longer (a model's bands are in its
+    /// card, and always measured)
     #[arg(long, requires = "method", conflicts_with = "run")]
     coverage: bool,
     /// Draw the first N records under each condition into figures/ beside the results
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     figures: usize,
-    /// Measure the i-th of n parts of the records only, kept in DIR/parts until --join; "ranks" is the part of a process that torchrun,
-    /// srun or mpirun has started
+    /// Measure the i-th of n parts of the records only, kept in DIR/parts until --join; "ranks" is the part of a
+    /// process that torchrun, srun or mpirun has started
     #[arg(long, value_name = "i/n|ranks", conflicts_with_all = ["join", "figures", "json"])]
     shard: Option<ShardChoice>,
     /// Measure nothing, and join the parts that --shard has left: the same files in every byte as without parts
     #[arg(long)]
     join: bool,
-    /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors; int8 is faster on a
-    /// processor for models that are stored so, with errors like those of f32
+    /// What networks are computed in: bf16 is faster on a GPU, and adds its rounding to small errors; int8 is faster on
+    /// a processor for models that are stored so, with errors like those of f32
     #[arg(long, value_name = "KIND", default_value = "f32", value_parser = precision_names(), conflicts_with = "method")]
     precision: Precision,
     #[command(flatten)]

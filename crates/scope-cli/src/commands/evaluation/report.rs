@@ -38,8 +38,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportCommand {
-    /// Run folders, their eval folders or evaluation files [default: none, the paper's own rows alone]; for --figures also model
-    /// cards (.toml), whose errors are drawn against sensors, and the data of charts (.chart.json), which are drawn again
+    /// Run folders, their eval folders or evaluation files [default: none, the paper's own rows alone]; for --figures
+    /// also model cards (.toml), whose errors are drawn against sensors, and the data of charts (.chart.json), which
+    /// are drawn again
     #[arg(value_name = "RUN|CARD|CHART")]
     runs: Vec<PathBuf>,
     /// The notation: Markdown, LaTeX, or one figure a line for machines
@@ -51,8 +52,8 @@ pub(crate) struct ReportCommand {
     /// Write the tables to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG; the paper's own
-    /// figures are among them, and beside each chart of curves is its data (.chart.json)
+    /// Draw bar charts and curves of error against sensors and against draws into this folder, as SVG and PNG; the
+    /// paper's own figures are among them, and beside each chart of curves is its data (.chart.json)
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
 }
@@ -152,8 +153,8 @@ struct Sources {
     charts: Vec<(String, CurveChart)>,
 }
 
-/// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, errors against
-/// draws where moments of training were evaluated, and further charts.
+/// Bar charts of all runs, each run's errors against sensors where it was evaluated under all conditions, errors
+/// against draws where moments of training were evaluated, and further charts.
 fn draw(
     folder: &Path,
     published: &Published,

@@ -26,8 +26,8 @@ Example:
   scope model calibrate --model models/poisson.safetensors --data data/poisson-bands
   scope evaluate --run models/poisson.safetensors --data data/poisson-test --protocol all --out evals/poisson
 
-The records must be others than those of training and of the card's held-out errors. `scope evaluate` then measures how many
-pixels lie within the bands, and `scope recover` writes them beside the fields.";
+The records must be others than those of training and of the card's held-out errors.
+`scope evaluate` then measures how many pixels lie within the bands, and `scope recover` writes them beside the fields.";
 
 /// Contexts recovered together.
 const BATCH: usize = 64;
@@ -151,7 +151,8 @@ fn require_fresh(card: &Card, data: &Dataset) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts bands of the weights with a hash into their card, as it is now: measuring takes long, and it may have been written anew.
+/// Puts bands of the weights with a hash into their card, as it is now: measuring takes long, and it may have been
+/// written anew.
 fn attach(
     path: &Path,
     blake3: &str,

@@ -34,8 +34,8 @@ pub(crate) struct ModelPack {
     /// scale for each row
     #[arg(long, default_value = "bf16", value_parser = quantisations())]
     kind: Quantisation,
-    /// Records of the model's problem, such as those of its training: int8 and int16 then round so that what layers give
-    /// for these changes least, which adds a fraction of the error that rounding each weight to nearest does
+    /// Records of the model's problem, such as those of its training: int8 and int16 then round so that what layers
+    /// give for these changes least, which adds a fraction of the error that rounding each weight to nearest does
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The weight file to write

@@ -60,7 +60,7 @@ impl Rates {
     }
 }
 
-/// At most about so long for a problem of so many sensors.
+/// The time that a problem of so many sensors takes, about and at most.
 pub(super) fn time_of_exact(
     pde: Pde,
     resolution: usize,

@@ -1,9 +1,9 @@
 //! `scope train` and `scope adapt`.
 
 mod adapt;
+mod demo_model;
 mod live;
 mod processes;
-mod spot;
 mod team;
 mod train;
 mod weights;
@@ -21,7 +21,7 @@ use scope_train::{
 };
 
 pub(crate) use adapt::AdaptCommand;
-pub(crate) use spot::{train_on_the_spot, train_tiny};
+pub(crate) use demo_model::{train_on_the_spot, train_tiny};
 pub(crate) use train::TrainCommand;
 
 use super::{Misuse, Outcome, device::DeviceArguments, up_to};
@@ -139,8 +139,8 @@ impl RunArguments {
         }
     }
 
-    /// Plans the run, or takes up the one in the folder, and trains, alone or with other processes. `weights` is what it begins
-    /// with: the base of an adaptation, or what it goes on from.
+    /// Plans the run, or takes up the one in the folder, and trains, alone or with other processes. `weights` is what
+    /// it begins with: the base of an adaptation, or what it goes on from.
     fn train(
         &self,
         request: RunRequest,

@@ -26,7 +26,8 @@ pub(crate) struct Finish<R> {
     pub out: Out<R>,
     /// Elements from one row of every matrix here to the next.
     pub stride: usize,
-    /// Where sums are integers: what one of them stands for is the product of its row's scale and its column's. Null elsewhere.
+    /// Where sums are integers: what one of them stands for is the product of its row's scale and its column's. Null
+    /// elsewhere.
     pub row_scales: *const R,
     /// The scales of columns.
     pub column_scales: *const R,

@@ -1,4 +1,5 @@
-//! What a product steps over: one number, or a pair of bf16 or of integers, or four bytes, that one instruction multiplies and adds.
+//! What a product steps over: one number, or a pair of bf16 or of integers, or four bytes, that one instruction
+//! multiplies and adds.
 
 use crate::bfloat16::bf16;
 use bytemuck::{Pod, Zeroable};
@@ -90,8 +91,8 @@ impl Unit for Pair {
     }
 }
 
-/// Two integers of sixteen bits, the first one in the low half. Sums are integers of 32 bits, in the bits of the lanes: a
-/// [`Finish`](super::Finish) that has scales makes numbers of them.
+/// Two integers of sixteen bits, the first one in the low half. Sums are integers of 32 bits, in the bits of the lanes:
+/// a [`Finish`](super::Finish) that has scales makes numbers of them.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct IntegerPair(u32);
@@ -118,8 +119,8 @@ impl Unit for IntegerPair {
     }
 }
 
-/// Four integers of eight bits, the first one lowest: those of left matrices without a sign, those of right ones with. What matrices
-/// hold is two of them. Sums are as those of an [`IntegerPair`].
+/// Four integers of eight bits, the first one lowest: those of left matrices without a sign, those of right ones with.
+/// What matrices hold is two of them. Sums are as those of an [`IntegerPair`].
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Bytes(u32);

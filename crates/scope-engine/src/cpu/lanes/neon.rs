@@ -27,8 +27,8 @@ fn low_and_high(pairs: uint32x4_t) -> [float32x4_t; 2] {
     }
 }
 
-/// SAFETY (of every block here): every processor of this architecture that Rust's standard library runs on has NEON; pointers are as
-/// good as the trait's callers promise.
+/// SAFETY (of every block here): every processor of this architecture that Rust's standard library runs on has NEON;
+/// pointers are as good as the trait's callers promise.
 impl Lanes for Neon {
     type Real = f32;
     type Pairs = [uint32x4_t; 2];

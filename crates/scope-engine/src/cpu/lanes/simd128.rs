@@ -1,5 +1,5 @@
-//! 128-bit vectors of WebAssembly. Whether a module has them, and whether it has relaxed ones, is decided when it is compiled:
-//! an engine that lacks an instruction refuses the whole module, so there is nothing to find out at run time.
+//! 128-bit vectors of WebAssembly. Whether a module has them, and whether it has relaxed ones, is decided when it is
+//! compiled: an engine that lacks an instruction refuses the whole module, so there is nothing to find out at run time.
 
 use std::arch::wasm32::*;
 

@@ -16,13 +16,13 @@ pub struct Graph {
     arenas: [Arc<MemoryPool>; 2],
 }
 
-// SAFETY: the driver binds a graph to no thread and asks only that calls with it come one after the other. A graph is not
-// `Sync`, so whoever shares it keeps it behind a lock; every call makes the context current on its own thread.
+// SAFETY: the driver binds a graph to no thread and asks only that calls with it come one after the other. A graph is
+// not `Sync`, so whoever shares it keeps it behind a lock; every call makes the context current on its own thread.
 unsafe impl Send for Graph {}
 
 impl Drop for Graph {
-    /// The driver takes a graph apart on the thread at hand, which need not be the one that recorded it. Where the GPU is gone there is
-    /// nothing to take apart.
+    /// The driver takes a graph apart on the thread at hand, which need not be the one that recorded it. Where the GPU
+    /// is gone there is nothing to take apart.
     fn drop(&mut self) {
         let _ = self.cuda.0.context.bind_to_thread();
     }

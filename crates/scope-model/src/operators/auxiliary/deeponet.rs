@@ -1,4 +1,5 @@
-//! The DeepONet of the auxiliary study: a branch of convolutions between averages, a deep trunk with batch normalisations.
+//! The DeepONet of the auxiliary study: a branch of convolutions between averages, a deep trunk with batch
+//! normalisations.
 
 use std::sync::OnceLock;
 
@@ -90,7 +91,7 @@ struct Level {
 #[derive(Clone, Debug)]
 struct Fixed {
     points: Constant,
-    /// Of each level: averages down the rows, and across the columns.
+    /// The averages of each level, down the rows and across the columns.
     halvings: Vec<[AxisMap; 2]>,
     /// A factor on every channel: of what is new in a residual block, and of what is kept.
     shares: [AxisMap; 2],
@@ -191,8 +192,8 @@ impl AuxDeepOnet {
     }
 }
 
-/// Each point doubled, then means of four from one before each second pair on, with a zero beyond either end: of points 2 i - 1,
-/// 2 i and 2 i + 1 a quarter, a half and a quarter.
+/// Each point doubled, then means of four from one before each second pair on, with a zero beyond either end: of points
+/// 2 i - 1, 2 i and 2 i + 1 a quarter, a half and a quarter.
 fn halving(n: usize) -> AxisMap {
     AxisMap::new(n / 2, n, |i, j| match (j + 1).checked_sub(2 * i) {
         Some(0 | 2) => 0.25,

@@ -1,5 +1,5 @@
-//! The FNO of the auxiliary study, in the layout of the `neuralop` library: lifting and projection are layers of two, and behind
-//! every convolution lies a narrow layer of two beside a gate.
+//! The FNO of the auxiliary study, in the layout of the `neuralop` library: lifting and projection are layers of two,
+//! and behind every convolution lies a narrow layer of two beside a gate.
 
 use std::{f64::consts::FRAC_1_SQRT_2, sync::OnceLock};
 
@@ -141,7 +141,8 @@ impl HiddenFieldNetwork for AuxFno {
         self.project.forward(tape, &v, Epilogue::Wide)
     }
 
-    /// Spectral weights are complex normal with variance 1 / width in all, their biases normal with the same; gates are open.
+    /// Spectral weights are complex normal with variance 1 / width in all, their biases normal with the same; gates are
+    /// open.
     fn initial(&self, layout: &Layout, param: &Param) -> Initial {
         let spread = (1.0 / self.config.width as f64).sqrt();
         match param.name.rsplit_once('.') {

@@ -1,6 +1,6 @@
-//! The operators of the paper's auxiliary study ("Auxiliary reconstruction supervision"). Each reads what the others read, with one
-//! of the two fields wholly hidden, and gives that field alone. They count in units of their own: the mean and the standard
-//! deviation of each channel over the first records of their training set.
+//! The operators of the paper's auxiliary study ("Auxiliary reconstruction supervision"). Each reads what the others
+//! read, with one of the two fields wholly hidden, and gives that field alone. They count in units of their own: the
+//! mean and the standard deviation of each channel over the first records of their training set.
 
 mod deeponet;
 mod fno;
@@ -86,13 +86,14 @@ impl std::str::FromStr for Auxiliary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuxiliaryConfig {
-    /// Of each channel.
+    /// The units of each channel.
     pub units: PerChannel<ChannelUnits>,
     /// Which operator, and how large.
     pub sizes: AuxiliarySizes,
 }
 
-/// Mean and standard deviation of a channel in stored coordinates: an auxiliary operator sees and gives (x - mean) / deviation.
+/// Mean and standard deviation of a channel in stored coordinates: an auxiliary operator sees and gives (x - mean) /
+/// deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelUnits {
@@ -113,13 +114,13 @@ impl Default for ChannelUnits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuxiliarySizes {
-    /// Of an FNO.
+    /// The sizes of an FNO.
     Fno(AuxFnoConfig),
-    /// Of a DeepONet.
+    /// The sizes of a DeepONet.
     DeepOnet(AuxDeepOnetConfig),
-    /// Of a U-Net.
+    /// The sizes of a U-Net.
     Unet(UnetConfig),
-    /// Of a CNO.
+    /// The sizes of a CNO.
     Cno(CnoConfig),
 }
 
@@ -175,8 +176,8 @@ pub(super) trait HiddenFieldNetwork: std::fmt::Debug + Send + Sync {
     fn initial(&self, layout: &Layout, param: &Param) -> Initial;
 }
 
-/// An auxiliary operator. Of the two fields that it gives, the one that the context hides is its answer; the other is the same
-/// numbers in the other channel's units and means nothing.
+/// An auxiliary operator. Of the two fields that it gives, the one that the context hides is its answer; the other is
+/// the same numbers in the other channel's units and means nothing.
 #[derive(Debug)]
 pub struct AuxiliaryNetwork {
     network: Box<dyn HiddenFieldNetwork>,

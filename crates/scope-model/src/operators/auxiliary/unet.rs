@@ -79,7 +79,7 @@ impl Double {
 /// A transposed convolution of side and stride two: every pixel becomes four.
 #[derive(Clone, Copy, Debug)]
 struct Up {
-    /// To (channel, row, column) of the four.
+    /// The maps to (channel, row, column) of the four.
     spread: Linear,
     bias: ParamId,
 }

@@ -23,8 +23,8 @@ pub(in crate::weights) const SCALE: &str = ".scale";
 const SENSITIVE: [&str; 5] =
     ["encoder.patch.", "encoder.fits.", "encoder.pos", "predictor.pos", "decoder.conv."];
 
-/// The layers whose activations may have eight bits when integers are multiplied: errors of fields stay within 1% of their own values.
-/// The second layer of an MLP, the head, the predictor and the decoder bear it less
+/// The layers whose activations may have eight bits when integers are multiplied: errors of fields stay within 1% of
+/// their own values. The second layer of an MLP, the head, the predictor and the decoder bear it less
 /// (docs/notes/2026-11-18-processor-inference.md has the figures).
 const COARSE: (&str, [&str; 3]) = ("encoder.blocks.", [".qkv.", ".proj.", ".fc1."]);
 
@@ -182,7 +182,8 @@ pub(in crate::weights) fn integers_of(
     Some(QuantisedRows::new(integers, scales, activations_of(name)))
 }
 
-/// Has layers multiply integers of eight bits: the matrices that [`Quantisation::Int8`] stores in so many, rounded to nearest.
+/// Has layers multiply integers of eight bits: the matrices that [`Quantisation::Int8`] stores in so many, rounded to
+/// nearest.
 pub fn multiply_in_int8(params: &mut Params) -> Result<(), EngineError> {
     let flat = params.flat().to_vec::<f32>()?;
     let layout = params.layout().clone();

@@ -31,8 +31,8 @@ impl Session<'_> {
         Ok(TrainError::DataLost { source, draws, checkpoint: files.folder().checkpoint(draws) })
     }
 
-    /// Keeps the state before a step that a lost rank did not finish, and says where it is. A state that was being changed is
-    /// not kept: the checkpoint before it stands.
+    /// Keeps the state before a step that a lost rank did not finish, and says where it is. A state that was being
+    /// changed is not kept: the checkpoint before it stands.
     pub(super) fn without_rank(
         &mut self,
         trainer: &Trainer,
