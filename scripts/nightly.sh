@@ -6,7 +6,7 @@
 #
 # Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, Python's numpy, Pillow, onnx and
 # onnxruntime, for the page Node, Chromium and what docs/browser.md names, for releases the targets of static and ARM programs with
-# their linkers and qemu-user, and for PyTorch's test torch, safetensors and the network's file in SCOPE_TORCH_PEER. The
+# their linkers and qemu-user, and for PyTorch's test pytest, torch, safetensors and the network's file in SCOPE_TORCH_PEER. The
 # advisory database is fetched from the network; where it cannot be had, that step says so and the rest goes on.
 # docs/nightly-checks.md says more.
 set -euo pipefail
