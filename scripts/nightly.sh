@@ -4,9 +4,11 @@
 #
 #     scripts/nightly.sh [SECONDS-A-TARGET]
 #
-# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, Python's numpy and Pillow, and for
-# the page Node, Chromium and what docs/browser.md names. The advisory database is fetched from the network; where it cannot be had, that step says so and the rest
-# goes on. docs/nightly-checks.md says more.
+# Needs cargo-deny and cargo-fuzz (cargo install --locked cargo-deny cargo-fuzz), a nightly Rust, Python's numpy, Pillow, onnx and
+# onnxruntime, for the page Node, Chromium and what docs/browser.md names, for releases the targets of static and ARM programs with
+# their linkers and qemu-user, and for PyTorch's test pytest, torch, safetensors and the network's file in SCOPE_TORCH_PEER. The
+# advisory database is fetched from the network; where it cannot be had, that step says so and the rest goes on.
+# docs/nightly-checks.md says more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
@@ -32,12 +34,29 @@ scripts/checks/check-reproduce.py
 echo "== what is claimed of the shipped models, and the figures that show it"
 scripts/results.py check
 
+echo "== models as ONNX graphs, in another program"
+scripts/checks/check-onnx.py
+
+echo "== a PyTorch network, converted"
+if [ -n "${SCOPE_TORCH_PEER:-}" ]; then
+    python3 -m pytest --noconftest -q python/tests/test_from_pytorch.py
+else
+    echo "NOT CHECKED: SCOPE_TORCH_PEER names no file with the network in PyTorch"
+fi
+
 echo "== what the service promises under attack"
 scripts/checks/serve-faults.py
 
 echo "== the page in the browser: its modules are those of the sources, and it does what the program does"
 scripts/release/build-page.sh --check
 scripts/checks/check-page.sh
+
+echo "== release archives: the same bytes from two builds, the demo from them, crates, and the program on ARM"
+for target in x86_64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-gnu; do
+    scripts/checks/check-release.sh "$target"
+done
+scripts/release/package-crates.py
+scripts/checks/check-arm.sh
 
 echo "== all tests with assertions and overflow checks, which a release leaves out"
 cargo test --locked --workspace

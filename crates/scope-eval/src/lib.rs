@@ -27,6 +27,7 @@ pub use evaluate::{Evaluation, PerRecord, Scores};
 pub use method::{Banded, MethodError, RecoveryMethod, Shown, StatedBands};
 pub use metrics::Recovered;
 pub use paired::{Paired, compare, matching};
+pub use panels::seen_title;
 pub use parts::part_name;
 pub use posterior::{PosteriorMethod, single_precision};
 pub use protocol::Protocol;

@@ -1,6 +1,7 @@
 //! One record under one condition, to look at.
 
 use scope_data::{Channel, observation::Condition};
+use scope_pde::{Pde, descriptor::KnownRegion};
 
 use crate::{
     error::EvalError,
@@ -9,6 +10,19 @@ use crate::{
     method::RecoveryMethod,
     metrics::Recovered,
 };
+
+/// What stands above the panel of what is seen of a field: its sensors, and whether more is known without any.
+pub fn seen_title(pde: Pde, sensors: usize, is_more_known: bool) -> String {
+    let known = match pde.descriptor().known_region {
+        _ if !is_more_known => "",
+        KnownRegion::Disk => ", the disk known",
+        KnownRegion::Fixed(_) | KnownRegion::PerRecord(_) | KnownRegion::Nowhere => ", a region known",
+    };
+    match sensors {
+        0 => format!("not measured{known}"),
+        _ => format!("{sensors} sensors{known}"),
+    }
+}
 
 impl Evaluation<'_> {
     /// Draws sensors, truth, recovery and error of both channels of a record, in physical units.
@@ -42,6 +56,8 @@ impl Evaluation<'_> {
             let error = Recovered { field, stored, scaling }.relative_error(|_| true);
             let error = error
                 .map_or("recovered - truth".to_owned(), |error| format!("recovered - truth: {error:.2}%"));
+            let sensors = masks.sensors(channel).count();
+            let seen = seen_title(meta.pde, sensors, mask.count() > sensors);
             let panel = |title: &str, values, shown, measure| FieldPanel {
                 title: title.to_owned(),
                 values,
@@ -52,12 +68,7 @@ impl Evaluation<'_> {
                 name: name.to_owned(),
                 grid,
                 panels: vec![
-                    panel(
-                        &format!("{} sensors", mask.count()),
-                        truths[k].as_slice(),
-                        Some(mask),
-                        Measure::Field,
-                    ),
+                    panel(&seen, truths[k].as_slice(), Some(mask), Measure::Field),
                     panel("truth", &truths[k], None, Measure::Field),
                     panel("recovered", field, None, Measure::Field),
                     panel(&error, &errors[k], None, Measure::Difference),
@@ -71,5 +82,17 @@ impl Evaluation<'_> {
             rows.into_iter().zip(present).filter(|(_, present)| *present).map(|(row, _)| row).collect();
         let axes = Some(&PanelAxes::of(meta.pde));
         Ok(FieldPicture { heading: &heading, rows: &rows, axes, ..FieldPicture::default() }.draw())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_without_a_sensor_is_not_counted_as_one() {
+        assert_eq!(seen_title(Pde::CYLINDER, 474, true), "474 sensors, the disk known");
+        assert_eq!(seen_title(Pde::CYLINDER, 0, true), "not measured, the disk known");
+        assert_eq!(seen_title(Pde::POISSON, 500, false), "500 sensors");
     }
 }

@@ -161,6 +161,8 @@ fn a_report_leaves_out_runs_without_an_evaluation() {
     fs::create_dir(root.path().join("training")).unwrap();
     let said = told(root.path(), &["report", "training", "limits"]);
     assert!(said.contains("warning: training is left out: it holds no evaluation"), "{said}");
+    // The data of charts are no evaluations, though their names end alike.
+    fs::write(root.path().join("training/errors.chart.json"), "{}").unwrap();
     assert!(refused(root.path(), &["report", "training"], 1).contains("training holds no evaluation"));
     assert!(
         refused(root.path(), &["compare", "training", "limits"], 1).contains("training holds no evaluation")

@@ -1,9 +1,11 @@
 //! The picture of a recovery: sensors, the truth where it is known, what was recovered, and how far it is off.
 
 use scope_data::{Channel, PerChannel, observation::UserContext};
-use scope_eval::figure::{FieldPanel, FieldRow, Measure};
+use scope_eval::{
+    figure::{FieldPanel, FieldRow, Measure},
+    seen_title,
+};
 use scope_model::Fields;
-use scope_pde::descriptor::KnownRegion;
 
 use super::recovered::Recovered;
 
@@ -44,15 +46,7 @@ pub fn picture_rows<'a>(
             let shown = None;
             FieldPanel { title, values: &fields[channel], shown, measure }
         };
-        let known = match recovered.method.pde.descriptor().known_region {
-            _ if mask.count() == count => "",
-            KnownRegion::Disk => ", the disk known",
-            KnownRegion::Fixed(_) | KnownRegion::PerRecord(_) | KnownRegion::Nowhere => ", a region known",
-        };
-        let seen = match count {
-            0 => format!("not measured{known}"),
-            _ => format!("{count} sensors{known}"),
-        };
+        let seen = seen_title(recovered.method.pde, count, mask.count() > count);
         let sensors = FieldPanel { shown: Some(mask), ..panel(seen, measured, Measure::Field) };
         let mut panels = vec![sensors];
         panels.extend(truth.map(|truth| panel("truth".into(), &truth.fields, Measure::Field)));

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use compare::CompareCommand;
 pub(crate) use evaluate::EvaluateCommand;
 pub(crate) use report::ReportCommand;
+use scope_eval::report::CHART_FILE;
 use scope_model::RUN_EVALUATIONS;
 
 /// The evaluations of a run folder, which may have none, or the file itself.
@@ -30,7 +31,11 @@ fn evaluations(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = if of_run.is_dir() { of_run } else { path.to_owned() };
     let entries = std::fs::read_dir(&folder);
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    // A folder of figures has the data of charts, which tell of evaluations and are none.
+    files.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".json") && !name.ends_with(CHART_FILE)
+    });
     files.sort();
     Ok(files)
 }
