@@ -46,7 +46,7 @@ row() { # NAME ROUND
     muon) # The recipe muon-fits: its optimizer and its local fits.
         step "$2" small-muon --model "${SMALL:-small}" --batch "$batch" --optimizer muon
         step "$2" small-muon-fits --model "${SMALL:-small}" --batch "$batch" --optimizer muon --fits 4,8 ;;
-    operators) for model in ${OPERATORS-aux-fno aux-deeponet aux-unet aux-cno}; do step "$2" "$model" --model "$model" --batch "$batch"; done ;;
+    operators) for model in ${BENCH_OPERATORS-aux-fno aux-deeponet aux-unet aux-cno}; do step "$2" "$model" --model "$model" --batch "$batch"; done ;;
     infer)
         for model in ${INFER-base small}; do
             for precision in bf16 f32; do
