@@ -13,7 +13,7 @@
 # 3  learning curves of Navier-Stokes while records of the cylinder are made, then a stretch of training for the cylinder's model
 #
 # A call ends MINUTES (9.3) after its start, whatever is undone; a part that fails does not stop the others, and what a part says is in
-# results/session-CALL. The program has no model built in, so that it is 16 MB: models/ travels with the checkout.
+# results/session-CALL. The program has no model built in, so that it is 9 MB: models/ travels with the checkout.
 set -uo pipefail
 call=${1:?say prepare, keep, 1, 2 or 3}
 cd "$(dirname "$0")/.."
@@ -22,18 +22,19 @@ prepare() { # [PEER] [RECIPE]
     cargo build --release -p scope-cli --no-default-features || return
     mkdir -p carry/peer && strip -o carry/scope target/release/scope && gzip -9f carry/scope || return
     local folder
-    for folder in "$@"; do cp "$folder"/*.py carry/peer/ || return; done
+    for folder in "$@"; do cp -f "$folder"/*.py carry/peer/ || return; done
     du -ch carry/* | tail -1
 }
 keep() { # FOLDER
-    local name archive
+    local archive name pieces
     for archive in "$1"/*.tar.gz "$1"/*.tar.gz.0; do
         [ -f "$archive" ] || continue
-        name=${archive%.0}
-        cat "$name" "$name".? 2>/dev/null | tar -xzf - || return
+        name=${archive%.0}; pieces=("$name"*)
+        cat "${pieces[@]}" | tar -xzf - || return
+        echo "$name: in results/"
         # The next call has to know what is done, but not the weights.
         [[ $name != *stretch-* ]] || continue
-        mkdir -p carry/results && cat "$name" "$name".? 2>/dev/null >"carry/results/${name##*/}"
+        mkdir -p carry/results && cat "${pieces[@]}" >"carry/results/${name##*/}" || return
     done
 }
 case $call in
