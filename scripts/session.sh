@@ -24,11 +24,15 @@ stopped=75
 left() { echo $(( ${DEADLINE:-$(( $(date +%s) + 86400 ))} - $(date +%s) )); }
 
 # Runs a command for as long as there is time, and then tells it to save its state.
-timed() { # COMMAND...
+timed() { limited --foreground "$@"; } # COMMAND...
+# The same for a script: all that it has started is told too.
+timed_script() { limited --preserve-status "$@"; } # SCRIPT...
+limited() { # OPTION-OF-TIMEOUT COMMAND...
+    local option=$1 seconds ended=0; shift
     [ -n "${DEADLINE:-}" ] || { "$@"; return; }
-    local seconds ended=0; seconds=$(left)
+    seconds=$(left)
     if [ "$seconds" -gt 0 ]; then
-        timeout --foreground --preserve-status --signal TERM --kill-after 30 "$seconds" "$@" || ended=$?
+        timeout "$option" --preserve-status --signal TERM --kill-after 30 "$seconds" "$@" || ended=$?
         [ "$(left)" -le 0 ] && [ "$ended" -ne 0 ] || return "$ended"
     fi
     echo "the time is over: the same call goes on" >&2

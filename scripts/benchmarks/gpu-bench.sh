@@ -1,49 +1,102 @@
 #!/usr/bin/env bash
-# Checks a GPU against the processor, then times steps and inference of the base model on it. With the folder of a
-# PyTorch peer that has a bench.py, times that too, in the same run, and prints the ratios.
+# Checks a GPU against the processor, then times training steps, inference and evaluation on it, several rounds in turn. With the
+# folder of a PyTorch peer that has a bench.py, times that too, in the same run, and prints the ratios.
 #
 #     scripts/benchmarks/gpu-bench.sh [FOLDER OF THE PEER]
 #
-# Builds first where cargo is at hand; elsewhere SCOPE names the program.
+# ROUNDS (3) of SECONDS_EACH (1) for every row, of which the median counts; ROWS ("base small muon operators infer evaluate") are those
+# that are measured, SELFTEST=no leaves the check out. PyTorch gets BUDGET (200) seconds for each of PEER ("base small"), SCOPE's two
+# sizes. OUT (results/gpu-bench) keeps the figures, table.md among them; a row that is there is not measured again. SCOPE is the
+# program; WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
-peer=${1:-}
-out=${OUT:-$(mktemp -d)}
-scope=${SCOPE:-}
-if [ -z "$scope" ]; then
-    cargo build --release
-    scope=target/release/scope
-fi
-"$scope" doctor --selftest
-for objective in fo full full-idle sp-10m; do
-    "$scope" bench train --model base --objective "$objective" --batch 32 --device cuda --json >"$out/$objective.json"
-done
-"$scope" bench infer --model base --batch 1,32,256 --precision bf16 --device cuda --json >"$out/infer.json"
-if [ -n "$peer" ]; then
-    python3 "$peer/bench.py" --device cuda --variants bf16+compile+graph --modes train-full,train-fo,infer \
-        --budget "${BUDGET:-200}" --json "$out/peer.json" >"$out/peer.txt"
-    python3 "$peer/bench.py" --device cuda --variants bf16+graph,bf16+compile+graph --modes sp-adapt \
-        --budget "${BUDGET:-200}" --json "$out/peer-sp.json" >>"$out/peer.txt"
-fi
-python3 - "$out" <<'PYTHON'
-import json, os, sys
+peer=${1:+$(realpath "$1")}
+cd "$(dirname "$0")/../.."
+source scripts/session.sh
+out=${OUT:-results/gpu-bench}; rounds=${ROUNDS:-3}; each=${SECONDS_EACH:-1}
+read -ra rows <<<"${ROWS-base small muon operators infer evaluate}"
+mkdir -p "$out" "$work"
+trap 'hand_out gpu-bench "$out"' EXIT
+[ "${SELFTEST:-yes}" = no ] || timed "$scope" doctor --selftest | tee "$out/selftest.txt" | tail -5
 
-out = sys.argv[1]
-read = lambda name: json.load(open(f"{out}/{name}.json"))
-names = {"fo": "train-fo", "full": "train-full", "full-idle": "train-full-skipv", "sp-10m": "sp-adapt-10m"}
-ours = [(names[name], 32, read(name)["median_ms"]) for name in names]
-ours += [("infer", row["batch"], row["median_ms"]) for row in read("infer")]
-best, held = {}, {}
-for name in ("peer", "peer-sp"):
-    for row in read(name)["rows"] if os.path.exists(f"{out}/{name}.json") else []:
-        key = (row["mode"], row["batch"])
-        best[key] = min(best.get(key, row["ms"]), row["ms"])
-        held[key] = min(held.get(key, row["gib"]), row["gib"])
-print(f"{'work':<18}{'batch':>6}{'ours ms':>10}{'peer ms':>10}{'ratio':>8}")
-for name, batch, ms in ours:
-    theirs = best.get((name, batch))
-    print(f"{name:<18}{batch:>6}{ms:>10.3f}" + (f"{theirs:>10.3f}{ms / theirs:>8.2f}" if theirs else ""))
-print("memory held by our allocator, and the peak of the peer's tensors, GiB:")
-for name, key in names.items():
-    theirs = held.get((key, 32))
-    print(f"{key:<18}{32:>6}{read(name)['memory_gib']:>10.2f}" + (f"{theirs:>10.2f}" if theirs else ""))
-PYTHON
+# A command's JSON, whole or not at all; a row that fails is left out and said.
+measure() { # NAME COMMAND...
+    local file=$out/$1.json; shift
+    [ ! -s "$file" ] || return 0
+    if timed "$@" >"$file.part" 2>"$file.err"; then
+        mv "$file.part" "$file"; rm -f "$file.err"
+    else
+        local status=$?
+        [ "$status" != "$stopped" ] || return "$status"
+        echo "left out: $* ($(tail -1 "$file.err"))" >&2
+    fi
+}
+step() { # ROUND NAME ARGUMENTS...
+    local round=$1 name=$2; shift 2
+    measure "$name-$round" "$scope" bench train "$@" --device "$device" --seconds "$each" --json
+}
+batch=${BATCH:-32}
+row() { # NAME ROUND
+    local objective model precision
+    case $1 in
+    base)
+        for objective in fo full full-idle sp-10m; do
+            step "$2" "base-$objective" --model "${BASE:-base}" --objective $objective --batch "$batch"
+        done ;;
+    small) for objective in fo full; do step "$2" "small-$objective" --model "${SMALL:-small}" --objective $objective --batch "$batch"; done ;;
+    muon) # The recipe muon-fits: its optimizer and its local fits.
+        step "$2" small-muon --model "${SMALL:-small}" --batch "$batch" --optimizer muon
+        step "$2" small-muon-fits --model "${SMALL:-small}" --batch "$batch" --optimizer muon --fits 4,8 ;;
+    operators) for model in ${BENCH_OPERATORS-aux-fno aux-deeponet aux-unet aux-cno}; do step "$2" "$model" --model "$model" --batch "$batch"; done ;;
+    infer)
+        for model in ${INFER-base small}; do
+            for precision in bf16 f32; do
+                measure "infer-$model-$precision-$2" "$scope" bench infer --model "$model" --batch "${BATCHES:-1,32,256}" \
+                    --precision $precision --device "$device" --seconds "$each" --json
+            done
+        done ;;
+    evaluate) evaluation "$2" ;;
+    esac
+}
+# Seconds of `scope evaluate` in f32 on few and on many records: what is between them is the rate, start left out.
+evaluation() { # ROUND
+    local count file=$out/evaluate-$1.json begun times=() few=${FEW:-200} many=${MANY:-2000}
+    [ ! -s "$file" ] || return 0
+    records poisson test "$many" 20261013 "$work/bench-records" >/dev/null
+    for count in "$few" "$many"; do
+        begun=$(date +%s.%N)
+        timed "$scope" evaluate --run "${EVALUATED:-models/poisson.safetensors}" --data "$work/bench-records" --limit "$count" \
+            --no-interpolation --device "$device" --out "$work/bench-evaluation-$1-$count" >/dev/null
+        times+=("$(awk -v begun="$begun" -v now="$(date +%s.%N)" 'BEGIN { print now - begun }')")
+    done
+    echo "{\"few\": $few, \"many\": $many, \"seconds\": [${times[0]}, ${times[1]}]}" >"$file"
+}
+for round in $(seq "$rounds"); do
+    for name in "${rows[@]}"; do row "$name" "$round"; done
+done
+
+# The peer's bench.py on its own model, or on one of SCOPE `small`'s size.
+pytorch() { # SIZE NAME ARGUMENTS...
+    local size=$1 name=$2; shift 2
+    [ ! -s "$out/$name.json" ] || return 0
+    timed python3 -c '
+import functools, runpy, sys
+size, peer, *arguments = sys.argv[1:]
+sys.path.insert(0, peer)
+import scope_torch
+if size == "small":
+    scope_torch.Cfg = functools.partial(scope_torch.Cfg, width=256, depth=6, heads=8, latent=128)
+sys.argv = ["bench.py", *arguments]
+runpy.run_path(f"{peer}/bench.py", run_name="__main__")' "$size" "$peer" --device "$device" --budget "${BUDGET:-200}" "$@" \
+        --json "$out/$name.part" >"$out/$name.txt" 2>&1 && mv "$out/$name.part" "$out/$name.json" ||
+        echo "PyTorch's $name has no figures: $(tail -1 "$out/$name.txt")" >&2
+}
+if [ -n "$peer" ]; then
+    for size in ${PEER-base small}; do
+        pytorch "$size" "peer-$size" --variants bf16+compile+graph --modes train-fo,train-full,infer
+        [ "$size" != base ] || pytorch base peer-sp --variants bf16+graph,bf16+compile+graph --modes sp-adapt
+    done
+fi
+
+scripts/benchmarks/gpu-table.py "$out" >"$out/.table"
+mv "$out/.table" "$out/table.md"
+cat "$out/table.md"

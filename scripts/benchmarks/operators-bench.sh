@@ -3,25 +3,23 @@
 #
 #     scripts/benchmarks/operators-bench.sh
 #
-# Builds first where cargo is at hand; elsewhere SCOPE names the program. BATCH is the batch, BUDGET the seconds that
-# PyTorch gets for all its variants; with BUDGET=0 only ours are timed. OUT keeps the figures.
+# BATCH is the batch, MODELS are those that are timed, BUDGET the seconds that PyTorch gets for all its variants; with BUDGET=0 only
+# ours are timed. OUT (results/operators-bench) keeps the figures. SCOPE is the program; MINUTES and PACKED are those of
+# scripts/session.sh.
 set -euo pipefail
-out=${OUT:-$(mktemp -d)}
-batch=${BATCH:-125}
-budget=${BUDGET:-240}
-scope=${SCOPE:-}
-if [ -z "$scope" ]; then
-    cargo build --release
-    scope=target/release/scope
-fi
+cd "$(dirname "$0")/../.."
+source scripts/session.sh
+out=${OUT:-results/operators-bench}; batch=${BATCH:-125}; budget=${BUDGET:-240}
+mkdir -p "$out"
+trap 'hand_out operators-bench "$out"' EXIT
 for model in ${MODELS:-fno deeponet cno transolver}; do
-    "$scope" bench train --model "$model" --batch "$batch" --device cuda --json >"$out/$model.json" ||
+    timed "$scope" bench train --model "$model" --batch "$batch" --device "$device" --json >"$out/$model.json" ||
         echo "$model: our step failed" >&2
 done
 if [ "$budget" != 0 ]; then
     models=$(echo "${MODELS:-fno deeponet cno transolver}" | tr ' ' ',')
-    python3 "$(dirname "$0")/operators-peer.py" --models "$models" --batch "$batch" --budget "$budget" \
-        --json "$out/operators-peer.json" | tee "$out/operators-peer.txt"
+    timed python3 scripts/benchmarks/operators-peer.py --models "$models" --batch "$batch" --budget "$budget" \
+        --json "$out/operators-peer.json" | tee "$out/operators-peer.txt" || echo "PyTorch has no figures" >&2
 fi
 python3 - "$out" <<'PYTHON'
 import json, os, sys

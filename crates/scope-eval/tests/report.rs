@@ -131,6 +131,39 @@ fn tables_are_written_as_they_were() {
 }
 
 #[test]
+fn orderings_over_seeds_have_the_deviation_of_trainings() {
+    let seeded = |recipe: &str, seed: u64, factor: f64| {
+        let mut record = evaluation("poisson", recipe, "native", factor);
+        let method = &mut record.results.identity.method;
+        method.training.as_mut().unwrap().seed = Some(seed);
+        method.blake3 = Some(format!("{recipe} of seed {seed}"));
+        record
+    };
+    let written = |records: Vec<Record>| {
+        let choice = Choice::Named(vec![TableName::Orderings]);
+        let tables = tables(&choice, &Published::read().unwrap(), &Runs::gather(records)).unwrap();
+        Format::Csv.write(&tables)
+    };
+    let first = || vec![seeded("full", 1, 2.0), seeded("fo", 1, 2.5)];
+    assert!(!written(first()).contains("seeds"), "one seed has no deviation");
+    let text = written([first(), vec![seeded("full", 2, 2.25), seeded("fo", 2, 2.375)]].concat());
+    let of = |line: &&str| line.contains("Full - FO") && line.contains(",Poisson,ours: forward,");
+    let cells = |line: &str| -> Vec<f64> {
+        line.rsplit(',')
+            .take(3)
+            .filter_map(|cell| cell.parse().ok())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect()
+    };
+    let rows: Vec<Vec<f64>> = text.lines().filter(of).map(cells).collect();
+    let [[one], [two], [mean, sd]] = [&rows[0][..], &rows[1][..], &rows[2][..]] else { panic!("{rows:?}") };
+    assert!((mean - (one + two) / 2.0).abs() < 1e-9 && (sd - (one - two).abs() / 2_f64.sqrt()).abs() < 1e-9);
+    assert!(text.contains("over 2 seeds"));
+}
+
+#[test]
 fn tables_without_a_row_of_ours_are_left_out_unless_asked_for() {
     let published = Published::read().unwrap();
     let poisson = Runs::gather(vec![evaluation("poisson", "full", "native", 2.0)]);

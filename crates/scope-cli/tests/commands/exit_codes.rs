@@ -70,7 +70,10 @@ fn misuse_ends_with_2() {
                 "bench train --model fno --objective full --device cpu",
                 "leave --objective, --optimizer and --fits out",
             ),
-            ("bench train --model aux-fno --objective full --device cpu", "the objectives auxiliary and auxiliary-g"),
+            (
+                "bench train --model aux-fno --objective full --device cpu",
+                "the objectives auxiliary and auxiliary-g",
+            ),
             ("bench train --model tiny --objective auxiliary --device cpu", "--model aux-fno"),
             ("doctor --only attention", "--selftest"),
         ],

@@ -23,7 +23,7 @@ pub use family::Family;
 pub use mask::{Mask, masks_to_npy, words_for};
 pub use noise::{ReadingNoise, trust};
 pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
-pub use sampler::{MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
+pub use sampler::{BERNOULLI_EPOCHS, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use seen::Seen;
 pub(crate) use sensors::locate;
 pub use sensors::{Placed, Sensor, SensorError, UserContext};

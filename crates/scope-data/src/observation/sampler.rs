@@ -24,7 +24,7 @@ const ONE_PERCENT: u32 = 42_949_673;
 /// Three parts in a hundred, in units of 2^-32.
 const THREE_PERCENT: u32 = 128_849_019;
 /// Epochs of training for which a record keeps its mask in the auxiliary operator study.
-const BERNOULLI_EPOCHS: u64 = 5;
+pub const BERNOULLI_EPOCHS: u64 = 5;
 
 /// Which masks of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

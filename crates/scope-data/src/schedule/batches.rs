@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// The tasks of five occurrences of a family.
-const TASK_CYCLE: [Task; 5] = [Task::Forward, Task::Forward, Task::Inverse, Task::Inverse, Task::Joint];
+pub const TASK_CYCLE: [Task; 5] = [Task::Forward, Task::Forward, Task::Inverse, Task::Inverse, Task::Joint];
 /// The sensors of the paper's main comparison.
 const SPARSE_BUDGET: usize = 500;
 /// Permutations kept in memory: a batch needs the current epoch's and perhaps the next one's.

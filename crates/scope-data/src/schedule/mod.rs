@@ -4,6 +4,6 @@ mod batches;
 mod producer;
 mod sensor_mix;
 
-pub use batches::{BatchPlan, Schedule};
+pub use batches::{BatchPlan, Schedule, TASK_CYCLE};
 pub use producer::{Batch, BatchMaker, BatchNoise, Producer};
 pub use sensor_mix::SensorMix;

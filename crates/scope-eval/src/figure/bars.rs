@@ -2,7 +2,7 @@
 
 use super::{
     axes::{Area, Axis, Scale, short},
-    drawing::{Anchor, Drawing, INK, Letters, SERIES},
+    drawing::{Anchor, Drawing, INK, Letters, series_colour},
 };
 
 /// One method's bars.
@@ -17,15 +17,15 @@ pub(crate) struct Bars {
 const BAR: f64 = 16.0;
 const GROUP_GAP: f64 = 26.0;
 const HEIGHT: f64 = 220.0;
+/// Between a whisker and the number above it.
+const NUMBER_GAP: f64 = 4.0;
 /// Room at the left for the axis, above for title and numbers, below for groups and legend.
 const MARGINS: [f64; 3] = [56.0, 40.0, 26.0];
 
 /// A chart with a group of bars for each name in `groups`, one bar a method, whiskers of one standard deviation. A
 /// lower whisker that would reach zero ends at the axis.
 pub(crate) fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Bars]) -> Drawing {
-    let values = || bars.iter().flat_map(|bars| bars.values.iter().flatten());
-    let reach = values().flat_map(|(mean, sd)| [0.6 * mean, mean + sd]);
-    let axis = Axis::over(Scale::Log, reach);
+    let axis = axis_with_room(bars);
     let [left, top, bottom] = MARGINS;
     let group = bars.len() as f64 * BAR + GROUP_GAP;
     let width = (groups.len() as f64 * group + GROUP_GAP).max(Letters::Normal.width(title));
@@ -47,16 +47,45 @@ pub(crate) fn bar_chart(title: &str, y_name: &str, groups: &[String], bars: &[Ba
     }
     for (k, bars) in bars.iter().enumerate() {
         let y = top + HEIGHT + bottom + 12.0 + 16.0 * k as f64;
-        drawing.rectangle((left, y - 9.0), (10.0, 10.0), SERIES[k % SERIES.len()]);
+        drawing.rectangle((left, y - 9.0), (10.0, 10.0), series_colour(k));
         drawing.text((left + 16.0, y), &bars.name, Letters::Small, Anchor::Start, INK);
     }
     drawing
 }
 
+/// An axis on which every bar has room for its number above it.
+fn axis_with_room(bars: &[Bars]) -> Axis {
+    let values = || bars.iter().flat_map(|bars| bars.values.iter().flatten());
+    let reach = |most: f64| {
+        let ends = values().flat_map(|(mean, sd)| [0.6 * mean, mean + sd]);
+        Axis::over(Scale::Log, ends.chain((most > 0.0).then_some(most)))
+    };
+    let fits = |axis: &Axis, (mean, sd): &(f64, f64)| {
+        let room = NUMBER_GAP + Letters::Small.width(&number(*mean));
+        (1.0 - axis.place(mean + sd)) * HEIGHT >= room
+    };
+    let mut most = values().map(|(mean, sd)| mean + sd).fold(0.0, f64::max);
+    let mut axis = reach(most);
+    // Values of many decades have no room ever: they are drawn as they are.
+    for _ in 0..8 {
+        if values().all(|value| fits(&axis, value)) {
+            break;
+        }
+        most *= 3.0;
+        axis = reach(most);
+    }
+    axis
+}
+
+/// What stands above a bar.
+fn number(mean: f64) -> String {
+    short((mean * 100.0).round() / 100.0)
+}
+
 fn draw_bar(drawing: &mut Drawing, area: &Area, axis: &Axis, x: f64, (mean, sd): (f64, f64), series: usize) {
     let top = area.y(axis, mean);
     let bottom = area.at.1 + area.size.1;
-    drawing.rectangle((x + 1.0, top), (BAR - 2.0, bottom - top), SERIES[series % SERIES.len()]);
+    drawing.rectangle((x + 1.0, top), (BAR - 2.0, bottom - top), series_colour(series));
     let low = area.y(axis, mean - sd);
     let high = area.y(axis, mean + sd);
     let middle = x + BAR / 2.0;
@@ -64,9 +93,9 @@ fn draw_bar(drawing: &mut Drawing, area: &Area, axis: &Axis, x: f64, (mean, sd):
     for end in [low, high] {
         drawing.stroke(&[(middle - 2.5, end), (middle + 2.5, end)], 1.0, INK);
     }
-    let number = short((mean * 100.0).round() / 100.0);
+    let number = number(mean);
     drawing.text_upwards(
-        (middle + 3.5, high - 4.0 - Letters::Small.width(&number) / 2.0),
+        (middle + 3.5, high - NUMBER_GAP - Letters::Small.width(&number) / 2.0),
         &number,
         Letters::Small,
         INK,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     axes::{Area, Axis, Scale},
     canvas::Colour,
-    drawing::{Anchor, Drawing, INK, Letters, SERIES},
+    drawing::{Anchor, Drawing, INK, Letters, series_colour},
 };
 
 /// One curve: a name and its points (x, y).
@@ -100,7 +100,7 @@ impl CurveChart {
             drawing.dashes(from, to, 1.25, colour);
         }
         for (k, curve) in curves.iter().enumerate() {
-            let colour = SERIES[k % SERIES.len()];
+            let colour = series_colour(k);
             let step = curve.points.len().div_ceil(MOST_POINTS).max(1);
             let drawn: Vec<(f64, f64)> = (curve.points.iter().step_by(step))
                 .filter(|point| x.scale.shows(point.0) && y.scale.shows(point.1))

@@ -13,7 +13,7 @@ pub(crate) const INK: Colour = [40, 40, 40];
 /// The colour of lines that only guide the eye.
 pub(crate) const PALE: Colour = [221, 221, 221];
 /// Colours that stay apart for colour-blind readers (Okabe and Ito).
-pub(crate) const SERIES: [Colour; 7] = [
+const SERIES: [Colour; 7] = [
     [0, 114, 178],
     [213, 94, 0],
     [0, 158, 115],
@@ -22,6 +22,17 @@ pub(crate) const SERIES: [Colour; 7] = [
     [86, 180, 233],
     [90, 90, 90],
 ];
+
+/// The colour of the series of a number: the first ones as they are, the next ones paler, and those after them darker.
+pub(crate) fn series_colour(number: usize) -> Colour {
+    let mix =
+        |towards: u16| SERIES[number % SERIES.len()].map(|part| ((u16::from(part) + towards) / 2) as u8);
+    match number / SERIES.len() % 3 {
+        0 => SERIES[number % SERIES.len()],
+        1 => mix(u16::from(u8::MAX)),
+        _ => mix(0),
+    }
+}
 
 /// Pixels of a PNG per unit of a drawing.
 const PIXELS: f64 = 2.0;

@@ -9,8 +9,9 @@ use scope_pde::Pde;
 use super::endpoint::Endpoint;
 use super::figures::AUXILIARY;
 use super::published::{Channels, Published};
-use super::runs::{Run, are_all_own, by_label, classified};
+use super::runs::{Measured, Run, are_all_own, auxiliary_by_label, by_label, classified};
 use crate::figure::{AxisLabel, Bars, Curve, CurveChart, Drawing, Scale, bar_chart};
+use crate::protocol::Protocol;
 
 /// The errors that are drawn against numbers of sensors.
 const BUDGET_CHARTS: [(Task, Measure); 4] = [
@@ -20,20 +21,30 @@ const BUDGET_CHARTS: [(Task, Measure); 4] = [
     (Task::Joint, Measure::U),
 ];
 
-/// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors).
+/// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors). As in the
+/// paper's figure, the auxiliary operators come first, observed and scored in ways of their own.
 pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
     let problems: BTreeSet<Pde> = runs.iter().map(Run::pde).collect();
-    let value = |run: &Run| {
-        let pde = run.pde();
-        let summary = run.summary(endpoint.condition(pde)?, endpoint.measure(pde))?;
-        Some((summary.mean?, summary.sd.unwrap_or(0.0)))
-    };
-    let bars: Vec<Bars> = (by_label(runs.iter()).into_iter())
-        .map(|(name, members)| {
+    type MeasuredOf = fn(&Run) -> Measured<'_>;
+    let bars = |groups: Vec<(String, Vec<&Run>)>, measured: MeasuredOf| -> Vec<Bars> {
+        let value = |run: &Run| {
+            let measured = measured(run);
+            let summary = match endpoint {
+                Endpoint::Forward => measured.forward_u,
+                Endpoint::Inverse => measured.inverse_a,
+            }?;
+            Some((summary.mean?, summary.sd.unwrap_or(0.0)))
+        };
+        let row = |(name, members): (String, Vec<&Run>)| {
             let of = |pde: &Pde| members.iter().find(|run| run.is(*pde)).and_then(|run| value(run));
             Bars { name, values: problems.iter().map(of).collect() }
-        })
-        .collect();
+        };
+        groups.into_iter().map(row).collect()
+    };
+    let auxiliary = bars(auxiliary_by_label(runs.iter()), Run::auxiliary);
+    let has_auxiliary = !auxiliary.is_empty();
+    let uniform = bars(by_label(runs.iter()), |run| run.channels(Protocol::Uniform500));
+    let bars = [auxiliary, uniform].concat();
     let groups: Vec<String> = problems.iter().map(|pde| pde.title().to_owned()).collect();
     let name = match endpoint {
         Endpoint::Forward => "Forward: u from 500 of 128 x 128 points of a",
@@ -42,6 +53,7 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
     // Grids of one's own have another number of points, and the same share of them is seen.
     let name =
         if are_all_own(&problems) { name.replace("500 of 128 x 128", "3% of the") } else { name.to_owned() };
+    let name = if has_auxiliary { format!("{name} (auxiliary: 3%)") } else { name };
     let two_valued = classified(&problems.into_iter().collect::<Vec<_>>());
     let axis = match (endpoint, two_valued) {
         (Endpoint::Inverse, Some(titles)) => format!("relative L2 error ({titles}: bit errors), %"),

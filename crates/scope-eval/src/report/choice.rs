@@ -43,13 +43,15 @@ pub enum TableName {
     Operators,
     /// Numbers of parameters.
     Parameters,
+    /// Those of the operators of the auxiliary study.
+    AuxiliaryParameters,
     /// Where our rows come from.
     Runs,
 }
 
 impl TableName {
     /// All tables.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         TableName::Main,
         TableName::Recipes,
         TableName::Adaptation,
@@ -68,6 +70,7 @@ impl TableName {
         TableName::Masks,
         TableName::Operators,
         TableName::Parameters,
+        TableName::AuxiliaryParameters,
         TableName::Runs,
     ];
 
@@ -92,6 +95,7 @@ impl TableName {
             TableName::Masks => "masks",
             TableName::Operators => "operators",
             TableName::Parameters => "parameters",
+            TableName::AuxiliaryParameters => "auxiliary-parameters",
             TableName::Runs => "runs",
         }
     }

@@ -73,6 +73,7 @@ fn table(name: TableName, published: &Published, all: &Runs) -> Result<Table, Ev
         TableName::Masks => settings::masks(),
         TableName::Operators => settings::operators()?,
         TableName::Parameters => parameters::parameters()?,
+        TableName::AuxiliaryParameters => settings::auxiliary_parameters()?,
         TableName::Runs => parameters::provenance(all),
     };
     let by_problem = [

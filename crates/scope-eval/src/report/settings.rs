@@ -1,10 +1,13 @@
 //! The paper's tables of settings, from the constants that this program works with.
 
-use scope_data::observation::Family;
+use scope_data::{
+    observation::{BERNOULLI_EPOCHS, Condition, Family, Task},
+    schedule::TASK_CYCLE,
+};
 use scope_engine::AdamW;
-use scope_model::{Operator, parts};
+use scope_model::{Auxiliary, Operator, parameter_elements, parts};
 use scope_pde::{Channel, Pde, descriptor::Released};
-use scope_train::{Component, MAX_NORM, Recipe, StageRecipe};
+use scope_train::{Component, FieldMeasure, LearningRateSchedule, MAX_NORM, Recipe, StageRecipe};
 use serde_json::Value;
 
 use super::{
@@ -114,6 +117,27 @@ pub(super) fn operators() -> Result<Table, EvalError> {
     ))
 }
 
+/// The operators of the auxiliary study; its PINO is the FNO with another objective.
+pub(super) fn auxiliary_parameters() -> Result<Table, EvalError> {
+    let row = |operator: Auxiliary| -> Result<Vec<Cell>, EvalError> {
+        let architecture = operator.architecture(128);
+        let elements = parameter_elements(&architecture).map_err(refuse)?;
+        let reals = parts(&architecture).map_err(refuse)?.iter().map(|part| part.parameters).sum();
+        let name = match operator {
+            Auxiliary::Fno => format!("{} / PINO", operator.label()),
+            _ => operator.label().to_owned(),
+        };
+        Ok([name, grouped(elements), grouped(reals)].map(Cell::text).to_vec())
+    };
+    Ok(table(
+        TableName::AuxiliaryParameters,
+        "Auxiliary operator parameter accounting",
+        &["architecture", "parameter elements", "real numbers"],
+        Auxiliary::ALL.into_iter().map(row).collect::<Result<_, _>>()?,
+        "A complex Fourier weight is one element and two real numbers. These operators are not those of the main comparison.",
+    ))
+}
+
 /// `width 40; modes 14; ...` of a network's sizes, without the grid.
 fn sizes_in_words(sizes: &Value) -> String {
     let Value::Object(sizes) = sizes else { return String::new() };
@@ -125,60 +149,127 @@ fn sizes_in_words(sizes: &Value) -> String {
     shown.map(words).collect::<Vec<_>>().join("; ")
 }
 
+/// Who is trained with a recipe: what it says itself does not tell what it is trained on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Backbone,
+    Decoder,
+    Operator,
+    Auxiliary,
+}
+
 /// The recipes, a column each.
 pub(super) fn training() -> Result<Table, EvalError> {
     let named = |name: &str| Recipe::resolve(name, &[]).map_err(refuse);
     let recipes = [
-        ("Full", named("full")?),
-        ("FJV", named("fjv")?),
-        ("FO", named("fo")?),
-        ("SP and DP decoders", named("fo")?.for_head()),
-        ("operators", named("operator")?),
+        ("Full", Group::Backbone, named("full")?),
+        ("FJV", Group::Backbone, named("fjv")?),
+        ("FO", Group::Backbone, named("fo")?),
+        ("SP and DP decoders", Group::Decoder, named("fo")?.for_head()),
+        ("operators", Group::Operator, named("operator")?),
+        ("auxiliary operators", Group::Auxiliary, named("auxiliary")?),
+        ("auxiliary operators + G", Group::Auxiliary, named("auxiliary-g")?),
     ];
-    let adamw = AdamW::default();
-    let row = |name: &str, value: &dyn Fn(&Recipe) -> String| -> Vec<Cell> {
-        let cells = recipes.iter().map(|(_, recipe)| Cell::text(value(recipe)));
+    let row = |(name, value): (&str, Setting)| -> Vec<Cell> {
+        let cells = recipes.iter().map(|(_, group, recipe)| Cell::text(value(*group, recipe)));
         std::iter::once(Cell::text(name)).chain(cells).collect()
     };
-    let rows = vec![
-        row("pretraining, epochs", &|recipe| {
-            recipe.pretrain.map_or("none".to_owned(), |stage| stage.epochs.to_string())
-        }),
-        row("its objective", &|recipe| recipe.pretrain.map_or("none".to_owned(), objective)),
-        row("main stage, epochs", &|recipe| recipe.main.epochs.to_string()),
-        row("its objective", &|recipe| objective(recipe.main)),
-        row("gradient cap", &|recipe| {
-            let others =
-                Component::ALL[1..].iter().any(|component| recipe.main.objective.weight(*component) > 0.0);
-            if others && recipe.main.objective.capped { "yes" } else { "no" }.to_owned()
-        }),
-        row("batch", &|recipe| recipe.batch.to_string()),
-        row("optimiser", &|_| {
-            format!("AdamW, betas {} and {}, epsilon {:e}", adamw.betas[0], adamw.betas[1], adamw.epsilon)
-        }),
-        row("weight decay", &|recipe| recipe.weight_decay.to_string()),
-        row("learning rate, peak", &|recipe| format!("{:e}", recipe.peak_rate)),
-        row("learning rate, end", &|recipe| format!("{:e}", recipe.floor_rate)),
-        row("warm-up, epochs a stage", &|recipe| recipe.warmup_epochs.to_string()),
-        row("gradient clipping, norm", &|_| MAX_NORM.to_string()),
-        row("EMA momentum of the teacher", &|recipe| {
-            if recipe.main.objective.latent > 0.0 {
-                format!("{} to {}", recipe.momentum[0], recipe.momentum[1])
-            } else {
-                "no teacher".to_owned()
-            }
-        }),
-    ];
     let columns: Vec<&str> =
-        std::iter::once("setting").chain(recipes.iter().map(|(name, _)| *name)).collect();
+        std::iter::once("setting").chain(recipes.iter().map(|(name, ..)| *name)).collect();
     Ok(table(
         TableName::Training,
         "Training settings",
         &columns,
-        rows,
-        "F is the field loss on both fields, J the latent, G the grounding and V the variance term. Decoders are fitted to alternating forward \
-         and inverse contexts of 500 uniform points (SP) or to complete views (DP).",
+        exposure().into_iter().chain(optimisation()).map(row).collect(),
+        "F is the field loss, J the latent, G the grounding and V the variance term. Forward observes a, inverse u, joint both. The DP \
+         control has the settings of SP and is fitted to complete views. Processors train in f32.",
     ))
+}
+
+/// What a setting is, of a group's recipe.
+type Setting = fn(Group, &Recipe) -> String;
+
+/// What is seen, and for how long.
+fn exposure() -> [(&'static str, Setting); 6] {
+    [
+        ("pretraining, epochs", |_, recipe| {
+            recipe.pretrain.map_or("none".to_owned(), |stage| stage.epochs.to_string())
+        }),
+        ("its objective", |_, recipe| recipe.pretrain.map_or("none".to_owned(), objective)),
+        ("main stage, epochs", |_, recipe| recipe.main.epochs.to_string()),
+        ("batch", |_, recipe| recipe.batch.to_string()),
+        ("tasks", |group, _| tasks(group)),
+        ("observation", |group, _| observation(group)),
+    ]
+}
+
+/// What is minimised, and how.
+fn optimisation() -> [(&'static str, Setting); 12] {
+    [
+        ("field objective", |_, recipe| {
+            match recipe.main.objective.measure {
+                FieldMeasure::Relative => "both fields, relative L2 in physical units",
+                FieldMeasure::HiddenL1 => "the hidden field, L1 in units of its channel",
+            }
+            .to_owned()
+        }),
+        ("objective", |_, recipe| objective(recipe.main)),
+        ("gradient cap", |_, recipe| {
+            let others =
+                Component::ALL[1..].iter().any(|component| recipe.main.objective.weight(*component) > 0.0);
+            if others && recipe.main.objective.capped { "yes" } else { "no" }.to_owned()
+        }),
+        ("optimiser", |_, _| {
+            let AdamW { betas, epsilon, .. } = AdamW::default();
+            format!("AdamW, betas {} and {}, epsilon {epsilon:e}", betas[0], betas[1])
+        }),
+        ("weight decay", |_, recipe| recipe.weight_decay.to_string()),
+        ("learning rate, peak", |_, recipe| format!("{:e}", recipe.peak_rate)),
+        ("learning rate, end", |_, recipe| format!("{:e}", recipe.floor_rate)),
+        ("schedule", |_, recipe| match recipe.schedule() {
+            LearningRateSchedule::Cosine => "cosine".to_owned(),
+            LearningRateSchedule::ConstantThenDecay { decay_share: 0.0 } => "constant".to_owned(),
+            LearningRateSchedule::ConstantThenDecay { decay_share } => {
+                format!("constant, then down over the last {decay_share}")
+            }
+        }),
+        ("warm-up, epochs a stage", |_, recipe| recipe.warmup_epochs.to_string()),
+        ("gradient clipping, norm", |_, _| MAX_NORM.to_string()),
+        ("EMA momentum of the teacher", |_, recipe| match recipe.main.objective.latent > 0.0 {
+            true => format!("{} to {}", recipe.momentum[0], recipe.momentum[1]),
+            false => "no teacher".to_owned(),
+        }),
+        ("precision of the forward pass", |_, recipe| {
+            recipe.precision.map_or("bf16, losses f32".to_owned(), |precision| precision.name().to_owned())
+        }),
+    ]
+}
+
+/// The tasks of a group's batches, in percent.
+fn tasks(group: Group) -> String {
+    let share = |task: Task| {
+        let count = TASK_CYCLE.iter().filter(|other| **other == task).count();
+        (100 * count / TASK_CYCLE.len()).to_string()
+    };
+    match group {
+        Group::Backbone | Group::Operator => {
+            format!("forward, inverse, joint: {}", Task::ALL.map(share).join("/"))
+        }
+        Group::Decoder | Group::Auxiliary => "forward and inverse in turn".to_owned(),
+    }
+}
+
+/// What a group's batches show.
+fn observation(group: Group) -> String {
+    match group {
+        Group::Backbone | Group::Operator => format!("{} families in turn", Family::ALL.len()),
+        Group::Decoder => "uniform/500 (SP)".to_owned(),
+        Group::Auxiliary => {
+            // A condition's budget is in basis points here.
+            let percent = Condition::bernoulli(Task::Forward).map_or(0, |condition| condition.budget() / 100);
+            format!("each pixel with {percent}%, anew every {BERNOULLI_EPOCHS} epochs")
+        }
+    }
 }
 
 /// `F + 1 J + 0.25 G`, by the weights of a stage.
@@ -242,23 +333,51 @@ mod tests {
     }
 
     #[test]
+    fn auxiliary_operators_are_as_large_as_the_papers() {
+        let table = auxiliary_parameters().unwrap();
+        for (name, elements, reals) in [
+            ("FNO / PINO", "4,803,521", "9,522,113"),
+            ("DeepONet", "13,239,987", "13,239,987"),
+            ("U-Net", "4,740,101", "4,740,101"),
+            ("CNO", "5,281,721", "5,281,721"),
+        ] {
+            let columns = ["parameter elements", "real numbers"];
+            assert_eq!(columns.map(|column| text(&table, name, column)), [elements, reals], "{name}");
+        }
+    }
+
+    #[test]
     fn trainings_are_those_of_the_papers_table() {
         let training = training().unwrap();
         for (setting, values) in [
-            ("pretraining, epochs", ["10", "10", "none", "none", "none"]),
-            ("main stage, epochs", ["500", "500", "500", "100", "100"]),
-            ("gradient cap", ["yes", "yes", "no", "no", "no"]),
-            ("batch", ["32", "32", "32", "32", "125"]),
-            ("weight decay", ["0.05"; 5]),
-            ("learning rate, peak", ["1.25e-4"; 5]),
-            ("learning rate, end", ["1e-6"; 5]),
-            ("warm-up, epochs a stage", ["5"; 5]),
-            ("gradient clipping, norm", ["1"; 5]),
+            ("pretraining, epochs", ["10", "10", "none", "none", "none", "none"]),
+            ("main stage, epochs", ["500", "500", "500", "100", "100", "100"]),
+            ("gradient cap", ["yes", "yes", "no", "no", "no", "no"]),
+            ("batch", ["32", "32", "32", "32", "125", "32"]),
+            ("weight decay", ["0.05", "0.05", "0.05", "0.05", "0.05", "0.00001"]),
+            ("learning rate, peak", ["1.25e-4", "1.25e-4", "1.25e-4", "1.25e-4", "1.25e-4", "1e-4"]),
+            ("learning rate, end", ["1e-6", "1e-6", "1e-6", "1e-6", "1e-6", "1e-4"]),
+            ("schedule", ["cosine", "cosine", "cosine", "cosine", "cosine", "constant"]),
+            ("warm-up, epochs a stage", ["5", "5", "5", "5", "5", "0"]),
+            ("gradient clipping, norm", ["1"; 6]),
+            ("objective", ["F + J + 0.25 G + 0.01 V", "F + J + 0.01 V", "F", "F", "F", "F + 0.25 G"]),
         ] {
-            let columns = ["Full", "FJV", "FO", "SP and DP decoders", "operators"];
+            let columns = ["Full", "FJV", "FO", "SP and DP decoders", "operators", "auxiliary operators + G"];
             assert_eq!(columns.map(|column| text(&training, setting, column)), values, "{setting}");
         }
-        assert_eq!(objective(Recipe::resolve("full", &[]).unwrap().main), "F + J + 0.25 G + 0.01 V");
+        let of = |setting: &str, column: &str| text(&training, setting, column);
+        assert_eq!(of("tasks", "FO"), "forward, inverse, joint: 40/40/20");
+        assert_eq!(of("observation", "operators"), "5 families in turn");
+        assert_eq!(of("observation", "auxiliary operators"), "each pixel with 3%, anew every 5 epochs");
+        assert_eq!(of("objective", "auxiliary operators"), "F");
+        assert_eq!(
+            of("field objective", "auxiliary operators"),
+            "the hidden field, L1 in units of its channel"
+        );
+        assert_eq!(
+            ["Full", "auxiliary operators"].map(|column| of("precision of the forward pass", column)),
+            ["bf16, losses f32", "f32"]
+        );
         let masks = masks();
         assert_eq!(
             text(&masks, "uniform", "slots of training"),
