@@ -3,7 +3,7 @@
 use scope::{
     data::{
         Channel, RecordRegion,
-        observation::{Condition, Family, MaskSampler, Namespace, Task},
+        observation::{Condition, Family, MaskSampler, Namespace, Spot, Task},
     },
     pde::{Generator, GridShape, Identity, Pde, Record, Split},
 };
@@ -35,6 +35,14 @@ impl FreshRecord {
     /// A field, a row after the other: 0 is a, 1 is u.
     pub fn field(&self, channel: usize) -> Vec<f64> {
         self.record.fields[channel_of(channel)].clone()
+    }
+
+    /// Where its points are: x of every row, then y of every column.
+    pub fn coordinates(&self) -> Vec<f64> {
+        let GridShape { rows, columns } = self.grid;
+        let point = |i: usize, j: usize| Spot::pixel(i, j).point(self.pde, self.grid);
+        let (xs, ys) = ((0..rows).map(|i| point(i, 0)[0]), (0..columns).map(|j| point(0, j)[1]));
+        xs.chain(ys).collect()
     }
 
     /// Row and column of the disk's centre and its radius, in pixels, where the record has a disk.

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { start } from "../../scope-serve/page/wasm-module.js";
+import { compile, start } from "../../scope-serve/page/wasm-module.js";
 import { difference, recoverLinearly, recoverNatively, repository } from "./native.mjs";
 
 const SIZE = 128;
@@ -19,7 +19,7 @@ const LAYOUTS = [["uniform", 500, [1]], ["grid", 500, [0, 1]], ["cluster", 100, 
 
 const read = (path) => readFileSync(join(repository, path));
 const packed = read("crates/scope-serve/page/scope_wasm.gz");
-const scope = await start(module, packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.length));
+const scope = await start(await compile(module, packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.length)));
 const megabytes = () => (scope.memory.buffer.byteLength / 1e6).toFixed(0);
 
 function sensorsOf(record, [family, budget, channels], draw = 0) {
@@ -54,10 +54,10 @@ function compareLinear(pde) {
   const sensors = sensorsOf(record, ["uniform", 100, [1]]);
   const reference = recoverLinearly(pde, sensors.csv(pde, SIZE), FIT.seed, FIT.records, FIT.modes);
   const begin = performance.now();
-  const fitting = new scope.LinearFitting(pde, SIZE);
+  const fitting = new scope.LinearFitting(pde, SIZE, FIT.records);
   for (let solved = 0; solved < FIT.records; solved++) fitting.solve_next();
   const solved = performance.now();
-  const fit = fitting.fit(FIT.modes);
+  const fit = scope.LinearFit.of_bytes(fitting.fit(FIT.modes));
   const fitted = performance.now();
   const recovered = fit.method(true).recover(sensors);
   const answered = performance.now();
