@@ -80,7 +80,7 @@ impl Queue {
             TrySendError::Full(()) => {
                 Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests wait already: ask again later")
             }
-            TrySendError::Closed(()) => Refusal::stopping(),
+            TrySendError::Closed(()) => Refusal::no_engine(),
         })?;
         let mut answers = Vec::with_capacity(problems.len());
         for (permit, problem) in permits.zip(problems) {
@@ -90,7 +90,7 @@ impl Queue {
         }
         let mut all = Vec::with_capacity(answers.len());
         for answer in answers {
-            all.push(answer.await.map_err(|_| Refusal::stopping())??);
+            all.push(answer.await.map_err(|_| Refusal::no_engine())??);
         }
         Ok(all)
     }
@@ -103,6 +103,12 @@ impl Queue {
     /// Whether there is an engine at its end.
     pub(crate) fn is_alive(&self) -> bool {
         !self.0.is_closed()
+    }
+
+    /// One whose engine has ended, as after a panic.
+    #[cfg(test)]
+    pub(crate) fn without_engine() -> Self {
+        Self(mpsc::channel(1).0)
     }
 }
 

@@ -18,6 +18,7 @@ mod recover;
 mod refusal;
 mod routes;
 mod server;
+mod stream;
 mod tensors;
 
 pub use error::ServeError;
