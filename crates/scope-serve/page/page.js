@@ -130,7 +130,8 @@ function look() {
   else redraw();
 }
 
-/// Answers with the method that was chosen. The linear one is fitted first, once for a problem, while the network answers.
+/// Answers with the method that was chosen. The linear one is fitted first, once for a problem, while the network
+/// answers.
 async function useMethod() {
   update();
   const { problem } = shown;

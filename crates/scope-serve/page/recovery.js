@@ -1,6 +1,6 @@
-// Who computes what. The main worker makes records and answers with the network or a linear fit, in a fraction of a second. What takes many
-// seconds has workers of its own, which are ended once nobody waits for them: an exact posterior, and the records that a linear fit is made
-// from. Of requests for fields only the newest counts.
+// Who computes what. The main worker makes records and answers with the network or a linear fit, in a fraction of a
+// second. What takes many seconds has workers of its own, which are ended once nobody waits for them: an exact
+// posterior, and the records that a linear fit is made from. Of requests for fields only the newest counts.
 
 import { Link } from "./link.js";
 
@@ -12,13 +12,14 @@ let computing = false; // whether the main worker is
 let next; // the newest request for fields that came meanwhile
 let onProgress = () => {};
 
-/// Hears how much has been done of loading a model, of a linear fit or of an exact posterior: { what, share, stage }, share from 0 to 1.
+/// Hears how much has been done of loading a model, of a linear fit or of an exact posterior: { what, share, stage },
+/// share from 0 to 1.
 export function heedProgress(heed) {
   onProgress = heed;
 }
 
-/// Starts a main worker in place of the one there was, and ends all others: a module's memory never shrinks, and what they compute nobody
-/// waits for any more. Gives what the library says of itself.
+/// Starts a main worker in place of the one there was, and ends all others: a module's memory never shrinks, and what
+/// they compute nobody waits for any more. Gives what the library says of itself.
 export async function restart() {
   for (const link of [main, exact?.link, fitting]) link?.end();
   exact = fitting = next = undefined;
@@ -33,9 +34,10 @@ export async function restart() {
 /// Asks the main worker to do something.
 export const ask = (action, request) => main.ask(action, request);
 
-/// Recovers fields. While the main worker computes, only the newest of the requests that come is remembered; an exact posterior that is
-/// being computed for older sensors is given up. `hear.fields` hears of a network's fields, `hear.answer` of all that is said of them,
-/// whether they are those of the newest request and whether they are the last of it, `hear.refusal` of a refusal.
+/// Recovers fields. While the main worker computes, only the newest of the requests that come is remembered; an exact
+/// posterior that is being computed for older sensors is given up. `hear.fields` hears of a network's fields,
+/// `hear.answer` of all that is said of them, whether they are those of the newest request and whether they are the
+/// last of it, `hear.refusal` of a refusal.
 export async function recover(request, hear) {
   if (exact && (exact.busy || request.method !== "exact")) endExact();
   if (computing) {
@@ -111,7 +113,8 @@ export async function fitLinearly(pde) {
   }
 }
 
-/// The content of a file to save, from the worker that computed what is shown by a method; sensors are the main worker's.
+/// The content of a file to save, from the worker that computed what is shown by a method; sensors are the main
+/// worker's.
 export function contentOf(what, request, method) {
   const isExact = method === "exact" && what !== "sensors";
   if (isExact && !exact) throw new Error("These fields are being computed anew: save them once they are there.");

@@ -1,4 +1,5 @@
-// Computes beside the page: makes records, reads sensors, recovers fields. One request at a time, in the order they come.
+// Computes beside the page: makes records, reads sensors, recovers fields. One request at a time, in the order they
+// come.
 
 import { choose, compile, start } from "./wasm-module.js";
 
@@ -69,8 +70,8 @@ const actions = {
     linear = scope.LinearFit.of_bytes(bytes);
   },
 
-  /// Fields from points of the record, or from the opened file, by the network or by the linear fit; errors where the truth is known. Of a
-  /// linear fit also the standard deviation of every pixel, if `deviations` says so.
+  /// Fields from points of the record, or from the opened file, by the network or by the linear fit; errors where the
+  /// truth is known. Of a linear fit also the standard deviation of every pixel, if `deviations` says so.
   async recover({ pde, method, deviations, file, channels, points }, id) {
     const own = await networkOf(pde);
     const sensors = file ? opened : scope.Sensors.of_record(record, channels, points);

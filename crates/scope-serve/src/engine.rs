@@ -112,7 +112,8 @@ impl Queue {
     }
 }
 
-/// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the others.
+/// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the
+/// others.
 fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
     let (mut fields, mut everything) = (BTreeMap::new(), BTreeMap::new());
     for Job { model, problem, reply } in jobs {
@@ -134,7 +135,8 @@ fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
 /// Problems of one model of which the same is wanted.
 type Waiting<T> = Vec<(Problem, Sender<T>)>;
 
-/// Puts a problem with those of its model; not where nobody waits any more, because it took too long or the client has gone.
+/// Puts a problem with those of its model; not where nobody waits any more, because it took too long or the client has
+/// gone.
 fn wait_for<T>(all: &mut BTreeMap<usize, Waiting<T>>, model: usize, problem: Problem, reply: Sender<T>) {
     if !reply.is_closed() {
         all.entry(model).or_default().push((problem, reply));

@@ -1,8 +1,8 @@
 //! The Open Inference protocol (KServe V2) over REST: metadata, readiness and inference with binary tensors.
 //!
 //! A model's input is `sensors` \[n, 4\]: x, y, channel (0 for a, 1 for u) and value of each, in the unit square and in
-//! physical units; for the cylinder `geometry` \[3\] may stand beside it. Its outputs are the arrays of a result folder,
-//! and `summary`, its summary.json as text.
+//! physical units; for the cylinder `geometry` \[3\] may stand beside it. Its outputs are the arrays of a result
+//! folder, and `summary`, its summary.json as text.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -219,7 +219,8 @@ struct InferResponse<'a> {
     outputs: Vec<OutputTensor>,
 }
 
-/// The answer: what was asked for, or all there is. An array that this problem does not have is NaN where it was asked for.
+/// The answer: what was asked for, or all there is. An array that this problem does not have is NaN where it was asked
+/// for.
 fn answer(served: &Served, request: &InferRequest, computed: &Computed) -> Result<Response, Refusal> {
     let grid = served.recovery.resolution();
     let own = computed.arrays();

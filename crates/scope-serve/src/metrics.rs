@@ -47,7 +47,8 @@ impl Metrics {
         self.microseconds.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// All of it in Prometheus' text format; `waiting` problems are in the queue now, and so many bytes of bodies are held.
+    /// All of it in Prometheus' text format; `waiting` problems are in the queue now, and so many bytes of bodies are
+    /// held.
     pub(crate) fn text(&self, waiting: usize, held: usize) -> String {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut text = String::new();

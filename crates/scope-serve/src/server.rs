@@ -91,7 +91,8 @@ impl Server {
         self.address
     }
 
-    /// Answers requests until `stop` says so. What was begun by then is finished, as far as the limit of draining allows.
+    /// Answers requests until `stop` says so. What was begun by then is finished, as far as the limit of draining
+    /// allows.
     pub fn run(self, stop: impl Fn() -> bool) -> Result<(), ServeError> {
         let Self { listener, service, engine, .. } = self;
         let runtime =

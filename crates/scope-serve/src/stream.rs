@@ -28,7 +28,8 @@ impl SharedStream {
         Self(Arc::new(Mutex::new(State { stream, has_begun: false })))
     }
 
-    /// Tells a client whose head did not arrive within so many seconds. One that asked for nothing is told nothing: its connection was idle.
+    /// Tells a client whose head did not arrive within so many seconds. One that asked for nothing is told nothing: its
+    /// connection was idle.
     pub(crate) fn refuse_slow_head(&self, seconds: u64) {
         let State { stream, has_begun } = &*self.lock();
         if *has_begun {

@@ -50,7 +50,8 @@ impl LinearFit {
         Ok(Self(PosteriorMethod::linear(LinearPrior::new(fit))))
     }
 
-    /// The best linear estimate, with the standard deviation of every pixel if that is asked for, which takes most of the time.
+    /// The best linear estimate, with the standard deviation of every pixel if that is asked for, which takes most of
+    /// the time.
     pub fn method(&self, deviations: bool) -> Method {
         let options = PosteriorOptions { deviations, ..PosteriorOptions::default() };
         Method(Recovery::with_posterior(self.0.clone(), options))

@@ -29,8 +29,8 @@ impl Method {
         Ok(Self(Recovery::with_network(network, NetworkOptions::default())?))
     }
 
-    /// The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for, which takes most
-    /// of the time.
+    /// The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for,
+    /// which takes most of the time.
     pub fn exact(pde: &str, size: usize, deviations: bool) -> Result<Method, JsError> {
         let options = PosteriorOptions { deviations, ..PosteriorOptions::default() };
         Ok(Self(Recovery::exact(pde.parse()?, size, options)?))
@@ -41,7 +41,8 @@ impl Method {
         self.0.place(&sensors.set).map(drop).map_err(|error| sensors.refusal(&error))
     }
 
-    /// Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that is known.
+    /// Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that
+    /// is known.
     pub fn recover(
         &self,
         sensors: &Sensors,
@@ -57,7 +58,8 @@ impl Method {
         Ok(RecoveredFields { recovered, notes: sensors.notes.clone() })
     }
 
-    /// The same by a posterior, which takes longer: `progress` hears of every stage by name, and of how much of it is done, from 0 to 1.
+    /// The same by a posterior, which takes longer: `progress` hears of every stage by name, and of how much of it is
+    /// done, from 0 to 1.
     pub fn recover_in_stages(
         &self,
         sensors: &Sensors,

@@ -61,7 +61,8 @@ impl FreshRecord {
         Ok(masks.sensors(channel).points().map(|point| point as u32).collect())
     }
 
-    /// The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value, where it has two.
+    /// The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value,
+    /// where it has two.
     pub fn errors(&self, a: &[f32], u: &[f32]) -> Vec<f64> {
         let truth = &self.record.fields;
         let mut errors = vec![relative_error(a, &truth.a), relative_error(u, &truth.u)];

@@ -38,7 +38,8 @@ impl Sensors {
         Ok(Self { set, file: None, notes: Vec::new() })
     }
 
-    /// The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its line.
+    /// The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its
+    /// line.
     pub fn of_file(name: &str, bytes: Vec<u8>) -> Result<Sensors, JsError> {
         let file = SensorFile::parse(name.to_owned(), bytes)?;
         let mut notes = file.notes().to_vec();

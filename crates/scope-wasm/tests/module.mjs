@@ -1,5 +1,5 @@
-// A module under Node against the program: five problems, fields within 1e-5 of the native ones, and a linear fit made in the module, within
-// 1e-3. With a number of rounds it also measures how long a recovery takes.
+// A module under Node against the program: five problems, fields within 1e-5 of the native ones, and a linear fit made
+// in the module, within 1e-3. With a number of rounds it also measures how long a recovery takes.
 //
 //     node crates/scope-wasm/tests/module.mjs simd|relaxed [ROUNDS]
 //
@@ -28,8 +28,9 @@ function sensorsOf(record, [family, budget, channels], draw = 0) {
   return scope.Sensors.of_record(record, Uint8Array.from(numbers), Uint32Array.from(points.flat()));
 }
 
-/// How long recoveries take: until the fields are there and until all is said of them, by the clock and in time of the processor, which
-/// tells more on a machine that others use too. Sensors are others in every round: of the same ones as before something is known already.
+/// How long recoveries take: until the fields are there and until all is said of them, by the clock and in time of the
+/// processor, which tells more on a machine that others use too. Sensors are others in every round: of the same ones as
+/// before something is known already.
 function measure(pde, method, record) {
   const times = { fields: [], fieldsProcessor: [], all: [], allProcessor: [] };
   for (let round = 0; round < rounds; round++) {

@@ -1,5 +1,5 @@
-// Drives the page in Chromium, as a person would: places sensors with pointer and keyboard, compares fields and errors with the program's,
-// opens files, at the widths of a desktop and of a phone.
+// Drives the page in Chromium, as a person would: places sensors with pointer and keyboard, compares fields and errors
+// with the program's, opens files, at the widths of a desktop and of a phone.
 //
 //     node crates/scope-wasm/tests/page.mjs ADDRESS [FOLDER-FOR-SCREENSHOTS]
 //
@@ -49,8 +49,8 @@ async function change(page, action) {
   await settled(page);
 }
 
-/// How long it takes from a press on u to both fields on the screen, by the page's own clock: five times, the last two presses removing what
-/// others placed.
+/// How long it takes from a press on u to both fields on the screen, by the page's own clock: five times, the last two
+/// presses removing what others placed.
 function clickToFields(page) {
   return page.evaluate(async () => {
     const canvas = document.querySelector("#row-u .measured canvas");
@@ -135,7 +135,8 @@ async function onADesktop() {
   await page.close();
 }
 
-/// While an exact posterior is computed the network's fields are shown, and the newest sensors win: what was begun for older ones never comes.
+/// While an exact posterior is computed the network's fields are shown, and the newest sensors win: what was begun for
+/// older ones never comes.
 async function exact(page) {
   const begun = () => page.waitForFunction(() => /^Computing the exact posterior: /.test(document.querySelector("#status").textContent), null, { timeout: 60_000 });
   await page.click('[data-value="band"]');
@@ -161,7 +162,8 @@ async function exact(page) {
   await page.click('[data-value="off"]');
 }
 
-/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where they are looked at.
+/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where
+/// they are looked at.
 async function linear(page) {
   const begin = performance.now();
   await page.click('[data-value="linear"]');
