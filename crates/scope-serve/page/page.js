@@ -102,18 +102,23 @@ function show(asked, answer, isNewest, isLast) {
   shown.answer = answer;
   stateTrust(find("statement"), find("warnings"), { ...answer, fit: shown.fit }, shown.file ? undefined : shown.record);
   if (isNewest && isLast) document.body.classList.remove("busy");
-  const sensors = asked.file ? shown.file.list.length / 4 : asked.points.length;
-  if (isLast) say(`${counted(sensors, "sensor")}, both fields in ${duration(answer.milliseconds)}.`, countWarnings(answer));
+  if (isLast) sayAnswer();
   else say("Computing the exact posterior. Until then the network’s fields are shown.");
   redraw();
   count("answers");
+}
+
+function sayAnswer() {
+  const { answer, file, points } = shown;
+  const sensors = file ? file.list.length / 4 : points.a.size + points.u.size;
+  say(`${counted(sensors, "sensor")}, both fields in ${duration(answer.milliseconds)}.`, countWarnings(answer));
 }
 
 /// What was refused goes beyond the fields that are shown, which remain.
 function remain(asked, error) {
   if (!isCurrent(asked)) return;
   document.body.classList.remove("busy");
-  say(`${counted(asked.file ? shown.file.list.length / 4 : asked.points.length, "sensor")}, both fields by the network.`);
+  sayAnswer();
   refuse(error.message);
 }
 
@@ -240,7 +245,8 @@ async function saveFile(what) {
 const guarded = (action) => (...inputs) => Promise.resolve(action(...inputs)).catch(fail);
 
 async function start() {
-  heedProgress(({ what, share, stage }) => say(PROGRESS[what](share, stage)));
+  // A fit goes on where another method is chosen meanwhile, which then speaks for itself.
+  heedProgress(({ what, share, stage }) => (what !== "fit" || shown.method === "linear") && say(PROGRESS[what](share, stage)));
   const facts = await restart();
   shown.facts = { ...facts, problems: await withModels(facts.problems) };
   shown.size = shown.facts.size;

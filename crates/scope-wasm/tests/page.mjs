@@ -210,6 +210,17 @@ async function files(page) {
   assert.equal(JSON.parse((await saved(page, "summary")).toString()).pde, "poisson");
 }
 
+/// An exact posterior that these sensors do not have is refused, and the network's fields stay.
+async function refusesExact(page) {
+  await page.click('[data-value="exact"]');
+  await page.waitForSelector("#refused:not([hidden])");
+  await settled(page);
+  assert.match(await page.textContent("#status"), /both fields in/);
+  assert.match(await page.textContent("#statement"), /network, this record/);
+  console.log(`an exact posterior is refused: ${await page.textContent("#refused")}`);
+  await change(page, () => page.click('[data-value="network"]'));
+}
+
 async function everyProblem() {
   const page = await open("darcy/0", { width: 1440, height: 900 }, "dark");
   for (const pde of ["darcy", "helmholtz", "ns", "cylinder", "poisson"]) {
@@ -219,10 +230,16 @@ async function everyProblem() {
     assert.equal(await page.locator('[data-value="linear"]').isDisabled(), pde === "cylinder", pde);
     assert.equal(await page.locator("#method-note").isVisible(), pde === "cylinder", pde);
     await screenshot(page, pde);
+    if (pde === "ns") await refusesExact(page);
   }
-  for (const family of ["grid", "cluster", "lines", "block"]) {
+  for (const family of ["grid", "cluster", "lines", "block", "uniform"]) {
     await change(page, () => page.selectOption("#family", family));
     assert.ok((await count(page, "a")) > 0 && (await count(page, "u")) > 0, family);
+  }
+  await change(page, () => page.locator("#count").fill("0"));
+  assert.equal(await count(page, "u"), 1);
+  for (const [text, fits] of await page.$$eval("figcaption", (all) => all.map((one) => [one.textContent, one.scrollWidth <= one.clientWidth]))) {
+    assert.ok(fits && !/e\+/.test(text), `a caption is too wide or hard to read: ${text}`);
   }
   await page.click("#clear");
   assert.match(await page.textContent("#status"), /Nothing is measured/);
