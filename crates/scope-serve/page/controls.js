@@ -82,7 +82,7 @@ function connectChoices({ openProblem, layOut, look, useMethod }) {
   showViews();
   const methods = [
     ["network", "network"],
-    ["exact", "exact posterior", "The best possible answer, where it exists; it takes seconds"],
+    ["exact", "exact", "The exact posterior: the best possible answer, where it exists; it takes seconds"],
     ["linear", "linear", "The best linear estimate from hundreds of records, which are solved here first"],
   ];
   choice("methods", methods, shown.method, (method) => {
