@@ -64,7 +64,7 @@ function sentences(answer, problem, ofNetwork, truth) {
     const level = Math.round(100 * bands.levels[0]);
     out.push(`Within its band lie ${level}% of all pixels, on average over fields${held(arrays, truth, `band${level}`)}.`);
   }
-  if (problem.without_bands) out.push(`No error bands: ${reason(problem.without_bands)}.`);
+  if (problem.without_bands) out.push(`No error bands: ${problem.without_bands}.`);
   return method === "network" ? out : [...out, ...ofPosterior(answer, truth)];
 }
 
@@ -100,10 +100,6 @@ const TASKS = { forward: "a", inverse: "u", joint: "each of a and u" };
 function measuredAs(condition) {
   const [task, layout, budget] = condition.split("/");
   return TASKS[task] && LAYOUTS[layout] ? `${budget} sensors of ${TASKS[task]}, ${LAYOUTS[layout]}` : `sensors as in ${condition}`;
-}
-
-function reason(without) {
-  return typeof without === "string" ? without : (without.reason ?? without.text ?? JSON.stringify(without));
 }
 
 function element(name, text) {
