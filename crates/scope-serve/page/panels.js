@@ -158,5 +158,5 @@ export const pictured = () =>
   rows.map(({ channel, panels }) =>
     panels
       .filter(({ canvas }) => canvas.clientWidth)
-      .map(({ kind, canvas, head, text, scale, ends }) => ({ canvas, text, scale, ends, title: `${channel}: ${kind === "measured" ? kind : head}` })),
+      .map(({ kind, canvas, head, text, scale, ends }) => ({ canvas, text, scale, ends, title: `${channel}: ${kind === "measured" ? find("heads").firstElementChild.textContent : head}` })),
   );

@@ -84,7 +84,8 @@ impl Method {
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::Interpolation => "sensors between pixels",
-        Stage::Covariance | Stage::Factor => "covariance of the sensors",
+        Stage::Covariance => "covariance of the sensors",
+        Stage::Factor => "factor of the covariance",
         Stage::Mean => "the fields",
         Stage::Residuals => "what sensors say of each other",
         Stage::Deviations => "standard deviations",
