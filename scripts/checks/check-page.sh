@@ -20,6 +20,7 @@ flags=()
 node --v8-options | grep -q -- --experimental-wasm-relaxed-simd && flags=(--experimental-wasm-relaxed-simd)
 for module in simd relaxed; do
     node "${flags[@]}" "$tests/module.mjs" "$module"
+    node "${flags[@]}" "$tests/memory.mjs" "$module"
 done
 
 target/release/scope serve --port 0 --models models > "$work/serve.txt" &

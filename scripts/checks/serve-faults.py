@@ -3,7 +3,7 @@
 
     python3 scripts/checks/serve-faults.py --program target/release/scope
 
-Needs Linux and nothing but Python; takes about two minutes, for it waits for the limits of time themselves.
+Needs Linux and nothing but Python; takes about three minutes, for it waits for the limits of time themselves.
 """
 import argparse, contextlib, http.client, json, pathlib, random, resource, signal, socket, struct, subprocess, threading, time
 
@@ -114,6 +114,48 @@ def slow_body():
         return f"408 after {time.monotonic() - begin:.0f} s, {others} others answered meanwhile"
 
 
+def slow_head():
+    """A head that stays incomplete: 408 after 30 s; a connection on which nothing is asked is ended without a word."""
+    with serving() as (_, address):
+        begun, idle = (socket.create_connection(address, timeout=60) for _ in range(2))
+        begun.sendall(HEAD.encode())
+        begin = time.monotonic()
+        status, body = answer_of(begun)
+        assert status == 408 and b"the head" in body and not idle.recv(1), (status, body)
+        return f"408 after {time.monotonic() - begin:.0f} s; an idle connection was ended without an answer"
+
+
+def many_bodies():
+    """40 bodies of 15 MiB that do not end: no more than 256 MiB of them are held, and others are answered once they are gone."""
+    part = b" " * (15 * MEBIBYTE)
+    with serving() as (process, address):
+        assert ask(address)[0] == 200
+        before = largest_memory(process)
+        streams, held, heard = [], 0, 0
+        for _ in range(40):
+            stream = socket.create_connection(address, timeout=60)
+            stream.sendall(f"{HEAD}content-length: {16 * MEBIBYTE}\r\n\r\n".encode())
+            with contextlib.suppress(OSError):  # One that is refused is not read on.
+                stream.sendall(part)
+            streams.append(stream)
+        for stream in streams:
+            stream.settimeout(0.2)
+            try:
+                status, body = answer_of(stream)
+                assert status == 429 and b"ask again" in body, (status, body)
+                heard += 1
+            except TimeoutError:
+                held += 1
+            except (OSError, http.client.HTTPException):
+                pass  # The connection was ended under the client's hands.
+        more = (largest_memory(process) - before) / MEBIBYTE
+        [stream.close() for stream in streams]
+        while ask(address)[0] != 200:
+            pass
+        assert heard and 15 * held <= 256 and more < 600, (heard, held, more)
+        return f"{held} held, {len(streams) - held} refused, {more:.0f} MiB of memory more; others were answered afterwards"
+
+
 def slow_reader():
     """An answer of megabytes that is read slowly: others are answered, and it arrives whole."""
     with serving() as (_, address):
@@ -207,5 +249,5 @@ def too_many_connections():
         return f"1,024 served, {len(waiting)} waited {seconds:.0f} s until idle ones were ended, none lost"
 
 
-for attack in (stopped_during_load, slow_body, slow_reader, gigabyte, malformed_tensors, too_many_connections):
+for attack in (stopped_during_load, slow_body, slow_head, slow_reader, gigabyte, many_bodies, malformed_tensors, too_many_connections):
     print(f"{attack.__name__}: {attack()}", flush=True)

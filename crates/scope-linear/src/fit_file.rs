@@ -109,9 +109,14 @@ impl About {
 impl LinearFit {
     /// Writes it, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<(), LinearError> {
-        let refuse = |problem: String| LinearError::malformed(path, problem);
+        let bytes = self.to_bytes().map_err(|problem| LinearError::malformed(path, problem))?;
+        Ok(write_atomic(path, &bytes)?)
+    }
+
+    /// The bytes of its file, or why it cannot be one.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let entry = Entry { version: FORMAT_VERSION, about: self.about.clone() };
-        let entry = serde_json::to_string(&entry).map_err(|error| refuse(error.to_string()))?;
+        let entry = serde_json::to_string(&entry).map_err(|error| error.to_string())?;
         let views: Result<Vec<(&str, TensorView<'_>)>, _> = self
             .arrays()
             .into_iter()
@@ -119,10 +124,9 @@ impl LinearFit {
                 Ok((name, TensorView::new(Dtype::F32, shape, bytemuck::cast_slice(values))?))
             })
             .collect();
-        let unusable = |error: safetensors::SafeTensorError| refuse(error.to_string());
-        let bytes =
-            safetensors::serialize(views.map_err(unusable)?, Some(HashMap::from([(KEY.to_owned(), entry)])));
-        Ok(write_atomic(path, &bytes.map_err(unusable)?)?)
+        let unusable = |error: safetensors::SafeTensorError| error.to_string();
+        let metadata = HashMap::from([(KEY.to_owned(), entry)]);
+        safetensors::serialize(views.map_err(unusable)?, Some(metadata)).map_err(unusable)
     }
 
     /// Reads one: every array in its shape, and every value finite.

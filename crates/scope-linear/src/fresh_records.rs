@@ -18,10 +18,10 @@ pub struct FreshRecords {
 }
 
 impl FreshRecords {
-    /// None as yet.
-    pub fn new(identity: Identity) -> Result<Self, PdeError> {
+    /// None as yet, with room for so many.
+    pub fn with_capacity(identity: Identity, records: usize) -> Result<Self, PdeError> {
         let length = 2 * GridShape::square(identity.resolution).points();
-        let records = RecordArray { values: Vec::new(), length };
+        let records = RecordArray { values: Vec::with_capacity(records.saturating_mul(length)), length };
         let constants = Constants::generated(identity.pde);
         Ok(Self { generator: Generator::new(identity)?, constants, records })
     }

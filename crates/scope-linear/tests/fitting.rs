@@ -101,7 +101,7 @@ fn records_in_memory_are_fitted_as_those_of_a_folder() {
     let identity = Identity { pde: Pde::POISSON, seed: 5, split: Split::Train, resolution: 32 };
     let options = FitOptions { modes: 8 };
     let progress = FitProgress(&|_, _, _| true);
-    let mut fresh = FreshRecords::new(identity).unwrap();
+    let mut fresh = FreshRecords::with_capacity(identity, 40).unwrap();
     while fresh.count() < 40 {
         fresh.solve_next().unwrap();
     }

@@ -64,9 +64,14 @@ export class Scale {
     return `rgb(${this.table[at]},${this.table[at + 1]},${this.table[at + 2]})`;
   }
 
+  /// Its colours, evenly spaced.
+  stops() {
+    return STOPS[this.name];
+  }
+
   /// The scale as a strip, for CSS.
   gradient() {
-    return `linear-gradient(90deg, ${STOPS[this.name].join(", ")})`;
+    return `linear-gradient(90deg, ${this.stops().join(", ")})`;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { VIEWS, redraw, thirdView } from "./panels.js";
 import { allowedCount, dark, find, phone, shown, withoutLinear } from "./state.js";
+import { LAYOUTS, counted } from "./wording.js";
 
 const COUNTS = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 2000, 4000];
 
@@ -81,7 +82,7 @@ function connectChoices({ openProblem, layOut, look, useMethod }) {
   showViews();
   const methods = [
     ["network", "network"],
-    ["exact", "exact posterior", "The best possible answer, where it exists"],
+    ["exact", "exact", "The exact posterior: the best possible answer, where it exists; it takes seconds"],
     ["linear", "linear", "The best linear estimate from hundreds of records, which are solved here first"],
   ];
   choice("methods", methods, shown.method, (method) => {
@@ -98,7 +99,7 @@ function showViews() {
 
 function connectLayout({ layOut, clear }) {
   const family = find("family");
-  family.replaceChildren(...shown.facts.families.map(({ name }) => new Option(name, name)));
+  family.replaceChildren(...shown.facts.families.map(({ name }) => new Option(LAYOUTS[name] ?? name, name)));
   family.onchange = () => {
     shown.family = family.value;
     showCount();
@@ -123,7 +124,7 @@ function connectLayout({ layOut, clear }) {
 function showCount() {
   const count = allowedCount();
   find("count-shown").textContent = count.toLocaleString("en");
-  find("count").setAttribute("aria-valuetext", `${count} sensors`);
+  find("count").setAttribute("aria-valuetext", counted(count, "sensor"));
 }
 
 function showTruth() {

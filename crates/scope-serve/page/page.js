@@ -1,11 +1,13 @@
 // The page: which record is shown, where its sensors are, and what is recovered from them.
 
 import { connect, press, showMethods } from "./controls.js";
-import { VIEWS, build, nameFields, redraw, rows } from "./panels.js";
-import { ask, heedProgress, recover, restart } from "./recovery.js";
+import { withModels } from "./models.js";
+import { build, nameFields, redraw } from "./panels.js";
+import { ask, fitLinearly, forget, heedProgress, recover, restart } from "./recovery.js";
 import { save } from "./save.js";
-import { CHANNELS, allowedCount, counted, find, inDisk, phone, request, shown } from "./state.js";
-import { stateTrust } from "./trust.js";
+import { CHANNELS, allowedCount, find, inDisk, phone, placeInWords, request, shown } from "./state.js";
+import { countWarnings, stateTrust } from "./trust.js";
+import { counted, duration } from "./wording.js";
 
 /// Equations as people write them; everything else about problems comes from the library.
 const EQUATIONS = {
@@ -19,13 +21,28 @@ const EQUATIONS = {
 /// The problem that the linear method is being fitted to.
 let fitting;
 
+const percentOf = (share) => `${5 * Math.floor(20 * share)}%`;
 const PROGRESS = {
-  model: (share) => (share < 1 ? `Loading the model, ${(100 * share).toFixed(0)}%.` : "Starting the model."),
-  fit: (share) => (share < 1 ? `Solving records for the linear fit, ${(100 * share).toFixed(0)}%.` : "Fitting them."),
+  model: (share) => (share < 1 ? `Loading the model, ${percentOf(share)}.` : "Starting the model."),
+  fit: (share) => (share < 1 ? `Solving records for the linear fit, ${percentOf(share)}.` : "Fitting them."),
+  exact: (share, stage) => `Computing the exact posterior: ${stage}, ${percentOf(share)}. Until then the network’s fields are shown.`,
 };
 
-function say(text) {
-  find("status").textContent = text;
+/// Says what the page does, and which warnings there are.
+function say(text, warnings = 0) {
+  const status = find("status");
+  const all = warnings ? `${text} ${counted(warnings, "warning")}` : text;
+  // What is said once is not read out again.
+  if (status.textContent === all) return;
+  const link = Object.assign(document.createElement("a"), { href: "#warnings", textContent: counted(warnings, "warning"), onclick: showWarnings });
+  status.replaceChildren(...(warnings ? [`${text} `, link] : [text]));
+}
+
+/// The address keeps the record: it is not changed.
+function showWarnings(event) {
+  event.preventDefault();
+  find("warnings").scrollIntoView({ block: "center" });
+  find("warnings").focus({ preventScroll: true });
 }
 
 /// Says why something cannot be done; without a text, takes it back.
@@ -49,19 +66,27 @@ function fail(error) {
 /// Something about the sensors or the method has changed.
 function update() {
   refuse();
+  tellPlace();
   redraw();
   const asked = request();
   if (!asked.file && !asked.points.length) {
+    forget();
     fail({ message: "" });
     return say("Nothing is measured: touch a field on the left, or lay out some sensors.");
   }
   document.body.classList.add("busy");
-  const first = (fields) => showFields(asked, fields);
-  recover(asked, first, (answer, isNewest) => show(asked, answer, isNewest), fail);
+  recover(asked, {
+    fields: (fields) => showFields(asked, fields),
+    answer: (answer, isNewest, isLast) => show(asked, answer, isNewest, isLast),
+    refusal: (error, isBeyond) => (isBeyond ? remain(asked, error) : fail(error)),
+  });
 }
 
 /// Whether what was asked is still about what is shown.
-const isCurrent = (asked) => asked.pde === shown.problem.name && asked.file === (shown.file !== undefined);
+function isCurrent(asked) {
+  const isMeasured = shown.file || CHANNELS.some((channel) => shown.points[channel].size);
+  return isMeasured && asked.pde === shown.problem.name && asked.number === shown.number && asked.file === shown.file;
+}
 
 /// Fields that nothing is said of yet: what was said of those before stands for a moment longer.
 function showFields(asked, { arrays, errors }) {
@@ -69,19 +94,38 @@ function showFields(asked, { arrays, errors }) {
   if (!isCurrent(asked) || before?.method !== "network") return;
   shown.answer = { ...before, arrays: { ...before.arrays, ...arrays }, errors };
   redraw();
-  document.documentElement.dataset.fields = String(Number(document.documentElement.dataset.fields ?? 0) + 1);
+  count("fields");
 }
 
-function show(asked, answer, isNewest) {
+function show(asked, answer, isNewest, isLast) {
   if (!isCurrent(asked)) return;
   shown.answer = answer;
   stateTrust(find("statement"), find("warnings"), { ...answer, fit: shown.fit }, shown.file ? undefined : shown.record);
-  if (isNewest) document.body.classList.remove("busy");
-  const sensors = asked.file ? shown.file.list.length / 4 : asked.points.length;
-  say(`${counted(sensors)}, both fields in ${answer.milliseconds.toFixed(0)} ms.`);
+  if (isNewest && isLast) document.body.classList.remove("busy");
+  if (isLast) sayAnswer();
+  else say("Computing the exact posterior. Until then the network’s fields are shown.");
   redraw();
-  // For whoever waits for an answer, as the tests do.
-  document.documentElement.dataset.answers = String(Number(document.documentElement.dataset.answers ?? 0) + 1);
+  count("answers");
+}
+
+function sayAnswer() {
+  const { answer, file, points } = shown;
+  const sensors = file ? file.list.length / 4 : points.a.size + points.u.size;
+  say(`${counted(sensors, "sensor")}, both fields in ${duration(answer.milliseconds)}.`, countWarnings(answer));
+}
+
+/// What was refused goes beyond the fields that are shown, which remain.
+function remain(asked, error) {
+  if (!isCurrent(asked)) return;
+  document.body.classList.remove("busy");
+  sayAnswer();
+  refuse(error.message);
+}
+
+/// For whoever waits for something, as the tests do.
+function count(what) {
+  const { dataset } = document.documentElement;
+  dataset[what] = String(Number(dataset[what] ?? 0) + 1);
 }
 
 /// Another view was chosen. Standard deviations are computed once they are looked at.
@@ -91,14 +135,15 @@ function look() {
   else redraw();
 }
 
-/// Answers with the method that was chosen. The linear one is fitted first, once for a problem, while the network answers.
+/// Answers with the method that was chosen. The linear one is fitted first, once for a problem, while the network
+/// answers.
 async function useMethod() {
   update();
   const { problem } = shown;
   if (shown.method !== "linear" || shown.fit || fitting === problem) return;
   fitting = problem;
   try {
-    const fit = await ask("fit", { pde: problem.name });
+    const fit = await fitLinearly(problem.name);
     if (problem === shown.problem) shown.fit = fit;
   } finally {
     fitting = undefined;
@@ -116,9 +161,15 @@ function change(channel, add, remove) {
 }
 
 function moved(channel, cursor) {
-  shown.cursor = { [channel]: cursor };
-  if (cursor) say(`${channel} at row ${cursor[0]}, column ${cursor[1]}`);
+  shown.cursor = cursor ? { [channel]: cursor } : {};
+  tellPlace();
   redraw();
+}
+
+/// Says where the keyboard is, and what is there.
+function tellPlace() {
+  const [place] = shown.record ? Object.entries(shown.cursor) : [];
+  find("place").textContent = place ? placeInWords(...place) : "";
 }
 
 /// Lays out sensors as chosen.
@@ -169,10 +220,12 @@ async function openProblem(name, number = 0) {
 
 /// Reads sensors of one's own. What is wrong with a file is said, and what was shown stays.
 async function openFile(file) {
+  const { problem } = shown;
   try {
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const opened = await ask("open", { pde: shown.problem.name, name: file.name, bytes });
-    Object.assign(shown, { file: opened, answer: undefined });
+    const opened = await ask("open", { pde: problem.name, name: file.name, bytes });
+    if (problem !== shown.problem) return;
+    Object.assign(shown, { file: { name: file.name, bytes, ...opened }, answer: undefined });
     update();
   } catch (error) {
     refuse(error.message);
@@ -181,20 +234,21 @@ async function openFile(file) {
 
 async function saveFile(what) {
   if (!shown.answer) return refuse("There is nothing to save yet: measure something first.");
-  const title = ({ kind, view }) => (kind === "measured" ? kind : VIEWS[view]);
-  const pictured = rows.map(({ channel, panels }) => ({
-    name: channel,
-    panels: panels.filter(({ canvas }) => canvas.clientWidth).map((panel) => ({ canvas: panel.canvas, title: title(panel) })),
-  }));
-  await save(what, request(), pictured, `SCOPE: ${shown.problem.title}, ${find("status").textContent}`);
+  try {
+    await save(what, request(), `SCOPE: ${shown.problem.title}, ${find("status").textContent}`);
+  } catch (error) {
+    refuse(error.message);
+  }
 }
 
 /// An action whose failure is said.
 const guarded = (action) => (...inputs) => Promise.resolve(action(...inputs)).catch(fail);
 
 async function start() {
-  heedProgress(({ what, share }) => say(PROGRESS[what](share)));
-  shown.facts = await restart();
+  // A fit goes on where another method is chosen meanwhile, which then speaks for itself.
+  heedProgress(({ what, share, stage }) => (what !== "fit" || shown.method === "linear") && say(PROGRESS[what](share, stage)));
+  const facts = await restart();
+  shown.facts = { ...facts, problems: await withModels(facts.problems) };
   shown.size = shown.facts.size;
   document.documentElement.dataset.module = shown.facts.module;
   if (phone.matches) shown.view = "recovered";
@@ -203,7 +257,8 @@ async function start() {
   connect(Object.fromEntries(Object.entries(actions).map(([name, action]) => [name, guarded(action)])));
   const [name, number] = location.hash.slice(1).split("/");
   const known = shown.facts.problems.some((problem) => problem.name === name);
-  await openProblem(known ? name : "poisson", known && /^\d{1,6}$/.test(number) ? Number(number) : 0);
+  const first = shown.facts.problems.find((problem) => problem.name === "poisson") ?? shown.facts.problems[0];
+  await openProblem(known ? name : first.name, known && /^\d{1,6}$/.test(number) ? Number(number) : 0);
 }
 
 start().catch(fail);

@@ -3,12 +3,13 @@
 import { Scale } from "./colour.js";
 import * as draw from "./picture.js";
 import { listen } from "./placing.js";
-import { CHANNELS, counted, dark, find, phone, readings, shown } from "./state.js";
+import { CHANNELS, dark, find, phone, readings, shown } from "./state.js";
+import { counted, percent, short } from "./wording.js";
 
-export const VIEWS = { recovered: "recovered", off: "off by", band: "band" };
+export const VIEWS = { recovered: "recovered", off: "error", band: "error band" };
 const HEADS = {
   recovered: () => "recovered",
-  off: () => "what it is off by",
+  off: () => "error: recovered less true",
   band: () => (shown.answer?.arrays.u_sd ? "standard deviation" : "error band, half-width"),
 };
 
@@ -86,16 +87,18 @@ function drawMeasured(panel, { channel, truth, scale, drawDisk }) {
   const surface = draw.prepare(panel.canvas);
   const sensors = readings(channel);
   if (truth && shown.truth > 0) draw.drawField(surface, truth, size, scale, shown.truth);
-  else if (!sensors.length) draw.drawHint(surface, `touch to measure ${channel}`, dark.matches ? "#9aa3ad" : "#626a73");
+  else if (!sensors.length) draw.drawHint(surface, shown.file ? `${channel} is not measured` : `touch to measure ${channel}`, dark.matches ? "#9aa3ad" : "#626a73");
   drawDisk(surface);
   draw.drawSensors(surface, sensors, size, scale, dark.matches ? "rgba(240,240,240,.75)" : "rgba(20,20,20,.6)");
   if (cursor[channel]) draw.drawCursor(surface, cursor[channel], size, dark.matches ? "#fff" : "#000");
-  caption(panel, counted(sensors.length), scale);
+  caption(panel, counted(sensors.length, "sensor"), scale);
 }
 
 function drawView(panel, view, { channel, field, truth, scale, drawDisk }) {
   const surface = draw.prepare(panel.canvas);
   panel.view = view;
+  panel.head = HEADS[view]();
+  panel.field = `${channel}, ${shown.problem.fields[channel].name}`;
   if (!field) return caption(panel, "");
   const { values, name, scale: own } = viewOf(view, channel, field, truth, scale);
   if (!values) return caption(panel, name);
@@ -115,7 +118,7 @@ function viewOf(view, channel, field, truth, scale) {
   const { arrays, summary } = shown.answer;
   const level = summary.problems[0].bands?.levels[0];
   const band = level && arrays[`${channel}_band${Math.round(100 * level)}`];
-  if (band) return { values: band, name: `± for ${Math.round(100 * level)}%`, scale: Scale.ofWidths(band) };
+  if (band) return { values: band, name: `± holds ${Math.round(100 * level)}%`, scale: Scale.ofWidths(band) };
   const deviation = arrays[`${channel}_sd`];
   if (deviation) return { values: deviation, name: "± one deviation", scale: Scale.ofWidths(deviation) };
   // Of a two-valued field the probability of the larger value.
@@ -127,27 +130,33 @@ function viewOf(view, channel, field, truth, scale) {
 function errorOf(channel) {
   const errors = shown.answer.errors;
   if (!errors) return "";
-  if (channel === "a" && errors.length === 3) return `${errors[2].toPrecision(2)}% of pixels`;
+  if (channel === "a" && errors.length === 3) return `${percent(errors[2])} of pixels`;
   const error = errors[CHANNELS.indexOf(channel)];
-  return Number.isFinite(error) ? `${error.toPrecision(2)}% error` : "";
+  return Number.isFinite(error) ? `${percent(error)} error` : "";
 }
 
-function caption({ caption: place, canvas, kind }, text, scale) {
+/// What is said under a panel: in words, and the scale of its colours where it shows a field.
+function caption(panel, text, scale) {
+  const ends = scale && [short(scale.low), short(scale.high)];
+  Object.assign(panel, { text, scale, ends });
   const parts = [Object.assign(document.createElement("strong"), { textContent: text })];
   if (scale) {
     const strip = Object.assign(document.createElement("span"), { className: "scale" });
     const bar = document.createElement("i");
     bar.style.background = scale.gradient();
-    strip.append(short(scale.low), bar, short(scale.high));
+    strip.append(ends[0], bar, ends[1]);
     parts.push(strip);
   }
-  place.replaceChildren(...parts);
-  if (kind !== "measured") canvas.setAttribute("aria-label", text || "empty");
+  panel.caption.replaceChildren(...parts);
+  if (panel.kind === "measured") return;
+  const values = scale ? `colours from ${ends[0]} to ${ends[1]}` : "";
+  panel.canvas.setAttribute("aria-label", [`${panel.head} of ${panel.field}`, text || (scale ? "" : "nothing yet"), values].filter(Boolean).join("; "));
 }
 
-/// A number in two digits.
-function short(value) {
-  const size = Math.abs(value);
-  const small = size !== 0 && (size < 0.01 || size >= 1e4);
-  return (small ? value.toExponential(1) : String(Number(value.toPrecision(2)))).replace(/^-/, "−");
-}
+/// What is on the screen, for a picture: of each field its panels with their titles.
+export const pictured = () =>
+  rows.map(({ channel, panels }) =>
+    panels
+      .filter(({ canvas }) => canvas.clientWidth)
+      .map(({ kind, canvas, head, text, scale, ends }) => ({ canvas, text, scale, ends, title: `${channel}: ${kind === "measured" ? find("heads").firstElementChild.textContent : head}` })),
+  );

@@ -1,10 +1,12 @@
 // Placing sensors on a canvas with a pointer or with the keyboard.
 
-/// A touch so near to a sensor, in points of the grid, means that sensor.
-const NEAR = 2;
+import { NEAR } from "./state.js";
+
+/// How far a brush reaches, in points of the grid.
 const BRUSH = 6;
 
-/// Calls `change(add, remove)` with lists of points, row * size + column. `tool()` says what a touch does: point, brush or erase.
+/// Calls `change(add, remove)` with lists of points, row * size + column. `tool()` says what a touch does: point, brush
+/// or erase.
 export function listen(canvas, size, { tool, has, change, moved }) {
   let cursor = [size >> 1, size >> 1];
   let down = false;

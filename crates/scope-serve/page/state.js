@@ -1,5 +1,7 @@
 // What is chosen and shown, and what follows from it at once.
 
+import { short } from "./wording.js";
+
 export const CHANNELS = ["a", "u"];
 export const phone = matchMedia("(max-width: 720px)");
 export const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -10,9 +12,9 @@ export const shown = {
   size: 128, // points of the grid along each axis
   problem: undefined,
   number: 0, // of the record
-  record: undefined, // { a, u, disk }
+  record: undefined, // { a, u, disk, xs, ys }
   points: { a: new Set(), u: new Set() }, // where sensors are, row * size + column
-  file: undefined, // { list, notes } of sensors of one's own
+  file: undefined, // { name, bytes, list, notes } of sensors of one's own
   measured: "u",
   family: "uniform",
   count: 500,
@@ -59,15 +61,16 @@ export const answering = () => (methods[shown.method]() ? shown.method : "networ
 
 /// What the worker has to know of the sensors.
 export function request() {
-  const { problem, points, file, view } = shown;
+  const { problem, number, points, file, view } = shown;
   const method = answering();
   const all = CHANNELS.flatMap((channel, number) => [...points[channel]].map((point) => [number, point]));
   return {
     pde: problem.name,
+    number,
     method,
     // They take longer than the fields: they are computed where they are looked at.
     deviations: method !== "network" && view === "band",
-    file: file !== undefined,
+    file,
     channels: Uint8Array.from(all, ([number]) => number),
     points: Uint32Array.from(all, ([, point]) => point),
   };
@@ -80,4 +83,17 @@ export function allowedCount() {
   return family.budgets.reduce((best, one) => (Math.abs(one - shown.count) < Math.abs(best - shown.count) ? one : best));
 }
 
-export const counted = (sensors) => `${sensors.toLocaleString("en")} ${sensors === 1 ? "sensor" : "sensors"}`;
+/// A sensor so near to a place, in points of the grid, is meant by it.
+export const NEAR = 2;
+
+/// What is at a place of a channel, for whoever cannot see it.
+export function placeInWords(channel, [i, j]) {
+  const { record, size } = shown;
+  const apart = ([k, l]) => Math.hypot(k - i, l - j);
+  const near = readings(channel).filter((reading) => apart(reading) <= NEAR);
+  const [nearest] = near.sort((one, other) => apart(one) - apart(other));
+  const where = `${channel} at x ${record.xs[i].toFixed(2)}, y ${record.ys[j].toFixed(2)}`;
+  if (inDisk(i * size + j)) return `${where}: inside the disk`;
+  if (!nearest) return `${where}: no sensor`;
+  return `${where}: ${apart(nearest) < 0.5 ? "a sensor" : "a sensor close by"}, which reads ${short(nearest[2])}`;
+}

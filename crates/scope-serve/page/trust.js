@@ -1,7 +1,6 @@
 // Says how far a recovery can be trusted, in the words of its summary.
 
-const percent = (value) => (value === undefined || value === null || Number.isNaN(value) ? "–" : `${value.toPrecision(value >= 99.5 ? 3 : 2)}%`);
-const grouped = (count) => count.toLocaleString("en");
+import { LAYOUTS, duration, grouped, percent, sentence } from "./wording.js";
 
 /// The share of pixels whose error is within a band, in percent.
 function within(field, truth, widths) {
@@ -12,14 +11,17 @@ function within(field, truth, widths) {
 
 const NAMES = { exact: "exact posterior", linear: "linear fit" };
 
+/// How many warnings there are of an answer.
+export const countWarnings = ({ summary }) => summary.problems[0].warnings.length;
+
 /// Fills the statement and the list of warnings. `truth` is missing for sensors of one's own.
 export function stateTrust(statement, warnings, answer, truth) {
   const problem = answer.summary.problems[0];
   const ofNetwork = (answer.networkSummary ?? answer.summary).problems[0];
   const said = [...sentences(answer, problem, ofNetwork, truth), ...(problem.remarks ?? []), ...answer.summary.notes];
-  const notes = said.map((text) => Object.assign(element("p", capital(text)), { className: "note" }));
+  const notes = said.map((text) => Object.assign(element("p", sentence(text)), { className: "note" }));
   statement.replaceChildren(table(answer, ofNetwork), ...notes);
-  warnings.replaceChildren(...problem.warnings.map((text) => element("li", capital(text))));
+  warnings.replaceChildren(...problem.warnings.map((text) => element("li", sentence(text))));
 }
 
 /// The errors of this record, beside those to expect.
@@ -38,13 +40,13 @@ function table({ method, errors, networkErrors, summary }, { held_out_percent: u
   const body = document.createElement("table");
   if (!rows.length) return body;
   const head = body.createTHead().insertRow();
-  head.append(element("th", ""), element("th", "error of a"), element("th", "error of u"));
+  head.append(...["method", "error of a", "error of u"].map((name) => heading(name, "col")));
   head.cells[1].title = head.cells[2].title = `relative L2 error over all ${summary.resolution} × ${summary.resolution} points`;
   const entries = body.createTBody();
   for (const [name, a, u, here] of rows) {
     const row = entries.insertRow();
     row.className = here ? "here" : "";
-    row.append(element("th", name), element("td", a), element("td", u));
+    row.append(heading(name, "row"), element("td", a), element("td", u));
   }
   return body;
 }
@@ -55,24 +57,24 @@ function sentences(answer, problem, ofNetwork, truth) {
   const nearest = ofNetwork.nearest;
   if (ofNetwork.held_out_percent && nearest) {
     const records = grouped((networkSummary ?? summary).method.held_out_records);
-    out.push(`“Usually” is the mean over ${records} held-out records measured as in ${nearest.condition}.`);
+    out.push(`“Usually” is the mean over ${records} held-out records with ${measuredAs(nearest.condition)}.`);
   }
   const bands = problem.bands;
   if (bands) {
     const level = Math.round(100 * bands.levels[0]);
     out.push(`Within its band lie ${level}% of all pixels, on average over fields${held(arrays, truth, `band${level}`)}.`);
   }
-  if (problem.without_bands) out.push(`No error bands: ${reason(problem.without_bands)}.`);
+  if (problem.without_bands) out.push(`No error bands: ${problem.without_bands}.`);
   return method === "network" ? out : [...out, ...ofPosterior(answer, truth)];
 }
 
 /// What is said of the exact posterior, and of a linear fit.
 function ofPosterior({ arrays, method, fit, deviations, milliseconds }, truth) {
-  const took = milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  const took = duration(milliseconds);
   const what = {
     exact: () => [`The exact posterior, here in ${took}, is the best answer there is for fields drawn as these are.`],
     linear: () => [
-      `The linear estimate, here in ${took}, is fitted to ${grouped(fit.records)} fresh records (${grouped(fit.modes)} modes), solved and fitted here in ${(fit.milliseconds / 1000).toFixed(1)} s.`,
+      `The linear estimate, here in ${took}, is fitted to ${grouped(fit.records)} fresh records (${grouped(fit.modes)} modes), solved and fitted here in ${duration(fit.milliseconds)}.`,
       "With thousands of records it has smaller errors: scope fit linear.",
     ],
   }[method]();
@@ -92,14 +94,18 @@ function held(arrays, truth, kind) {
   return here && `; here, ${here}`;
 }
 
-function reason(without) {
-  return typeof without === "string" ? without : (without.reason ?? without.text ?? JSON.stringify(without));
-}
+const TASKS = { forward: "a", inverse: "u", joint: "each of a and u" };
 
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+/// A condition, such as inverse/uniform/500, in words.
+function measuredAs(condition) {
+  const [task, layout, budget] = condition.split("/");
+  return TASKS[task] && LAYOUTS[layout] ? `${budget} sensors of ${TASKS[task]}, ${LAYOUTS[layout]}` : `sensors as in ${condition}`;
+}
 
 function element(name, text) {
   const made = document.createElement(name);
   made.textContent = text;
   return made;
 }
+
+const heading = (text, scope) => Object.assign(element("th", text), { scope });

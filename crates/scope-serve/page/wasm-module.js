@@ -19,9 +19,12 @@ export function choose() {
   throw new Error("This browser cannot run the recovery: it lacks WebAssembly's 128-bit vectors, which all browsers have since 2023.");
 }
 
-/// Starts a module by its name, from the bytes of `scope_wasm.gz`; gives what it exports, and its memory.
-export async function start(name, packed) {
-  const { memory } = await init({ module_or_path: extract(NAMES.indexOf(name), await unpacked(packed)) });
+/// Compiles a module by its name, from the bytes of `scope_wasm.gz`. Several workers can start the same one.
+export const compile = async (name, packed) => WebAssembly.compile(extract(NAMES.indexOf(name), await unpacked(packed)));
+
+/// Starts a module; gives what it exports, and its memory.
+export async function start(compiled) {
+  const { memory } = await init({ module_or_path: compiled });
   return { ...scope, memory };
 }
 

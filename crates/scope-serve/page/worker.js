@@ -1,92 +1,100 @@
-// Computes beside the page: makes records, reads sensors, recovers fields. One request at a time, in the order they come.
+// Computes beside the page: makes records, reads sensors, recovers fields. One request at a time, in the order they
+// come.
 
-import { choose, start } from "./wasm-module.js";
+import { choose, compile, start } from "./wasm-module.js";
 
 const SIZE = 128;
 /// The linear method is fitted to so many fresh records, with so many modes. More of them take longer, and more memory.
 const RECORDS = 400;
 const MODES = 160;
-/// After so many records the worker listens to what else is asked.
+/// After so many records it is told how many there are.
 const RECORDS_BETWEEN = 10;
 
 let scope;
 let record; // the fresh record that is shown
 let opened; // sensors from a file, if there are any
-let model = {}; // the network at hand: { pde, method }
-let linear; // the linear fit, once it is made
+let network; // of the only problem that this worker is asked for, or what will be it
+let linear; // the linear fit, if there is one
 let recovered; // the latest result, for files
 
 const actions = {
-  async start() {
+  /// Starts the module, which another worker may have compiled.
+  async start({ compiled }) {
     const name = choose();
-    scope = await start(name, (await fetched("scope_wasm.gz")).buffer);
-    return { module: name, size: SIZE, ...JSON.parse(scope.problems()) };
+    compiled ??= await compile(name, (await fetched("scope_wasm.gz")).buffer);
+    scope = await start(compiled);
+    return { compiled, module: name, size: SIZE, ...JSON.parse(scope.problems()) };
   },
 
   record({ pde, number }) {
     record?.free();
     record = new scope.FreshRecord(pde, number, SIZE);
-    return { a: record.field(0), u: record.field(1), disk: record.disk() };
+    const places = record.coordinates();
+    const [xs, ys] = [places.slice(0, SIZE), places.slice(SIZE)];
+    return { a: record.field(0), u: record.field(1), disk: record.disk(), xs, ys };
   },
 
   mask({ family, budget, channel, draw }) {
     return record.mask(family, budget, channel, draw);
   },
 
-  open({ pde, name, bytes }) {
+  /// Reads a file of sensors. One that is refused leaves the earlier one as it was.
+  async open({ pde, name, bytes }) {
+    const method = await networkOf(pde);
+    const sensors = scope.Sensors.of_file(name, bytes);
+    try {
+      method.check(sensors);
+    } catch (error) {
+      sensors.free();
+      throw error;
+    }
     opened?.free();
-    opened = undefined;
-    opened = scope.Sensors.of_file(name, bytes);
+    opened = sensors;
     return { list: opened.list(pde, SIZE), notes: opened.notes() };
   },
 
-  /// Fits the linear method to fresh records of the problem. Others are served meanwhile.
-  async fit({ pde }) {
+  /// Solves for fresh records of a problem and fits the linear method to them: the bytes of the fit.
+  fit({ pde }) {
     const begin = performance.now();
-    const fitting = new scope.LinearFitting(pde, SIZE);
+    const fitting = new scope.LinearFitting(pde, SIZE, RECORDS);
     for (let solved = 0; solved < RECORDS; solved++) {
-      if (solved % RECORDS_BETWEEN === 0) {
-        report("fit", solved / RECORDS);
-        await new Promise((heard) => setTimeout(heard));
-      }
+      if (solved % RECORDS_BETWEEN === 0) report("fit", solved / RECORDS);
       fitting.solve_next();
     }
     report("fit", 1);
-    linear = fitting.fit(MODES);
-    return { records: RECORDS, modes: MODES, milliseconds: performance.now() - begin };
+    return { bytes: fitting.fit(MODES), records: RECORDS, modes: MODES, milliseconds: performance.now() - begin };
   },
 
-  /// Fields from points of the record, or from the opened file; errors where the truth is known. Of a posterior also the standard
-  /// deviation of every pixel, if `deviations` says so.
+  /// Takes a fit that another worker made.
+  linear({ bytes }) {
+    linear = scope.LinearFit.of_bytes(bytes);
+  },
+
+  /// Fields from points of the record, or from the opened file, by the network or by the linear fit; errors where the
+  /// truth is known. Of a linear fit also the standard deviation of every pixel, if `deviations` says so.
   async recover({ pde, method, deviations, file, channels, points }, id) {
-    const network = await networkOf(pde);
+    const own = await networkOf(pde);
     const sensors = file ? opened : scope.Sensors.of_record(record, channels, points);
-    const begin = performance.now();
-    const answer = { pde, file, method, deviations };
-    recovered = network.recover(sensors, (a, u) => {
-      answer.milliseconds = performance.now() - begin;
-      answer.networkErrors = file ? undefined : record.errors(a, u);
-      // What is said of the fields may take longer than the fields.
-      if (method === "network") postMessage({ id, fields: { arrays: { a, u }, errors: answer.networkErrors } });
-    });
-    if (method !== "network") {
-      const posterior = method === "exact" ? scope.Method.exact(pde, SIZE, deviations) : linear.method(deviations);
-      const begin = performance.now();
-      try {
-        answer.networkSummary = JSON.parse(recovered.summary());
-        recovered = posterior.recover(sensors);
-        answer.milliseconds = performance.now() - begin;
-        answer.errors = file ? undefined : record.errors(recovered.array("a"), recovered.array("u"));
-      } finally {
-        posterior.free();
-      }
-    } else {
-      answer.errors = answer.networkErrors;
+    try {
+      const answer = ofNetwork(own, sensors, file, (fields) => method === "network" && postMessage({ id, fields }));
+      if (method === "network") return answer;
+      const { errors: networkErrors, summary: networkSummary } = answer;
+      return { ...ofPosterior(linear.method(deviations), sensors, file), method, deviations, networkErrors, networkSummary };
+    } finally {
+      if (!file) sensors.free();
     }
-    if (!file) sensors.free();
-    answer.arrays = Object.fromEntries(recovered.names().map((name) => [name, recovered.array(name)]));
-    answer.summary = JSON.parse(recovered.summary());
-    return answer;
+  },
+
+  /// The exact posterior of points of a record, or of a file.
+  exact({ pde, deviations, number, channels, points, file }) {
+    if (!file) actions.record({ pde, number });
+    const sensors = file ? scope.Sensors.of_file(file.name, file.bytes) : scope.Sensors.of_record(record, channels, points);
+    const tell = (stage, share) => report("exact", share, stage);
+    try {
+      return { ...ofPosterior(scope.Method.exact(pde, SIZE, deviations), sensors, file !== undefined, tell), deviations };
+    } finally {
+      sensors.free();
+    }
   },
 
   /// The bytes of a file to save.
@@ -101,19 +109,61 @@ const actions = {
   },
 };
 
-/// The network of a problem. One at a time is kept: a network takes 90 MB.
-async function networkOf(pde) {
-  if (model.pde === pde) return model.method;
-  model.method?.free();
-  model = {};
-  const [card, weights] = await Promise.all([fetched(`models/${pde}.toml`), fetched(`models/${pde}.safetensors`, (share) => report("model", share))]);
-  const text = new TextDecoder().decode(card);
-  model = { pde, method: scope.Method.network(pde, weights, text) };
-  return model.method;
+/// What a network says; `first` hears of the fields, since what is said of them may take longer.
+function ofNetwork(method, sensors, file, first) {
+  const begin = performance.now();
+  const answer = { method: "network", deviations: false };
+  const hear = (a, u) => {
+    answer.milliseconds = performance.now() - begin;
+    answer.errors = answer.networkErrors = file ? undefined : record.errors(a, u);
+    first({ arrays: { a, u }, errors: answer.errors });
+  };
+  keep(method.recover(sensors, hear));
+  return { ...answer, ...shared() };
+}
+
+/// What a posterior says; it is freed. `tell` hears of its stages.
+function ofPosterior(posterior, sensors, file, tell = () => {}) {
+  const begin = performance.now();
+  try {
+    keep(posterior.recover_in_stages(sensors, tell));
+  } finally {
+    posterior.free();
+  }
+  const milliseconds = performance.now() - begin;
+  const errors = file ? undefined : record.errors(recovered.array("a"), recovered.array("u"));
+  return { milliseconds, errors, ...shared() };
+}
+
+/// What any result has: its arrays and its summary.
+function shared() {
+  const arrays = Object.fromEntries(recovered.names().map((name) => [name, recovered.array(name)]));
+  return { arrays, summary: JSON.parse(recovered.summary()) };
+}
+
+/// Keeps a result in place of the one before.
+function keep(result) {
+  recovered?.free();
+  recovered = result;
+}
+
+/// The network of the problem, loaded once.
+function networkOf(pde) {
+  network ??= load(pde).catch((error) => {
+    network = undefined;
+    throw error;
+  });
+  return network;
+}
+
+async function load(pde) {
+  const weights = fetched(`models/${pde}.safetensors`, (share) => report("model", share));
+  const card = new TextDecoder().decode(await fetched(`models/${pde}.toml`));
+  return scope.Method.network(pde, await weights, card);
 }
 
 /// Tells how much of something is done, from 0 to 1.
-const report = (what, share) => postMessage({ progress: { what, share } });
+const report = (what, share, stage) => postMessage({ progress: { what, share, stage } });
 
 async function fetched(path, progress) {
   const response = await fetch(new URL(path, import.meta.url));

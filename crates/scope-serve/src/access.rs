@@ -19,17 +19,22 @@ impl Access {
         if shown < FEWEST || shown != token.len() {
             return Err(ServeError::Token(shown, FEWEST));
         }
-        let bearer = format!("Bearer {token}");
-        let basic = format!("Basic {}", base64(format!("{USER}:{token}").as_bytes()));
-        Ok(Self([bearer, basic].map(|text| blake3::hash(text.as_bytes()))))
+        let basic = base64(format!("{USER}:{token}").as_bytes());
+        Ok(Self([hash("bearer", token), hash("basic", &basic)]))
     }
 
     /// Whether a request may pass.
     pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
-        let Some(shown) = headers.get(header::AUTHORIZATION) else { return false };
-        let shown = blake3::hash(shown.as_bytes());
+        let shown = headers.get(header::AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+        let Some((scheme, credentials)) = shown.and_then(|shown| shown.split_once(' ')) else { return false };
+        let shown = hash(&scheme.to_ascii_lowercase(), credentials.trim());
         self.0.iter().fold(false, |found, expected| found | (*expected == shown))
     }
+}
+
+/// What is compared: the name of a scheme, which is the same in capitals (RFC 9110, section 11.1), and credentials.
+fn hash(scheme: &str, credentials: &str) -> blake3::Hash {
+    blake3::hash(format!("{scheme} {credentials}").as_bytes())
 }
 
 /// Base64 with padding (RFC 4648).

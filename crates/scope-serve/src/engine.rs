@@ -80,7 +80,7 @@ impl Queue {
             TrySendError::Full(()) => {
                 Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests wait already: ask again later")
             }
-            TrySendError::Closed(()) => Refusal::stopping(),
+            TrySendError::Closed(()) => Refusal::no_engine(),
         })?;
         let mut answers = Vec::with_capacity(problems.len());
         for (permit, problem) in permits.zip(problems) {
@@ -90,7 +90,7 @@ impl Queue {
         }
         let mut all = Vec::with_capacity(answers.len());
         for answer in answers {
-            all.push(answer.await.map_err(|_| Refusal::stopping())??);
+            all.push(answer.await.map_err(|_| Refusal::no_engine())??);
         }
         Ok(all)
     }
@@ -104,9 +104,16 @@ impl Queue {
     pub(crate) fn is_alive(&self) -> bool {
         !self.0.is_closed()
     }
+
+    /// One whose engine has ended, as after a panic.
+    #[cfg(test)]
+    pub(crate) fn without_engine() -> Self {
+        Self(mpsc::channel(1).0)
+    }
 }
 
-/// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the others.
+/// Answers what was taken: the problems of each model together, those of which fields alone are wanted before the
+/// others.
 fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
     let mut fields = BTreeMap::new();
     let mut everything = BTreeMap::new();
@@ -129,7 +136,8 @@ fn serve(models: &Models, metrics: &Metrics, jobs: Vec<Job>) {
 /// Problems of one model of which the same is wanted.
 type Waiting<T> = Vec<(Problem, Sender<T>)>;
 
-/// Puts a problem with those of its model; not where nobody waits any more, because it took too long or the client has gone.
+/// Puts a problem with those of its model; not where nobody waits any more, because it took too long or the client has
+/// gone.
 fn wait_for<T>(all: &mut BTreeMap<usize, Waiting<T>>, model: usize, problem: Problem, reply: Sender<T>) {
     if !reply.is_closed() {
         all.entry(model).or_default().push((problem, reply));

@@ -1,14 +1,14 @@
 //! The Open Inference protocol (KServe V2) over REST: metadata, readiness and inference with binary tensors.
 //!
 //! A model's input is `sensors` \[n, 4\]: x, y, channel (0 for a, 1 for u) and value of each, in the unit square and in
-//! physical units; for the cylinder `geometry` \[3\] may stand beside it. Its outputs are the arrays of a result folder,
-//! and `summary`, its summary.json as text.
+//! physical units; for the cylinder `geometry` \[3\] may stand beside it. Its outputs are the arrays of a result
+//! folder, and `summary`, its summary.json as text.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Path, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    body,
+    body::Received,
     encode::{arrays, summary},
     models::Served,
     recover::{blocking, place_set},
@@ -45,13 +45,15 @@ pub(crate) async fn server() -> Json<Value> {
     Json(json!({ "name": "scope", "version": version, "extensions": ["binary_tensor_data"] }))
 }
 
-pub(crate) async fn live() -> Json<Value> {
-    Json(json!({ "live": true }))
+/// Live as long as something computes: a service whose engine has ended is to be started again.
+pub(crate) async fn live(State(service): State<Arc<Service>>) -> Result<Json<Value>, Refusal> {
+    if service.queue.is_alive() { Ok(Json(json!({ "live": true }))) } else { Err(Refusal::no_engine()) }
 }
 
 /// Ready as long as requests are taken: no longer once the service is to stop.
 pub(crate) async fn ready(State(service): State<Arc<Service>>) -> Result<Json<Value>, Refusal> {
-    if service.is_ready() { Ok(Json(json!({ "ready": true }))) } else { Err(Refusal::stopping()) }
+    service.require_ready()?;
+    Ok(Json(json!({ "ready": true })))
 }
 
 pub(crate) async fn model_ready(
@@ -59,12 +61,8 @@ pub(crate) async fn model_ready(
     Path(path): Path<Vec<String>>,
 ) -> Result<Json<Value>, Refusal> {
     let model = named(&service, &path)?;
-    let name = &service.models.at(model).name;
-    if service.is_ready() {
-        Ok(Json(json!({ "name": name, "ready": true })))
-    } else {
-        Err(Refusal::stopping())
-    }
+    service.require_ready()?;
+    Ok(Json(json!({ "name": service.models.at(model).name, "ready": true })))
 }
 
 pub(crate) async fn model(
@@ -90,10 +88,10 @@ pub(crate) async fn infer(
     body: Body,
 ) -> Result<Response, Refusal> {
     let model = named(&service, &path)?;
-    let bytes = body::read(&service.limits, &headers, body).await?;
+    let received = service.bodies.read(&service.limits, &headers, body).await?;
     let begin = Instant::now();
     let placing = Arc::clone(&service);
-    let (request, problem) = blocking(move || place(&placing, model, &headers, &bytes)).await?;
+    let (request, problem) = blocking(move || place(&placing, model, &headers, &received)).await?;
     let computed = if request.asks_for_fields_alone() {
         Computed::Fields(service.in_time(service.queue.fields(model, vec![problem])).await?)
     } else {
@@ -122,10 +120,10 @@ fn place(
     service: &Service,
     model: usize,
     headers: &HeaderMap,
-    bytes: &Bytes,
+    received: &Received,
 ) -> Result<(InferRequest, Problem), Refusal> {
     let served = service.models.at(model);
-    let (request, tensors) = tensors::read(headers, bytes, 4 * service.limits.sensors)?;
+    let (request, tensors) = tensors::read(headers, &received.bytes, 4 * service.limits.sensors)?;
     let known = served.arrays();
     for AskedOutput { name, .. } in &request.outputs {
         if name != SUMMARY && !known.contains(name) {
@@ -221,7 +219,8 @@ struct InferResponse<'a> {
     outputs: Vec<OutputTensor>,
 }
 
-/// The answer: what was asked for, or all there is. An array that this problem does not have is NaN where it was asked for.
+/// The answer: what was asked for, or all there is. An array that this problem does not have is NaN where it was asked
+/// for.
 fn answer(served: &Served, request: &InferRequest, computed: &Computed) -> Result<Response, Refusal> {
     let grid = served.recovery.resolution();
     let own = computed.arrays();
@@ -259,4 +258,29 @@ fn answer(served: &Served, request: &InferRequest, computed: &Computed) -> Resul
         response.headers_mut().insert(HeaderName::from_static(JSON_LENGTH), HeaderValue::from(json));
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{body::BodyRoom, engine::Queue, limits::Limits, metrics::Metrics, models::Models};
+
+    #[tokio::test]
+    async fn a_service_without_its_engine_is_neither_live_nor_ready() {
+        let service = Arc::new(Service {
+            models: Arc::new(Models::none()),
+            queue: Queue::without_engine(),
+            limits: Limits::default(),
+            bodies: BodyRoom::new(&Limits::default()),
+            metrics: Arc::new(Metrics::default()),
+            access: None,
+            stopping: AtomicBool::new(false),
+            page: Vec::new(),
+        });
+        let statuses = [live(State(Arc::clone(&service))).await, ready(State(service)).await]
+            .map(|answer| answer.err().map(|refusal| refusal.status));
+        assert_eq!(statuses, [Some(StatusCode::SERVICE_UNAVAILABLE); 2]);
+    }
 }

@@ -1,8 +1,8 @@
 //! Recovery as a service: sensors in a request, fields in the answer, and the page that shows them.
 //!
 //! A [`Server`] listens, and answers until it is asked to stop. Requests are read and answers written on one thread and
-//! its helpers; fields are computed on another, the engine, which takes what waits and never waits for more. An answer is
-//! the one that `scope recover` gives for the same sensors, in every bit, whatever else was computed beside it.
+//! its helpers; fields are computed on another, the engine, which takes what waits and never waits for more. An answer
+//! is the one that `scope recover` gives for the same sensors, in every bit, whatever else was computed beside it.
 
 mod access;
 mod body;
@@ -18,6 +18,7 @@ mod recover;
 mod refusal;
 mod routes;
 mod server;
+mod stream;
 mod tensors;
 
 pub use error::ServeError;

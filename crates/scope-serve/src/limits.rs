@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The longest body, in bytes.
     pub body: usize,
+    /// The most bytes of all bodies that are held at once.
+    pub bodies: usize,
     /// The most problems of a request.
     pub problems: usize,
     /// The most sensors of a problem.
@@ -27,6 +29,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 16 << 20,
+            bodies: 256 << 20,
             problems: 32,
             sensors: 16_384,
             queue: 256,

@@ -47,8 +47,9 @@ impl Metrics {
         self.microseconds.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// All of it in Prometheus' text format; `waiting` problems are in the queue now.
-    pub(crate) fn text(&self, waiting: usize) -> String {
+    /// All of it in Prometheus' text format; `waiting` problems are in the queue now, and so many bytes of bodies are
+    /// held.
+    pub(crate) fn text(&self, waiting: usize, held: usize) -> String {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut text = String::new();
         let head =
@@ -61,6 +62,7 @@ impl Metrics {
             ("scope_problems_total", "counter", "Problems recovered.", load(&self.problems)),
             ("scope_batches_total", "counter", "Batches that they were recovered in.", load(&self.batches)),
             ("scope_queue_problems", "gauge", "Problems that wait for the engine.", waiting as u64),
+            ("scope_body_bytes", "gauge", "Bytes of requests' bodies that are held.", held as u64),
         ];
         for (name, kind, help, value) in plain {
             text += &head(name, kind, help);

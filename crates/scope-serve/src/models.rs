@@ -32,6 +32,12 @@ impl Models {
         if models.is_empty() { Err(ServeError::NoModels) } else { Ok(Self(models)) }
     }
 
+    /// None, for what needs none.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// The names of all.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|model| model.name.as_str()).collect()

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc, time::Instant};
 
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode},
     response::Response,
@@ -12,7 +12,7 @@ use scope::{RecoveryError, SensorFile, SensorSet, data::observation::SensorError
 use serde::Deserialize;
 
 use crate::{
-    body,
+    body::{self, Received},
     encode::{self, Format},
     models::Served,
     refusal::Refusal,
@@ -58,10 +58,10 @@ pub(crate) async fn recover(
             ),
         ));
     }
-    let bytes = body::read(&service.limits, &headers, body).await?;
+    let received = service.bodies.read(&service.limits, &headers, body).await?;
     let begin = Instant::now();
     let placing = Arc::clone(&service);
-    let (problems, notes) = blocking(move || place_file(&placing, model, bytes)).await?;
+    let (problems, notes) = blocking(move || place_file(&placing, model, received)).await?;
     let answer = match format {
         Format::Fields => {
             let fields = service.in_time(service.queue.fields(model, problems)).await?;
@@ -84,10 +84,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// Reads sensors as the command does, and puts those of every problem on the model's grid.
-fn place_file(service: &Service, model: usize, bytes: Bytes) -> Result<(Vec<Problem>, Vec<String>), Refusal> {
+fn place_file(
+    service: &Service,
+    model: usize,
+    received: Received,
+) -> Result<(Vec<Problem>, Vec<String>), Refusal> {
     let served = service.models.at(model);
-    let file =
-        SensorFile::parse(NAME.to_owned(), bytes.into()).map_err(|error| Refusal::bad(error.to_string()))?;
+    let file = SensorFile::parse(NAME.to_owned(), received.bytes.into())
+        .map_err(|error| Refusal::bad(error.to_string()))?;
     let most = service.limits.problems;
     if file.len() > most {
         let got = file.len();

@@ -39,7 +39,15 @@ impl Refusal {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, sentence.to_string())
     }
 
-    /// The engine is gone or going.
+    /// What computes has failed, and nothing that is asked for will be computed.
+    pub(crate) fn no_engine() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the engine that computes fields has ended by a fault: start the service again",
+        )
+    }
+
+    /// The service is to end.
     pub(crate) fn stopping() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "the service is stopping: ask again later")
     }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     access::Access,
+    body::BodyRoom,
     engine::Queue,
     inference,
     limits::Limits,
@@ -35,6 +36,7 @@ pub(crate) struct Service {
     pub(crate) models: Arc<Models>,
     pub(crate) queue: Queue,
     pub(crate) limits: Limits,
+    pub(crate) bodies: BodyRoom,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) access: Option<Access>,
     pub(crate) stopping: AtomicBool,
@@ -42,9 +44,15 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Whether requests are taken.
-    pub(crate) fn is_ready(&self) -> bool {
-        !self.stopping.load(Ordering::Relaxed) && self.queue.is_alive()
+    /// Refuses where requests are not taken.
+    pub(crate) fn require_ready(&self) -> Result<(), Refusal> {
+        if self.stopping.load(Ordering::Relaxed) {
+            Err(Refusal::stopping())
+        } else if self.queue.is_alive() {
+            Ok(())
+        } else {
+            Err(Refusal::no_engine())
+        }
     }
 }
 
@@ -71,6 +79,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
     Router::new()
         .route("/v2/health/live", get(inference::live))
         .route("/v2/health/ready", get(inference::ready))
+        .method_not_allowed_fallback(other_method)
         .merge(guarded)
         .layer(middleware::from_fn_with_state(Arc::clone(&service), count))
         .with_state(service)
@@ -113,7 +122,7 @@ async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
-    let text = service.metrics.text(service.queue.waiting());
+    let text = service.metrics.text(service.queue.waiting(), service.bodies.held(&service.limits));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

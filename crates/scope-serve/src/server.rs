@@ -25,6 +25,7 @@ use tokio::{
 
 use crate::{
     access::Access,
+    body::BodyRoom,
     engine::Queue,
     error::ServeError,
     limits::Limits,
@@ -32,6 +33,7 @@ use crate::{
     models::Models,
     page,
     routes::{Service, router},
+    stream::SharedStream,
 };
 
 /// How often it is asked whether to stop.
@@ -77,9 +79,10 @@ impl Server {
         let together = if matches!(device, Device::Cpu(_)) { TOGETHER_ON_CPU } else { 1 };
         let (queue, engine) = Queue::start(limits.queue, together, Arc::clone(&models), Arc::clone(&metrics))
             .map_err(ServeError::Start)?;
+        let bodies = BodyRoom::new(&limits);
         let stopping = AtomicBool::new(false);
         let page = page::files();
-        let service = Arc::new(Service { models, queue, limits, metrics, access, stopping, page });
+        let service = Arc::new(Service { models, queue, limits, bodies, metrics, access, stopping, page });
         Ok(Self { listener, address, service, engine })
     }
 
@@ -88,7 +91,8 @@ impl Server {
         self.address
     }
 
-    /// Answers requests until `stop` says so. What was begun by then is finished, as far as the limit of draining allows.
+    /// Answers requests until `stop` says so. What was begun by then is finished, as far as the limit of draining
+    /// allows.
     pub fn run(self, stop: impl Fn() -> bool) -> Result<(), ServeError> {
         let Self { listener, service, engine, .. } = self;
         let runtime =
@@ -132,10 +136,14 @@ async fn accept_all(
         // Answers are written whole: there is nothing to gather small packets for.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(routes.clone());
-        let connection = connections.watch(http.serve_connection(TokioIo::new(stream), service));
+        let stream = SharedStream::new(stream);
+        let connection = http.serve_connection(TokioIo::new(stream.clone()), service);
+        let connection = connections.watch(connection);
         tokio::spawn(async move {
-            // A connection that broke has nobody to tell.
-            let _ = connection.await;
+            // A connection that broke otherwise has nobody to tell.
+            if connection.await.is_err_and(|error| error.is_timeout()) {
+                stream.refuse_slow_head(limits.arrival.as_secs());
+            }
             drop(place);
         });
     }

@@ -2,6 +2,7 @@
 
 use scope::{Recovered, Recovery, SensorFile, model::Catalogue};
 use scope_serve::Limits;
+use serde_json::{Value, json};
 
 use crate::client::{Running, table};
 
@@ -115,11 +116,73 @@ fn every_path_of_the_openapi_document_is_there() {
     let service = Running::start(Limits::default(), None);
     let document = service.get("/openapi.json", &[]).json();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let path = path.replace("{model}", "poisson").replace("{file}", "poisson.toml");
-        let (status, expected) = match methods.get("post") {
-            Some(_) => (service.post(&path, &[CSV], b"").status, 400),
-            None => (service.get(&path, &[]).status, 200),
+        let place =
+            path.replace("{model}", "poisson").replace("{file}", "poisson.toml").replace("{version}", "1");
+        let (answer, other) = match methods.get("post") {
+            Some(_) => (service.post(&place, &[CSV], b""), service.get(&place, &[])),
+            None => (service.get(&place, &[]), service.post(&place, &[CSV], b"")),
         };
-        assert_eq!(status, expected, "{path}");
+        assert_eq!(answer.status, if methods.get("post").is_some() { 400 } else { 200 }, "{path}");
+        assert_eq!((other.status, other.error().is_empty()), (405, false), "{path}");
+        let said = methods.as_object().unwrap().values().next().unwrap();
+        assert!(said["responses"]["405"].is_object(), "{path} does not say that it takes one method only");
+        let kind = answer.header("content-type").unwrap().split(';').next().unwrap();
+        let schema =
+            &resolved(&document, &said["responses"][&answer.status.to_string()])["content"][kind]["schema"];
+        assert!(schema.is_object(), "{path}: no schema of {kind}");
+        if kind == "application/json" {
+            assert_eq!(faults(&document, schema, &answer.json()), Vec::<String>::new(), "{path}");
+        }
     }
+}
+
+#[test]
+fn answers_are_what_the_openapi_document_says() {
+    let service = Running::start(Limits::default(), None);
+    let document = service.get("/openapi.json", &[]).json();
+    let recovered = service.post(RECOVER, &[CSV], table(2, 60).as_bytes()).json();
+    let request = json!({ "inputs": [{ "name": "sensors", "shape": [1, 4], "datatype": "FP64", "data": [0.5, 0.5, 1, 0.001] }] });
+    let request = serde_json::to_vec(&request).unwrap();
+    let inferred = service.post("/v2/models/poisson/infer", &[], &request).json();
+    for (name, answer) in [("Recovered", recovered), ("InferResponse", inferred)] {
+        let schema = &document["components"]["schemas"][name];
+        assert_eq!(faults(&document, schema, &answer), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// What a reference names, or what is there itself.
+fn resolved<'a>(document: &'a Value, place: &'a Value) -> &'a Value {
+    match place["$ref"].as_str() {
+        Some(path) => document.pointer(path.trim_start_matches('#')).unwrap(),
+        None => place,
+    }
+}
+
+/// Where a value is none of a schema, as far as types, required keys and elements go.
+fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let schema = resolved(document, schema);
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        other => panic!("a type {other}"),
+    };
+    if schema["type"].as_str().is_some_and(|kind| !is(kind)) {
+        return vec![format!("{value} is no {}", schema["type"])];
+    }
+    let missing = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut all: Vec<String> =
+        missing.filter(|key| value.get(key).is_none()).map(|key| format!("{key} is missing")).collect();
+    for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
+        all.extend(value.get(key).into_iter().flat_map(|value| faults(document, schema, value)));
+    }
+    if schema["items"].is_object() {
+        all.extend(
+            value.as_array().into_iter().flatten().flat_map(|one| faults(document, &schema["items"], one)),
+        );
+    }
+    all
 }

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use scope::{
-    Device, Network, NetworkOptions, PosteriorOptions, Precision, Recovery, RecoveryError,
+    Device, Network, NetworkOptions, PosteriorOptions, Precision, Recovery,
     data::Fields,
+    exact::Stage,
     model::{Card, WeightFile},
+    recovery::Progress,
 };
 use wasm_bindgen::prelude::*;
 
@@ -27,14 +29,20 @@ impl Method {
         Ok(Self(Recovery::with_network(network, NetworkOptions::default())?))
     }
 
-    /// The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for, which takes most
-    /// of the time.
+    /// The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for,
+    /// which takes most of the time.
     pub fn exact(pde: &str, size: usize, deviations: bool) -> Result<Method, JsError> {
         let options = PosteriorOptions { deviations, ..PosteriorOptions::default() };
         Ok(Self(Recovery::exact(pde.parse()?, size, options)?))
     }
 
-    /// Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that is known.
+    /// Refuses sensors that it cannot use.
+    pub fn check(&self, sensors: &Sensors) -> Result<(), JsError> {
+        self.0.place(&sensors.set).map(drop).map_err(|error| sensors.refusal(&error))
+    }
+
+    /// Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that
+    /// is known.
     pub fn recover(
         &self,
         sensors: &Sensors,
@@ -45,11 +53,42 @@ impl Method {
             // What the page makes of them is not this crate's concern.
             let _ = first.as_ref().map(|first| first.call2(&JsValue::NULL, &a, &u));
         };
-        let recovered =
-            self.0.recover_fields_first(&sensors.set, &hand_over).map_err(|error| match error {
-                RecoveryError::NothingMeasured | RecoveryError::NoGeometry(_) => JsError::from(error),
-                error => JsError::new(&error.describe(|sensor| sensors.set.label(sensor))),
-            })?;
+        let recovered = self.0.recover_fields_first(&sensors.set, &hand_over);
+        let recovered = recovered.map_err(|error| sensors.refusal(&error))?;
         Ok(RecoveredFields { recovered, notes: sensors.notes.clone() })
+    }
+
+    /// The same by a posterior, which takes longer: `progress` hears of every stage by name, and of how much of it is
+    /// done, from 0 to 1.
+    pub fn recover_in_stages(
+        &self,
+        sensors: &Sensors,
+        progress: &js_sys::Function,
+    ) -> Result<RecoveredFields, JsError> {
+        let tell = |told: Progress| {
+            if let Progress::Posterior { step, .. } = told {
+                let share = step.done as f64 / step.of.max(1) as f64;
+                // As above: who hears of it may fail, and the fields are computed all the same.
+                let _ = progress.call2(&JsValue::NULL, &name(step.stage).into(), &share.into());
+            }
+            true
+        };
+        let recovered =
+            self.0.place(&sensors.set).and_then(|problem| self.0.recover_all(vec![problem], &tell));
+        let mut recovered = recovered.map_err(|error| sensors.refusal(&error))?;
+        Ok(RecoveredFields { recovered: recovered.remove(0), notes: sensors.notes.clone() })
+    }
+}
+
+/// A stage of a posterior in words.
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Interpolation => "sensors between pixels",
+        Stage::Covariance => "covariance of the sensors",
+        Stage::Factor => "factor of the covariance",
+        Stage::Mean => "the fields",
+        Stage::Residuals => "what sensors say of each other",
+        Stage::Deviations => "standard deviations",
+        Stage::Samples => "draws",
     }
 }

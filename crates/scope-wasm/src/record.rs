@@ -3,7 +3,7 @@
 use scope::{
     data::{
         Channel, RecordRegion,
-        observation::{Condition, Family, MaskSampler, Namespace, Task},
+        observation::{Condition, Family, MaskSampler, Namespace, Spot, Task},
     },
     pde::{Generator, GridShape, Identity, Pde, Record, Split},
 };
@@ -37,6 +37,14 @@ impl FreshRecord {
         self.record.fields[channel_of(channel)].clone()
     }
 
+    /// Where its points are: x of every row, then y of every column.
+    pub fn coordinates(&self) -> Vec<f64> {
+        let GridShape { rows, columns } = self.grid;
+        let point = |i: usize, j: usize| Spot::pixel(i, j).point(self.pde, self.grid);
+        let (xs, ys) = ((0..rows).map(|i| point(i, 0)[0]), (0..columns).map(|j| point(0, j)[1]));
+        xs.chain(ys).collect()
+    }
+
     /// Row and column of the disk's centre and its radius, in pixels, where the record has a disk.
     pub fn disk(&self) -> Option<Vec<f64>> {
         self.record.disk.as_ref().map(|disk| vec![disk.cx, disk.cy, disk.r])
@@ -53,7 +61,8 @@ impl FreshRecord {
         Ok(masks.sensors(channel).points().map(|point| point as u32).collect())
     }
 
-    /// The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value, where it has two.
+    /// The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value,
+    /// where it has two.
     pub fn errors(&self, a: &[f32], u: &[f32]) -> Vec<f64> {
         let truth = &self.record.fields;
         let mut errors = vec![relative_error(a, &truth.a), relative_error(u, &truth.u)];

@@ -1,7 +1,7 @@
 //! Sensors: points of a fresh record, or someone's own file.
 
 use scope::{
-    SensorFile, SensorSet,
+    RecoveryError, SensorFile, SensorSet,
     data::observation::{Place, Sensor, Spot},
     pde::{GridShape, Pde},
 };
@@ -13,6 +13,8 @@ use crate::{FreshRecord, record::channel_of};
 #[wasm_bindgen]
 pub struct Sensors {
     pub(crate) set: SensorSet,
+    /// What their file is called, if they have one.
+    file: Option<String>,
     /// What was read otherwise than one may expect.
     pub(crate) notes: Vec<String>,
 }
@@ -33,17 +35,18 @@ impl Sensors {
         let sensors = channels.iter().zip(points).map(sensor).collect::<Result<_, _>>()?;
         let mut set = SensorSet::new("the page", sensors);
         set.region = record.region();
-        Ok(Self { set, notes: Vec::new() })
+        Ok(Self { set, file: None, notes: Vec::new() })
     }
 
-    /// The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its line.
+    /// The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its
+    /// line.
     pub fn of_file(name: &str, bytes: Vec<u8>) -> Result<Sensors, JsError> {
         let file = SensorFile::parse(name.to_owned(), bytes)?;
         let mut notes = file.notes().to_vec();
         if file.len() > 1 {
             notes.push(format!("{name} has {} problems: the first of them is shown", file.len()));
         }
-        Ok(Self { set: file.set(0)?.into_owned(), notes })
+        Ok(Self { set: file.set(0)?.into_owned(), file: Some(name.to_owned()), notes })
     }
 
     /// What was read otherwise than one may expect, a line each.
@@ -77,5 +80,16 @@ impl Sensors {
             let _ = writeln!(text, "{x:.9},{y:.9},{},{value}", channel.name());
         }
         Ok(text)
+    }
+}
+
+impl Sensors {
+    /// Why a method refuses them, in words that name the file and its line.
+    pub(crate) fn refusal(&self, error: &RecoveryError) -> JsError {
+        let sentence = error.describe(|sensor| self.set.label(sensor));
+        match &self.file {
+            Some(name) => JsError::new(&format!("{name}, {sentence}")),
+            None => JsError::new(&sentence),
+        }
     }
 }

@@ -1,5 +1,5 @@
-// A module under Node against the program: five problems, fields within 1e-5 of the native ones, and a linear fit made in the module, within
-// 1e-3. With a number of rounds it also measures how long a recovery takes.
+// A module under Node against the program: five problems, fields within 1e-5 of the native ones, and a linear fit made
+// in the module, within 1e-3. With a number of rounds it also measures how long a recovery takes.
 //
 //     node crates/scope-wasm/tests/module.mjs simd|relaxed [ROUNDS]
 //
@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { start } from "../../scope-serve/page/wasm-module.js";
+import { compile, start } from "../../scope-serve/page/wasm-module.js";
 import { difference, recoverLinearly, recoverNatively, repository } from "./native.mjs";
 
 const SIZE = 128;
@@ -19,7 +19,7 @@ const LAYOUTS = [["uniform", 500, [1]], ["grid", 500, [0, 1]], ["cluster", 100, 
 
 const read = (path) => readFileSync(join(repository, path));
 const packed = read("crates/scope-serve/page/scope_wasm.gz");
-const scope = await start(module, packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.length));
+const scope = await start(await compile(module, packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.length)));
 const megabytes = () => (scope.memory.buffer.byteLength / 1e6).toFixed(0);
 
 function sensorsOf(record, [family, budget, channels], draw = 0) {
@@ -28,8 +28,9 @@ function sensorsOf(record, [family, budget, channels], draw = 0) {
   return scope.Sensors.of_record(record, Uint8Array.from(numbers), Uint32Array.from(points.flat()));
 }
 
-/// How long recoveries take: until the fields are there and until all is said of them, by the clock and in time of the processor, which
-/// tells more on a machine that others use too. Sensors are others in every round: of the same ones as before something is known already.
+/// How long recoveries take: until the fields are there and until all is said of them, by the clock and in time of the
+/// processor, which tells more on a machine that others use too. Sensors are others in every round: of the same ones as
+/// before something is known already.
 function measure(pde, method, record) {
   const times = { fields: [], fieldsProcessor: [], all: [], allProcessor: [] };
   for (let round = 0; round < rounds; round++) {
@@ -54,10 +55,10 @@ function compareLinear(pde) {
   const sensors = sensorsOf(record, ["uniform", 100, [1]]);
   const reference = recoverLinearly(pde, sensors.csv(pde, SIZE), FIT.seed, FIT.records, FIT.modes);
   const begin = performance.now();
-  const fitting = new scope.LinearFitting(pde, SIZE);
+  const fitting = new scope.LinearFitting(pde, SIZE, FIT.records);
   for (let solved = 0; solved < FIT.records; solved++) fitting.solve_next();
   const solved = performance.now();
-  const fit = fitting.fit(FIT.modes);
+  const fit = scope.LinearFit.of_bytes(fitting.fit(FIT.modes));
   const fitted = performance.now();
   const recovered = fit.method(true).recover(sensors);
   const answered = performance.now();

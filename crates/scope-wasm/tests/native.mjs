@@ -33,6 +33,12 @@ export function recoverNatively(pde, csv, disk) {
   return inFolder(csv, [options], (folder) => results(folder, ["a", "u"]));
 }
 
+/// The fields of the exact posterior.
+export function recoverExactly(pde, csv) {
+  const options = ["recover", "--method", "exact", "--pde", pde, "--no-deviations", "--sensors", "sensors.csv", "--out", "out"];
+  return inFolder(csv, [options], (folder) => results(folder, ["a", "u"]));
+}
+
 /// Fields and standard deviations of a linear fit to so many records of a seed, with so many modes.
 export function recoverLinearly(pde, csv, seed, records, modes) {
   const commands = [

@@ -1,17 +1,18 @@
-// Drives the page in Chromium, as a person would: places sensors with pointer and keyboard, compares fields and errors with the program's,
-// opens files, at the widths of a desktop and of a phone.
+// Drives the page in Chromium, as a person would: places sensors with pointer and keyboard, compares fields and errors
+// with the program's, opens files, at the widths of a desktop and of a phone.
 //
 //     node crates/scope-wasm/tests/page.mjs ADDRESS [FOLDER-FOR-SCREENSHOTS]
 //
 // ADDRESS is where `scope serve` listens. CHROMIUM names the browser, /usr/bin/chromium otherwise.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
-import { difference, fieldOf, recoverNatively, repository } from "./native.mjs";
+import { difference, fieldOf, recoverExactly, recoverNatively, repository } from "./native.mjs";
 
 // Installed by scripts/checks/check-page.sh, outside the tree.
 const { chromium } = createRequire(join(repository, "target/page-tests/"))("playwright-core");
@@ -48,8 +49,8 @@ async function change(page, action) {
   await settled(page);
 }
 
-/// How long it takes from a press on u to both fields on the screen, by the page's own clock: five times, the last two presses removing what
-/// others placed.
+/// How long it takes from a press on u to both fields on the screen, by the page's own clock: five times, the last two
+/// presses removing what others placed.
 function clickToFields(page) {
   return page.evaluate(async () => {
     const canvas = document.querySelector("#row-u .measured canvas");
@@ -78,12 +79,12 @@ async function saved(page, what) {
 }
 
 /// The fields on the screen are the program's for the sensors on the screen. Gives the sensors.
-async function compareWithProgram(page, pde, disk) {
+async function compareWithProgram(page, pde, recoverWith = recoverNatively, most = 1e-5) {
   const sensors = (await saved(page, "sensors")).toString();
-  const reference = recoverNatively(pde, sensors, disk);
+  const reference = recoverWith(pde, sensors);
   for (const channel of ["a", "u"]) {
     const apart = difference(fieldOf(await saved(page, channel)), reference[channel]);
-    assert.ok(apart <= 1e-5, `${pde}: ${channel} is ${apart} from the program's`);
+    assert.ok(apart <= most, `${pde}: ${channel} is ${apart} from the program's`);
   }
   return sensors.trim().split("\n").length - 1;
 }
@@ -117,11 +118,13 @@ async function onADesktop() {
   await canvas(page, "u").focus();
   const before = await count(page, "u");
   for (let step = 0; step < 5; step++) await page.keyboard.press("Shift+ArrowRight");
+  const isSensor = async () => /^u at x 0\.\d\d, y 0\.\d\d: (a|no) sensor/.exec(await page.textContent("#place"))[1] === "a";
+  const there = await isSensor();
   await change(page, () => page.keyboard.press("Enter"));
   assert.equal(Math.abs((await count(page, "u")) - before), 1, "Enter places or removes a sensor");
+  assert.equal(await isSensor(), !there, "and says so");
 
-  await change(page, () => page.click('[data-value="exact"]'));
-  assert.match(await page.textContent("#statement"), /exact posterior, this record/);
+  await exact(page);
   await linear(page);
   await change(page, () => page.click('[data-value="network"]'));
   await page.locator("#truth").fill("0");
@@ -132,7 +135,35 @@ async function onADesktop() {
   await page.close();
 }
 
-/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where they are looked at.
+/// While an exact posterior is computed the network's fields are shown, and the newest sensors win: what was begun for
+/// older ones never comes.
+async function exact(page) {
+  const begun = () => page.waitForFunction(() => /^Computing the exact posterior: /.test(document.querySelector("#status").textContent), null, { timeout: 60_000 });
+  await page.click('[data-value="band"]');
+  await settled(page);
+  const before = await answered(page);
+  await page.click('[data-value="exact"]');
+  await begun();
+  assert.match(await page.textContent("#statement"), /network, this record/);
+  await page.click("#again");
+  await answers(page, before + 2);
+  await begun();
+  assert.equal(await answered(page), before + 2, "only the network has answered, for both sets of sensors");
+  await settled(page);
+  assert.equal(await answered(page), before + 3, "the exact posterior of the newest sensors alone");
+  assert.match(await page.textContent("#statement"), /exact posterior, this record/);
+  assert.match(await page.textContent("#statement"), /one standard deviation should lie 68% of all pixels; here, \d+% of a/);
+  await compareWithProgram(page, "poisson", recoverExactly, 1e-4);
+  await screenshot(page, "exact");
+  await page.click("#again");
+  await begun();
+  await change(page, () => page.click('[data-value="network"]'));
+  assert.doesNotMatch(await page.textContent("#statement"), /exact posterior/, "another method is not kept waiting");
+  await page.click('[data-value="off"]');
+}
+
+/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where
+/// they are looked at.
 async function linear(page) {
   const begin = performance.now();
   await page.click('[data-value="linear"]');
@@ -148,19 +179,46 @@ async function linear(page) {
   await page.click('[data-value="off"]');
 }
 
+/// A file that is refused changes nothing of what is shown, and its sentence names it.
+async function refuses(page, name, text, sentence) {
+  const shown = () => page.evaluate(() => [document.querySelector("#statement").innerHTML, [...document.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL())]);
+  const before = await shown();
+  await page.setInputFiles("#file", { name, mimeType: "text/csv", buffer: Buffer.from(text) });
+  await page.waitForSelector("#refused:not([hidden])");
+  assert.match(await page.textContent("#refused"), sentence);
+  assert.deepEqual(await shown(), before, "what was shown stays");
+}
+
 async function files(page) {
   const file = (name, text) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
-  await page.setInputFiles("#file", file("bad.csv", "x,y,u\n0.5,0.5,0.001\n0.25,oops,0.002\n"));
-  await page.waitForSelector("#refused:not([hidden])");
-  assert.match(await page.textContent("#refused"), /bad\.csv.*line 3/s, "a bad file is refused by its line");
+  await refuses(page, "bad.csv", "x,y,u\n0.5,0.5,0.001\n0.25,oops,0.002\n", /bad\.csv.*line 3/s);
   await screenshot(page, "bad-file");
+  await page.click("#refused button");
+  await refuses(page, "metres.csv", "x,y,u\n0.5,0.5,0.001\n250,130,0.002\n", /metres\.csv, line 3.*outside/s);
   const lines = Array.from({ length: 64 }, (_, k) => `${(k % 8) / 7},${Math.floor(k / 8) / 7},${0.004 * Math.sin((3 * (k % 8)) / 7) * Math.sin((3 * Math.floor(k / 8)) / 7)}`);
   await change(page, () => page.setInputFiles("#file", file("mine.csv", `x,y,u\n${lines.join("\n")}\n`)));
   assert.equal(await count(page, "u"), 64);
   assert.equal(await compareWithProgram(page, "poisson"), 64);
+  assert.match(await page.textContent("#status"), /[1-9] warnings?$/, "these readings are no field of the problem's");
+  await page.click("#status a");
+  assert.match(await page.evaluate(() => document.activeElement.id + location.hash), /^warnings#poisson/);
+  await screenshot(page, "own-file");
   assert.match((await saved(page, "csv")).toString(), /^x,y,a,u/);
-  assert.equal((await saved(page, "picture")).subarray(1, 4).toString(), "PNG");
+  const picture = await saved(page, "picture");
+  assert.equal(picture.subarray(1, 4).toString(), "PNG");
+  if (pictures) writeFileSync(join(pictures, "saved.png"), picture);
   assert.equal(JSON.parse((await saved(page, "summary")).toString()).pde, "poisson");
+}
+
+/// An exact posterior that these sensors do not have is refused, and the network's fields stay.
+async function refusesExact(page) {
+  await page.click('[data-value="exact"]');
+  await page.waitForSelector("#refused:not([hidden])");
+  await settled(page);
+  assert.match(await page.textContent("#status"), /both fields in/);
+  assert.match(await page.textContent("#statement"), /network, this record/);
+  console.log(`an exact posterior is refused: ${await page.textContent("#refused")}`);
+  await change(page, () => page.click('[data-value="network"]'));
 }
 
 async function everyProblem() {
@@ -172,13 +230,32 @@ async function everyProblem() {
     assert.equal(await page.locator('[data-value="linear"]').isDisabled(), pde === "cylinder", pde);
     assert.equal(await page.locator("#method-note").isVisible(), pde === "cylinder", pde);
     await screenshot(page, pde);
+    if (pde === "ns") await refusesExact(page);
   }
-  for (const family of ["grid", "cluster", "lines", "block"]) {
+  for (const family of ["grid", "cluster", "lines", "block", "uniform"]) {
     await change(page, () => page.selectOption("#family", family));
     assert.ok((await count(page, "a")) > 0 && (await count(page, "u")) > 0, family);
   }
+  await change(page, () => page.locator("#count").fill("0"));
+  assert.equal(await count(page, "u"), 1);
+  for (const [text, fits] of await page.$$eval("figcaption", (all) => all.map((one) => [one.textContent, one.scrollWidth <= one.clientWidth]))) {
+    assert.ok(fits && !/e\+/.test(text), `a caption is too wide or hard to read: ${text}`);
+  }
   await page.click("#clear");
   assert.match(await page.textContent("#status"), /Nothing is measured/);
+  await page.close();
+}
+
+/// Opened as a file the page says what to do instead, and without a model of a problem it does not offer the problem.
+async function elsewhere() {
+  const page = await browser.newPage();
+  await page.goto(pathToFileURL(join(repository, "crates/scope-serve/page/index.html")).href);
+  assert.match(await page.textContent("#refused"), /scope serve/);
+  await page.route(/models\/(darcy|poisson)\.toml/, (route) => route.fulfill({ status: 404 }));
+  await page.goto(`${address}/#poisson/0`);
+  await answers(page, 1);
+  assert.deepEqual(await page.$$eval("#problems button", (all) => all.map((one) => one.dataset.value)), ["helmholtz", "ns", "cylinder"]);
+  assert.equal(await page.title(), "SCOPE: Helmholtz");
   await page.close();
 }
 
@@ -186,6 +263,8 @@ async function onAPhone() {
   const page = await open("darcy/1", { width: 390, height: 844 });
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen");
   await change(page, () => canvas(page, "u").click({ position: { x: 60, y: 80 } }));
+  const low = await page.$$eval("button, select, label.button", (all) => all.filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML));
+  assert.deepEqual(low, [], "all that is touched is as high as a finger is wide");
   await page.locator("#truth").fill("0");
   await page.evaluate(() => scrollTo(0, 0));
   await screenshot(page, "phone");
@@ -199,6 +278,7 @@ try {
   await onADesktop();
   await onAPhone();
   await everyProblem();
+  await elsewhere();
   console.log("the page does what the program does");
 } finally {
   await browser.close();
