@@ -114,7 +114,7 @@ impl Trainer {
 
     /// Whether any rank is to stop. GPUs, whose steps take a millisecond, are asked at some steps only.
     pub(crate) fn agree_to_stop(&mut self, here: bool) -> Result<bool, TrainError> {
-        if self.nccl.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
+        if self.group.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
             return Ok(false);
         }
         self.team.as_mut().map_or(Ok(here), |team| team.any(here))
@@ -133,9 +133,12 @@ impl Trainer {
         self.team.as_ref().is_some_and(Team::is_torn)
     }
 
-    /// Tells the other ranks why this one ends.
+    /// Tells the other ranks why this one ends, and leaves their devices, of which one may be waited for in vain.
     pub(crate) fn abort(&mut self, why: &TrainError) {
         self.team.iter_mut().for_each(|team| team.abort(&why.to_string()));
+        // What was recorded with the devices must be gone before they are left.
+        self.forget_recorded();
+        self.group.iter_mut().for_each(|group| group.abort());
     }
 
     /// The device that it computes on.
