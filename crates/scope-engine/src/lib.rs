@@ -16,6 +16,7 @@ mod device_choice;
 mod dtype;
 mod error;
 mod flat;
+mod group;
 mod noise;
 mod ops;
 mod params;
@@ -34,6 +35,7 @@ pub use device_choice::DeviceChoice;
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
 pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
+pub use group::DeviceGroup;
 pub use noise::{RowNoise, normal};
 pub use ops::{
     Activation, AxisMap, BasisFunction, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit,

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 
 use crate::{
-    cuda::{Fusion, Nccl},
+    cuda::Fusion,
     device::Device,
     dtype::Dtype,
     error::{EngineError, require_shape},
+    group::DeviceGroup,
     ops::BatchStatistics,
-    params::{Gradients, ParamId, Params},
+    params::{Gradients, ParamId, Params, Pass},
     tensor::Tensor,
 };
 
@@ -86,8 +87,8 @@ pub struct Tape<'p> {
     records: Option<RefCell<Vec<Entry>>>,
     statistics: RefCell<Vec<BatchStatistics>>,
     hook: Option<ForwardHook<'p>>,
-    /// The GPUs that gradients are reduced over, if there are several.
-    nccl: Option<&'p Nccl>,
+    /// The devices that gradients are reduced over, if there are several.
+    group: Option<&'p dyn DeviceGroup>,
 }
 
 impl<'p> Tape<'p> {
@@ -103,19 +104,20 @@ impl<'p> Tape<'p> {
             return Err(EngineError::NoGradients(compute));
         }
         let records = Some(RefCell::default());
-        Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None, nccl: None })
+        Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None, group: None })
     }
 
-    /// The same tape, whose backward passes leave the mean of the gradients over several GPUs. Buckets of them are
-    /// reduced beside the pass as soon as they are final; who reads them must wait first ([`Nccl::join`]).
+    /// The same tape, whose backward passes leave the mean over several devices of the gradients, those of earlier
+    /// tapes in the same buffer included. Buckets of them are reduced beside the pass as soon as they are final; who
+    /// reads them must wait first ([`DeviceGroup::join`]).
     #[must_use]
-    pub fn with_mean_over(self, nccl: &'p Nccl) -> Self {
-        Self { nccl: Some(nccl), ..self }
+    pub fn with_mean_over(self, group: &'p dyn DeviceGroup) -> Self {
+        Self { group: Some(group), ..self }
     }
 
     /// A tape that only computes; tensors are given back as soon as nobody needs them.
     pub fn inference(params: &'p Params, compute: Dtype) -> Self {
-        Self { params, compute, records: None, statistics: RefCell::default(), hook: None, nccl: None }
+        Self { params, compute, records: None, statistics: RefCell::default(), hook: None, group: None }
     }
 
     /// A tape that only computes, and shows what each linear layer is given: its weight, and rows \[..., k\].
@@ -184,18 +186,19 @@ impl<'p> Tape<'p> {
         for (var, seed) in seeds {
             flow.give(var, seed.clone())?;
         }
-        let known = self.nccl.is_some() && flow.into.begin_reduction(records.len());
+        let seeds = seeds.iter().filter_map(|(var, _)| var.node).collect();
+        flow.into.begin_pass(Pass { nodes: records.len(), seeds }, self.group.is_some());
         for node in (0..records.len()).rev() {
             flow.into.enter(node);
             if let Some(gradient) = flow.pending[node].take() {
                 let Entry { record, shape } = &records[node];
                 record.backward(gradient.reshape(shape)?, &mut flow)?;
             }
-            self.nccl.map_or(Ok(()), |nccl| flow.into.reduce_ready(nccl))?;
+            self.group.map_or(Ok(()), |group| flow.into.reduce_ready(group))?;
         }
         self.device().join()?;
         into.settle()?;
-        self.nccl.map_or(Ok(()), |nccl| into.end_reduction(records.len(), known, nccl))
+        self.group.map_or(Ok(()), |group| into.end_reduction(group))
     }
 
     /// Notes the statistics of a batch.

@@ -36,10 +36,30 @@ pub fn broadcast(ranks: &mut dyn Communicator, message: &[u8]) -> Result<Vec<u8>
     Ok(received.swap_remove(0))
 }
 
-/// Whether something is so for any rank.
-pub fn any(ranks: &mut dyn Communicator, here: bool) -> Result<bool, ParallelError> {
-    let told = all_gather(ranks, &[u8::from(here)])?;
-    Ok(told.iter().flatten().any(|flag| *flag != 0))
+/// Whether each of some things is so for any rank.
+pub fn any<const N: usize>(
+    ranks: &mut dyn Communicator,
+    here: [bool; N],
+) -> Result<[bool; N], ParallelError> {
+    let told = all_gather(ranks, &here.map(u8::from))?;
+    require_length(&told, N)?;
+    Ok(std::array::from_fn(|k| told.iter().any(|flags| flags[k] != 0)))
+}
+
+/// The first rank whose message is not rank 0's, if there is one; messages are as long as this rank's.
+pub fn first_unlike(ranks: &mut dyn Communicator, own: &[u8]) -> Result<Option<usize>, ParallelError> {
+    let told = all_gather(ranks, own)?;
+    require_length(&told, own.len())?;
+    Ok(told.iter().position(|other| *other != told[0]))
+}
+
+/// Refuses messages that are not of the kind that all were to give.
+fn require_length(told: &[Vec<u8>], length: usize) -> Result<(), ParallelError> {
+    let other = told.iter().enumerate().find(|(_, message)| message.len() != length);
+    other.map_or(Ok(()), |(rank, message)| {
+        let problem = format!("it says {} bytes where {length} were to be said", message.len());
+        Err(ParallelError::OutOfStep { rank, problem })
+    })
 }
 
 /// The numbers that a message holds.

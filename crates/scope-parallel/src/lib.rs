@@ -16,7 +16,7 @@ mod mpi;
 mod tcp;
 mod threads;
 
-pub use communicator::{Communicator, all_gather, any, broadcast, numbers_in};
+pub use communicator::{Communicator, all_gather, any, broadcast, first_unlike, numbers_in};
 pub use division::{Division, Piece};
 pub use error::ParallelError;
 pub use launch::{Launch, Rendezvous};

@@ -68,7 +68,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::communicator::{all_gather, any, broadcast};
+    use crate::communicator::{all_gather, any, broadcast, first_unlike};
 
     /// What each rank's thread returns.
     fn on_ranks<T: Send>(size: usize, work: impl Fn(Threads) -> T + Sync) -> Vec<T> {
@@ -92,13 +92,27 @@ mod tests {
             let first = rank.exchange(&messages.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
             let gathered = all_gather(&mut rank, &vec![me; usize::from(me)]).unwrap();
             let told = broadcast(&mut rank, format!("from {me}").as_bytes()).unwrap();
-            (first, gathered, told, any(&mut rank, me == 2).unwrap(), any(&mut rank, false).unwrap())
+            (first, gathered, told, any(&mut rank, [me == 2, false]).unwrap())
         });
-        for (me, (first, gathered, told, some, none)) in got.into_iter().enumerate() {
+        for (me, (first, gathered, told, wanted)) in got.into_iter().enumerate() {
             assert_eq!(first, (0..4_u8).map(|from| vec![from, me as u8]).collect::<Vec<_>>());
             assert_eq!(gathered, (0..4_u8).map(|from| vec![from; usize::from(from)]).collect::<Vec<_>>());
-            assert_eq!((told.as_slice(), some, none), (&b"from 0"[..], true, false));
+            assert_eq!((told.as_slice(), wanted), (&b"from 0"[..], [true, false]));
         }
+    }
+
+    #[test]
+    fn whoever_says_something_else_is_named() {
+        let found = |own: fn(usize) -> Vec<u8>| {
+            on_ranks(3, move |mut rank| {
+                let own = own(rank.rank());
+                first_unlike(&mut rank, &own).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(found(|_| vec![7; 4]), [const { Ok(None) }; 3]);
+        assert_eq!(found(|me| vec![u8::from(me == 2); 4]), [const { Ok(Some(2)) }; 3]);
+        let said = found(|me| vec![0; 4 + usize::from(me == 1)]).swap_remove(0).unwrap_err();
+        assert!(said.starts_with("rank 1 does something else than this one (it says 5 bytes"), "{said}");
     }
 
     #[test]

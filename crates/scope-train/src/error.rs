@@ -95,6 +95,19 @@ pub enum TrainError {
         /// The folder of the state before that step.
         checkpoint: PathBuf,
     },
+    /// Ranks that no longer have one state.
+    #[error(
+        "after {draws} draws rank {rank} of {size} has other parameters than rank 0, so the processes no longer train one model: this state \
+         is not kept, and the run can go on from the newest checkpoint before it; should it happen again, one of the machines computes wrongly"
+    )]
+    Diverged {
+        /// The first rank that differs.
+        rank: usize,
+        /// How many ranks there are.
+        size: usize,
+        /// Draws so far.
+        draws: u64,
+    },
     /// Records that could no longer be read in the middle of a run.
     #[error(
         "training stopped, and can be resumed from {}, the state after {draws} draws, once the data are as they were: {source}",

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use scope_engine::{Device, Gradients, Params, Tensor};
-use scope_parallel::{Communicator, Division, ParallelError, Piece, all_gather, any, broadcast, numbers_in};
+use scope_parallel::{
+    Communicator, Division, ParallelError, Piece, all_gather, any, broadcast, first_unlike, numbers_in,
+};
 
 use crate::error::TrainError;
 
@@ -153,9 +155,14 @@ impl Team {
         Ok(())
     }
 
-    /// Whether any rank wants something.
-    pub(crate) fn any(&mut self, here: bool) -> Result<bool, TrainError> {
+    /// Whether any rank wants each of some things.
+    pub(crate) fn any<const N: usize>(&mut self, here: [bool; N]) -> Result<[bool; N], TrainError> {
         Ok(any(self.ranks.as_mut(), here)?)
+    }
+
+    /// The first rank that has something else than rank 0, if there is one.
+    pub(crate) fn first_unlike(&mut self, own: &[u8]) -> Result<Option<usize>, TrainError> {
+        Ok(first_unlike(self.ranks.as_mut(), own)?)
     }
 
     /// Rank 0's message, for everyone.

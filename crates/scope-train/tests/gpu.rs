@@ -79,7 +79,7 @@ fn recorded(data: &Dataset, objective: Objective, muon: bool, nccl: bool) -> (Ve
     trainer.optimizer.muon = muon.then(scope_engine::Muon::default);
     if nccl {
         let id = Nccl::unique_id().unwrap();
-        trainer = trainer.over_gpus(Nccl::connect(cuda, &id, 0, 1).unwrap());
+        trainer = trainer.over(Nccl::connect(cuda, &id, 0, 1).unwrap());
     }
     let mut loader = DataLoader::new(data, &device, SAMPLER, 2).unwrap();
     let rates = Rates { learning_rate: 1e-4, ema_momentum: 0.996 };

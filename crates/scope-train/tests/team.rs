@@ -49,6 +49,18 @@ fn as_rank(
     request: &RunRequest,
     steps: u64,
 ) -> Result<RunOutcome, TrainError> {
+    as_rank_with(OPTIONS, ranks, folder, data, request, steps)
+}
+
+/// The same with other options than the usual ones.
+fn as_rank_with(
+    options: RunOptions,
+    ranks: Box<dyn Communicator>,
+    folder: &Path,
+    data: &Dataset,
+    request: &RunRequest,
+    steps: u64,
+) -> Result<RunOutcome, TrainError> {
     let device = Device::cpu(1);
     let build = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
     let config = scope_train::plan(request.clone(), data, &build, 1)?;
@@ -58,9 +70,9 @@ fn as_rank(
     let callback: &mut dyn Callback = &mut StopAfter(steps);
     if rank == 0 {
         let folder = RunFolder::open(folder, true)?;
-        scope_train::run(&folder, &config, data, &mut trainer, OPTIONS, callback)
+        scope_train::run(&folder, &config, data, &mut trainer, options, callback)
     } else {
-        scope_train::follow(&config, data, &mut trainer, OPTIONS, callback)
+        scope_train::follow(&config, data, &mut trainer, options, callback)
     }
 }
 
@@ -202,6 +214,67 @@ fn a_lost_rank_ends_all_and_the_run_goes_on_without_it() {
         assert!(errors.contains("rank 1 of 3 is lost"), "{errors}");
         assert_eq!(session(&run, &data, &request, 2, u64::MAX), RunOutcome::Finished);
         assert!(left_behind(&run) == left_behind(&straight), "lost at exchange {exchange}");
+    }
+}
+
+/// Passes messages on, and once garbles the sums that a rank gives to all.
+#[derive(Debug)]
+struct Garbling(Threads, usize);
+
+impl Communicator for Garbling {
+    fn rank(&self) -> usize {
+        self.0.rank()
+    }
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+    fn exchange(&mut self, messages: &[&[u8]]) -> Result<Vec<Vec<u8>>, ParallelError> {
+        let mut received = self.0.exchange(messages)?;
+        self.1 = self.1.saturating_sub(1);
+        // Latents are shorter, and slices that are yet to be summed differ from rank to rank.
+        let to_all = messages.iter().all(|message| *message == messages[0]) && self.1 == 0;
+        if let Some(message) = received.first_mut().filter(|message| to_all && message.len() > 40_000) {
+            message.as_chunks_mut::<4>().0.iter_mut().take(5000).for_each(|number| number[3] ^= 0x80);
+            self.1 = usize::MAX;
+        }
+        Ok(received)
+    }
+    fn abort(&mut self, why: &str) {
+        self.0.abort(why);
+    }
+}
+
+/// Ranks that no longer have one model say so when they would save it, and what was saved before stands.
+#[test]
+fn ranks_that_drift_apart_are_found_out_before_anything_is_saved() {
+    let root = tempfile::tempdir().unwrap();
+    let data = make(root.path(), "data", Pde::POISSON, Split::Train, 20);
+    let options = RunOptions { milestones: 5, ..OPTIONS };
+    for optimizer in ["adamw", "muon"] {
+        let request = request("fo", &["parts=8", &format!("optimizer={optimizer}")]);
+        let [straight, run] = ["straight", "run"].map(|name| root.path().join(format!("{optimizer}-{name}")));
+        session(&straight, &data, &request, 1, u64::MAX);
+        let errors = thread::scope(|scope| {
+            let mut ranks = Threads::ranks(2);
+            // In the fifth step or a little later, after the second milestone and before the last.
+            let garbling = Box::new(Garbling(ranks.pop().unwrap(), 26));
+            let sound = Box::new(ranks.pop().unwrap());
+            let (run, data, request) = (&run, &data, &request);
+            let start = |rank: Box<dyn Communicator>| {
+                scope.spawn(move || as_rank_with(options, rank, run, data, request, u64::MAX).unwrap_err())
+            };
+            [start(sound), start(garbling)].map(|thread| thread.join().unwrap())
+        });
+        for error in errors {
+            let TrainError::Diverged { rank: 1, size: 2, draws } = error else { panic!("{error}") };
+            assert!((48..80).contains(&draws), "{draws}");
+            let said = error.to_string();
+            assert!(said.contains("rank 1 of 2 has other parameters than rank 0"), "{said}");
+        }
+        let saved = fs::read_dir(run.join("state")).unwrap().count();
+        assert!(saved >= 2, "the milestones before it stand");
+        assert_eq!(session(&run, &data, &request, 2, u64::MAX), RunOutcome::Finished);
+        assert!(left_behind(&run) == left_behind(&straight), "{optimizer}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     gemm::{self, Operands},
     kernels::{Arg, Grid, Source},
 };
-use crate::{dtype::Element, error::EngineError, params::Params, tensor::Tensor};
+use crate::{dtype::Element, error::EngineError, group::DeviceGroup, params::Params, tensor::Tensor};
 
 /// Nothing is of this type.
 #[derive(Clone, Copy, Debug)]
@@ -48,42 +48,47 @@ impl Nccl {
         match cuda.0 {}
     }
 
-    /// Which of them this is.
-    pub fn rank(&self) -> usize {
-        match self.0 {}
-    }
-
-    /// How many there are.
-    pub fn size(&self) -> usize {
-        match self.0 {}
-    }
-
     /// The library's version.
     pub fn version(&self) -> Result<String, EngineError> {
         match self.0 {}
     }
 
-    /// The mean over all in the place of each one's numbers.
-    pub fn mean(&self, _: &Tensor) -> Result<(), EngineError> {
+    /// Calls a function when the library fails.
+    pub fn when_failed(&mut self, _: impl Fn(&str) + Send + 'static) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+}
+
+impl DeviceGroup for Nccl {
+    fn rank(&self) -> usize {
         match self.0 {}
     }
 
-    pub(crate) fn mean_of_range(&self, _: &Tensor, _: Range<usize>) -> Result<(), EngineError> {
+    fn size(&self) -> usize {
         match self.0 {}
     }
 
-    /// The tensors of all one below the other.
-    pub fn gather(&self, _: &Tensor) -> Result<Tensor, EngineError> {
+    fn mean(&self, _: Tensor) -> Result<Tensor, EngineError> {
         match self.0 {}
     }
 
-    /// Gives everyone the values of each one's ranges of the parameters.
-    pub fn share(&self, _: &Params, _: &[Vec<Range<usize>>]) -> Result<(), EngineError> {
+    fn mean_of_range(&self, _: &mut Tensor, _: Range<usize>) -> Result<(), EngineError> {
         match self.0 {}
     }
 
-    /// Makes the main stream wait for everything that was asked for here.
-    pub fn join(&self) -> Result<(), EngineError> {
+    fn gather(&self, _: &Tensor) -> Result<Tensor, EngineError> {
+        match self.0 {}
+    }
+
+    fn share(&self, _: &mut Params, _: &[Vec<Range<usize>>]) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+
+    fn join(&self) -> Result<(), EngineError> {
+        match self.0 {}
+    }
+
+    fn abort(&mut self) {
         match self.0 {}
     }
 }
@@ -140,6 +145,16 @@ impl Cuda {
     /// Says that there is none.
     pub fn open(_: usize) -> Result<Self, EngineError> {
         Err(absent())
+    }
+
+    /// Says that there is none.
+    pub fn count() -> Result<usize, EngineError> {
+        Err(absent())
+    }
+
+    /// What tells this GPU from all others.
+    pub fn uuid(&self) -> Result<[u8; 16], EngineError> {
+        match self.0 {}
     }
 
     /// The GPU's name.

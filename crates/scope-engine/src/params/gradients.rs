@@ -2,17 +2,20 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Layout, ParamId, Params, reduction::Reduction};
+use super::{
+    Layout, ParamId, Params,
+    reduction::{Pass, Reduced, Reduction},
+};
 use crate::{
-    cuda::Nccl,
     device::Device,
     dtype::{Dtype, Element},
     error::EngineError,
+    group::DeviceGroup,
     tape::Var,
     tensor::Tensor,
 };
 
-/// What one backward pass leaves: a flat buffer like the parameters', and the gradients of tracked inputs.
+/// What backward passes leave: a flat buffer like the parameters', and the gradients of tracked inputs.
 #[derive(Debug)]
 pub struct Gradients {
     layout: Arc<Layout>,
@@ -20,7 +23,7 @@ pub struct Gradients {
     inputs: HashMap<usize, Tensor>,
     /// On a GPU, parameters whose gradients are to be replaced when they are next added to; empty if none are.
     stale: Vec<bool>,
-    /// When they can be reduced over GPUs.
+    /// When they can be reduced over devices.
     reduction: Reduction,
 }
 
@@ -72,6 +75,7 @@ impl Gradients {
     pub fn clear(&mut self) -> Result<(), EngineError> {
         self.inputs.clear();
         self.stale.clear();
+        self.reduction.restart();
         match (self.flat.device().clone(), self.flat.dtype()) {
             (Device::Cuda(cuda), _) => cuda.clear(self.flat.address(), self.flat.len() * size_of::<f32>())?,
             (Device::Cpu(_), Dtype::F64) => self.all_cpu_mut::<f64>()?.fill(0.0),
@@ -87,6 +91,7 @@ impl Gradients {
             Device::Cpu(_) => self.clear(),
             Device::Cuda(_) => {
                 self.inputs.clear();
+                self.reduction.restart();
                 self.stale = vec![true; self.layout.params().len()];
                 Ok(())
             }
@@ -132,9 +137,9 @@ impl Gradients {
         (address, !stale)
     }
 
-    /// A pass over so many operations begins, whose gradients are reduced over GPUs.
-    pub(crate) fn begin_reduction(&mut self, nodes: usize) -> bool {
-        self.reduction.begin(&self.layout, nodes)
+    /// A backward pass begins; if it `reduces`, it is the last of a step, whose gradients are then reduced over devices.
+    pub(crate) fn begin_pass(&mut self, pass: Pass, reduces: bool) {
+        self.reduction.begin(&self.layout, pass, reduces);
     }
 
     /// An operation of that pass goes back from now on.
@@ -143,30 +148,29 @@ impl Gradients {
     }
 
     /// Reduces what is final, now that the operation has gone back.
-    pub(crate) fn reduce_ready(&mut self, nccl: &Nccl) -> Result<(), EngineError> {
+    pub(crate) fn reduce_ready(&mut self, group: &dyn DeviceGroup) -> Result<(), EngineError> {
         while let Some(range) = self.reduction.ready() {
-            nccl.mean_of_range(&self.flat, range)?;
+            group.mean_of_range(&mut self.flat, range)?;
         }
         Ok(())
     }
 
-    /// The pass is over: reduces all at once if its buckets were not known.
-    pub(crate) fn end_reduction(
-        &mut self,
-        nodes: usize,
-        known: bool,
-        nccl: &Nccl,
-    ) -> Result<(), EngineError> {
-        if !self.reduction.end(&self.layout, nodes) {
-            let reason = "a gradient was added to after it was reduced".to_owned();
-            return Err(EngineError::Cuda { call: "reducing gradients", reason });
+    /// The pass that reduces is over: reduces all at once if its buckets were not known.
+    pub(crate) fn end_reduction(&mut self, group: &dyn DeviceGroup) -> Result<(), EngineError> {
+        // What is left was final before the pass began, which may have had no operation at all.
+        self.enter(0);
+        self.reduce_ready(group)?;
+        match self.reduction.end(&self.layout) {
+            Reduced::All => Ok(()),
+            Reduced::Nothing => group.mean_of_range(&mut self.flat, 0..self.layout.len()),
+            Reduced::Wrong => Err(EngineError::Reduction),
         }
-        if known { Ok(()) } else { nccl.mean(&self.flat) }
     }
 
     /// One parameter's gradient in main memory, to be added to.
     pub(crate) fn cpu_mut<T: Element>(&mut self, id: ParamId) -> Result<&mut [T], EngineError> {
         let range = self.layout.param(id).range.clone();
+        self.reduction.write(id, range.start);
         Ok(&mut self.all_cpu_mut()?[range])
     }
 

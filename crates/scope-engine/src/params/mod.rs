@@ -14,6 +14,7 @@ use std::{
 pub use gradients::Gradients;
 pub(crate) use layout::HiddenMatrix;
 pub use layout::{Layout, Param, ParamId, Scope};
+pub(crate) use reduction::Pass;
 
 use crate::{
     cpu::{Panels, WIDEST},

@@ -1,6 +1,6 @@
 //! The gradient of a step: forward, backward for each component, and the cap.
 
-use scope_engine::{BatchStatistics, Gradients, Nccl, SpreadOfAll, Tape, Tensor, Var};
+use scope_engine::{BatchStatistics, DeviceGroup, Gradients, SpreadOfAll, Tape, Tensor, Var};
 
 use super::{
     Trainer,
@@ -33,7 +33,7 @@ pub(super) enum Passes<'a> {
 
 impl Passes<'_> {
     /// Whether a component's gradient is computed.
-    fn goes_back(self, component: Component) -> bool {
+    pub(super) fn goes_back(self, component: Component) -> bool {
         !matches!(self, Passes::AllButVariance) || component != Component::Variance
     }
 }
@@ -95,7 +95,7 @@ impl Trainer {
             let reduces = measures || place + 1 == views.len();
             self.differentiate_view(view, examples, passes, [measures, reduces], &mut done)?;
         }
-        self.nccl.as_ref().map_or(Ok(()), Nccl::join)?;
+        self.group.as_deref().map_or(Ok(()), DeviceGroup::join)?;
         if measures {
             let (field, others) = self.gradients.split_at_mut(1);
             let others: Vec<&Gradients> = others.iter().take(buffers - 1).collect();
@@ -109,7 +109,7 @@ impl Trainer {
     }
 
     /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured,
-    /// else into the first. Over several GPUs, losses and gradients are the means over all of them, and the floor under the
+    /// else into the first. Over several devices, losses and gradients are the means over all of them, and the floor under the
     /// spread is that of the whole batch.
     fn differentiate_view(
         &mut self,
@@ -121,29 +121,37 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let before = done.losses.len();
         let tape = Tape::recording_in(&self.params, self.precision)?;
-        let nccl = self.nccl.as_ref();
-        let tape = match nccl.filter(|_| reduces) {
-            Some(nccl) => tape.with_mean_over(nccl),
+        let group = self.group.as_deref();
+        let tape = match group.filter(|_| reduces) {
+            Some(group) => tape.with_mean_over(group),
             None => tape,
         };
         let pass = self.trainable.forward(&tape, self.teacher.as_ref(), examples, view)?;
-        nccl.filter(|nccl| nccl.size() > 1).map_or(Ok(()), |_| require_rows_alone(&tape))?;
-        let by_row = if nccl.is_some() { view.by_row() } else { *view };
+        group.filter(|group| group.size() > 1).map_or(Ok(()), |_| require_rows_alone(&tape))?;
+        let by_row = if group.is_some() { view.by_row() } else { *view };
         let PassLosses(mut losses) = pass.losses(&tape, examples, &by_row)?;
-        nccl.map_or(Ok(()), |nccl| losses.iter().try_for_each(|(_, loss)| nccl.mean(loss.value())))?;
+        for (component, loss) in &losses {
+            let loss = loss.value().clone();
+            let loss = match group {
+                Some(group) => group.mean(loss)?,
+                None => loss,
+            };
+            done.losses.push((*component, loss));
+        }
         // The complete view's latents are the ones watched, where there are any.
         let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
         if let Some(z) = watched {
-            let all = nccl.map(|nccl| nccl.gather(z.value())).transpose()?;
+            let all = group.map(|group| group.gather(z.value())).transpose()?;
             let whole = all.as_ref().map_or_else(|| z.clone(), |all| tape.input(all.clone()));
             done.latent_std = Some(tape.mean_spread(&whole)?);
             if let Some(all) = all.filter(|_| view.has(Component::Variance)) {
                 let all = SpreadOfAll::measure(&all, view.std_floor)?;
+                // Of the components that need the complete view, it is the last.
+                done.losses.push((Component::Variance, all.loss().clone()));
                 losses.push((Component::Variance, tape.spread_floor_of_all(z, &all)));
             }
         }
         drop(pass);
-        done.losses.extend(losses.iter().map(|(component, loss)| (*component, loss.value().clone())));
         let seen = losses.iter().enumerate().filter(|(_, (component, _))| passes.goes_back(*component));
         if measures {
             for (place, (component, loss)) in seen {

@@ -4,13 +4,17 @@ mod gradients;
 mod head;
 mod in_team;
 mod input;
+#[cfg(test)]
+mod over_devices;
 mod recorder;
 mod report;
 mod state;
 mod trainable;
 
 use scope_data::schedule::Batch;
-use scope_engine::{Device, Dtype, Gradients, Moments, Nccl, Optimizer, Params, StepScalars, Tape, Update};
+use scope_engine::{
+    Device, DeviceGroup, Dtype, Gradients, Moments, Optimizer, Params, StepScalars, Tape, Update,
+};
 use scope_model::{DecoderConfig, FieldModel, Model, View};
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +78,11 @@ pub struct Trainer {
     gradients: Vec<Gradients>,
     /// Recorded steps, if steps are to be recorded.
     recorder: Option<Recorder>,
-    /// The processes that it takes steps with, if it is not alone.
+    /// The GPUs of its team, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone first.
+    group: Option<Box<dyn DeviceGroup>>,
+    /// The processes that it takes steps with, if it is not alone. After their GPUs: whoever waits for those of a lost process is
+    /// ended by its connection with it.
     team: Option<Team>,
-    /// Their GPUs, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone first.
-    nccl: Option<Nccl>,
 }
 
 impl Trainer {
@@ -125,8 +130,8 @@ impl Trainer {
             counters: Counters::START,
             gradients: Vec::new(),
             recorder: None,
+            group: None,
             team: None,
-            nccl: None,
             params,
         })
     }
@@ -148,11 +153,11 @@ impl Trainer {
         self
     }
 
-    /// The same trainer on one of several GPUs, each of which has an equal share of every batch: losses and gradients are the means
-    /// over all.
+    /// The same trainer on one of several devices, each of which has an equal share of every batch: losses and gradients are the
+    /// means over all.
     #[must_use]
-    pub fn over_gpus(mut self, nccl: Nccl) -> Self {
-        self.nccl = Some(nccl);
+    pub fn over(mut self, group: impl DeviceGroup + 'static) -> Self {
+        self.group = Some(Box::new(group));
         self
     }
 
@@ -176,7 +181,7 @@ impl Trainer {
         batch: &Batch,
         rates: Rates,
     ) -> Result<DeviceReport, TrainError> {
-        if self.nccl.is_none()
+        if self.group.is_none()
             && let Some(mut team) = self.team.take()
         {
             let report = self.step_in_team(&mut team, loader, batch, rates);
@@ -230,9 +235,9 @@ impl Trainer {
         let Differentiated { losses, cap, latent_std, batch_statistics } = done;
         let paths = self.objective.paths();
         let team = team.filter(|_| self.optimizer.muon.is_some());
-        let nccl = self.nccl.as_ref().filter(|nccl| self.optimizer.muon.is_some() && nccl.size() > 1);
+        let group = self.group.as_deref().filter(|group| self.optimizer.muon.is_some() && group.size() > 1);
         let place = team.as_ref().map(|team| (team.rank(), team.size()));
-        let place = place.or(nccl.map(|nccl| (nccl.rank(), nccl.size())));
+        let place = place.or(group.map(|group| (group.rank(), group.size())));
         let shares = place.map(|(_, size)| self.params.layout().hidden_shares(paths, size));
         let share = place.zip(shares.as_ref()).map(|((rank, _), shares)| shares[rank].as_slice());
         let update = Update { scalars, max_norm: MAX_NORM, paths, share };
@@ -240,8 +245,8 @@ impl Trainer {
         if let Some((team, shares)) = team.zip(shares.as_ref()) {
             team.exchange_hidden(&mut self.params, shares)?;
         }
-        if let Some((nccl, shares)) = nccl.zip(shares.as_ref()) {
-            nccl.share(&self.params, shares)?;
+        if let Some((group, shares)) = group.zip(shares.as_ref()) {
+            group.share(&mut self.params, shares)?;
         }
         if let Some(teacher) = &mut self.teacher {
             teacher.update_ema(&self.params, scalars, &norm)?;

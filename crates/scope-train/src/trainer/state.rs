@@ -112,19 +112,41 @@ impl Trainer {
         self.team.as_ref().map_or(0..batch, Team::rows)
     }
 
-    /// Whether any rank is to stop. GPUs, whose steps take a millisecond, are asked at some steps only.
-    pub(crate) fn agree_to_stop(&mut self, here: bool) -> Result<bool, TrainError> {
-        if self.nccl.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
-            return Ok(false);
+    /// Whether any rank wants to stop, and whether any wants the state saved. GPUs, whose steps take a millisecond, are asked at some
+    /// steps only.
+    pub(crate) fn agree(&mut self, [stop, save]: [bool; 2]) -> Result<[bool; 2], TrainError> {
+        if self.group.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
+            return Ok([false; 2]);
         }
-        self.team.as_mut().map_or(Ok(here), |team| team.any(here))
+        self.team.as_mut().map_or(Ok([stop, save]), |team| team.any([stop, save]))
+    }
+
+    /// Makes sure that all ranks have one state, that after so many draws.
+    pub(crate) fn require_one_state(&mut self, draws: u64) -> Result<(), TrainError> {
+        let Some(mut team) = self.team.take() else { return Ok(()) };
+        let size = team.size();
+        let found = match size {
+            1 => Ok(None),
+            _ => self.hash().and_then(|hash| team.first_unlike(hash.as_bytes())),
+        };
+        self.team = Some(team);
+        found?.map_or(Ok(()), |rank| Err(TrainError::Diverged { rank, size, draws }))
+    }
+
+    /// BLAKE3 of its buffers, one after the other.
+    fn hash(&self) -> Result<blake3::Hash, TrainError> {
+        let mut hasher = blake3::Hasher::new();
+        for (_, buffer) in self.buffers() {
+            hasher.update(bytemuck::cast_slice(&buffer.to_vec::<f32>()?));
+        }
+        Ok(hasher.finalize())
     }
 
     /// Waits for all ranks to have done what they had to do.
     pub(crate) fn end_together(&mut self) {
         if let Some(team) = &mut self.team {
             // Whatever was to be kept is kept: a rank that is lost from here on is no loss.
-            let _ = team.any(false);
+            let _ = team.any([]);
         }
     }
 
@@ -133,9 +155,12 @@ impl Trainer {
         self.team.as_ref().is_some_and(Team::is_torn)
     }
 
-    /// Tells the other ranks why this one ends.
+    /// Tells the other ranks why this one ends, and leaves their devices, of which one may be waited for in vain.
     pub(crate) fn abort(&mut self, why: &TrainError) {
         self.team.iter_mut().for_each(|team| team.abort(&why.to_string()));
+        // What was recorded with the devices must be gone before they are left.
+        self.forget_recorded();
+        self.group.iter_mut().for_each(|group| group.abort());
     }
 
     /// The device that it computes on.

@@ -246,7 +246,7 @@ impl BenchTrain {
             let Device::Cuda(cuda) = device else {
                 return Err(Misuse::of("--nccl is for GPUs: name one with --device cuda").into());
             };
-            trainer = trainer.over_gpus(Nccl::connect(cuda, &Nccl::unique_id()?, 0, 1)?);
+            trainer = trainer.over(Nccl::connect(cuda, &Nccl::unique_id()?, 0, 1)?);
         }
         let rates = Rates { learning_rate: 1e-6, ema_momentum: 0.996 };
         let precision = trainer.precision;

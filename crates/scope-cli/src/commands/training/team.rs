@@ -41,7 +41,7 @@ impl RunArguments {
         let team = Team::new(ranks, config.recipe.parts, config.recipe.batch)?;
         let mut trainer = build_trainer(&config, &device, weights)?.in_team(team);
         if let Some(nccl) = nccl {
-            trainer = trainer.over_gpus(nccl);
+            trainer = trainer.over(nccl);
         }
         let Some(folder) = folder else {
             let ending =

@@ -186,7 +186,7 @@ pub(super) fn no_gpu() -> EngineError {
     EngineError::Unavailable { what, advice }
 }
 
-pub(super) fn no_such_gpu(ordinal: usize, count: i32) -> EngineError {
+pub(super) fn no_such_gpu(ordinal: usize, count: usize) -> EngineError {
     let what = format!("there is no GPU {ordinal}: the driver lists {count}, counted from 0");
     EngineError::Unavailable { what, advice: "name one of those".into() }
 }

@@ -85,9 +85,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Cuda {
     /// Opens a GPU, counted from zero, and loads what computing on it needs.
     pub fn open(ordinal: usize) -> Result<Self, EngineError> {
-        libraries::load()?;
-        let count = CudaContext::device_count().map_err(|_| libraries::no_gpu())?;
-        if ordinal >= usize::try_from(count).unwrap_or(0) {
+        let count = Self::count()?;
+        if ordinal >= count {
             return Err(libraries::no_such_gpu(ordinal, count));
         }
         let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
@@ -123,6 +122,19 @@ impl Cuda {
             always_fused: AtomicBool::default(),
         };
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// How many GPUs this process sees.
+    pub fn count() -> Result<usize, EngineError> {
+        libraries::load()?;
+        let count = CudaContext::device_count().map_err(|_| libraries::no_gpu())?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// What tells this GPU from all others, whatever number each process gives it.
+    pub fn uuid(&self) -> Result<[u8; 16], EngineError> {
+        let uuid = self.0.context.uuid().map_err(failed("asking for the GPU's name among all"))?;
+        Ok(uuid.bytes.map(|byte| byte as u8))
     }
 
     /// The GPU's name.

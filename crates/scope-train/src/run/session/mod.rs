@@ -63,17 +63,22 @@ impl<'a> Session<'a> {
             // milestones.
             self.save(trainer, true, callback)?;
         }
+        let mut is_due = false;
         while self.position.draws < self.config.total() {
-            if trainer.agree_to_stop(callback.should_stop())? {
+            // All ranks save together; the clock is that of the one that keeps the files.
+            let [stop, save] = trainer.agree([callback.should_stop(), is_due])?;
+            if stop || save {
                 self.save(trainer, false, callback)?;
+            }
+            if stop {
                 return Ok(RunOutcome::Interrupted);
             }
             self.enter_stage(trainer)?;
             self.step(trainer, &mut loader, callback)?;
-            let milestone = self.at_milestone(batch);
-            if milestone || self.saved.elapsed() >= self.options.save_every {
-                self.save(trainer, milestone, callback)?;
+            if self.at_milestone(batch) {
+                self.save(trainer, true, callback)?;
             }
+            is_due = self.files.is_some() && self.saved.elapsed() >= self.options.save_every;
         }
         self.save(trainer, true, callback)?;
         Ok(RunOutcome::Finished)
@@ -111,6 +116,7 @@ impl<'a> Session<'a> {
         let step = within / self.config.recipe.batch as u64 + 1;
         if let Some((what, value)) = report.not_finite() {
             // The step left the trainer's buffers alone; only its counter went on, and that is not saved.
+            trainer.require_one_state(self.position.draws)?;
             self.write_checkpoint(trainer, false, callback)?;
             let draws = self.position.draws;
             let records = batch.records;

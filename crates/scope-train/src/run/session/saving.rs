@@ -58,13 +58,14 @@ impl Session<'_> {
         part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
 
-    /// Writes a checkpoint and the model after a step.
+    /// Writes a checkpoint and the model after a step, at which all ranks are: a state that they do not have in common is refused.
     pub(super) fn save(
         &mut self,
-        trainer: &Trainer,
+        trainer: &mut Trainer,
         milestone: bool,
         callback: &mut dyn Callback,
     ) -> Result<(), TrainError> {
+        trainer.require_one_state(self.position.draws)?;
         self.position.counters = trainer.counters;
         self.write_checkpoint(trainer, milestone, callback)
     }
