@@ -44,7 +44,8 @@ fn on_the_grid(points: &[Vec<FitPoint>], [height, width]: [usize; 2], fit: &Loca
     for (field, points) in points.iter().enumerate() {
         for FitPoint { at, value, weight } in points {
             let at = 2 * field * height * width + at[0] as usize * width + at[1] as usize;
-            (context[at], context[at + height * width]) = (value * weight, *weight);
+            context[at] = value * weight;
+            context[at + height * width] = *weight;
         }
     }
     let device = Device::Cpu(Cpu::new(2));
@@ -70,7 +71,8 @@ fn on_pixels_they_are_those_of_the_grid() {
     for periodic in [[false, false], [true, false], [true, true]] {
         let mut fit = fit(&[1.5, 4.0], [1e-4, 1e-6], periodic);
         if periodic[1] {
-            (fit.degree, fit.stride) = (4, 2);
+            fit.degree = 4;
+            fit.stride = 2;
         }
         if periodic == [false, false] {
             fit.edges = vec![None, Some(0.6), Some(0.6)];

@@ -61,7 +61,8 @@ fn readings_are_off_by_the_stated_noise_and_a_disk_is_not() {
                 assert!((told[value] / told[mask] - untold[value]).abs() < 1e-6);
                 let off = 2.0 * f64::from(untold[value] - exact[value]) / levels[channel];
                 let (sum, count) = &mut squares[channel];
-                (*sum, *count) = (*sum + off * off, *count + 1.0);
+                *sum += off * off;
+                *count += 1.0;
             }
         }
     }

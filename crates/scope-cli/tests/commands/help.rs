@@ -52,7 +52,7 @@ fn all_help() -> String {
 #[test]
 fn options_of_all_commands_stand_below_a_command_s_own() {
     for page in pages() {
-        let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+        let is_option = |line: &&str| line.starts_with("  -h, ") || line.starts_with("      --");
         let mut after = page.lines().filter(is_option).skip_while(|line| !line.contains("--color")).skip(1);
         assert!(after.all(|line| line.contains("--help") || line.contains("--version")), "{page}");
     }

@@ -19,7 +19,8 @@ fn pixels_in<R: Real>(cpu: &Cpu, [batch, c, height, width]: [usize; 4], x: &Tens
                 for (channel, out) in out[..c].iter_mut().enumerate() {
                     *out = x[((sample * c + channel) * height + row) * width + column];
                 }
-                (out[c], out[c + 1]) = (place(row, height), place(column, width));
+                out[c] = place(row, height);
+                out[c + 1] = place(column, width);
             }
         });
     })

@@ -72,7 +72,8 @@ pub(super) fn finish_of<R: Real>(
         Epilogue::Add(value) => finish.residual = value.value().cpu::<R>().as_ptr(),
         Epilogue::AddRows(rows) => {
             let table = tape.params().cpu::<R>(rows);
-            (finish.residual, finish.period) = (table.as_ptr(), table.len() / n);
+            finish.residual = table.as_ptr();
+            finish.period = table.len() / n;
         }
         Epilogue::Plain | Epilogue::Wide | Epilogue::Gelu => {}
     }

@@ -175,7 +175,8 @@ fn spread_in<R: Real>(cpu: &Cpu, z: &Tensor, floor: f64) -> (Tensor, Tensor) {
         for (j, (mean, deviation)) in means.iter_mut().zip(deviations).enumerate() {
             let centre = column(j).sum::<f64>() / batch as f64;
             let variance = column(j).map(|z| (z - centre).powi(2)).sum::<f64>() / batch as f64;
-            (*mean, *deviation) = (R::of(centre), R::of(variance.sqrt()));
+            *mean = R::of(centre);
+            *deviation = R::of(variance.sqrt());
         }
     });
     let short = |s: &R| (floor - s.wide()).max(0.0).powi(2);

@@ -85,7 +85,8 @@ impl Sums {
             let mut places = vec![0; self.extents.len()];
             let mut rest = cell;
             for (place, extent) in places.iter_mut().zip(&self.extents).rev() {
-                (*place, rest) = (rest % extent, rest / extent);
+                *place = rest % extent;
+                rest /= extent;
             }
             Cell { places, errors: self.errors[cell], pixels: self.pixels[cell] }
         };

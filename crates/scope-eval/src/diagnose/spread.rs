@@ -66,7 +66,8 @@ impl SpreadSums {
     pub(super) fn add(&mut self, latents: &[f32]) {
         if self.count == 0 {
             self.origin = latents.to_vec();
-            (self.sums, self.squares) = (vec![0.0; latents.len()], vec![0.0; latents.len()]);
+            self.sums = vec![0.0; latents.len()];
+            self.squares = vec![0.0; latents.len()];
         }
         self.count += 1;
         let shifted: Vec<f64> =

@@ -121,7 +121,8 @@ impl HeldOut {
         if records == 0 {
             return Err(refuse("it is of no records: evaluate on some".to_owned()));
         }
-        (self.records, self.origin) = (records, data.origin);
+        self.records = records;
+        self.origin = data.origin;
         for (condition, channels) in evaluation.conditions {
             let mean = |measure: Measure| channels.get(&measure).and_then(|channel| channel.mean);
             let errors = ConditionErrors {
