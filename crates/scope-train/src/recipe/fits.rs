@@ -89,6 +89,12 @@ impl Recipe {
 }
 
 impl FitRecipe {
+    /// Those of the recipe `muon-fits`.
+    pub(super) fn usual() -> Result<Self, TrainError> {
+        let recipe = Recipe::resolve("muon-fits", &[])?;
+        recipe.fits.ok_or_else(|| TrainError::Recipe("the recipe \"muon-fits\" has no local fits".to_owned()))
+    }
+
     /// The fits of a network, before anything is measured.
     fn config(&self, pde: Pde, constants: &Constants) -> Result<FitConfig, TrainError> {
         let Self { scales, degree, stride, ridge, shrinkage, edges, renew: _ } = self.clone();

@@ -3,19 +3,24 @@
 use scope_data::schedule::SensorMix;
 use toml::{Table, Value};
 
-use super::Recipe;
+use super::{FitRecipe, OptimizerKind, Recipe};
 use crate::error::TrainError;
 
 /// A recipe with some of its values replaced. A key must be one that the recipe has, written with dots:
-/// `main.objective.grounding`; every recipe can be given `parts`, and `sensors`, whose other values are then the usual ones.
+/// `main.objective.grounding`; every recipe can be given `parts`, and `sensors` and `fits`, whose other values are then the usual ones.
 pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Recipe, TrainError> {
     let unusable = |error: &dyn std::fmt::Display| TrainError::Recipe(format!("the recipe: {error}"));
     let mut table = Table::try_from(recipe).map_err(|error| unusable(&error))?;
-    if settings.iter().any(|setting| setting.trim_start().starts_with("sensors.")) {
+    let any_of = |key: &str| settings.iter().any(|setting| setting.trim_start().starts_with(key));
+    if any_of("sensors.") {
         let usual = Value::try_from(SensorMix::default()).map_err(|error| unusable(&error))?;
         table.entry("sensors").or_insert(usual);
     }
-    if settings.iter().any(|setting| setting.trim_start().starts_with("parts=")) {
+    if any_of("fits.") {
+        let usual = Value::try_from(FitRecipe::usual()?).map_err(|error| unusable(&error))?;
+        table.entry("fits").or_insert(usual);
+    }
+    if any_of("parts=") {
         table.entry("parts").or_insert(Value::Integer(1));
     }
     for setting in settings {
@@ -24,7 +29,14 @@ pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Rec
             .ok_or_else(|| TrainError::Recipe(format!("\"{setting}\" is not of the form key=value")))?;
         replace(&mut table, key.trim(), value.trim())?;
     }
-    table.try_into().map_err(|error| unusable(&error))
+    let changed: Recipe = table.try_into().map_err(|error| unusable(&error))?;
+    if any_of("muon.") && changed.optimizer != OptimizerKind::Muon {
+        return Err(TrainError::Recipe(format!(
+            "muon.rate is of Muon, and the recipe \"{}\" trains with AdamW: set optimizer=muon too, or leave it out",
+            changed.name
+        )));
+    }
+    Ok(changed)
 }
 
 fn replace(table: &mut Table, key: &str, text: &str) -> Result<(), TrainError> {
@@ -86,6 +98,25 @@ mod tests {
             let expected = SensorMix { noise_share: 0.25, few: [8, 64], ..SensorMix::default() };
             assert_eq!(own, Some(expected), "{name}");
         }
+    }
+
+    #[test]
+    fn fits_are_a_setting_of_every_recipe_and_are_otherwise_those_of_muon_fits() {
+        let usual = set("muon-fits", &["fits.scales=[2.0, 5.0]"]).unwrap().fits;
+        for name in ["fo", "full", "muon"] {
+            assert_eq!(set(name, &[]).unwrap().fits, None, "{name}");
+            assert_eq!(set(name, &["fits.scales=[2.0, 5.0]"]).unwrap().fits, usual, "{name}");
+        }
+        let misspelt = set("fo", &["fits.scale=[2.0]"]).unwrap_err().to_string();
+        assert!(misspelt.contains("did you mean \"fits.scales\"?"), "{misspelt}");
+    }
+
+    #[test]
+    fn a_rate_of_muon_is_refused_where_muon_does_not_train() {
+        let refused = set("fo", &["muon.rate=2e-3"]).unwrap_err().to_string();
+        assert!(refused.contains("optimizer=muon"), "{refused}");
+        assert!(set("fo", &["muon.rate=2e-3", "optimizer=muon"]).is_ok());
+        assert!(set("muon", &["optimizer=adamw", "muon.rate=2e-3"]).is_err());
     }
 
     #[test]

@@ -29,6 +29,16 @@ pub fn stages(
     };
     let batch = recipe.batch as u64;
     let least = (recipe.batch * names.len()) as f64;
+    if total < least
+        && let Length::Minutes(minutes) = length
+    {
+        let left = 60.0 * minutes;
+        let wanted: f64 = seconds.iter().map(|seconds| seconds * recipe.batch as f64).sum();
+        return Err(TrainError::Request(format!(
+            "once steps have been measured, {left:.1} s of the minutes are left, and one batch of {batch} a stage takes {wanted:.1} s: \
+             allow more minutes, or set a smaller batch"
+        )));
+    }
     if total < least {
         return Err(TrainError::Request(format!(
             "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
@@ -98,6 +108,12 @@ mod tests {
         let made = stages(&recipe, &recipe.stages(), Length::Minutes(100.0), 50_000, &[0.1, 1.0]).unwrap();
         let time = made[0].draws as f64 * 0.1 + made[1].draws as f64;
         assert!((time - 6000.0).abs() < 32.0, "{time}");
+        let refused =
+            stages(&recipe, &recipe.stages(), Length::Minutes(0.0), 50_000, &[0.1, 1.0]).unwrap_err();
+        assert!(
+            refused.to_string().contains("0.0 s of the minutes are left")
+                && refused.to_string().contains("takes 35.2 s")
+        );
         assert!(stages(&recipe, &recipe.stages(), Length::Draws(63), 50_000, &[]).is_err());
     }
 

@@ -79,6 +79,21 @@ impl RunRequest {
         }
     }
 
+    /// Refuses fewer draws than one batch a stage.
+    pub fn require_length(&self) -> Result<(), TrainError> {
+        let is_one_stage = self.from.is_some() || self.adapt.is_some();
+        let stages = if is_one_stage { 1 } else { self.recipe.stages().len() };
+        let batch = self.recipe.batch;
+        match self.length {
+            Some(Length::Draws(draws)) if draws < (batch * stages) as u64 => {
+                Err(TrainError::Request(format!(
+                    "a run of {draws} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what the auxiliary study does not have.
     fn require_auxiliary(&self, kind: Auxiliary, pde: Pde) -> Result<(), TrainError> {
         let refuse = |problem: String| Err(TrainError::Recipe(problem));

@@ -94,6 +94,10 @@ impl AdaptCommand {
         );
         let head = self.widths(&base)?;
         let recipe = self.run.set(&Recipe::resolve("fo", &[])?.for_head())?;
+        anyhow::ensure!(
+            recipe.fits.is_none(),
+            Misuse::of("local fits are inputs of the frozen base: leave --set fits... out")
+        );
         let view = match self.view {
             Seen::Sparse => View::Sparse,
             Seen::Complete => View::Complete,

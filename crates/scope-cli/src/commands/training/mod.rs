@@ -15,6 +15,7 @@ use scope_data::{Dataset, write_atomic};
 use scope_engine::Device;
 use scope_eval::figure::{AxisLabel, Curve, CurveChart, Scale};
 use scope_parallel::Launch;
+use scope_pde::Split;
 use scope_train::{
     Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome, RunRequest,
     TrainError, Trainer,
@@ -147,6 +148,12 @@ impl RunArguments {
         data: &Dataset,
         weights: Option<&Weights>,
     ) -> anyhow::Result<Outcome> {
+        if data.meta().split == Split::Test {
+            warn(&format!(
+                "{} is a test split: what is measured on it afterwards says nothing of records that the model has not seen",
+                self.data.display()
+            ));
+        }
         match Launch::from_environment().map_err(Misuse::of)? {
             None => self.train_alone(request, data, weights),
             Some(launch) => self.train_in_team(&launch, request, data, weights),

@@ -67,6 +67,11 @@ fn describe(start: &Weights) -> anyhow::Result<String> {
     Ok(format!("going on from {} after {} draws{rounded}", start.shown, grouped(draws as usize)))
 }
 
+/// Whether a recipe's name is no path: what it should have been, the command line alone shows.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+}
+
 impl TrainCommand {
     pub(crate) fn run(mut self) -> anyhow::Result<Outcome> {
         if !self.dry_run
@@ -104,7 +109,7 @@ impl TrainCommand {
         }
         say(&format!(
             "training {} on {} records of {} with {}",
-            if start.is_some() { request.model.name() } else { self.network().name() },
+            start.as_ref().map_or_else(|| self.network().name().to_owned(), |_| "their network".to_owned()),
             meta.count,
             meta.pde.name(),
             request.recipe.name
@@ -135,7 +140,12 @@ impl TrainCommand {
             Architecture::Auxiliary(_) => "auxiliary",
             _ => "operator",
         };
-        let recipe = self.run.set(&Recipe::resolve(self.recipe.as_deref().unwrap_or(usual), &[])?)?;
+        let name = self.recipe.as_deref().unwrap_or(usual);
+        let recipe = Recipe::resolve(name, &[]).map_err(|error| match is_plain(name) {
+            true => Misuse::of(error).into(),
+            false => anyhow::Error::from(error),
+        })?;
+        let recipe = self.run.set(&recipe)?;
         let constants = meta.constants();
         let model = match start {
             // Weights bring their own network, with or without fits.
@@ -157,6 +167,7 @@ impl TrainCommand {
             adapt: None,
         };
         request.require_fit(meta.pde).map_err(|error| Misuse::of(format!("{error} (--recipe {usual})")))?;
+        request.require_length().map_err(Misuse::of)?;
         Ok(request)
     }
 
