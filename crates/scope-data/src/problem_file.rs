@@ -35,18 +35,41 @@ fn read_mask(path: &Path, shape: GridShape) -> Result<MaskSpec, DataError> {
             format!("its shape is {got:?}, expected {:?} as the problem's grid is", shape.lengths());
         return Err(DataError::malformed(path, "mask of a known region", problem));
     }
-    Ok(MaskSpec::of_points((0..shape.points()).map(|point| array.at(&shape.place(point)) != 0.0)))
+    let values: Vec<f64> = (0..shape.points()).map(|point| array.at(&shape.place(point))).collect();
+    if let Some(point) = values.iter().position(|value| !value.is_finite()) {
+        let [row, column] = shape.place(point);
+        let problem = format!(
+            "it is {} at row {row}, column {column}: expected 0 where the fields are not known, and 1 where they are",
+            values[point]
+        );
+        return Err(DataError::malformed(path, "mask of a known region", problem));
+    }
+    Ok(MaskSpec::of_points(values.iter().map(|value| *value != 0.0)))
 }
+
+/// What the reader of TOML calls the kinds of values, and what people do.
+const IN_PLAIN_WORDS: [(&str, &str); 8] = [
+    ("expected usize", "expected a whole number, not negative"),
+    ("expected f64", "expected a number"),
+    ("expected a sequence", "expected a list, as in [0.0, 1.0]"),
+    ("wanted string or table", "expected a word in quotes"),
+    ("expected a string", "expected a text in quotes"),
+    ("expected a boolean", "expected true or false"),
+    ("invalid type: sequence", "invalid type: list"),
+    (" as i128", ""),
+];
 
 /// What is wrong, with the line where it is.
 fn on_its_line(text: &str, error: &toml::de::Error) -> String {
-    let problem = error.message().trim_end();
+    let problem = IN_PLAIN_WORDS
+        .iter()
+        .fold(error.message().trim_end().to_owned(), |said, (word, plain)| said.replace(word, plain));
     match error.span() {
         Some(span) => {
             let before = text.get(..span.start).unwrap_or(text);
             format!("line {}: {problem}", 1 + before.matches('\n').count())
         }
-        None => problem.to_owned(),
+        None => problem,
     }
 }
 
@@ -102,5 +125,10 @@ mod tests {
         let broken = refusal("name = heat");
         assert!(broken.contains("line 1"), "{broken}");
         assert!(refusal("").contains("missing field `name`"));
+        let negative = refusal(&LAKE.replace("rows = 32", "rows = -32"));
+        assert!(
+            negative.contains("line 6: invalid value: integer `-32`, expected a whole number"),
+            "{negative}"
+        );
     }
 }

@@ -11,8 +11,8 @@ use scope_data::{
     observation::{Condition, Task},
 };
 use scope_exact::{
-    FieldPrior, Posterior, PosteriorError, Prior, Progress, Reading, UNHEARD, readings, rounding_noise,
-    with_rounding,
+    FEWEST_HELD_OUT, FieldPrior, Posterior, PosteriorError, Prior, Progress, Reading, UNHEARD, readings,
+    rounding_noise, with_rounding,
 };
 use scope_linear::LinearPrior;
 use scope_model::{MethodIdentity, MethodKind};
@@ -50,7 +50,7 @@ impl Clone for PosteriorMethod {
 }
 
 /// A Gaussian lies within so many standard deviations with the probability of each of [`LEVELS`].
-const DEVIATIONS: [f32; 2] = [0.994_458, 1.959_964];
+const DEVIATIONS: [f64; 2] = [0.994_458, 1.959_964];
 
 /// The seed of standard deviations that are estimated from samples.
 const SEED: u64 = 20_261_013;
@@ -103,6 +103,11 @@ impl PosteriorMethod {
         self.identity.clone()
     }
 
+    /// Whether it says how far it may be off: the exact posterior knows, and a linear fit that has records to measure it on.
+    pub fn knows_its_errors(&self) -> bool {
+        self.prior.held_out().is_none_or(|records| records.count() >= FEWEST_HELD_OUT)
+    }
+
     /// What is known before any sensor is read.
     pub fn prior(&self) -> &(dyn FieldPrior + Send) {
         &*self.prior
@@ -131,15 +136,28 @@ impl PosteriorMethod {
         Ok(single_precision(posterior.mean()?))
     }
 
-    fn stated(&self, context: &[f32]) -> Result<StatedBands, PosteriorError> {
+    /// Bands from the standard deviation of every pixel; none where no held-out record says how wide they are to be.
+    fn stated(&self, context: &[f32]) -> Result<Option<StatedBands>, PosteriorError> {
         let readings = self.readings(context);
         let posterior = Posterior::given(&*self.prior, &readings, self.noise, UNHEARD)?;
-        let deviations = single_precision(posterior.deviations(SEED)?.fields);
-        let times =
-            |factor: f32| deviations.each_ref().map(|field| field.iter().map(|sd| factor * sd).collect());
-        let half_widths = DEVIATIONS.map(times);
-        Ok(StatedBands { levels: LEVELS, half_widths })
+        let deviations = posterior.deviations(SEED)?;
+        let factors = match self.prior.held_out() {
+            None => Some(DEVIATIONS.map(PerChannel::both)),
+            Some(_) => posterior.calibrate(&deviations, LEVELS, UNHEARD)?.map(|known| known.half_widths),
+        };
+        let half_widths = |factors: [PerChannel<f64>; 2]| {
+            factors.map(|factors| single_precision(times(factors, deviations.fields.clone())))
+        };
+        Ok(factors.map(|factors| StatedBands { levels: LEVELS, half_widths: half_widths(factors) }))
     }
+}
+
+/// Fields times a factor each.
+fn times(factors: PerChannel<f64>, fields: Fields<f64>) -> Fields<f64> {
+    fields.zip(factors).map(|(mut field, factor)| {
+        field.iter_mut().for_each(|x| *x *= factor);
+        field
+    })
 }
 
 /// A method that was not trained.
@@ -173,7 +191,7 @@ impl RecoveryMethod for PosteriorMethod {
     }
 
     fn bands(&self, shown: &[Shown]) -> Result<Vec<Option<StatedBands>>, MethodError> {
-        let of = |shown: &Shown| self.with_bands.then(|| self.stated(shown.context)).transpose();
+        let of = |shown: &Shown| if self.with_bands { self.stated(shown.context) } else { Ok(None) };
         let stated: Result<Vec<Option<StatedBands>>, PosteriorError> = shown.par_iter().map(of).collect();
         Ok(stated?)
     }

@@ -3,7 +3,7 @@
 use scope_data::{Channel, Fields, PerChannel};
 use scope_pde::{GridShape, Pde, random::Stream};
 
-use crate::{error::PosteriorError, observation_model::ObservationModel};
+use crate::{error::PosteriorError, held_out::HeldOutFields, observation_model::ObservationModel};
 
 /// A Gaussian distribution of both fields before any sensor is read.
 ///
@@ -51,4 +51,9 @@ pub trait FieldPrior: ObservationModel {
 
     /// C^(1/2) f: a root of the covariance times a latent vector.
     fn covariance_root(&self, latent: Vec<f64>) -> Vec<f64>;
+
+    /// Fields that it was not made from, for a prior that was estimated from others; none for one that is exact.
+    fn held_out(&self) -> Option<&dyn HeldOutFields> {
+        None
+    }
 }

@@ -78,7 +78,7 @@ impl Innovations {
         let whitened = self.of(readings);
         let share = whitened.len().div_ceil(SCALES).max(1);
         let scales = whitened.chunks(share).chain([&whitened[..]]).filter(|scale| !scale.is_empty());
-        let checks = scales.map(|scale| ModelCheck { statistic: dot(scale, scale), degrees: scale.len() });
+        let checks = scales.map(|scale| ModelCheck::new(dot(scale, scale), scale.len()));
         let either_side = |check: &ModelCheck| check.probability().min(1.0 - check.probability());
         let each = FALSE_ALARM / (2.0 * (SCALES + 1) as f64);
         checks
@@ -187,7 +187,7 @@ mod tests {
         let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
         for record in 0..5 {
             let noisy = judged(&prior, Channel::A, record, |value, error| value + 0.1 * error);
-            let ModelCheck { statistic, degrees } = noisy.unwrap();
+            let ModelCheck { statistic, degrees, .. } = noisy.unwrap();
             assert!(statistic > 1.2 * degrees as f64, "{statistic} of {degrees}");
             assert_eq!(judged(&prior, Channel::U, record, |value, error| value + 5e-4 * error), None);
         }

@@ -2,7 +2,7 @@
 //!
 //! With W = (K + s^2)^-1 and w = W y, the other sensors expect y_i - w_i / W_ii of sensor i, and its own value differs
 //! from that with variance 1 / W_ii. Leaving sensor j out for good takes c c^T / W_jj from W, with c its column: what
-//! remains needs no new factor.
+//! remains needs no new factor. Where the prior was estimated, held-out fields say how far readings usually are from that.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,8 @@ use crate::{
     chi_square,
     deviations::CLOSED_FORM_LIMIT,
     error::PosteriorError,
-    model_check::{ModelCheck, wrong_zeros},
+    held_out::HeldOutReadings,
+    model_check::{CONTRADICTION, ModelCheck, wrong_zeros},
     posterior::Posterior,
     progress::{Progress, Stage, UNHEARD, tell},
     sensors::{Sensors, Used},
@@ -59,6 +60,18 @@ impl Prediction {
 }
 
 impl Posterior<'_> {
+    /// \[n\]: the diagonal of W, in closed form or from draws.
+    pub(crate) fn inverse_diagonal(&self, progress: Progress) -> Result<Vec<f64>, PosteriorError> {
+        let n = self.sensors.len();
+        match &self.factor {
+            Some(factor) if n <= CLOSED_FORM_LIMIT => {
+                tell(progress, Stage::Residuals, 0, n)?;
+                Ok(factor.inverse_diagonal())
+            }
+            _ => Ok(self.probes(progress)?.diagonal.clone()),
+        }
+    }
+
     /// Each reading beside what the others say; none where conjugate gradients did not come to an end. For more than
     /// [`CLOSED_FORM_LIMIT`] sensors variances are estimated from draws; of sensors that were left out anyway, those
     /// kept say what is expected.
@@ -71,21 +84,24 @@ impl Posterior<'_> {
         let sensors = &self.sensors;
         let stopped = self.is_approximate() && self.all.is_none();
         let Some(check) = self.check.filter(|_| !stopped) else { return Ok(None) };
-        let limit = threshold(sensors.len() + wrong_zeros(sensors).count());
+        let held_out = self.of_held_out(progress)?;
+        let usual = held_out.map_or(1.0, |held_out| held_out.distance);
+        let stands_out = held_out.map_or(0.0, |held_out| held_out.largest.range(FALSE_ALARM)[1]);
+        let limit = usual * threshold(sensors.len() + wrong_zeros(sensors).count()).max(stands_out);
         let mut remaining = Remaining::new(self, check.statistic, progress)?;
         let suspects = remaining.leave_out_suspects(limit, progress)?;
         let unused =
             self.all.as_deref().map(|all| Unused::new(self, all, &remaining, progress)).transpose()?;
         // Readings that were not used, or are of what is zero by definition, are to blame only if the others are not.
         let others = (sensors.len() - suspects.len()) as f64;
-        let blamed = remaining.statistic < MOST_SCATTER * others.max(1.0);
+        let blamed = remaining.statistic < MOST_SCATTER * remaining.usual_scatter() * others.max(1.0);
         let other_limit = if blamed { limit } else { f64::INFINITY };
         let of_sensor = |sensor: usize, reading: &Used| {
             let (residual, variance) = remaining.residual(sensor);
             // A reading that shares its place with others has more noise than their mean.
             let variance = variance + reading.noise * (1.0 - 1.0 / sensors.repeats[sensor]);
             let expected = sensors.means[sensor] + sensors.values[sensor] - residual;
-            Prediction { expected, deviation: variance.sqrt(), suspect: suspects.contains(&sensor) }
+            Prediction { expected, deviation: usual * variance.sqrt(), suspect: suspects.contains(&sensor) }
         };
         let predict = |reading: &Used| match (reading.sensor, &unused) {
             (Some(sensor), None) => of_sensor(sensor, reading),
@@ -159,6 +175,8 @@ fn threshold(n: usize) -> f64 {
 /// Sensors of which some have been left out.
 struct Remaining<'a> {
     posterior: &'a Posterior<'a>,
+    /// What held-out fields say of the sensors, if any were asked.
+    held_out: Option<&'a HeldOutReadings>,
     /// \[n\]: w = W y of those that remain.
     weights: Vec<f64>,
     /// \[n\]: the diagonal of W.
@@ -175,19 +193,21 @@ struct Remaining<'a> {
 
 impl<'a> Remaining<'a> {
     fn new(posterior: &'a Posterior<'a>, statistic: f64, progress: Progress) -> Result<Self, PosteriorError> {
-        let n = posterior.sensors.len();
-        let diagonal = match &posterior.factor {
-            Some(factor) if n <= CLOSED_FORM_LIMIT => {
-                tell(progress, Stage::Residuals, 0, n)?;
-                factor.inverse_diagonal()
-            }
-            _ => posterior.probes(progress)?.diagonal.clone(),
+        let held_out = posterior.of_held_out(progress)?;
+        let diagonal = match held_out {
+            Some(held_out) => held_out.diagonal.clone(),
+            None => posterior.inverse_diagonal(progress)?,
         };
         let weights = posterior.weights.clone();
         let left_out = Vec::new();
         let columns = Vec::new();
         let shares = Vec::new();
-        Ok(Self { posterior, weights, diagonal, statistic, left_out, columns, shares })
+        Ok(Self { posterior, held_out, weights, diagonal, statistic, left_out, columns, shares })
+    }
+
+    /// The statistic over the number of sensors that fields of the prior usually have.
+    fn usual_scatter(&self) -> f64 {
+        self.held_out.map_or(1.0, |held_out| held_out.scatter)
     }
 
     /// The test of those that remain, with readings up to a limit of what is zero by definition.
@@ -195,10 +215,10 @@ impl<'a> Remaining<'a> {
         let sensors = &self.posterior.sensors;
         let zeros = wrong_zeros(sensors).map(|reading| reading.value.powi(2) / reading.noise);
         let sound: Vec<f64> = zeros.filter(|square| square.sqrt() <= limit).collect();
-        ModelCheck {
-            statistic: self.statistic + sound.iter().sum::<f64>(),
-            degrees: sensors.len() - self.left_out.len() + sound.len(),
-        }
+        let statistic = self.statistic + sound.iter().sum::<f64>();
+        let degrees = sensors.len() - self.left_out.len() + sound.len();
+        let usual = self.held_out.map(|held_out| held_out.statistic.range(CONTRADICTION));
+        ModelCheck { statistic, degrees, usual }
     }
 
     /// The square of each sensor's distance from what the others expect, in standard deviations: what the statistic
@@ -235,7 +255,8 @@ impl<'a> Remaining<'a> {
             }
             self.leave_out(worst, column);
             states.push((self.weights.clone(), self.diagonal.clone(), self.statistic));
-            let scatter = (self.statistic / (n - self.left_out.len()) as f64).max(1.0);
+            let scatter = self.statistic / ((n - self.left_out.len()) as f64 * self.usual_scatter());
+            let scatter = scatter.max(1.0);
             if scatter < MOST_SCATTER && square > limit * limit * scatter {
                 suspects = self.left_out.len();
             }

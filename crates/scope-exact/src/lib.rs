@@ -26,12 +26,14 @@
 //! # Ok::<(), scope_exact::PosteriorError>(())
 //! ```
 
+mod calibration;
 pub mod chi_square;
 mod conjugate_gradients;
 mod covariance;
 mod deviations;
 mod error;
 mod field_prior;
+mod held_out;
 mod innovations;
 mod leave_one_out;
 mod model_check;
@@ -44,11 +46,14 @@ mod progress;
 mod reading;
 mod sensors;
 mod solver_sensors;
+mod usual;
 
+pub use calibration::Calibration;
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};
 pub use error::PosteriorError;
 pub use field_prior::FieldPrior;
+pub use held_out::{FEWEST_HELD_OUT, HeldOutFields};
 pub use innovations::Innovations;
 pub use leave_one_out::{LeaveOneOut, Prediction};
 pub use model_check::{CONTRADICTION, ModelCheck};

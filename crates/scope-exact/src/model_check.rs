@@ -21,16 +21,24 @@ const SHARES: [f64; 2] = [1e-9, 1e9];
 const HALVINGS: usize = 40;
 
 /// A chi-square test of the whitened measurements: y^T (K + s^2)^-1 y has a chi-square distribution with as many
-/// degrees of freedom as there are measurements, if fields are draws from the prior and the noise is as stated.
+/// degrees of freedom as there are measurements, if fields are draws from the prior and the noise is as stated. Where the
+/// prior was estimated, it is compared with what held-out fields have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelCheck {
     /// y^T (K + s^2)^-1 y.
     pub statistic: f64,
     /// The number of measurements, those of one place counted once.
     pub degrees: usize,
+    /// The least and the largest statistic over the number of measurements that are not unusual, where held-out fields say so.
+    pub usual: Option<[f64; 2]>,
 }
 
 impl ModelCheck {
+    /// A test by the chi-square distribution.
+    pub(crate) fn new(statistic: f64, degrees: usize) -> Self {
+        Self { statistic, degrees, usual: None }
+    }
+
     /// The probability that measurements of the model give a larger statistic.
     pub fn probability(&self) -> f64 {
         chi_square::survival(self.statistic, self.degrees)
@@ -38,12 +46,22 @@ impl ModelCheck {
 
     /// Whether the model and the measurements cannot both be right.
     pub fn contradicts(&self) -> bool {
-        self.probability() < CONTRADICTION
+        match self.usual {
+            Some([_, most]) => self.ratio() > most,
+            None => self.probability() < CONTRADICTION,
+        }
     }
 
     /// Whether the measurements scatter less than the noise that was stated: it is too large.
     pub fn is_too_calm(&self) -> bool {
-        1.0 - self.probability() < CONTRADICTION
+        match self.usual {
+            Some([least, _]) => self.ratio() < least,
+            None => 1.0 - self.probability() < CONTRADICTION,
+        }
+    }
+
+    pub(crate) fn ratio(&self) -> f64 {
+        self.statistic / self.degrees.max(1) as f64
     }
 }
 
@@ -51,10 +69,13 @@ impl Posterior<'_> {
     /// The test of the measurements, or of as many as were factored; none without any.
     pub fn model_check(&self) -> Option<ModelCheck> {
         let edge = wrong_zeros(&self.sensors).map(|reading| reading.value.powi(2) / reading.noise);
-        let ModelCheck { statistic, degrees } = self.check?;
+        let ModelCheck { statistic, degrees, .. } = self.check?;
         let statistic = statistic + edge.sum::<f64>();
         let degrees = degrees + wrong_zeros(&self.sensors).count();
-        (degrees > 0).then_some(ModelCheck { statistic, degrees })
+        // Held-out fields were looked at before, or are now: nobody waits to stop that.
+        let held_out = self.of_held_out(UNHEARD).ok()?;
+        let usual = held_out.map(|readings| readings.statistic.range(CONTRADICTION));
+        (degrees > 0).then_some(ModelCheck { statistic, degrees, usual })
     }
 
     /// The noise with which the measurements would agree with the model, as a share of the standard deviations of the

@@ -15,6 +15,7 @@ use crate::{
     deviations::{CLOSED_FORM_LIMIT, Probes},
     error::PosteriorError,
     field_prior::FieldPrior,
+    held_out::HeldOutReadings,
     model_check::ModelCheck,
     observation_model::SensorSolver,
     progress::{Progress, Stage, Step, UNHEARD, in_parallel, tell},
@@ -70,6 +71,8 @@ pub struct Posterior<'a> {
     pub(crate) check: Option<ModelCheck>,
     /// What was learned from draws, once any were made.
     pub(crate) probes: OnceLock<Probes>,
+    /// What was learned from held-out fields, once any were looked at.
+    pub(crate) held_out: OnceLock<HeldOutReadings>,
 }
 
 impl<'a> Posterior<'a> {
@@ -136,11 +139,24 @@ impl<'a> Posterior<'a> {
         let mut weights = sensors.values.clone();
         factor.solve(&mut weights);
         let latent = sensors.spread(prior, &weights);
-        let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
+        let check = Some(ModelCheck::new(dot(&sensors.values, &weights), sensors.len()));
         let probes = OnceLock::new();
         let all = None;
         let factor = Some(factor);
-        Ok(Self { prior, sensors, all, factor, solver: None, method, weights, latent, check, probes })
+        let held_out = OnceLock::new();
+        Ok(Self {
+            prior,
+            sensors,
+            all,
+            factor,
+            solver: None,
+            method,
+            weights,
+            latent,
+            check,
+            probes,
+            held_out,
+        })
     }
 
     /// The posterior by the prior's own way to many sensors.
@@ -148,7 +164,7 @@ impl<'a> Posterior<'a> {
         let mut weights = sensors.values.clone();
         solver.solve(&mut weights);
         let latent = sensors.spread(prior, &weights);
-        let check = Some(ModelCheck { statistic: dot(&sensors.values, &weights), degrees: sensors.len() });
+        let check = Some(ModelCheck::new(dot(&sensors.values, &weights), sensors.len()));
         let method = Method::Factor { noise_floor: None, left_out: 0 };
         let probes = OnceLock::new();
         let all = None;
@@ -163,6 +179,7 @@ impl<'a> Posterior<'a> {
             latent,
             check,
             probes,
+            held_out: OnceLock::new(),
         }
     }
 
@@ -177,11 +194,25 @@ impl<'a> Posterior<'a> {
         let converged = mean.gradient <= TOLERANCE;
         let method = Method::ConjugateGradients { iterations: mean.iterations, converged };
         // What is least in a sum that has not reached its least value is not known.
-        let check = converged.then_some(ModelCheck { statistic: mean.least, degrees: sensors.len() });
+        let check = converged.then_some(ModelCheck::new(mean.least, sensors.len()));
         let probes = OnceLock::new();
         let Solution { weights, latent, .. } = mean;
         let all = None;
-        Ok(Self { prior, sensors, all, factor: None, solver: None, method, weights, latent, check, probes })
+        let factor = None;
+        let held_out = OnceLock::new();
+        Ok(Self {
+            prior,
+            sensors,
+            all,
+            factor,
+            solver: None,
+            method,
+            weights,
+            latent,
+            check,
+            probes,
+            held_out,
+        })
     }
 
     /// Whether sensors are solved for directly, and not by conjugate gradients.

@@ -21,6 +21,8 @@ pub enum Stage {
     Deviations,
     /// Draws from the posterior, by draws.
     Samples,
+    /// Fields that the prior was not made from, by fields.
+    HeldOut,
 }
 
 /// How far a stage has come.

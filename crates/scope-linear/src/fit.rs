@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use scope_data::{DataError, Dataset};
+use scope_exact::FEWEST_HELD_OUT;
 
 use crate::{
     error::LinearError,
@@ -13,8 +14,15 @@ use crate::{
     subspace::{Modes, modes},
 };
 
-/// One record in so many is kept from the modes, to measure how much of other records they hold.
+/// One record in so many is kept from the modes: half of these measure how much of other records they hold, and the others stay with
+/// the fit, to measure what is said of any sensors.
 const HELD_OUT: usize = 10;
+/// From so many records on some stay with the fit, and at least so many measure what modes leave out.
+const FEWEST_TO_CALIBRATE: usize = 100;
+const FEWEST_MEASURED: usize = 10;
+/// The most records that stay with a fit, and their values.
+const MOST_CALIBRATION: usize = 128;
+const MOST_CALIBRATION_VALUES: usize = 1 << 27;
 /// Fewer records than this cannot be fitted.
 const FEWEST_RECORDS: usize = 16;
 /// Variances of held-out records along so many values together, of neighbouring modes, are told from chance.
@@ -74,6 +82,8 @@ pub struct LinearFit {
     pub modes: Vec<f32>,
     /// \[2, H, W\]: the standard deviation of what modes leave out.
     pub residual: Vec<f32>,
+    /// \[n, 2, H, W\]: records that nothing else of the fit was made from.
+    pub calibration: Vec<f32>,
 }
 
 /// Fits the records of a set.
@@ -93,8 +103,8 @@ pub fn fit_records(
     if all < FEWEST_RECORDS {
         return Err(LinearError::TooFewRecords { got: all, least: FEWEST_RECORDS });
     }
-    let held_out = all.div_ceil(HELD_OUT);
-    let fitted = 0..all - held_out;
+    let Division { held_out, calibration } = Division::of(all, length);
+    let fitted = 0..all - held_out - calibration;
     let most = length.min(fitted.len() - 1);
     if options.modes > most {
         return Err(LinearError::TooManyModes { modes: options.modes, records: fitted.len(), most });
@@ -105,13 +115,37 @@ pub fn fit_records(
     let mean = mean(records, fitted.clone(), progress)?;
     let Modes { mut directions, variances } = modes(records, fitted.clone(), &mean, options.modes, progress)?;
     let count = variances.len();
-    let seen = HeldOut::measure(records, fitted.end..all, &mean, &directions, count, progress)?;
+    let measured = fitted.end..fitted.end + held_out;
+    let seen = HeldOut::measure(records, measured, &mean, &directions, count, progress)?;
     let deviations = seen.deviations(&variances);
     directions.par_chunks_mut(count).for_each(|row| {
         row.iter_mut().zip(&deviations).for_each(|(x, deviation)| *x *= deviation);
     });
-    let about = About { source, modes: count, records: all, held_out, held_out_percent: seen.percent() };
-    Ok(LinearFit { about, mean, modes: directions, residual: seen.residual() })
+    let held_out_percent = seen.percent();
+    let about = About { source, modes: count, records: all, held_out, held_out_percent, calibration };
+    let mut kept = vec![0.0; calibration * length];
+    records.read(all - calibration, &mut kept)?;
+    Ok(LinearFit { about, mean, modes: directions, residual: seen.residual(), calibration: kept })
+}
+
+/// How many records are kept from the modes.
+struct Division {
+    /// Those that measure what modes hold of others.
+    held_out: usize,
+    /// Those that stay with the fit: all that would say nothing are none.
+    calibration: usize,
+}
+
+impl Division {
+    fn of(records: usize, length: usize) -> Self {
+        let kept = records.div_ceil(HELD_OUT);
+        let most = MOST_CALIBRATION.min(MOST_CALIBRATION_VALUES / length);
+        if records < FEWEST_TO_CALIBRATE || most < FEWEST_HELD_OUT {
+            return Self { held_out: kept, calibration: 0 };
+        }
+        let calibration = (kept / 2).clamp(FEWEST_HELD_OUT, most);
+        Self { held_out: kept.saturating_sub(calibration).max(FEWEST_MEASURED), calibration }
+    }
 }
 
 fn mean(records: &dyn Records, range: Range<usize>, progress: &FitProgress) -> Result<Vec<f32>, LinearError> {

@@ -1,4 +1,4 @@
-//! A fit in a file: safetensors with three arrays in single precision, and what they are in its metadata.
+//! A fit in a file: safetensors with arrays in single precision, and what they are in its metadata.
 
 use std::{collections::HashMap, path::Path};
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::LinearError, fit::LinearFit};
 
-/// The version of the file that this program writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the file that this program writes. It also reads version 1, whose fits have no records for calibration.
+pub const FORMAT_VERSION: u32 = 2;
 /// The entry of the metadata that is ours.
 const KEY: &str = "scope-linear-fit";
 /// The most numbers of all modes together: two gibibytes.
@@ -24,6 +24,7 @@ const MOST_HEADER: u64 = 1 << 20;
 const MEAN: &str = "mean";
 const MODES: &str = "modes";
 const RESIDUAL: &str = "residual";
+const CALIBRATION: &str = "calibration";
 
 /// What a fit was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,10 @@ pub struct About {
     pub held_out: usize,
     /// The share of the variance of a and u of those that the modes hold, in percent.
     pub held_out_percent: [f64; 2],
+    /// How many more stay with the fit, so that what it says of its own accuracy can be measured for any sensors: none in older fits, and
+    /// where there were too few.
+    #[serde(default)]
+    pub calibration: usize,
 }
 
 /// The records of a fit.
@@ -94,7 +99,11 @@ impl About {
         if !self.source.constants.iter().all(sound) {
             return Err("its normalisation is not finite and positive".to_owned());
         }
-        if self.held_out >= self.records || !self.held_out_percent.iter().all(|percent| percent.is_finite()) {
+        let kept = self.held_out.saturating_add(self.calibration);
+        if kept >= self.records
+            || self.calibration > MOST_MODES
+            || !self.held_out_percent.iter().all(|percent| percent.is_finite())
+        {
             return Err("its figures of held-out records make no sense".to_owned());
         }
         Ok(())
@@ -102,7 +111,7 @@ impl About {
 
     /// The bytes of the arrays.
     fn data_length(&self) -> u64 {
-        (size_of::<f32>() * self.source.record_length() * (self.modes + 2)) as u64
+        (size_of::<f32>() * self.source.record_length() * (self.modes + 2 + self.calibration)) as u64
     }
 }
 
@@ -136,8 +145,8 @@ impl LinearFit {
 
     /// The bytes of a file that is no longer than any fit.
     pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LinearError> {
-        // One mode has as many numbers as the mean and the residual.
-        let most = (3 * size_of::<f32>() * MOST_VALUES) as u64 + MOST_HEADER;
+        // One mode has as many numbers as the mean, the residual and a record.
+        let most = (4 * size_of::<f32>() * MOST_VALUES) as u64 + MOST_HEADER;
         Ok(read_bounded(path, most)?)
     }
 
@@ -146,7 +155,8 @@ impl LinearFit {
         let refuse = |problem: String| LinearError::malformed(path, problem);
         let about = understand(bytes).map_err(refuse)?;
         let file = SafeTensors::deserialize(bytes).map_err(|error| refuse(error.to_string()))?;
-        let mut fit = Self { about, mean: Vec::new(), modes: Vec::new(), residual: Vec::new() };
+        let none = Vec::new;
+        let mut fit = Self { about, mean: none(), modes: none(), residual: none(), calibration: none() };
         let shapes: Vec<(&str, Vec<usize>)> =
             fit.arrays().into_iter().map(|(name, shape, _)| (name, shape)).collect();
         let mut arrays = Vec::new();
@@ -154,8 +164,9 @@ impl LinearFit {
             let view = file.tensor(name).map_err(|_| refuse(format!("it lacks the array \"{name}\"")))?;
             arrays.push(values(&view, &shape).map_err(|problem| refuse(format!("\"{name}\" {problem}")))?);
         }
-        if let Ok([mean, modes, residual]) = <[Vec<f32>; 3]>::try_from(arrays) {
-            fit = Self { mean, modes, residual, ..fit };
+        let mut arrays = arrays.into_iter();
+        for place in [&mut fit.mean, &mut fit.modes, &mut fit.residual, &mut fit.calibration] {
+            *place = arrays.next().unwrap_or_default();
         }
         if fit.residual.iter().any(|deviation| *deviation < 0.0) {
             return Err(refuse("its residual has negative standard deviations".to_owned()));
@@ -164,13 +175,17 @@ impl LinearFit {
     }
 
     /// Its arrays by name and shape.
-    fn arrays(&self) -> [(&'static str, Vec<usize>, &[f32]); 3] {
+    fn arrays(&self) -> Vec<(&'static str, Vec<usize>, &[f32])> {
         let GridShape { rows, columns } = self.about.source.resolution;
-        [
+        let mut arrays: Vec<(&str, Vec<usize>, &[f32])> = vec![
             (MEAN, vec![2, rows, columns], &self.mean),
             (MODES, vec![2, rows, columns, self.about.modes], &self.modes),
             (RESIDUAL, vec![2, rows, columns], &self.residual),
-        ]
+        ];
+        if self.about.calibration > 0 {
+            arrays.push((CALIBRATION, vec![self.about.calibration, 2, rows, columns], &self.calibration));
+        }
+        arrays
     }
 }
 
@@ -203,8 +218,10 @@ fn understand(bytes: &[u8]) -> Result<About, String> {
     }
     let Entry { version, about } =
         serde_json::from_str(entry).map_err(|error| format!("its \"{KEY}\" entry: {error}"))?;
-    if version != FORMAT_VERSION {
-        return Err(format!("it has version {version}, and this program reads version {FORMAT_VERSION}"));
+    if !(1..=FORMAT_VERSION).contains(&version) {
+        return Err(format!(
+            "it has version {version}, and this program reads versions 1 to {FORMAT_VERSION}"
+        ));
     }
     about.check()?;
     let data = (bytes.len() as u64).saturating_sub(header + 8);

@@ -13,6 +13,7 @@
 //! which any sensors of either field, on pixels or between them, with any noise, turn into a posterior:
 //! [`scope_exact::Posterior`] has its mean, standard deviations, samples, tests of the readings and placement.
 
+mod calibration_records;
 mod error;
 mod fit;
 mod fit_file;

@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use scope_data::{Channel, Fields, PerChannel, observation::Stencil};
-use scope_exact::{FieldPrior, Posterior, PosteriorError, Reading, Stencils, UNHEARD};
+use scope_exact::{FieldPrior, HeldOutFields, Posterior, PosteriorError, Reading, Stencils, UNHEARD};
 use scope_pde::{GridShape, Pde, linear::cholesky::dot, random::Stream};
 
 use crate::{
@@ -245,5 +245,9 @@ impl FieldPrior for LinearPrior {
 
     fn covariance_root(&self, latent: Vec<f64>) -> Vec<f64> {
         latent
+    }
+
+    fn held_out(&self) -> Option<&dyn HeldOutFields> {
+        Some(self)
     }
 }

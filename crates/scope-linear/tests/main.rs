@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod calibration;
 mod coverage;
 mod dense_reference;
 mod files;
@@ -41,10 +42,18 @@ fn in_a_file() -> LinearFit {
     let values = |count: usize, k: usize| (0..count).map(|at| wave(at, k) as f32).collect::<Vec<f32>>();
     let source = Source { resolution: 32.into(), ..source() };
     LinearFit {
-        about: About { source, modes, records: 100, held_out: 10, held_out_percent: [99.0, 99.0] },
+        about: About {
+            source,
+            modes,
+            records: 100,
+            held_out: 10,
+            held_out_percent: [99.0, 99.0],
+            calibration: 0,
+        },
         mean: values(length, 1),
         modes: values(length * modes, 2),
         residual: values(length, 3).into_iter().map(f32::abs).collect(),
+        calibration: Vec::new(),
     }
 }
 
@@ -57,9 +66,17 @@ fn synthetic_fit(modes: usize) -> LinearFit {
         0.5 * ((3.0 * p * i + phase).sin() * (2.5 * q * j + k as f64).cos()) / (1.0 + k as f64)
     };
     LinearFit {
-        about: About { source: source(), modes, records: 100, held_out: 10, held_out_percent: [99.0, 99.0] },
+        about: About {
+            source: source(),
+            modes,
+            records: 100,
+            held_out: 10,
+            held_out_percent: [99.0, 99.0],
+            calibration: 0,
+        },
         mean: (0..2 * PIXELS).map(|pixel| 0.2 * wave(pixel, 3) as f32).collect(),
         modes: (0..2 * PIXELS * modes).map(|at| mode(at / modes, at % modes) as f32).collect(),
         residual: (0..2 * PIXELS).map(|pixel| 0.02 + 0.01 * wave(pixel, 11) as f32).collect(),
+        calibration: Vec::new(),
     }
 }

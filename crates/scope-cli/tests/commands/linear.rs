@@ -7,12 +7,12 @@ use crate::program::{refused, scope, succeed};
 /// A folder with sets `train` and `test` of a problem, and a fit of the first.
 fn with_fit(pde: &str) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    for (split, count) in [("train", "60"), ("test", "6")] {
+    for (split, count) in [("train", "120"), ("test", "6")] {
         let generate = ["data", "generate", pde, "--resolution", "32", "--split", split, "--count", count];
         succeed(root.path(), &[&generate[..], &["--out", split]].concat());
     }
     let text = succeed(root.path(), &fitting(&[]));
-    assert!(text.contains("20 modes of 54 records") && text.contains("of 6 held-out records"), "{text}");
+    assert!(text.contains("20 modes of 90 records") && text.contains("of 10 held-out records"), "{text}");
     root
 }
 
@@ -61,12 +61,33 @@ fn sensors_of_a_problem_without_an_exact_posterior_are_recovered() {
     let text = succeed(root.path(), &linear("recover", &more));
     assert!(text.contains("expected error in L2") && text.contains("residuals.csv"), "{text}");
     let folder = root.path().join("recovered");
-    for file in ["a.npy", "u_sd.npy", "a_samples.npy", "residuals.csv", "fields.png"] {
+    for file in ["a.npy", "u_sd.npy", "a_band95.npy", "a_samples.npy", "residuals.csv", "fields.png"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.join("summary.json")).unwrap()).unwrap();
     assert_eq!((&summary["method"]["name"], &summary["pde"]), (&"linear".into(), &"ns".into()));
+}
+
+/// A fit of few records recovers fields and states no accuracy.
+#[test]
+fn a_fit_that_is_not_calibrated_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let generate = ["data", "generate", "poisson", "--resolution", "32", "--count", "40", "--out", "train"];
+    succeed(root.path(), &generate);
+    let fitted = scope(root.path(), &fitting(&[])).assert().success();
+    let said = String::from_utf8(fitted.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("not calibrated"), "{said}");
+    fs::write(root.path().join("sensors.csv"), "x,y,u\n0.5,0.5,0.002\n0.25,0.75,-0.001\n").unwrap();
+    let text = succeed(
+        root.path(),
+        &linear("recover", &["--sensors", "sensors.csv", "--samples", "2", "--out", "r"]),
+    );
+    assert!(text.contains("no error bands: the fit is not calibrated"), "{text}");
+    for file in ["u_sd.npy", "u_band68.npy", "u_samples.npy", "residuals.csv"] {
+        assert!(!root.path().join("r").join(file).exists(), "{file}");
+    }
+    assert!(root.path().join("r/u.npy").is_file());
 }
 
 #[test]
@@ -87,8 +108,8 @@ fn what_cannot_be_is_refused_with_advice() {
         (linear("evaluate", &["--pde", "poisson", "--data", "test"]), 2, "leave --pde out"),
         (linear("recover", &["--sensors", "s.csv", "--resolution", "32", "--out", "r"]), 2, "--resolution"),
         (vec!["evaluate", "--method", "linear", "--data", "test"], 2, "--fit"),
-        (fitting(&["--modes", "54"]), 2, "cannot be used multiple times"),
-        (vec!["fit", "linear", "--data", "train", "--modes", "54", "--out", "f"], 1, "53 modes at most"),
+        (fitting(&["--modes", "90"]), 2, "cannot be used multiple times"),
+        (vec!["fit", "linear", "--data", "train", "--modes", "90", "--out", "f"], 1, "89 modes at most"),
         (vec!["fit", "linear", "--data", "test", "--modes", "2", "--out", "f"], 1, "6 records are too few"),
         (
             vec!["evaluate", "--method", "linear", "--fit", "test/meta.json", "--data", "test"],

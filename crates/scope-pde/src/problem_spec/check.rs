@@ -2,7 +2,7 @@
 
 use super::{FieldSpec, GRID_MULTIPLE, KindSpec, KnownSpec, MaskSpec, ProblemSpec, ProblemSpecError};
 use crate::{
-    channel::Channel,
+    channel::{Channel, PerChannel},
     descriptor::GridPoints,
     generate::{MAX_RESOLUTION, MIN_RESOLUTION},
 };
@@ -10,6 +10,10 @@ use crate::{
 /// The most letters of a name, a title and a unit.
 const MOST_NAME: usize = 80;
 const MOST_UNIT: usize = 24;
+/// What columns of tables are called that are no coordinates.
+const OTHER_COLUMNS: [&str; 7] = ["a", "u", "i", "j", "channel", "value", "problem"];
+/// A domain is no narrower than this share of its distance from zero.
+const NARROWEST: f64 = 1e-9;
 /// The most runs of a mask: it stands in every file that has the problem.
 const MOST_RUNS: usize = 1 << 16;
 
@@ -18,6 +22,7 @@ type Checked = Result<(), ProblemSpecError>;
 impl ProblemSpec {
     /// Refuses what cannot be a problem.
     pub fn check(&self) -> Checked {
+        require_text("name", &self.name, 0, MOST_NAME)?;
         if let Some(title) = &self.title {
             require_text("title", title, 1, MOST_NAME)?;
         }
@@ -51,11 +56,14 @@ impl ProblemSpec {
 
     fn check_domain(&self) -> Checked {
         let domain = &self.domain;
-        require_interval("domain.x", domain.x)?;
-        require_interval("domain.y", domain.y)?;
+        require_extent("domain.x", domain.x)?;
+        require_extent("domain.y", domain.y)?;
         require_text("domain.unit", &domain.unit, 0, MOST_UNIT)?;
         for name in &domain.names {
             require_text("domain.names", name, 1, MOST_UNIT)?;
+            if OTHER_COLUMNS.contains(&name.to_lowercase().as_str()) || name.contains([',', ';', '"', '\'']) {
+                return Err(ProblemSpecError::AxisName(name.clone()));
+            }
         }
         if domain.names[0] == domain.names[1] {
             return Err(ProblemSpecError::AxisNames(domain.names[0].clone()));
@@ -77,6 +85,7 @@ impl ProblemSpec {
         }
         if let Some(minimum) = field.minimum {
             require_finite(&key("minimum"), minimum)?;
+            field.values.map_or(Ok(()), |[low, _]| require_possible(&key("values"), low, field))?;
         }
         if let Some(edge) = field.edge {
             require_possible(&key("edge"), edge, field)?;
@@ -93,6 +102,17 @@ impl ProblemSpec {
             (Some(MaskSpec::Runs(runs)), false) => self.check_mask(runs)?,
             (None, true) => {}
             (Some(_), true) | (None, false) => return Err(ProblemSpecError::KnownWhere),
+        }
+        let own = PerChannel { a: known.a, u: known.u };
+        for (channel, stated) in own.with_channels() {
+            if stated.is_some() && self.fields[channel].is_none() {
+                return Err(ProblemSpecError::KnownUnused(channel.name()));
+            }
+        }
+        if known.value.is_some()
+            && Channel::BOTH.iter().all(|c| own[*c].is_some() || self.fields[*c].is_none())
+        {
+            return Err(ProblemSpecError::KnownUnused("value"));
         }
         for (channel, field) in self.fields.each_ref().with_channels() {
             if let Some(field) = field {
@@ -151,20 +171,29 @@ fn require_finite(key: &str, value: f64) -> Checked {
 fn require_interval(key: &str, [low, high]: [f64; 2]) -> Checked {
     require_finite(key, low)?;
     require_finite(key, high)?;
-    require_finite(key, high - low)?;
+    require_finite(&format!("the length of {key}"), high - low)?;
     if low < high {
         return Ok(());
     }
     Err(ProblemSpecError::Order { key: key.to_owned(), low, high })
 }
 
+/// Refuses where an axis cannot begin and end.
+fn require_extent(key: &str, [low, high]: [f64; 2]) -> Checked {
+    require_interval(key, [low, high])?;
+    if high - low > NARROWEST * low.abs().max(high.abs()) {
+        return Ok(());
+    }
+    Err(ProblemSpecError::Narrow { key: key.to_owned(), low, high })
+}
+
 /// Refuses a value that a field cannot have.
 fn require_possible(key: &str, value: f64, field: &FieldSpec) -> Checked {
     require_finite(key, value)?;
     let why = match (field.minimum, field.values) {
-        (Some(minimum), _) if value < minimum => format!("its minimum is {minimum}"),
+        (Some(minimum), _) if value < minimum => format!("its minimum is {minimum:?}"),
         (_, Some([low, high])) if value != low && value != high => {
-            format!("its values are {low} and {high}")
+            format!("its values are {low:?} and {high:?}")
         }
         _ => return Ok(()),
     };

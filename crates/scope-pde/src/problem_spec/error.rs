@@ -25,7 +25,7 @@ pub enum ProblemSpecError {
         most: usize,
     },
     /// A number that is not finite.
-    #[error("{key} is {value}: expected a finite number")]
+    #[error("{key} is {value:?}: expected a finite number")]
     NotFinite {
         /// The key in the file.
         key: String,
@@ -41,7 +41,7 @@ pub enum ProblemSpecError {
     #[error("fields.{0} is continuous and has values: leave them out, or state kind = \"two-valued\"")]
     ValuesOfContinuous(&'static str),
     /// Two numbers in the wrong order.
-    #[error("{key} is [{low}, {high}]: expected two different numbers, the smaller one first")]
+    #[error("{key} is [{low:?}, {high:?}]: expected two different numbers, the smaller one first")]
     Order {
         /// The key in the file.
         key: String,
@@ -50,8 +50,20 @@ pub enum ProblemSpecError {
         /// The second number.
         high: f64,
     },
+    /// A domain so far from zero that its points cannot be told apart.
+    #[error(
+        "{key} is [{low:?}, {high:?}]: its points cannot be told apart in double precision; count from another zero, or in another unit"
+    )]
+    Narrow {
+        /// The key in the file.
+        key: String,
+        /// The first number.
+        low: f64,
+        /// The second number.
+        high: f64,
+    },
     /// A value that contradicts what else is said of its field.
-    #[error("{key} is {value}, which the field cannot have: {why}")]
+    #[error("{key} is {value:?}, which the field cannot have: {why}")]
     Impossible {
         /// The key in the file.
         key: String,
@@ -80,6 +92,17 @@ pub enum ProblemSpecError {
     /// Two axes of one name.
     #[error("domain.names are both {0:?}: expected two different ones")]
     AxisNames(String),
+    /// An axis that is called what another column of a table of sensors is.
+    #[error(
+        "domain.names has {0:?}, which tables of sensors use for something else, or cannot have: expected another name, without commas \
+         and quotes"
+    )]
+    AxisName(String),
+    /// A value of the known region that no field takes.
+    #[error(
+        "known.{0} has no effect: every field that there is has a value of its own, or there is no such field; leave it out"
+    )]
+    KnownUnused(&'static str),
     /// A known region without a place, or with two.
     #[error(
         "known needs the points that are known: state mask = \"FILE.npy\" if they are the same in every record, or per_record = true if \

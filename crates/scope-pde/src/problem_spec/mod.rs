@@ -7,6 +7,7 @@ mod check;
 mod describe;
 mod error;
 mod known;
+mod pair;
 #[cfg(test)]
 mod tests;
 
@@ -60,7 +61,7 @@ pub struct FieldSpec {
     #[serde(default)]
     pub kind: KindSpec,
     /// The two values of a two-valued field, the lower one first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "pair::if_any", skip_serializing_if = "Option::is_none")]
     pub values: Option<[f64; 2]>,
     /// The least value that it can have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,16 +119,16 @@ impl Default for PointsSpec {
 #[serde(deny_unknown_fields)]
 pub struct DomainSpec {
     /// Where axis 0 begins and ends.
-    #[serde(default = "unit_interval")]
+    #[serde(default = "unit_interval", deserialize_with = "pair::deserialize")]
     pub x: [f64; 2],
     /// Where axis 1 begins and ends.
-    #[serde(default = "unit_interval")]
+    #[serde(default = "unit_interval", deserialize_with = "pair::deserialize")]
     pub y: [f64; 2],
     /// The unit of both.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// What the axes are called.
-    #[serde(default = "axis_names")]
+    #[serde(default = "axis_names", deserialize_with = "pair::deserialize")]
     pub names: [String; 2],
 }
 

@@ -74,7 +74,7 @@ type Wrong = (&'static str, Value, &'static str);
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let wrong: [Wrong; 28] = [
+    let wrong: [Wrong; 38] = [
         ("/name", json!(""), "is no name"),
         ("/name", json!("Heat flow"), "lower-case letters"),
         ("/name", json!(7), "expected a string"),
@@ -98,7 +98,21 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         ("/grid/columns", json!(-8), "invalid value"),
         ("/grid/points", json!("corners"), "expected \"nodes\""),
         ("/domain/x", json!([1.0, 1.0]), "the smaller one first"),
-        ("/domain/x", json!([0.0]), "invalid length"),
+        ("/domain/x", json!([0.0]), "invalid length 1, expected two of them"),
+        ("/domain/x", json!([0.0, 1.0, 2.0]), "invalid length 3, expected two of them"),
+        ("/domain/names", json!(["x", "y", "z"]), "invalid length 3, expected two of them"),
+        ("/fields/a/values", json!([0.0, 1.0, 2.0]), "invalid length 3, expected two of them"),
+        ("/grid/points", json!(["cells", "cells", "cells"]), "or two of them"),
+        ("/domain/x", json!([1e300, -1e300]), "domain.x is [1e300, -1e300]"),
+        ("/domain/x", json!([1e16, 1.000_000_000_000_000_2e16]), "cannot be told apart"),
+        ("/domain/names", json!(["u", "y"]), "for something else"),
+        ("/domain/names", json!(["x, km", "y"]), "without commas"),
+        ("/name", json!("x".repeat(81)), "0 to 80 printable letters"),
+        (
+            "/known",
+            json!({"mask": [144, 6000], "value": 0.0, "a": 1.0, "u": 1.0}),
+            "known.value has no effect",
+        ),
         ("/domain/y", json!([3.0, -3.0]), "the smaller one first"),
         ("/domain/names", json!(["x", "x"]), "two different ones"),
         ("/known", json!({"mask": "land.npy", "value": 0.0}), "its mask is written out"),

@@ -60,6 +60,20 @@ pub struct BandSummary {
     pub measurements_within: [Option<[f64; 2]>; 2],
 }
 
+impl BandSummary {
+    /// What is said of half-widths of these levels, but for where they come from.
+    pub(super) fn of(levels: [f64; 2], [low, high]: &[Fields; 2]) -> Self {
+        Self {
+            levels,
+            meaning: MEANING,
+            measured_on: String::new(),
+            mean_half_width: [Some([mean(&low.a), mean(&high.a)]), Some([mean(&low.u), mean(&high.u)])],
+            times_usual: None,
+            measurements_within: [None; 2],
+        }
+    }
+}
+
 /// A network's bands, for measurements with a stated noise.
 pub(super) struct BandSource {
     stated_noise: Option<PerChannel<f64>>,
@@ -167,18 +181,12 @@ impl BandSource {
         if let Some(share) = wide.min_by(f64::total_cmp).filter(|share| *share < FEWEST_WITHIN) {
             return without(WithoutBandsReason::FewWithin { share, level: levels[1] });
         }
-        let [low, high] = &half_widths;
+        let of_all = BandSummary::of(levels, &half_widths);
         let two_valued = network.model.about().pde.descriptor().fields.a.is_two_valued();
-        let of_a = (!two_valued).then(|| [mean(&low.a), mean(&high.a)]);
-        let mean_half_width = [of_a, Some([mean(&low.u), mean(&high.u)])];
-        let summary = BandSummary {
-            levels,
-            meaning: MEANING,
-            measured_on,
-            mean_half_width,
-            times_usual,
-            measurements_within,
-        };
+        let [of_a, of_u] = of_all.mean_half_width;
+        let mean_half_width = [of_a.filter(|_| !two_valued), of_u];
+        let summary =
+            BandSummary { measured_on, mean_half_width, times_usual, measurements_within, ..of_all };
         Ok(ErrorBands { half_widths, summary })
     }
 

@@ -22,6 +22,10 @@ impl Recovered {
             match &mut self.uncertainty {
                 Uncertainty::Deviation(deviation) => widths(&frame, deviation),
                 Uncertainty::Bands(bands) => bands_in(&frame, bands),
+                Uncertainty::Measured { deviation, bands } => {
+                    widths(&frame, deviation);
+                    bands_in(&frame, bands);
+                }
                 Uncertainty::NotAsked | Uncertainty::Unknown(_) => {}
             }
             if let Some(two_valued) = &mut self.two_valued {

@@ -16,6 +16,7 @@ mod likeness;
 mod network;
 mod picture;
 mod posterior;
+mod posterior_spread;
 mod problem;
 mod readings;
 mod recovered;
@@ -252,14 +253,16 @@ impl Recovery {
             // It was not trained: no condition or example of training says anything about it. Whether the measurements are
             // like the problem's, its own test decides.
             trust.nearest = None;
-            trust.warnings.retain(|warning| matches!(warning, Warning::OutsideRange { .. }));
+            let outside = |warning: &Warning| matches!(warning, Warning::OutsideRange { .. });
+            trust.warnings.retain(|warning| outside(warning) && !estimate.compared);
+            let uncertainty = estimate.uncertainty.unless_denied(&trust.warnings);
             trust.warnings.splice(0..0, estimate.warnings);
             all.push(Recovered {
                 method: Arc::clone(&self.summary),
                 problem: estimate.problem,
                 fields: estimate.fields,
                 unprojected: None,
-                uncertainty: estimate.deviation.map_or(Uncertainty::NotAsked, Uncertainty::Deviation),
+                uncertainty,
                 two_valued: None,
                 residuals: estimate.residuals,
                 samples: estimate.samples,

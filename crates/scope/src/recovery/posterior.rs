@@ -10,12 +10,14 @@ use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
-use scope_exact::{LeaveOneOut, ModelCheck, Posterior, Reading};
+use scope_exact::{LeaveOneOut, ModelCheck, Posterior, PosteriorError, Reading};
 use scope_model::{Fields, MethodKind, impose_certainty, impose_known_facts};
 
 use super::{
     error::RecoveryError,
+    posterior_spread::Spread,
     problem::Problem,
+    recovered::Uncertainty,
     remark::{Remark, remarks},
     summary::MethodSummary,
 };
@@ -69,8 +71,8 @@ pub(super) struct Estimate {
     pub(super) problem: Problem,
     /// The posterior's mean.
     pub(super) fields: Fields,
-    /// The standard deviation of every pixel, if it was asked for.
-    pub(super) deviation: Option<Fields>,
+    /// How far it may be off, if that was asked for.
+    pub(super) uncertainty: Uncertainty,
     /// Draws from it.
     pub(super) samples: Vec<Fields>,
     /// The readings beside what the others say of them.
@@ -78,6 +80,8 @@ pub(super) struct Estimate {
     /// What speaks against it.
     pub(super) warnings: Vec<Warning>,
     pub(super) remarks: Vec<Remark>,
+    /// Whether the readings were compared with those of held-out records, which decides whether their values are unusual.
+    pub(super) compared: bool,
 }
 
 /// A reading beside what the others say of it, with its number in the order given.
@@ -130,7 +134,10 @@ impl GaussianRecovery {
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
             let posterior = self.method.given(&self.readings(&problem.context), progress)?;
-            let judged = posterior.leave_one_out_watched(progress)?;
+            let judged = match self.knows_its_errors(&posterior) {
+                true => posterior.leave_one_out_watched(progress)?,
+                false => None,
+            };
             let residuals: Vec<Numbered> =
                 judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
             let suspects: Vec<Numbered> = residuals.iter().filter(|(_, r)| r.suspect).cloned().collect();
@@ -158,7 +165,7 @@ impl GaussianRecovery {
         }
         let posterior = self.method.given(&self.readings(&problem.context), progress)?;
         let mut fields = single_precision(posterior.mean()?);
-        self.impose_known_facts(&problem.context, [&mut fields], None);
+        self.impose_known_facts(&problem.context, [&mut fields], Vec::new());
         Ok(fields)
     }
 
@@ -171,10 +178,12 @@ impl GaussianRecovery {
         left_out: Vec<Numbered>,
         progress: scope_exact::Progress,
     ) -> Result<Estimate, RecoveryError> {
-        let seed = self.options.seed;
-        let deviations =
-            if self.options.deviations { Some(posterior.deviations_watched(seed, progress)?) } else { None };
-        let samples = posterior.samples_watched(seed, self.options.samples, progress)?;
+        let Spread { uncertainty, of_draws, deviations } = self.spread(posterior, progress)?;
+        let mean = posterior.mean()?;
+        let samples = match of_draws {
+            Some(times) => self.samples(posterior, &mean, times, progress)?,
+            None => Vec::new(),
+        };
         let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
         let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());
         let mut warnings: Vec<Warning> = self.contradiction(posterior, few_to_blame).into_iter().collect();
@@ -194,16 +203,68 @@ impl GaussianRecovery {
         });
         let mut estimate = Estimate {
             problem,
-            fields: single_precision(posterior.mean()?),
-            deviation: deviations.map(|deviations| single_precision(deviations.fields)),
-            samples: samples.into_iter().map(single_precision).collect(),
+            fields: single_precision(mean),
+            uncertainty,
+            samples,
             residuals,
             warnings,
             remarks,
+            compared: posterior.held_out_fields() > 0,
         };
         let fields = [&mut estimate.fields].into_iter().chain(&mut estimate.samples);
-        self.impose_known_facts(&estimate.problem.context, fields, estimate.deviation.as_mut());
+        let widths = match &mut estimate.uncertainty {
+            Uncertainty::Measured { deviation, bands } => {
+                [deviation].into_iter().chain(&mut bands.half_widths).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.impose_known_facts(&estimate.problem.context, fields, widths);
+        if !self.is_exact() {
+            estimate.uncertainty = estimate.uncertainty.unless_denied(&estimate.warnings);
+        }
         Ok(estimate)
+    }
+
+    /// Whether it is the problem's own, and no estimate from records.
+    fn is_exact(&self) -> bool {
+        self.method.identity().kind == MethodKind::Exact
+    }
+
+    /// Whether what a posterior says of readings and of its errors is true: it is exact, or held-out records say how far it is from that.
+    fn knows_its_errors(&self, posterior: &Posterior) -> bool {
+        self.is_exact() || posterior.held_out_fields() > 0
+    }
+
+    /// How far the mean may be off.
+    fn spread(
+        &self,
+        posterior: &Posterior,
+        progress: scope_exact::Progress,
+    ) -> Result<Spread, PosteriorError> {
+        let PosteriorOptions { deviations, seed, samples, .. } = self.options;
+        match self.is_exact() {
+            true => Spread::exact(posterior, deviations, seed, progress),
+            false => Spread::measured(posterior, deviations || samples > 0, seed, progress),
+        }
+    }
+
+    /// Draws, at their distance from the mean times a factor.
+    fn samples(
+        &self,
+        posterior: &Posterior,
+        mean: &scope_data::Fields<f64>,
+        times: PerChannel<f64>,
+        progress: scope_exact::Progress,
+    ) -> Result<Vec<Fields>, PosteriorError> {
+        let drawn = posterior.samples_watched(self.options.seed, self.options.samples, progress)?;
+        let scaled = |mut sample: scope_data::Fields<f64>| {
+            for channel in Channel::BOTH.into_iter().filter(|channel| times[*channel] != 1.0) {
+                let both = sample[channel].iter_mut().zip(&mean[channel]);
+                both.for_each(|(x, mean)| *x = mean + times[channel] * (*x - mean));
+            }
+            single_precision(sample)
+        };
+        Ok(drawn.into_iter().map(scaled).collect())
     }
 
     /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact posterior obeys
@@ -212,16 +273,14 @@ impl GaussianRecovery {
         &self,
         context: &UserContext,
         fields: impl IntoIterator<Item = &'a mut Fields>,
-        deviation: Option<&mut Fields>,
+        widths: Vec<&mut Fields>,
     ) {
-        if self.method.identity().kind != MethodKind::Linear {
+        if self.is_exact() {
             return;
         }
         let pde = self.method.pde();
         fields.into_iter().for_each(|fields| impose_known_facts(pde, context, fields));
-        if let Some(deviation) = deviation {
-            impose_certainty(pde, context, deviation);
-        }
+        widths.into_iter().for_each(|widths| impose_certainty(pde, context, widths));
     }
 
     /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of the fields around
@@ -264,21 +323,20 @@ impl GaussianRecovery {
     /// Whether the measurements contradict the model, and with which noise they would not.
     fn contradiction(&self, posterior: &Posterior, few_to_blame: bool) -> Option<Warning> {
         // Fields of a fit are not Gaussian: easy ones are calm.
-        let is_exact = self.method.identity().kind == MethodKind::Exact;
-        let fails = |check: &ModelCheck| check.contradicts() || (is_exact && check.is_too_calm());
-        let check = posterior.model_check().filter(fails)?;
+        let fails = |check: &ModelCheck| check.contradicts() || (self.is_exact() && check.is_too_calm());
+        let check = posterior.model_check().filter(|_| self.knows_its_errors(posterior)).filter(fails)?;
         // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too large.
         let can_be = check.contradicts() || self.options.noise.is_some();
         let noise = self.consistent_noise(posterior, |share| can_be && (LEAST_NOISE..1.0).contains(&share));
         let few_to_blame = few_to_blame && check.contradicts();
-        let ModelCheck { statistic, degrees: readings } = check;
+        let ModelCheck { statistic, degrees: readings, .. } = check;
         Some(Warning::Contradiction(Contradiction { statistic, readings, noise, few_to_blame }))
     }
 
     /// Whether a noise was stated that is larger than the readings', where that is no contradiction.
     fn less_noise(&self, posterior: &Posterior, warnings: &[Warning]) -> Option<Remark> {
         self.options.noise.filter(|_| warnings.is_empty())?;
-        posterior.model_check().filter(|check| check.is_too_calm())?;
+        posterior.model_check().filter(|check| self.knows_its_errors(posterior) && check.is_too_calm())?;
         let noise = self.consistent_noise(posterior, |_| true);
         (!noise.is_unknown()).then_some(Remark::LessNoise(noise))
     }

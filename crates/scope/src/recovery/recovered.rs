@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use scope_eval::{
     figure::{Drawing, FieldPicture},
-    trust::{Residuals, Trust},
+    trust::{Residuals, Trust, Warning},
 };
 use scope_model::Fields;
 
@@ -52,6 +52,13 @@ pub enum Uncertainty {
     Deviation(Fields),
     /// Error bands, which were measured for the method.
     Bands(Box<ErrorBands>),
+    /// Both, of a method that states standard deviations which were measured.
+    Measured {
+        /// The standard deviation of every pixel: the root mean square of errors there.
+        deviation: Fields,
+        /// Bands, which need not be those of a Gaussian.
+        bands: Box<ErrorBands>,
+    },
     /// The standard deviations of a method that knows them were not asked for.
     NotAsked,
     /// Nothing is known, for this reason.
@@ -62,7 +69,28 @@ impl Uncertainty {
     /// Error bands, if there are any.
     pub fn bands(&self) -> Option<&ErrorBands> {
         match self {
-            Uncertainty::Bands(bands) => Some(bands),
+            Uncertainty::Bands(bands) | Uncertainty::Measured { bands, .. } => Some(bands),
+            _ => None,
+        }
+    }
+
+    /// The same, unless a warning says that the measurements are unlike all that it was measured on.
+    pub(super) fn unless_denied(self, warnings: &[Warning]) -> Self {
+        let denies =
+            |warning: &&Warning| warning.denies_errors() || matches!(warning, Warning::Contradiction(_));
+        match (warnings.iter().find(denies), &self) {
+            (Some(warning), Uncertainty::Measured { .. }) => {
+                let reason = WithoutBandsReason::Unlike(warning.clone());
+                Uncertainty::Unknown(WithoutBands { reason, can_be_measured: false })
+            }
+            _ => self,
+        }
+    }
+
+    /// The standard deviation of every pixel, if the method knows it.
+    pub fn deviation(&self) -> Option<&Fields> {
+        match self {
+            Uncertainty::Deviation(deviation) | Uncertainty::Measured { deviation, .. } => Some(deviation),
             _ => None,
         }
     }
@@ -70,7 +98,9 @@ impl Uncertainty {
     /// What can be drawn of it: the standard deviation or the narrower band, with a title.
     pub fn panel(&self) -> Option<(String, &Fields)> {
         match self {
-            Uncertainty::Deviation(deviation) => Some(("standard deviation".to_owned(), deviation)),
+            Uncertainty::Deviation(deviation) | Uncertainty::Measured { deviation, .. } => {
+                Some(("standard deviation".to_owned(), deviation))
+            }
             Uncertainty::Bands(bands) => Some((
                 format!("{:.0}% band, half-width", 100.0 * bands.summary.levels[0]),
                 &bands.half_widths[0],
@@ -113,7 +143,10 @@ impl Recovered {
                 all.push("no error bands".to_owned());
             }
             Uncertainty::Unknown(without) => all.push(format!("no error bands: {without}")),
-            Uncertainty::Deviation(_) | Uncertainty::Bands(_) | Uncertainty::NotAsked => {}
+            Uncertainty::Deviation(_)
+            | Uncertainty::Bands(_)
+            | Uncertainty::Measured { .. }
+            | Uncertainty::NotAsked => {}
         }
         all
     }
@@ -123,15 +156,10 @@ impl Recovered {
     pub fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
         let mut kinds: Vec<(String, Vec<&Fields>)> = vec![(String::new(), vec![&self.fields])];
         kinds.extend(self.unprojected.as_ref().map(|fields| ("_unprojected".to_owned(), vec![fields])));
-        match &self.uncertainty {
-            Uncertainty::Deviation(deviation) => kinds.push(("_sd".to_owned(), vec![deviation])),
-            Uncertainty::Bands(bands) => {
-                let levels = bands.summary.levels.iter().zip(&bands.half_widths);
-                kinds.extend(
-                    levels.map(|(level, widths)| (format!("_band{:.0}", 100.0 * level), vec![widths])),
-                );
-            }
-            Uncertainty::NotAsked | Uncertainty::Unknown(_) => {}
+        kinds.extend(self.uncertainty.deviation().map(|deviation| ("_sd".to_owned(), vec![deviation])));
+        if let Some(bands) = self.uncertainty.bands() {
+            let levels = bands.summary.levels.iter().zip(&bands.half_widths);
+            kinds.extend(levels.map(|(level, widths)| (format!("_band{:.0}", 100.0 * level), vec![widths])));
         }
         if !self.samples.is_empty() {
             kinds.push(("_samples".to_owned(), self.samples.iter().collect()));

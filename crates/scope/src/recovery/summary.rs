@@ -192,14 +192,11 @@ impl ProblemSummary {
 impl From<&Recovered> for ProblemSummary {
     fn from(recovered: &Recovered) -> Self {
         let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
-        let expected_percent = match uncertainty {
-            Uncertainty::Deviation(deviation) if !trust.is_contradicted() => {
-                let frame = &recovered.method.frame;
-                let of = |channel| expected_error(frame, channel, &fields[channel], &deviation[channel]);
-                Some(Channel::BOTH.map(of))
-            }
-            _ => None,
-        };
+        let stated = uncertainty.deviation().filter(|_| !trust.is_contradicted());
+        let expected_percent = stated.map(|deviation| {
+            let frame = &recovered.method.frame;
+            Channel::BOTH.map(|channel| expected_error(frame, channel, &fields[channel], &deviation[channel]))
+        });
         let without_bands = match uncertainty {
             Uncertainty::Unknown(reason) => Some(reason.clone()),
             _ => None,
@@ -213,7 +210,7 @@ impl From<&Recovered> for ProblemSummary {
             without_bands,
             suspects: residuals.iter().flat_map(Residuals::suspects).cloned().collect(),
             suspects_left_out: residuals.as_ref().is_some_and(|residuals| residuals.left_out),
-            deviations: matches!(uncertainty, Uncertainty::Deviation(_)),
+            deviations: uncertainty.deviation().is_some(),
             residuals: residuals.is_some(),
             two_valued: recovered
                 .two_valued

@@ -31,6 +31,8 @@ pub enum WithoutBandsReason {
         /// How many times as wide as usual a band would be.
         times: f64,
     },
+    /// A linear fit has no records that its errors could be measured on, or there are too many sensors for it.
+    NotCalibrated,
     /// Too few of the measurements lie within the wider band.
     FewWithin {
         /// The share that does.
@@ -52,6 +54,7 @@ impl WithoutBands {
             WithoutBandsReason::Sensors(NoBands::Gaps { .. }) => "wide gaps",
             WithoutBandsReason::Sensors(_) => "unequal numbers",
             WithoutBandsReason::Misfit { .. } => "unusual misfit",
+            WithoutBandsReason::NotCalibrated => "not calibrated",
             WithoutBandsReason::FewWithin { .. } => "few measurements within",
         }
     }
@@ -75,6 +78,10 @@ impl fmt::Display for WithoutBands {
                      of the card were measured on hardly any such field"
                 )?;
             }
+            WithoutBandsReason::NotCalibrated => f.write_str(
+                "the fit is not calibrated: it was made by an older program or from fewer than 100 records, or there are more sensors \
+                 between pixels than it can be measured for; readings are not tested either",
+            )?,
             WithoutBandsReason::FewWithin { share, level } => write!(
                 f,
                 "only {:.0}% of the measurements lie within the band that should hold {:.0}%: they are noisier than those it was \

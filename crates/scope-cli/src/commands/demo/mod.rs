@@ -80,7 +80,7 @@ impl Demo {
             Some(own) => self.own_model(own, &folder, &device)?,
             None => self.model(pde, &folder, &device)?,
         };
-        let usual = network.held_out.as_ref().and_then(usual_errors);
+        let usual = network.held_out.as_ref().and_then(|held_out| usual_errors(held_out, own.is_some()));
         let recovery = Recovery::with_network(network, NetworkOptions::default())?;
         let problem = match &own {
             Some(own) => Problem::held_out(&recovery, own.held_out(), self.record)?,
@@ -250,16 +250,18 @@ fn say_errors(solved: &[Solved], grid: GridShape) {
     }
 }
 
-/// What the model's errors are on average, as its card has them: one record may be easier or harder.
-fn usual_errors(held_out: &HeldOut) -> Option<String> {
+/// What the model's errors are on average, as its card has them: one record may be easier or harder. Held-out records of one's own may be
+/// the very set that the record is of.
+fn usual_errors(held_out: &HeldOut, own: bool) -> Option<String> {
     let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| held_out.primary(task));
     let u = forward.u?;
     let a = match (inverse.ber, inverse.a) {
         (Some(wrong), _) => format!("{wrong:.1}% of all pixels of a"),
         (None, a) => format!("{:.1}% for a", a?),
     };
+    let which = if own { "held-out records, which may include this one" } else { "other records" };
     Some(format!(
-        "(on average over {} other records: forward {u:.1}% for u, inverse {a})",
+        "(on average over {} {which}: forward {u:.1}% for u, inverse {a})",
         grouped(held_out.records)
     ))
 }

@@ -165,6 +165,10 @@ impl EvaluateCommand {
         let mut method = posterior::method(chosen, data)?;
         self.evaluation(data).require_fit(&method)?;
         if self.coverage {
+            anyhow::ensure!(
+                method.knows_its_errors(),
+                "the fit is not calibrated and states no bands: leave --coverage out, or fit at least 100 records with scope fit linear"
+            );
             method = method.with_bands();
         }
         if let Some(noise) = self.test_noise(data) {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     commands::{MOST_THREADS, Outcome, up_to},
-    terminal::{Interrupt, Progress, grouped, print_json, say},
+    terminal::{Interrupt, Progress, grouped, print_json, say, warn},
     threads::Threads,
 };
 
@@ -24,7 +24,8 @@ Examples:
   scope evaluate --method linear --fit ns.safetensors --data data/ns-test --out baselines/ns
   scope place --method linear --fit ns.safetensors --count 30 --out placed
 
-A tenth of the records is kept from the modes, and measures what these leave out: standard deviations count it in.";
+A tenth of the records is kept from the modes. Half of it measures what these leave out, and the other half stays with the fit: error
+bands, expected errors and tests of readings are measured on it, for the very sensors. That takes 100 records at least.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -88,13 +89,23 @@ impl LinearCommand {
             "{}, {} modes{fewer} of {} records in {:.1} s",
             about.source.pde,
             grouped(about.modes),
-            grouped(about.records - about.held_out),
+            grouped(about.records - about.held_out - about.calibration),
             spent.as_secs_f64()
         ));
         say(&format!(
             "of {} held-out records they hold {a:.2}% of the variance of a and {u:.2}% of that of u",
             grouped(about.held_out)
         ));
+        match about.calibration {
+            0 => warn(
+                "the fit is not calibrated: with fewer than 100 records it states no standard deviations and error bands, and tests \
+                 no readings",
+            ),
+            kept => say(&format!(
+                "{} more stay with the fit: its error bands and its tests of readings are measured on them",
+                grouped(kept)
+            )),
+        }
         say(&format!("wrote {}", self.out.display()));
         Ok(())
     }

@@ -38,6 +38,7 @@ impl Watch {
             Stage::Residuals => "residuals",
             Stage::Deviations => "standard deviations",
             Stage::Samples => "draws",
+            Stage::HeldOut => "held-out records",
         };
         self.progress.note(&format!("{stage}, {}%", 100 * step.done / step.of.max(1)));
         !self.interrupt.requested()
