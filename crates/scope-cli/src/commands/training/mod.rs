@@ -4,7 +4,7 @@ mod adapt;
 mod live;
 mod processes;
 mod spot;
-mod team;
+pub(in crate::commands) mod team;
 mod train;
 mod weights;
 
