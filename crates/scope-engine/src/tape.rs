@@ -13,8 +13,8 @@ use crate::{
     tensor::Tensor,
 };
 
-/// Whether there are gradients at all. In a browser fields are recovered and nothing is trained: half of a module would be code that
-/// walks back.
+/// Whether there are gradients at all. In a browser fields are recovered and nothing is trained: half of a module would
+/// be code that walks back.
 const GRADIENTS: bool = cfg!(not(target_family = "wasm"));
 
 /// A value on a tape: a tensor, and where it came from if gradients flow through it.
@@ -107,9 +107,9 @@ impl<'p> Tape<'p> {
         Ok(Self { params, compute, records, statistics: RefCell::default(), hook: None, group: None })
     }
 
-    /// The same tape, whose backward passes leave the mean over several devices of the gradients, those of earlier tapes in the same
-    /// buffer included. Buckets of them are reduced beside the pass as soon as they are final; who reads them must wait first
-    /// ([`DeviceGroup::join`]).
+    /// The same tape, whose backward passes leave the mean over several devices of the gradients, those of earlier
+    /// tapes in the same buffer included. Buckets of them are reduced beside the pass as soon as they are final; who
+    /// reads them must wait first ([`DeviceGroup::join`]).
     #[must_use]
     pub fn with_mean_over(self, group: &'p dyn DeviceGroup) -> Self {
         Self { group: Some(group), ..self }

@@ -31,8 +31,8 @@ impl Session<'_> {
         Ok(TrainError::DataLost { source, draws, checkpoint: files.folder().checkpoint(draws) })
     }
 
-    /// Keeps the state before a step that a lost rank did not finish, and says where it is. A state that was being changed is
-    /// not kept: the checkpoint before it stands.
+    /// Keeps the state before a step that a lost rank did not finish, and says where it is. A state that was being
+    /// changed is not kept: the checkpoint before it stands.
     pub(super) fn without_rank(
         &mut self,
         trainer: &Trainer,
@@ -58,7 +58,8 @@ impl Session<'_> {
         part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
 
-    /// Writes a checkpoint and the model after a step, at which all ranks are: a state that they do not have in common is refused.
+    /// Writes a checkpoint and the model after a step, at which all ranks are: a state that they do not have in common
+    /// is refused.
     pub(super) fn save(
         &mut self,
         trainer: &mut Trainer,
