@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Training in several real processes on the CPU: equal models for 1, 2 and 4 of them, lost processes, other launchers.
+# Training in several real processes on the CPU: equal models for 1, 2 and 4 of them, lost processes, a lost
+# launcher, other launchers.
 #
 #     scripts/checks/processes.sh
 #
@@ -53,6 +54,31 @@ for signal in KILL STOP; do
     train "$scope" full muon --draws 6400 --processes 4 --resume --out $signal >/dev/null 2>&1
     same "resumed with 4 processes" straight $signal
 done
+
+echo "== a launcher that is killed"
+# The system tells its processes, which save the state and end, as they do when they are terminated.
+(exec "$scope" train --data data --model tiny --recipe full --set optimizer=muon --set peak_rate=1e-3 --device cpu --draws 6400 \
+    --processes 3 --out orphans) >orphans.txt 2>&1 & launcher=$!
+until [ -s orphans/config.toml ] && [ "$(pgrep -P $launcher | wc -l)" = 3 ]; do
+    kill -0 $launcher || { cat orphans.txt; exit 1; }
+    sleep 0.1
+done
+sleep 2
+mapfile -t children < <(pgrep -P $launcher)
+begin=$SECONDS
+kill -KILL $launcher
+wait $launcher && { echo "FAILED: the launcher was not killed"; exit 1; }
+# One that has ended may still be in the table of processes, where nobody takes it out.
+runs() { [ -d "/proc/$1" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null; }
+for child in "${children[@]}"; do
+    while runs "$child"; do
+        [ $((SECONDS - begin)) -lt 60 ] || { echo "FAILED: process $child outlives its launcher"; kill -KILL "${children[@]}"; exit 1; }
+        sleep 0.1
+    done
+done
+echo "all ended $((SECONDS - begin)) s later: $(tail -1 orphans.txt)"
+train "$scope" full muon --draws 6400 --processes 2 --resume --out orphans >/dev/null 2>&1
+same "resumed with 2 processes" straight orphans
 
 echo "== mpirun"
 if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null || ! command -v clang-14 >/dev/null; then

@@ -15,8 +15,8 @@ pub trait DeviceGroup: Debug + Send + Sync {
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// The mean over all of each one's f32 numbers. Clones of the tensor may see it too; neither is to be read or dropped
-    /// before [`DeviceGroup::join`].
+    /// The mean over all of each one's f32 numbers. Clones of the tensor may see it too; neither is to be read or
+    /// dropped before [`DeviceGroup::join`].
     fn mean(&self, tensor: Tensor) -> Result<Tensor, EngineError>;
 
     /// The mean over all in the place of each one's f32 numbers of a range. They are not to be read or dropped before
@@ -32,6 +32,7 @@ pub trait DeviceGroup: Debug + Send + Sync {
     /// Makes whatever the device is asked for from now on wait for everything that was asked for here.
     fn join(&self) -> Result<(), EngineError>;
 
-    /// Leaves the others in the middle of something, without waiting for any of them. Nothing may be asked for afterwards.
+    /// Leaves the others in the middle of something, without waiting for any of them. Nothing may be asked for
+    /// afterwards.
     fn abort(&mut self);
 }

@@ -190,9 +190,17 @@ pub(crate) fn linear_fit() -> Vec<Vec<u8>> {
         split: Split::Train,
         origin: Origin::Generated { seed: 1, generator_version: 1 },
     };
-    let about = FitAbout { source, modes: 1, records: 20, held_out: 2, held_out_percent: [90.0, 95.0], calibration: 0 };
+    let about = FitAbout {
+        source,
+        modes: 1,
+        records: 20,
+        held_out: 2,
+        held_out_percent: [90.0, 95.0],
+        calibration: 0,
+    };
     let values = || vec![0.25; 2 * SIZE * SIZE];
-    let fit = LinearFit { about, mean: values(), modes: values(), residual: values(), calibration: Vec::new() };
+    let fit =
+        LinearFit { about, mean: values(), modes: values(), residual: values(), calibration: Vec::new() };
     let folder = scratch::folder();
     let path = folder.path().join("fit.safetensors");
     fit.write(&path).unwrap();

@@ -14,11 +14,12 @@ pub trait Communicator: Debug + Send {
     /// How many ranks there are.
     fn size(&self) -> usize;
 
-    /// Gives `messages[r]` to each rank r; returns what each gave to this one, its own message included. Messages may be
-    /// empty and of any length.
+    /// Gives `messages[r]` to each rank r; returns what each gave to this one, its own message included. Messages may
+    /// be empty and of any length.
     fn exchange(&mut self, messages: &[&[u8]]) -> Result<Vec<Vec<u8>>, ParallelError>;
 
-    /// Tells all others why this rank ends; they fail with it in what they do next. Nothing is to be exchanged after it.
+    /// Tells all others why this rank ends; they fail with it in what they do next. Nothing is to be exchanged after
+    /// it.
     fn abort(&mut self, why: &str);
 }
 

@@ -1,10 +1,9 @@
 //! Processes that compute one thing together.
 //!
 //! A [`Launch`] says which rank this process is, from the variables of whoever started it. A [`Communicator`] carries
-//! messages between ranks: over TCP ([`Tcp`]), between the threads of one process ([`Threads`]), or with the feature `mpi`
-//! through MPI. A [`Division`] cuts
-//! a batch into parts, gives each rank its share, and sums what they compute in an order that does not depend on the
-//! number of ranks.
+//! messages between ranks: over TCP ([`Tcp`]), between the threads of one process ([`Threads`]), or with the feature
+//! `mpi` through MPI. A [`Division`] cuts a batch into parts, gives each rank its share, and sums what they compute in
+//! an order that does not depend on the number of ranks.
 
 mod communicator;
 mod division;

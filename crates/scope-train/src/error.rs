@@ -97,8 +97,9 @@ pub enum TrainError {
     },
     /// Ranks that no longer have one state.
     #[error(
-        "after {draws} draws rank {rank} of {size} has other parameters than rank 0, so the processes no longer train one model: this state \
-         is not kept, and the run can go on from the newest checkpoint before it; should it happen again, one of the machines computes wrongly"
+        "after {draws} draws rank {rank} of {size} has other parameters than rank 0, so the processes no longer train one model: \
+         this state is not kept, and the run can go on from the newest checkpoint before it; should it happen again, one of the \
+         machines computes wrongly"
     )]
     Diverged {
         /// The first rank that differs.

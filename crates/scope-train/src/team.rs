@@ -37,9 +37,9 @@ pub(crate) struct PartForward {
 }
 
 impl Team {
-    /// Ranks that share batches of `batch` rows. With `parts`, sums over a batch are sums over so many parts in a fixed order,
-    /// whatever the number of ranks; without, each rank's rows are one part, which is faster and gives other bits for
-    /// another number of ranks.
+    /// Ranks that share batches of `batch` rows. With `parts`, sums over a batch are sums over so many parts in a fixed
+    /// order, whatever the number of ranks; without, each rank's rows are one part, which is faster and gives other
+    /// bits for another number of ranks.
     pub fn new(ranks: Box<dyn Communicator>, parts: Option<usize>, batch: usize) -> Result<Self, TrainError> {
         let size = ranks.size();
         let parts = parts.unwrap_or(size);
@@ -118,8 +118,8 @@ impl Team {
         Ok(Whole { losses, latents })
     }
 
-    /// The sum of a gradient over all parts of the batch; `of` computes one of this rank's parts, counted from its first,
-    /// times the share that is given too.
+    /// The sum of a gradient over all parts of the batch; `of` computes one of this rank's parts, counted from its
+    /// first, times the share that is given too.
     pub(crate) fn sum(
         &mut self,
         mut of: impl FnMut(usize, f64) -> Result<Vec<f32>, TrainError>,

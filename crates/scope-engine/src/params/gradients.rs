@@ -137,7 +137,8 @@ impl Gradients {
         (address, !stale)
     }
 
-    /// A backward pass begins; if it `reduces`, it is the last of a step, whose gradients are then reduced over devices.
+    /// A backward pass begins; if it `reduces`, it is the last of a step, whose gradients are then reduced over
+    /// devices.
     pub(crate) fn begin_pass(&mut self, pass: Pass, reduces: bool) {
         self.reduction.begin(&self.layout, pass, reduces);
     }

@@ -212,8 +212,8 @@ impl Params {
         packed.entry((id, packing)).or_insert_with(|| Arc::new(pack())).clone()
     }
 
-    /// Has linear layers with this weight \[n, k\] multiply integers on a CPU, on tapes that do not record: those which its
-    /// values, in f32, were made of. Layers too wide for it, or of odd width, go on multiplying numbers.
+    /// Has linear layers with this weight \[n, k\] multiply integers on a CPU, on tapes that do not record: those which
+    /// its values, in f32, were made of. Layers too wide for it, or of odd width, go on multiplying numbers.
     pub fn keep_integers(&mut self, id: ParamId, rows: QuantisedRows) -> Result<(), EngineError> {
         let shape = &self.layout.param(id).shape;
         require_shape("integers of a weight", "its rows", shape, &[rows.scales.len(), rows.width()])?;
@@ -281,8 +281,8 @@ impl Params {
         Ok(marks)
     }
 
-    /// The hidden matrices under some paths as a GPU wants them, those of a share apart from others; made when first asked
-    /// for.
+    /// The hidden matrices under some paths as a GPU wants them, those of a share apart from others; made when first
+    /// asked for.
     pub(crate) fn hidden_groups(
         &self,
         paths: &[&str],

@@ -1,10 +1,10 @@
 //! When the gradients of backward passes can be reduced over devices while the last pass goes on.
 //!
-//! A step may go back more than once into one buffer, as over two views of a batch; what is reduced is the sum, during the
-//! last pass. Which operation is the last to add to a parameter is found out in one step and used in the next like it.
-//! Gradients go in buckets of neighbouring parameters, always from the end of the buffer to its beginning, which is about the
-//! order in which they are finished: so all devices reduce the same buckets in the same order, whichever kernels each has
-//! chosen.
+//! A step may go back more than once into one buffer, as over two views of a batch; what is reduced is the sum, during
+//! the last pass. Which operation is the last to add to a parameter is found out in one step and used in the next like
+//! it. Gradients go in buckets of neighbouring parameters, always from the end of the buffer to its beginning, which is
+//! about the order in which they are finished: so all devices reduce the same buckets in the same order, whichever
+//! kernels each has chosen.
 
 use std::ops::Range;
 
@@ -117,7 +117,8 @@ impl Reduction {
     }
 }
 
-/// Cuts the parameters that were added to into buckets, from the end of the buffer; others stay zero and are not reduced.
+/// Cuts the parameters that were added to into buckets, from the end of the buffer; others stay zero and are not
+/// reduced.
 fn buckets(layout: &Layout, written: &[Option<usize>]) -> Vec<Bucket> {
     let mut made: Vec<Bucket> = Vec::new();
     let mut open = false;

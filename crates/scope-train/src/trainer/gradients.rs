@@ -109,8 +109,8 @@ impl Trainer {
     }
 
     /// Forward and backward of what one view is needed for: into a buffer for each component if the cap is measured,
-    /// else into the first. Over several devices, losses and gradients are the means over all of them, and the floor under the
-    /// spread is that of the whole batch.
+    /// else into the first. Over several devices, losses and gradients are the means over all of them, and the floor
+    /// under the spread is that of the whole batch.
     fn differentiate_view(
         &mut self,
         view: &Objective,

@@ -1,7 +1,8 @@
 //! A step of a team: each rank goes forward and back on its parts of the batch, and the step is that of the whole.
 //!
-//! What a component measures over a batch is the mean over its rows, so a part's gradient counts by its share of them. The
-//! floor under the spread is a property of the whole batch: latents of all parts are gathered before anyone goes back.
+//! What a component measures over a batch is the mean over its rows, so a part's gradient counts by its share of them.
+//! The floor under the spread is a property of the whole batch: latents of all parts are gathered before anyone goes
+//! back.
 
 use scope_data::schedule::Batch;
 use scope_engine::{SpreadOfAll, Tape, Tensor, Var};
@@ -90,7 +91,8 @@ impl Trainer {
         Ok(done)
     }
 
-    /// Forward and backward of what one view is needed for: a gradient for each component if the cap is measured, else one.
+    /// Forward and backward of what one view is needed for: a gradient for each component if the cap is measured, else
+    /// one.
     fn differentiate_view_in_team(
         &mut self,
         team: &mut Team,
@@ -149,7 +151,8 @@ impl Trainer {
         Ok(Part { tape, losses, latents: pass.complete.or(predicted) })
     }
 
-    /// The losses of the whole batch, in the order of [`Component::ALL`]; every part is given the floor's beside its own.
+    /// The losses of the whole batch, in the order of [`Component::ALL`]; every part is given the floor's beside its
+    /// own.
     fn whole_losses(
         &self,
         team: &mut Team,

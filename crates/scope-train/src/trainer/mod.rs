@@ -78,10 +78,11 @@ pub struct Trainer {
     gradients: Vec<Gradients>,
     /// Recorded steps, if steps are to be recorded.
     recorder: Option<Recorder>,
-    /// The GPUs of its team, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone first.
+    /// The GPUs of its team, if they compute on GPUs. After the recorded steps: what is recorded with it must be gone
+    /// first.
     group: Option<Box<dyn DeviceGroup>>,
-    /// The processes that it takes steps with, if it is not alone. After their GPUs: whoever waits for those of a lost process is
-    /// ended by its connection with it.
+    /// The processes that it takes steps with, if it is not alone. After their GPUs: whoever waits for those of a lost
+    /// process is ended by its connection with it.
     team: Option<Team>,
 }
 
@@ -96,7 +97,8 @@ impl Trainer {
         Self::new(Trainable::Field(model.network), model.params, Objective::FO)
     }
 
-    /// Trains an operator of the auxiliary study; `residual` is of the problem whose equation is in the objective, if it is.
+    /// Trains an operator of the auxiliary study; `residual` is of the problem whose equation is in the objective, if
+    /// it is.
     pub fn auxiliary(
         model: FieldModel,
         objective: Objective,
@@ -153,8 +155,8 @@ impl Trainer {
         self
     }
 
-    /// The same trainer on one of several devices, each of which has an equal share of every batch: losses and gradients are the
-    /// means over all.
+    /// The same trainer on one of several devices, each of which has an equal share of every batch: losses and
+    /// gradients are the means over all.
     #[must_use]
     pub fn over(mut self, group: impl DeviceGroup + 'static) -> Self {
         self.group = Some(Box::new(group));
@@ -223,8 +225,8 @@ impl Trainer {
         self.update(None, done, scalars, rates)
     }
 
-    /// Clips the combined gradient and applies it; the EMA teacher follows. In a team each rank takes its share of the hidden
-    /// matrices, and all others' from them.
+    /// Clips the combined gradient and applies it; the EMA teacher follows. In a team each rank takes its share of the
+    /// hidden matrices, and all others' from them.
     fn update(
         &mut self,
         team: Option<&mut Team>,

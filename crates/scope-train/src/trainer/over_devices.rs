@@ -225,8 +225,8 @@ enum Kind {
     Together,
 }
 
-/// A step's gradients, one a component if the cap is measured and else one. Twice: the first step finds out what the second
-/// reduces beside the pass.
+/// A step's gradients, one a component if the cap is measured and else one. Twice: the first step finds out what the
+/// second reduces beside the pass.
 fn gradients(trainer: &mut Trainer, examples: &Examples, kind: Kind) -> Vec<Vec<f32>> {
     let factor = |k: usize| Tensor::from_slice(&Device::cpu(1), &[1], &[0.5 + k as f32]).unwrap();
     let factors: Vec<Tensor> = (0..trainer.objective.components().count()).map(factor).collect();

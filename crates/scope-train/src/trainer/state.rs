@@ -112,8 +112,8 @@ impl Trainer {
         self.team.as_ref().map_or(0..batch, Team::rows)
     }
 
-    /// Whether any rank wants to stop, and whether any wants the state saved. GPUs, whose steps take a millisecond, are asked at some
-    /// steps only.
+    /// Whether any rank wants to stop, and whether any wants the state saved. GPUs, whose steps take a millisecond, are
+    /// asked at some steps only.
     pub(crate) fn agree(&mut self, [stop, save]: [bool; 2]) -> Result<[bool; 2], TrainError> {
         if self.group.is_some() && !self.counters.steps.is_multiple_of(AGREE_EVERY) {
             return Ok([false; 2]);

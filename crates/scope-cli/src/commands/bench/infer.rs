@@ -106,7 +106,7 @@ impl BenchInfer {
             }
             Device::Cuda(cuda) => {
                 let (graph, _fields) = Graph::record(cuda, forward)?;
-                median_card_time(self.measuring.seconds, || Ok(cuda.time(|| graph.replay())?))?
+                median_card_time(self.measuring.seconds, None, || Ok(cuda.time(|| graph.replay())?))?
             }
         };
         Ok(Row {

@@ -2,6 +2,7 @@
 
 mod generate;
 mod infer;
+mod reduction;
 mod train;
 
 use std::time::{Duration, Instant};
@@ -124,12 +125,20 @@ fn median_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<()>) -> an
     Ok(times[times.len() / 2])
 }
 
-/// The median of times that a GPU measures itself.
-fn median_card_time(seconds: f64, mut work: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Duration> {
+/// The median of times that a GPU measures itself, for so long or, if it is named, so often.
+fn median_card_time(
+    seconds: f64,
+    count: Option<usize>,
+    mut work: impl FnMut() -> anyhow::Result<f64>,
+) -> anyhow::Result<Duration> {
     work()?;
     let begin = Instant::now();
     let mut times = Vec::new();
-    while times.len() < LEAST || begin.elapsed().as_secs_f64() < seconds {
+    let goes_on = |done: usize| match count {
+        Some(count) => done < count,
+        None => done < LEAST || begin.elapsed().as_secs_f64() < seconds,
+    };
+    while goes_on(times.len()) {
         times.push(work()?);
     }
     times.sort_by(f64::total_cmp);

@@ -3,14 +3,20 @@
 use std::time::Duration;
 
 use clap::Args;
-use scope_engine::{Device, Dtype, Muon, Nccl};
+use scope_engine::{Device, Dtype, Muon};
 use scope_model::{Arithmetic, FieldModel, Head, Model, Preset, View, decoder_arithmetic};
-use scope_train::{Examples, Objective, Rates, Recipe, TrainError, Trainer};
+use scope_parallel::Launch;
+use scope_train::{Examples, Objective, Rates, Recipe, Team, TrainError, Trainer};
 use serde::Serialize;
 
-use super::{MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time};
-use crate::commands::{Misuse, NetworkChoice, Outcome, network_names, synthetic, up_to};
-use crate::terminal::{Table, print_json, say};
+use super::{
+    MOST_AT_ONCE, Measuring, Speed, ceiling, device_name, median_card_time, median_time,
+    reduction::{Timed, When},
+};
+use crate::{
+    commands::{Misuse, NetworkChoice, Outcome, network_names, synthetic, training::team, up_to},
+    terminal::{Table, print_json, say, speak_as},
+};
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "\
@@ -36,9 +42,15 @@ pub(crate) struct BenchTrain {
     /// Examples in a step
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = up_to(MOST_AT_ONCE))]
     batch: usize,
-    /// On a GPU: with NCCL, as one of one process, to see what that costs
+    /// On a GPU: with NCCL, as the process that a launcher has started among others, or as the only one
     #[arg(long)]
     nccl: bool,
+    /// With NCCL: when gradients are reduced, beside the pass back as in training, between its operations, or never
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "beside", requires = "nccl")]
+    reduction: When,
+    /// On a GPU: measure so many steps, which several processes must have in common
+    #[arg(long, value_name = "N", value_parser = up_to(u16::MAX))]
+    steps: Option<usize>,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -106,7 +118,14 @@ impl Row {
 
 impl BenchTrain {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
-        let device = self.measuring.device.open()?;
+        let launch = Launch::from_environment().map_err(Misuse::of)?.filter(|_| self.nccl);
+        let device = match &launch {
+            Some(launch) => {
+                speak_as(launch.rank);
+                self.measuring.device.open_for(launch)?
+            }
+            None => self.measuring.device.open()?,
+        };
         let examples = synthetic::examples(&device, 128.into(), self.batch)?;
         let measured = match self.model {
             NetworkChoice::Scope(preset) => self.measure_scope(preset, &device, &examples)?,
@@ -134,9 +153,11 @@ impl BenchTrain {
             draws_per_second: self.batch as f64 / time.as_secs_f64(),
             memory_gib: measured.memory_gib,
         };
-        if self.measuring.json {
+        let speaks = launch.is_none_or(|launch| launch.rank == 0);
+        if self.measuring.json && speaks {
             print_json(&row)?;
-        } else {
+        }
+        if !self.measuring.json {
             say(&row.table().to_string());
         }
         Ok(Outcome::Success)
@@ -243,15 +264,28 @@ impl BenchTrain {
     ) -> anyhow::Result<Measured> {
         let mut trainer = trainer.recorded();
         if self.nccl {
-            let Device::Cuda(cuda) = device else {
-                return Err(Misuse::of("--nccl is for GPUs: name one with --device cuda").into());
-            };
-            trainer = trainer.over(Nccl::connect(cuda, &Nccl::unique_id()?, 0, 1)?);
+            trainer = self.with_nccl(trainer, device)?;
         }
         let rates = Rates { learning_rate: 1e-6, ema_momentum: 0.996 };
         let precision = trainer.precision;
         let (time, memory_gib) = self.measure(device, || trainer.repeat(examples, rates).map(drop))?;
         Ok(Measured { time, memory_gib, precision })
+    }
+
+    /// The trainer with the GPUs of the processes that were started together, or with its own alone.
+    fn with_nccl(&self, trainer: Trainer, device: &Device) -> anyhow::Result<Trainer> {
+        let alone = || Launch { rank: 0, size: 1, local_rank: 0, local_size: 1, rendezvous: None };
+        let launch = Launch::from_environment().map_err(Misuse::of)?.unwrap_or_else(alone);
+        anyhow::ensure!(
+            launch.size == 1 || self.steps.is_some(),
+            Misuse::of("several processes must take as many steps each: say how many with --steps N")
+        );
+        let mut ranks = team::connect(&launch, device)?;
+        let Some(nccl) = team::connect_gpus(ranks.as_mut(), device)? else {
+            return Err(Misuse::of("--nccl is for GPUs: name one with --device cuda").into());
+        };
+        let team = Team::new(ranks, None, self.batch * launch.size)?;
+        Ok(trainer.in_team(team).over(Timed { nccl, when: self.reduction }))
     }
 
     /// The median time of a step, after one that may choose algorithms and record; on a GPU also what is held of its
@@ -266,7 +300,7 @@ impl BenchTrain {
         };
         step()?;
         let held = cuda.memory_held() as f64 / f64::from(1 << 30);
-        let time = median_card_time(self.measuring.seconds, || {
+        let time = median_card_time(self.measuring.seconds, self.steps, || {
             let mut done = Ok(());
             let time = cuda.time(|| {
                 done = step();

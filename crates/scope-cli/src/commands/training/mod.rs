@@ -4,7 +4,7 @@ mod adapt;
 mod demo_model;
 mod live;
 mod processes;
-mod team;
+pub(in crate::commands) mod team;
 mod train;
 mod weights;
 

@@ -30,12 +30,15 @@ pub(super) fn start(count: usize) -> anyhow::Result<Outcome> {
     let port = port.context("the processes have no port to meet at")?.port();
     let mut team = Team { processes: Vec::new(), ended: Vec::new() };
     for rank in 0..count {
-        let child = Command::new(&program)
+        let mut command = Command::new(&program);
+        command
             .args(std::env::args_os().skip(1))
             .envs(Launch::variables_of(rank, count, port))
-            .stdin(Stdio::null())
-            .spawn()
-            .with_context(|| format!("process {rank} of {count} cannot be started"))?;
+            .stdin(Stdio::null());
+        #[cfg(target_os = "linux")]
+        end_with_this_process(&mut command);
+        let child =
+            command.spawn().with_context(|| format!("process {rank} of {count} cannot be started"))?;
         team.processes.push(child);
         team.ended.push(None);
     }
@@ -121,6 +124,27 @@ impl Drop for Team {
             }
         }
     }
+}
+
+/// Has the system ask the process to stop when this one ends without a word, as when it is killed. The thread that
+/// starts it is what the system watches: it waits for all processes, and ends with the program.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn end_with_this_process(command: &mut Command) {
+    use std::{io, os::unix::process::CommandExt};
+
+    let parent = std::process::id();
+    let tie = move || {
+        // SAFETY: the call has one number for an argument, and memory is none of its business.
+        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as libc::c_ulong) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // It may have ended in the meantime, of which nobody would tell any more.
+        let same = std::os::unix::process::parent_id() == parent;
+        if same { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    };
+    // SAFETY: between fork and exec, it makes two system calls and takes no memory.
+    unsafe { command.pre_exec(tie) };
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! A run as one of several processes: rank 0 plans and keeps it, and all train.
 
 use scope_data::Dataset;
-use scope_engine::{Device, NCCL_ID, Nccl};
+use scope_engine::{Cuda, Device, NCCL_ID, Nccl};
 use scope_parallel::{Communicator, Launch, Tcp, all_gather, broadcast};
 use scope_train::{
     Callback, Length, Recipe, RunConfig, RunFolder, RunOutcome, RunRequest, Team, TrainingSet, USUAL_PARTS,
@@ -9,6 +9,7 @@ use scope_train::{
 
 use super::{RunArguments, build_trainer, finish, live::Live, weights::Weights};
 use crate::{
+    FAILURE,
     commands::{Misuse, Outcome},
     terminal::{Interrupt, complain, notice, say},
 };
@@ -35,11 +36,14 @@ impl RunArguments {
         weights.map_or(Ok(()), |weights| weights.require_outside(&self.out))?;
         let mut ranks = connect(launch, &device)?;
         let planned = self.plan_in_team(ranks.as_mut(), &device, request, data, weights);
-        let connected = planned.and_then(|planned| Ok((planned, connect_gpus(ranks.as_mut(), &device)?)));
-        let ((folder, config), nccl) = connected.inspect_err(|error| ranks.abort(&error.to_string()))?;
+        // GPUs are connected last: whoever fails before then keeps no other waiting in the library.
+        let ready = planned.and_then(|(folder, config)| {
+            let trainer = build_trainer(&config, &device, weights)?;
+            Ok((folder, config, trainer, connect_gpus(ranks.as_mut(), &device)?))
+        });
+        let (folder, config, trainer, nccl) = ready.inspect_err(|error| ranks.abort(&error.to_string()))?;
         let options = self.options(&device);
-        let team = Team::new(ranks, config.recipe.parts, config.recipe.batch)?;
-        let mut trainer = build_trainer(&config, &device, weights)?.in_team(team);
+        let mut trainer = trainer.in_team(Team::new(ranks, config.recipe.parts, config.recipe.batch)?);
         if let Some(nccl) = nccl {
             trainer = trainer.over(nccl);
         }
@@ -149,7 +153,10 @@ impl RunArguments {
 }
 
 /// Meets the other processes: over TCP, or through MPI where the program has it and mpirun has started them.
-fn connect(launch: &Launch, device: &Device) -> anyhow::Result<Box<dyn Communicator>> {
+pub(in crate::commands) fn connect(
+    launch: &Launch,
+    device: &Device,
+) -> anyhow::Result<Box<dyn Communicator>> {
     #[cfg(feature = "mpi")]
     if Launch::is_of_mpi() {
         return Ok(Box::new(scope_parallel::Mpi::connect()?));
@@ -162,22 +169,50 @@ fn connect(launch: &Launch, device: &Device) -> anyhow::Result<Box<dyn Communica
     Ok(Box::new(tcp))
 }
 
-/// Ends the program, which waits for a rank that does not come.
+/// Ends the program, which waits for a rank that does not come. Nothing is taken apart, for that would wait too: CUDA's
+/// own parts wait for a GPU that waits for another.
 fn end_program(why: &str) {
     complain(&anyhow::anyhow!(
         "{why}; the run can be resumed from its newest checkpoint with any number of processes (--resume)"
     ));
-    std::process::exit(1);
+    signal_hook::low_level::exit(i32::from(FAILURE));
 }
 
 /// Connects the processes' GPUs with each other, if they compute on GPUs.
-fn connect_gpus(ranks: &mut dyn Communicator, device: &Device) -> anyhow::Result<Option<Nccl>> {
+pub(in crate::commands) fn connect_gpus(
+    ranks: &mut dyn Communicator,
+    device: &Device,
+) -> anyhow::Result<Option<Nccl>> {
     let Device::Cuda(cuda) = device else { return Ok(None) };
+    require_own_gpus(ranks, cuda)?;
     let id = if ranks.rank() == 0 { Nccl::unique_id()?.to_vec() } else { Vec::new() };
     let id = broadcast(ranks, &id)?;
     let id: [u8; NCCL_ID] =
         id.try_into().map_err(|_| anyhow::anyhow!("rank 0 sent something else than NCCL's id"))?;
-    Ok(Some(Nccl::connect(cuda, &id, ranks.rank(), ranks.size())?))
+    let mut nccl = Nccl::connect(cuda, &id, ranks.rank(), ranks.size())?;
+    nccl.when_failed(end_program)?;
+    Ok(Some(nccl))
+}
+
+/// The variable with which NCCL, from version 2.30 on, lets several ranks have one GPU.
+const MULTI_RANK: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
+
+/// Refuses processes that compute on the same GPU, unless NCCL is told that this is meant.
+fn require_own_gpus(ranks: &mut dyn Communicator, cuda: &Cuda) -> anyhow::Result<()> {
+    let all = all_gather(ranks, &cuda.uuid()?)?;
+    if std::env::var_os(MULTI_RANK).is_some_and(|value| value == "1") {
+        return Ok(());
+    }
+    let twin =
+        |rank: usize| all[..rank].iter().position(|other| *other == all[rank]).map(|other| (other, rank));
+    if let Some((one, other)) = (0..all.len()).find_map(twin) {
+        anyhow::bail!(
+            "ranks {one} and {other} compute on one GPU: start one process for each GPU, and with a launcher that shows each \
+             process its own, as srun --gpus-per-task 1 does, see that it does ({MULTI_RANK}=1 allows it for a trial, from \
+             NCCL 2.30 on)"
+        );
+    }
+    Ok(())
 }
 
 /// Refuses processes that do not compute on the same kind of device.

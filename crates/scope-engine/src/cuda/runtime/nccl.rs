@@ -1,8 +1,8 @@
 //! The GPUs of several processes as one: means and copies over all of them, through NVIDIA's NCCL.
 //!
 //! The library is opened when it is asked for. Its work goes on a stream of its own, beside the pass back through a
-//! network; the main stream waits for it where it needs the result. All ranks ask for the same in the same order, and what
-//! one records in a graph all record: the library takes both for granted.
+//! network; the main stream waits for it where it needs the result. All ranks ask for the same in the same order, and
+//! what one records in a graph all record: the library takes both for granted.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -145,8 +145,8 @@ pub struct Nccl {
     watch: Option<Watch>,
 }
 
-// SAFETY: the library binds a communicator to no thread; calls come one after the other, as it is borrowed for them by one
-// trainer.
+// SAFETY: the library binds a communicator to no thread; calls come one after the other, as it is borrowed for them by
+// one trainer.
 unsafe impl Send for Nccl {}
 // SAFETY: as above; what is shared is read.
 unsafe impl Sync for Nccl {}
@@ -224,8 +224,8 @@ impl Nccl {
         Ok(Self { functions, handle: Some(handle), cuda: cuda.clone(), stream, rank, size, watch: None })
     }
 
-    /// Calls a function with a sentence when the library fails beside the calls, as when a link breaks: whatever waits for another
-    /// GPU may then wait for ever, so it may end the process.
+    /// Calls a function with a sentence when the library fails beside the calls, as when a link breaks: whatever waits
+    /// for another GPU may then wait for ever, so it may end the process.
     pub fn when_failed(&mut self, alarm: impl Fn(&str) + Send + 'static) -> Result<(), EngineError> {
         let functions = self.functions;
         let watched = Watched(self.handle()?);

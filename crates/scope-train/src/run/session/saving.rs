@@ -58,7 +58,8 @@ impl Session<'_> {
         part(self.position.draws) > part(self.position.draws.saturating_sub(batch))
     }
 
-    /// Writes a checkpoint and the model after a step, at which all ranks are: a state that they do not have in common is refused.
+    /// Writes a checkpoint and the model after a step, at which all ranks are: a state that they do not have in common
+    /// is refused.
     pub(super) fn save(
         &mut self,
         trainer: &mut Trainer,
