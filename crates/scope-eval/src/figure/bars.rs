@@ -67,11 +67,11 @@ fn axis_with_room(bars: &[Bars]) -> Axis {
     let mut most = values().map(|(mean, sd)| mean + sd).fold(0.0, f64::max);
     let mut axis = reach(most);
     // Values of many decades have no room ever: they are drawn as they are.
-    for _ in 0..8 {
+    for _ in 0..24 {
         if values().all(|value| fits(&axis, value)) {
             break;
         }
-        most *= 3.0;
+        most *= 1.3;
         axis = reach(most);
     }
     axis
@@ -105,6 +105,25 @@ fn draw_bar(drawing: &mut Drawing, area: &Area, axis: &Axis, x: f64, (mean, sd):
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_stay_within_the_frame() {
+        let bars =
+            |mean: f64| [Bars { name: "Full".to_owned(), values: vec![Some((mean, 0.1 * mean)), None] }];
+        for mean in [0.9, 1.81, 145.05, 909.0] {
+            let end = mean * 1.1;
+            let axis = axis_with_room(&bars(mean));
+            let above = (1.0 - axis.place(end)) * HEIGHT;
+            assert!(above >= Letters::Small.width(&number(mean)), "{mean}: {above}");
+        }
+        assert!(axis_with_room(&[]).place(1.0).is_finite());
+    }
+
+    #[test]
+    fn more_bars_than_colours_have_colours_of_their_own() {
+        let colours: std::collections::BTreeSet<_> = (0..21).map(series_colour).collect();
+        assert_eq!(colours.len(), 21);
+    }
 
     #[test]
     fn bars_that_were_not_measured_are_left_out() {

@@ -35,8 +35,8 @@ pub fn stages(
         let left = 60.0 * minutes;
         let wanted: f64 = seconds.iter().map(|seconds| seconds * recipe.batch as f64).sum();
         return Err(TrainError::Request(format!(
-            "once steps have been measured, {left:.1} s of the minutes are left, and one batch of {batch} a stage takes {wanted:.1} s: \
-             allow more minutes, or set a smaller batch"
+            "measuring steps has taken the minutes: {left:.1} s are left, and one batch of {batch} a stage takes {wanted:.2} s; allow \
+             more minutes, or set a smaller batch"
         )));
     }
     if total < least {
@@ -111,8 +111,7 @@ mod tests {
         let refused =
             stages(&recipe, &recipe.stages(), Length::Minutes(0.0), 50_000, &[0.1, 1.0]).unwrap_err();
         assert!(
-            refused.to_string().contains("0.0 s of the minutes are left")
-                && refused.to_string().contains("takes 35.2 s")
+            refused.to_string().contains("0.0 s are left") && refused.to_string().contains("takes 35.20 s")
         );
         assert!(stages(&recipe, &recipe.stages(), Length::Draws(63), 50_000, &[]).is_err());
     }
