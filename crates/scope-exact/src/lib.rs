@@ -26,6 +26,7 @@
 //! # Ok::<(), scope_exact::PosteriorError>(())
 //! ```
 
+mod amplitude;
 pub mod chi_square;
 mod conjugate_gradients;
 mod covariance;
@@ -45,6 +46,7 @@ mod reading;
 mod sensors;
 mod solver_sensors;
 
+pub use amplitude::{Amplitude, estimate_amplitude_and_noise};
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};
 pub use error::PosteriorError;

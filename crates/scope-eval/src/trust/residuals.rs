@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::plain;
 use crate::report::csv_cell;
 
 /// Suspects that a sentence names.
@@ -41,10 +42,11 @@ impl fmt::Display for Residual {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { label, channel, value, expected, score, .. } = self;
         let score = score.abs();
-        let apart = if score < 1e4 { format!("{score:.1}") } else { format!("{score:.1e}") };
+        let [value, expected] = [value, expected].map(|number| plain(*number, 5));
+        let apart = plain(score, 3);
         write!(
             f,
-            "{label}: {channel} is {value:.4e} where the others say {expected:.4e} ({apart} standard deviations)"
+            "{label}: {channel} is {value} where the others say {expected} ({apart} standard deviations)"
         )
     }
 }
@@ -138,8 +140,7 @@ mod tests {
     fn suspects_are_named() {
         let readings = (0..7).map(|k| reading(&format!("line {k}"), k > 0)).collect();
         let suspects = Suspects::of(&Residuals { readings, left_out: false }, true).unwrap().to_string();
-        let begin =
-            "6 readings do not fit the others: line 1: u is 3.0000e0 where the others say 1.0000e0 (8.0";
+        let begin = "6 readings do not fit the others: line 1: u is 3.0000 where the others say 1.0000 (8.0";
         assert!(suspects.starts_with(begin), "{suspects}");
         assert!(suspects.ends_with("and 1 more; the others agree with the model"), "{suspects}");
         assert_eq!(Suspects::of(&Residuals::default(), true), None);

@@ -1,6 +1,6 @@
 //! The facts of Poisson and Helmholtz.
 
-use super::Elliptic;
+use super::{Elliptic, exact_errors};
 use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
@@ -71,7 +71,7 @@ pub static POISSON: Descriptor = Descriptor {
             },
         },
     ],
-    prior: GaussianPrior::Linear(Elliptic::poisson),
+    prior: GaussianPrior::Linear { plan: Elliptic::poisson, errors: &exact_errors::POISSON },
     benchmark: false,
     spec: None,
 };
@@ -111,7 +111,7 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
             figure: |_| Box::new(|record| edge_share(&record.physical(Channel::A), record.size)),
         },
     ],
-    prior: GaussianPrior::Linear(Elliptic::helmholtz),
+    prior: GaussianPrior::Linear { plan: Elliptic::helmholtz, errors: &exact_errors::HELMHOLTZ },
     benchmark: false,
     spec: None,
 };

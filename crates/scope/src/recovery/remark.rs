@@ -3,7 +3,10 @@
 use std::fmt;
 
 use scope_data::PerChannel;
-use scope_eval::{report::grouped, trust::Suspects};
+use scope_eval::{
+    report::grouped,
+    trust::{Suspects, plain},
+};
 use scope_exact::{DENSE_LIMIT, Deviations, How, Method, Posterior};
 use serde::{Serialize, Serializer};
 
@@ -43,6 +46,20 @@ pub enum Remark {
     },
 }
 
+impl Remark {
+    /// Whether it says something against the recovery, and does not only tell how it was made.
+    pub fn is_caution(&self) -> bool {
+        match self {
+            Remark::LessNoise(_)
+            | Remark::SuspectsLeftOut(_)
+            | Remark::NoiseFloor(_)
+            | Remark::LeftOut(_)
+            | Remark::NotConverged(_) => true,
+            Remark::BetweenPixels { .. } | Remark::OnEdge { .. } | Remark::DeviationFromDraws { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -61,8 +78,9 @@ impl fmt::Display for Remark {
             Remark::SuspectsLeftOut(suspects) => write!(f, "left out: {suspects}"),
             Remark::LessNoise(noise) => {
                 let each = noise.with_channels().into_iter();
-                let each = each
-                    .filter_map(|(channel, noise)| Some(format!("{:.1e} for {}", noise?, channel.name())));
+                let each = each.filter_map(|(channel, noise)| {
+                    Some(format!("{} for {}", plain(noise?, 2), channel.name()))
+                });
                 write!(
                     f,
                     "the readings scatter less than the noise that was stated, and standard deviations are too large: with a noise of \

@@ -193,7 +193,7 @@ impl From<&Recovered> for ProblemSummary {
     fn from(recovered: &Recovered) -> Self {
         let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
         let expected_percent = match uncertainty {
-            Uncertainty::Deviation(deviation) if !trust.is_contradicted() => {
+            Uncertainty::Deviation(deviation) if !trust.denies_expectation() => {
                 let frame = &recovered.method.frame;
                 let of = |channel| expected_error(frame, channel, &fields[channel], &deviation[channel]);
                 Some(Channel::BOTH.map(of))
