@@ -15,6 +15,7 @@ there is. The number of records and parts changes nothing about a record.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -23,135 +24,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from situation_list import SITUATIONS
+from situation_records import SIZE, Generated
 
-SIZE = 128
-TAU = 3.0
-# Standard deviations of the two fields, which --noise P% refers to.
-SIGMA = {"a": 0.2919494, "u": 0.00417478}
 LEVELS = ["68", "95"]
-
-
-def source(rng, tau=TAU, power=1.0):
-    """sum over k != 0 of xi_k S tau^(2 power - 1) (pi^2 |k|^2 + tau^2)^-power phi_k, phi_k the orthonormal cosine basis."""
-    k = np.arange(SIZE)
-    basis = np.sqrt(2.0 / SIZE) * np.cos(np.pi * np.outer(k, k + 0.5) / SIZE)
-    basis[0] = np.sqrt(1.0 / SIZE)
-    decay = (np.pi**2 * (k[:, None] ** 2 + k[None] ** 2) + tau**2) ** -power
-    coefficients = rng.standard_normal((SIZE, SIZE)) * SIZE * tau ** (2.0 * power - 1.0) * decay
-    coefficients[0, 0] = 0.0
-    return basis.T @ coefficients @ basis
-
-
-def solution(a, reaction=0.0):
-    """Lap u + reaction u = a on nodes i / (S - 1) with u = 0 on the edge, by the five-point scheme in the sine basis."""
-    inner = SIZE - 2
-    k = np.arange(1, inner + 1)
-    basis = np.sqrt(2.0 / (inner + 1)) * np.sin(np.pi * np.outer(k, k) / (inner + 1))
-    along = -4.0 * np.sin(np.pi * k / (2 * (inner + 1))) ** 2 * (SIZE - 1) ** 2
-    symbol = along[:, None] + along[None] + reaction
-    u = np.zeros((SIZE, SIZE))
-    u[1:-1, 1:-1] = basis @ ((basis @ a[1:-1, 1:-1] @ basis) / symbol) @ basis
-    return u
-
-
-def between(field_, x, y):
-    """The field at points of the unit square: polynomials through 8 x 8 nodes."""
-    values = np.empty(len(x))
-    for n, (s, t) in enumerate(zip(x * (SIZE - 1), y * (SIZE - 1))):
-        weights, starts = [], []
-        for at in (s, t):
-            first = int(np.clip(np.floor(at) - 3, 0, SIZE - 8))
-            nodes = first + np.arange(8)
-            gaps = np.where(np.eye(8, dtype=bool), 1.0, nodes[:, None] - nodes[None])
-            parts = np.where(np.eye(8, dtype=bool), 1.0, at - nodes[None])
-            weights.append(np.prod(parts / gaps, axis=1))
-            starts.append(first)
-        block = field_[starts[0] : starts[0] + 8, starts[1] : starts[1] + 8]
-        values[n] = weights[0] @ block @ weights[1]
-    return values
-
-
-@dataclass
-class Situation:
-    """What sensors a situation has, what is wrong with them, and what the program is told."""
-
-    name: str
-    sensors: int = 500
-    channel: str = "u"
-    noise: float = 0.0
-    options: list = field(default_factory=list)
-    truth: str = "poisson"
-    area: float = 1.0
-    off_grid: bool = False
-    spoil: object = None
-    only: str = ""
-
-    def record(self, rng):
-        a = source(rng, power=1.5) if self.truth == "smooth source" else source(rng)
-        if self.truth == "other equation":
-            return a, solution(a, reaction=100.0)
-        u = solution(a)
-        if self.truth == "wrong boundary":
-            u = u + 0.01 * np.linspace(0.0, 1.0, SIZE)[:, None]
-        return a, u
-
-    def places(self, rng):
-        side = round(SIZE * np.sqrt(self.area))
-        if self.off_grid:
-            return rng.random((self.sensors, 2)) * np.sqrt(self.area)
-        pixels = rng.choice(side * side, self.sensors, replace=False)
-        return np.stack([pixels // side, pixels % side], axis=1) / (SIZE - 1)
-
-    def readings(self, rng, fields, places):
-        field_ = fields[self.channel]
-        if self.off_grid:
-            values = between(field_, *places.T)
-        else:
-            i, j = np.rint(places.T * (SIZE - 1)).astype(int)
-            values = field_[i, j]
-        values = values + self.noise * SIGMA[self.channel] * rng.standard_normal(len(values))
-        return self.spoil(values) if self.spoil else values
-
-
-def outlier(values):
-    values = values.copy()
-    values[7] = values[7] + 3.0 * SIGMA["u"]
-    return values
-
-
-CALIBRATE = ["--calibrate", "200"]
-
-SITUATIONS = [
-    Situation("clean, sensors of u"),
-    Situation("clean, sensors of a", channel="a"),
-    Situation("noise of 1%, not stated", noise=0.01),
-    Situation("noise of 1%, stated", noise=0.01, options=["--noise", "1%"]),
-    Situation("noise of 1%, calibrated", noise=0.01, options=["--noise", "1%", *CALIBRATE], only="network"),
-    Situation("noise of 5%, not stated", noise=0.05),
-    Situation("noise of 5%, stated", noise=0.05, options=["--noise", "5%"]),
-    Situation("noise of 5%, calibrated", noise=0.05, options=["--noise", "5%", *CALIBRATE], only="network"),
-    Situation("noise of 20%, not stated", noise=0.2),
-    Situation("noise of 20%, stated", noise=0.2, options=["--noise", "20%"]),
-    Situation("noise of 20%, calibrated", noise=0.2, options=["--noise", "20%", *CALIBRATE], only="network"),
-    Situation("noise of 5% on a, not stated", noise=0.05, channel="a"),
-    Situation("5 sensors", sensors=5),
-    Situation("50 sensors", sensors=50),
-    Situation("200 sensors", sensors=200),
-    Situation("50 sensors, calibrated", sensors=50, options=CALIBRATE, only="network"),
-    Situation("one quadrant", area=0.25),
-    Situation("one quadrant, calibrated", area=0.25, options=CALIBRATE, only="network"),
-    Situation("off the grid", off_grid=True),
-    Situation("one outlier of 3 standard deviations", spoil=outlier),
-    Situation("offset of half a standard deviation", spoil=lambda values: values + 0.5 * SIGMA["u"]),
-    Situation("wrong units: 10 times", spoil=lambda values: 10.0 * values),
-    Situation("wrong units: 1,000 times", spoil=lambda values: 1000.0 * values),
-    Situation("wrong boundary: u + 0.01 x", truth="wrong boundary"),
-    Situation("wrong equation: Lap u + 100 u = a", truth="other equation"),
-    Situation("smoother source than the problem's", truth="smooth source"),
-]
 
 
 HEADER = """\
@@ -172,8 +51,14 @@ class Part:
         return SITUATIONS[self.number]
 
     @property
+    def seed(self):
+        """That of a situation's records, which do not change where others are added."""
+        return int.from_bytes(hashlib.blake2b(self.situation.name.encode(), digest_size=4).digest(), "little")
+
+    @property
     def name(self):
-        return f"{self.number + 1:02d}-{self.method}-{self.records.start:04d}-{self.records.stop:04d}"
+        words = "".join(c if c.isalnum() else "-" for c in self.situation.name)
+        return f"{words}-{self.method}-{self.records.start:04d}-{self.records.stop:04d}"
 
     def cost(self):
         """About how long it takes, in recoveries of the network: the longest begin first."""
@@ -182,24 +67,39 @@ class Part:
         return fresh + each * len(self.records)
 
 
-def write_sensors(path, situation, records, seed):
-    """A file of these problems with the same sensors; returns the true fields."""
+def write_sensors(path, part, seed, generated):
+    """A file of these problems; returns the true fields. Sensors are the same in all of them, unless each has a disk of its own."""
+    situation = part.situation
     places = situation.places(np.random.default_rng([seed, 0]))
-    truths = []
-    with open(path, "w") as file:
-        file.write("problem,x,y,channel,value\n")
-        for record in records:
-            rng = np.random.default_rng([seed, 1 + record])
-            a, u = situation.record(rng)
-            truths.append({"a": a, "u": u})
-            for (x, y), value in zip(places, situation.readings(rng, truths[-1], places)):
-                file.write(f"{record},{x:.12g},{y:.12g},{situation.channel},{value:.9g}\n")
+    truths, problems = [], []
+    for record in part.records:
+        rng = np.random.default_rng([seed, 1 + record])
+        disk = None
+        if generated is None:
+            truths.append(situation.record(rng))
+        else:
+            truths.append(generated.record(record))
+            disk = generated.disk(record)
+        if disk is not None:
+            places = situation.places(rng, disk)
+        names = ("x", "y") if situation.off_grid else ("i", "j")
+        number = float if situation.off_grid else int
+        sensors = [
+            {names[0]: number(x), names[1]: number(y), "channel": situation.channel, "value": float(f"{value:.9g}")}
+            for (x, y), value in zip(places, situation.readings(rng, truths[-1], places))
+        ]
+        problem = {"name": str(record), "sensors": sensors}
+        if disk is not None and situation.disk_given:
+            problem["geometry"] = [float(number) for number in disk]
+        problems.append(problem)
+    path.write_text(json.dumps({"problems": problems}))
     return truths
 
 
 def recover(arguments, part, sensors, out):
     """Runs the program: its exit code, and the summary it left (none if it refused)."""
-    how = ["--model", arguments.model] if part.method == "network" else ["--method", "exact", "--pde", "poisson"]
+    pde = part.situation.pde
+    how = ["--model", pde] if part.method == "network" else ["--method", "exact", "--pde", pde]
     threads = ["--threads", "1"] if arguments.jobs > 1 else []
     command = [arguments.scope, "recover", *how, "--sensors", str(sensors), "--out", str(out), *part.situation.options, *threads]
     left = max(arguments.until - time.monotonic(), 0.1)
@@ -211,6 +111,9 @@ def recover(arguments, part, sensors, out):
 
 def stated_error(problem, channel):
     """The error that the program states, and what it rests on."""
+    two_valued = problem.get("two_valued")
+    if channel == "a" and two_valued:
+        return two_valued["expected_wrong_percent"], "map"
     calibrated = problem.get("calibrated")
     if calibrated and calibrated["error_percent"].get(channel) is not None:
         return calibrated["error_percent"][channel], "calibrated"
@@ -239,7 +142,7 @@ def measured(code, summary, out, truths):
     if summary is None:
         return {"code": code, "records": []}
     problems = summary["problems"]
-    records = [{"warned": bool(problem["warnings"])} for problem in problems]
+    records = [{"warned": bool(problem["warnings"]), "said": problem["warnings"]} for problem in problems]
     for channel in "au":
         recovered = np.load(out / f"{channel}.npy").reshape(len(problems), SIZE, SIZE)
         widths = half_widths(out, channel, len(problems))
@@ -247,6 +150,10 @@ def measured(code, summary, out, truths):
             error = np.abs(recovered[k] - fields[channel])
             stated, basis = stated_error(problem, channel)
             true = 100.0 * np.linalg.norm(error) / np.linalg.norm(fields[channel])
+            if basis == "map" or (channel == "a" and (out / "a_map.npy").exists()):
+                # Of a field of two values, the pixels that are taken for the other one.
+                both = np.load(out / "a_map.npy").reshape(len(problems), SIZE, SIZE)[k]
+                true = 100.0 * float(np.mean(np.abs(both - fields[channel]) > 1.0))
             within = None
             if widths is not None and np.isfinite(widths[0][k]).all():
                 inner = (slice(1, -1), slice(1, -1))
@@ -263,8 +170,9 @@ def work(arguments, part):
     folder = arguments.work / part.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    sensors = folder / "sensors.csv"
-    truths = write_sensors(sensors, part.situation, part.records, arguments.seed + part.number)
+    sensors = folder / "sensors.json"
+    generated = arguments.generated.get(part.situation.pde)
+    truths = write_sensors(sensors, part, arguments.seed + part.seed, generated)
     try:
         code, summary = recover(arguments, part, sensors, folder / "recovered")
     except subprocess.TimeoutExpired:
@@ -346,7 +254,6 @@ def wanted(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scope", default="target/release/scope", help="the program")
-    parser.add_argument("--model", default="poisson", help="a Poisson model's name or file")
     parser.add_argument("--records", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=pathlib.Path, required=True, help="a folder for results, new or of a run that was stopped")
@@ -360,6 +267,8 @@ def main():
     arguments.until = time.monotonic() + min(arguments.seconds, 1e6)
     (arguments.work / "parts").mkdir(parents=True, exist_ok=True)
     parts = list(wanted(arguments))
+    problems = {part.situation.pde for part in parts} - {"poisson"}
+    arguments.generated = {pde: Generated(arguments.scope, pde, arguments.records, arguments.work) for pde in problems}
     if not arguments.assemble:
         with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(lambda part: work(arguments, part), sorted(parts, key=lambda part: -part.cost())))

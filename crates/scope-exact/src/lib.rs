@@ -26,6 +26,7 @@
 //! # Ok::<(), scope_exact::PosteriorError>(())
 //! ```
 
+mod amplitude;
 mod calibration;
 pub mod chi_square;
 mod conjugate_gradients;
@@ -48,6 +49,7 @@ mod sensors;
 mod solver_sensors;
 mod usual;
 
+pub use amplitude::{Amplitude, estimate_amplitude_and_noise};
 pub use calibration::Calibration;
 pub use conjugate_gradients::{MAX_ITERATIONS, TOLERANCE};
 pub use deviations::{CLOSED_FORM_LIMIT, Deviations, FEW_SPREAD_SAMPLES, How, SPREAD_SAMPLES};

@@ -40,7 +40,7 @@ impl Prior {
         }
         let linear = |problem: Elliptic| (Covariance::of_source(&problem), Response::Linear(problem));
         let (covariance, response) = match pde.descriptor().prior {
-            GaussianPrior::Linear(plan) => linear(plan(size)),
+            GaussianPrior::Linear { plan, .. } => linear(plan(size)),
             GaussianPrior::InitialState(plan) => {
                 let problem = plan(size);
                 (Covariance::of_vorticity(&problem, size), Response::Flow(problem))

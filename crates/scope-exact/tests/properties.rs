@@ -120,7 +120,7 @@ fn without_sensors_the_prior_comes_back() {
         assert!(mean.a.iter().all(|x| *x == 0.0));
         let deviations = posterior.deviations(0).unwrap().fields;
         let PerChannel { a, u } = match pde.descriptor().prior {
-            GaussianPrior::Linear(plan) => plan(32).exact_deviations(),
+            GaussianPrior::Linear { plan, .. } => plan(32).exact_deviations(),
             GaussianPrior::InitialState(_) => {
                 let exact = PeriodicField::new(32).variance().sqrt();
                 assert!(deviations.a.iter().all(|sd| (sd - exact).abs() < 1e-13));

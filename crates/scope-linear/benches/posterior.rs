@@ -30,10 +30,18 @@ fn prior() -> LinearPrior {
         origin: Origin::Imported { source: "made up".to_owned(), files: Vec::new() },
     };
     LinearPrior::new(LinearFit {
-        about: About { source, modes: MODES, records: 5000, held_out: 500, held_out_percent: [99.0; 2] },
+        about: About {
+            source,
+            modes: MODES,
+            records: 5000,
+            held_out: 500,
+            held_out_percent: [99.0; 2],
+            calibration: 0,
+        },
         mean: vec![0.0; length],
         modes: (0..length * MODES).map(|at| value(at, 1.0 / (1 + at % MODES) as f64)).collect(),
         residual: vec![0.01; length],
+        calibration: Vec::new(),
     })
 }
 

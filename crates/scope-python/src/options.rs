@@ -51,7 +51,7 @@ impl RecoverOptions {
             domain: domain.map_err(refused)?,
             scale: scale.transpose().map_err(refused)?,
             edge_value: self.edge_value,
-            estimated: false,
+            estimated: None,
         };
         if !stated.leaves_amplitude_open() {
             return stated.of_problem(pde).map_err(refused);
@@ -62,7 +62,8 @@ impl RecoverOptions {
             RecoveryError::Frame(error) => refused(error),
             other => invalid(other.describe(|sensor| first.label(sensor))),
         })?;
-        stated.with_amplitude(amplitude.unwrap_or(1.0)).of_problem(pde).map_err(refused)
+        let (ratio, deviation) = amplitude.map_or((1.0, 1.0), |found| (found.ratio, found.deviation));
+        stated.with_amplitude(ratio, deviation).of_problem(pde).map_err(refused)
     }
 
     /// The noise that was stated, in the units of a frame.

@@ -58,7 +58,7 @@ impl Residual {
     /// k^2 of a problem whose equation is Lap u + k^2 u = a; other problems have no residual.
     pub(crate) fn k_squared(pde: Pde) -> Option<f64> {
         match pde.descriptor().prior {
-            GaussianPrior::Linear(equation) => Some(equation(MIN_RESOLUTION).wave_number_squared()),
+            GaussianPrior::Linear { plan, .. } => Some(plan(MIN_RESOLUTION).wave_number_squared()),
             GaussianPrior::InitialState(_) | GaussianPrior::None(_) => None,
         }
     }

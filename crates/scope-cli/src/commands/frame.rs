@@ -7,10 +7,11 @@ use scope_data::{
     frame::{Domain, Frame, StatedFrame, StatedScale},
     sensors::{ColumnNames, MissingMarks, TableOptions},
 };
+use scope_exact::Amplitude;
 use scope_pde::Pde;
 
 use super::Misuse;
-use crate::terminal::notice;
+use crate::terminal::{notice, significant};
 
 /// How sensors are to be read.
 #[derive(Debug, Args)]
@@ -53,20 +54,31 @@ impl FrameArguments {
         noise: &dyn Fn(&Frame) -> PerChannel<f64>,
     ) -> anyhow::Result<Frame> {
         let Self { domain, scale, edge_value, .. } = *self;
-        let stated = StatedFrame { domain, scale, edge_value, estimated: false };
+        let stated = StatedFrame { domain, scale, edge_value, estimated: None };
         if !stated.leaves_amplitude_open() {
             return Ok(stated.of_problem(pde).map_err(Misuse::of)?);
         }
         let amplitude = match estimate_amplitude(&stated, pde, file.set(0)?.as_ref(), noise) {
             Err(RecoveryError::Frame(error)) => return Err(Misuse::of(error).into()),
             // Readings that cannot be placed are refused where they are.
-            estimated => estimated?.unwrap_or(1.0),
+            estimated => estimated?,
+        };
+        let Some(Amplitude { ratio, deviation, left_out, .. }) = amplitude else {
+            return Ok(stated.with_amplitude(1.0, 1.0).of_problem(pde).map_err(Misuse::of)?);
+        };
+        let faulty = match left_out {
+            0 => String::new(),
+            1 => "; one reading that does not fit the others was not asked".to_owned(),
+            several => format!("; {several} readings that do not fit the others were not asked"),
         };
         notice(&format!(
-            "u is a multiple of {amplitude:.4}, estimated from the readings (--scale u={amplitude:.4}): they are no longer tested \
-             against an amplitude"
+            "u is a multiple of {}, estimated from the readings (--scale u={}) and known to {:.0}%: they are no longer tested against an \
+             amplitude{faulty}",
+            significant(ratio, 4),
+            significant(ratio, 4),
+            100.0 * deviation
         ));
-        Ok(stated.with_amplitude(amplitude).of_problem(pde).map_err(Misuse::of)?)
+        Ok(stated.with_amplitude(ratio, deviation).of_problem(pde).map_err(Misuse::of)?)
     }
 
     /// Whether a domain was stated.

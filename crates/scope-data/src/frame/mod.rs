@@ -24,6 +24,9 @@ use crate::{
     sensors::SensorSet,
 };
 
+/// An amplitude that is known to so many percent is mostly within a factor of 1.5 of the true one, as errors that are stated have to be.
+const SURE_AMPLITUDE_PERCENT: f64 = 20.0;
+
 /// A frame as it is stated, before it is known which problem it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StatedFrame {
@@ -33,8 +36,8 @@ pub struct StatedFrame {
     pub scale: Option<StatedScale>,
     /// What u is on the edge of the square.
     pub edge_value: Option<f64>,
-    /// Whether the amplitude was estimated from the readings.
-    pub estimated: bool,
+    /// Its relative standard deviation, where the amplitude was estimated from the readings.
+    pub estimated: Option<f64>,
 }
 
 /// Coordinates and units of someone's own. The default one is ours.
@@ -44,8 +47,8 @@ pub struct Frame {
     /// The scale of values; none where they are in the problem's own units.
     scale: Option<Scale>,
     edge_value: f64,
-    /// Whether the amplitude was estimated from the readings.
-    estimated: bool,
+    /// The relative standard deviation of an amplitude that was estimated from the readings.
+    estimated: Option<f64>,
 }
 
 /// What is said of a frame.
@@ -63,6 +66,9 @@ pub struct FrameSummary {
     /// Whether the scale of u was estimated from the readings: they were then not tested against it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub amplitude_estimated: bool,
+    /// The relative standard deviation of that estimate, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amplitude_known_to_percent: Option<f64>,
     /// The value of u on the edge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edge_value: Option<f64>,
@@ -77,11 +83,11 @@ impl StatedFrame {
         self.scale.is_some_and(|scale| scale.estimate_u)
     }
 
-    /// The same frame with an amplitude U that was estimated.
+    /// The same frame with an amplitude U that was estimated, and the relative standard deviation of the estimate.
     #[must_use]
-    pub fn with_amplitude(&self, u: f64) -> Self {
+    pub fn with_amplitude(&self, u: f64, deviation: f64) -> Self {
         let scale = StatedScale { u: Some(u), estimate_u: false, ..self.scale.unwrap_or_default() };
-        Self { scale: Some(scale), estimated: true, ..*self }
+        Self { scale: Some(scale), estimated: Some(deviation), ..*self }
     }
 
     /// The frame of a problem; refuses what its equation does not allow for.
@@ -113,6 +119,21 @@ impl Frame {
     /// The coordinates and units that a problem has by itself: ours, or those of its problem file.
     pub fn of_problem(pde: Pde) -> Self {
         Self { domain: Domain::of_problem(pde), ..Self::default() }
+    }
+
+    /// Whether the amplitude was estimated from the readings.
+    pub fn amplitude_is_estimated(&self) -> bool {
+        self.estimated.is_some()
+    }
+
+    /// The relative standard deviation of an amplitude that was estimated; zero of one that was stated.
+    pub fn amplitude_deviation(&self) -> f64 {
+        self.estimated.unwrap_or(0.0)
+    }
+
+    /// The relative standard deviation, in percent, of an amplitude that is not known well enough for errors to be stated.
+    pub fn unsure_amplitude_percent(&self) -> Option<f64> {
+        self.estimated.map(|deviation| 100.0 * deviation).filter(|percent| *percent > SURE_AMPLITUDE_PERCENT)
     }
 
     /// Whether values are ours.
@@ -238,7 +259,8 @@ impl Frame {
             domain: self.domain.map(|domain| domain.bounds()),
             length: self.scale.map(|scale| scale.length),
             scale: self.scale.map(|scale| scale.values),
-            amplitude_estimated: self.estimated,
+            amplitude_estimated: self.estimated.is_some(),
+            amplitude_known_to_percent: self.estimated.map(|deviation| 100.0 * deviation),
             edge_value: (self.edge_value != 0.0).then_some(self.edge_value),
             equation: self
                 .scale
@@ -258,7 +280,7 @@ mod tests {
     fn frame(pde: Pde, domain: &str, scale: &str, edge_value: Option<f64>) -> Result<Frame, FrameError> {
         let domain = if domain.is_empty() { None } else { Some(domain.parse()?) };
         let scale = if scale.is_empty() { None } else { Some(scale.parse()?) };
-        StatedFrame { domain, scale, edge_value, estimated: false }.of_problem(pde)
+        StatedFrame { domain, scale, edge_value, estimated: None }.of_problem(pde)
     }
 
     #[test]

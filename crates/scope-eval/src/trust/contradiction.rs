@@ -16,6 +16,8 @@ pub struct Contradiction {
     pub noise: PerChannel<Option<f64>>,
     /// Whether all but a few readings, which are suspected, agree with the model.
     pub few_to_blame: bool,
+    /// Whether it is what some of the readings say beyond the others, at one range of scales, where all of them together agree.
+    pub at_some_scales: bool,
 }
 
 impl Contradiction {
@@ -27,13 +29,18 @@ impl Contradiction {
 
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { statistic, readings, noise, few_to_blame } = self;
+        let Self { statistic, readings, noise, few_to_blame, at_some_scales } = self;
         let spread = (2.0 * *readings as f64).sqrt();
+        let whose = if *at_some_scales {
+            "what some of them say beyond the others, at some range of scales, has a chi-square statistic of"
+        } else {
+            "their chi-square statistic is"
+        };
         write!(
             f,
-            "the readings contradict the model: their chi-square statistic is {}, where {readings} readings of this problem with this \
-             noise have {readings} +- {spread:.0}; ",
-            plain(*statistic)
+            "the readings contradict the model: {whose} {}, where {readings} readings of this problem with this noise have {readings} +- \
+             {spread:.0}; ",
+            significant(*statistic, 3)
         )?;
         f.write_str(match self.is_too_small() {
             true => "standard deviations are too large; ",
@@ -45,6 +52,8 @@ impl fmt::Display for Contradiction {
             .collect();
         if *few_to_blame {
             f.write_str("without the readings that do not fit the others they agree")
+        } else if *at_some_scales {
+            f.write_str("at other scales they vary as this problem's do: their fields are smoother or rougher than these, whatever the amplitude")
         } else if each.is_empty() && self.is_too_small() {
             f.write_str("their fields are smaller or smoother than this problem's: are the units right?")
         } else if each.is_empty() {
@@ -52,15 +61,6 @@ impl fmt::Display for Contradiction {
         } else {
             write!(f, "readings with a noise of about {} would agree with the model", each.join(" and "))
         }
-    }
-}
-
-/// A number as one writes it: with an exponent only where it would be long.
-fn plain(number: f64) -> String {
-    match number {
-        0.1..1e3 => format!("{number:.1}"),
-        1e3..1e7 => format!("{number:.0}"),
-        _ => format!("{number:.2e}"),
     }
 }
 
@@ -72,7 +72,8 @@ mod tests {
     fn both_sides_are_told_apart_and_figures_are_plain() {
         let of = |statistic: f64| {
             let noise = PerChannel::both(None);
-            Contradiction { statistic, readings: 500, noise, few_to_blame: false }.to_string()
+            Contradiction { statistic, readings: 500, noise, few_to_blame: false, at_some_scales: false }
+                .to_string()
         };
         assert!(of(13.086).contains("is 13.1, where 500 readings"), "{}", of(13.086));
         assert!(of(13.086).contains("smaller or smoother than this problem's"));

@@ -136,13 +136,36 @@ impl Trust {
         if warning.denies_errors() {
             self.held_out_percent = None;
             self.calibrated = None;
+            self.exact = None;
         }
         self.warnings.push(warning);
+    }
+
+    /// The same before all others.
+    pub fn warn_first(&mut self, warning: Warning) {
+        self.warn(warning);
+        self.warnings.rotate_right(1);
+    }
+
+    /// What the exact posterior has with such sensors, if the readings are exact as far as is known.
+    pub fn exact_limit(&self, pde: Pde) -> Option<ExactLimit> {
+        let stated =
+            self.noise_percent.iter().flatten().any(|noise| noise.stated.is_some_and(|noise| noise > 0.0));
+        if stated || self.denies_errors() {
+            return None;
+        }
+        ExactLimit::nearest(pde, self.task, &self.coverage)
     }
 
     /// Whether something is known to be wrong with the measurements, so that no error says anything of them.
     pub fn denies_errors(&self) -> bool {
         self.warnings.iter().any(Warning::denies_errors)
+    }
+
+    /// Whether what a posterior expects of its own errors is not to be relied on.
+    pub fn denies_expectation(&self) -> bool {
+        let unsure = |warning: &Warning| matches!(warning, Warning::UnsureAmplitude { .. });
+        self.is_contradicted() || self.warnings.iter().any(unsure)
     }
 
     /// Whether the measurements contradict the model, so that nothing it says of its own errors holds.
@@ -288,14 +311,18 @@ mod tests {
             };
             noisy(0.2, known)
         };
+        // A noise of 1, far above the field itself, was not noticed on fresh records: it is told that none was stated.
         let alike = weigh(&calibrated(30.0, 1.0));
-        assert_eq!((&alike.warnings[..], alike.held_out_percent), (&[][..], None));
-        assert_eq!(alike.calibrated.unwrap().error_percent.a, Some(25.0));
+        assert!(matches!(alike.warnings[..], [Warning::UnseenNoise { percent: Some(_), .. }]), "{alike:?}");
+        assert_eq!((alike.calibrated.unwrap().error_percent.a, alike.held_out_percent), (Some(25.0), None));
         let unlike = weigh(&calibrated(5.0, 1.0));
         assert!(matches!(unlike.warnings[..], [Warning::PoorFit { usual: Usual::Better, .. }]), "{unlike:?}");
         assert_eq!(unlike.calibrated, None, "fresh records say nothing of such measurements");
         let noisier = weigh(&calibrated(30.0, 1e-5));
         assert!(matches!(noisier.warnings[..], [Warning::Noisy { .. }]), "{noisier:?}");
+        // A misfit beyond that of fresh exact readings is their noise, where it is as large as that.
+        let only_noisy = weigh(&calibrated(5.0, 1e-5));
+        assert!(matches!(only_noisy.warnings[..], [Warning::Noisy { .. }]), "{only_noisy:?}");
     }
 
     #[test]

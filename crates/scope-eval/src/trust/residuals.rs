@@ -42,12 +42,11 @@ impl fmt::Display for Residual {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { label, channel, value, expected, score, .. } = self;
         let score = score.abs();
-        let apart = if score < 1e4 { format!("{score:.1}") } else { format!("{score:.1e}") };
+        let [value, expected] = [value, expected].map(|number| significant(*number, 5));
+        let apart = significant(score, 3);
         write!(
             f,
-            "{label}: {channel} is {} where the others say {} ({apart} standard deviations)",
-            significant(*value, 5),
-            significant(*expected, 5)
+            "{label}: {channel} is {value} where the others say {expected} ({apart} standard deviations)"
         )
     }
 }

@@ -100,6 +100,29 @@ pub enum Warning {
         /// What was stated.
         stated: Option<f64>,
     },
+    /// A noise that readings may have without looking noisy: none was stated, and errors were measured for exact ones.
+    UnseenNoise {
+        /// "a" or "u".
+        channel: &'static str,
+        /// The least that would be noticed, in percent of the field's standard deviation; none where none would be.
+        percent: Option<f64>,
+    },
+    /// An amplitude that was estimated from readings that tell little of it.
+    UnsureAmplitude {
+        /// Its relative standard deviation, in percent.
+        percent: f64,
+    },
+    /// Readings of a field of two values of which too many have the other value than those around them say.
+    Flipped {
+        /// "a" or "u".
+        channel: &'static str,
+        /// How many these are.
+        count: usize,
+        /// How many would be usual.
+        usual: f64,
+        /// How many readings of the field there are.
+        of: usize,
+    },
     /// Readings unlike those of the problem's own fields, whose distribution is known.
     Unlike {
         /// The root mean square of what some of them say beyond the others, over what it is expected to be.
@@ -137,6 +160,8 @@ pub enum Warning {
         channel: &'static str,
         /// Its mean error on held-out records, in percent.
         percent: f64,
+        /// Whether the model has been trained as long as its maker wanted, and got a card.
+        trained: bool,
     },
     /// Readings that the model of the problem does not allow for.
     Contradiction(Contradiction),
@@ -162,6 +187,8 @@ impl Warning {
             | Warning::Task(_)
             | Warning::Noisy { .. }
             | Warning::Unlike { .. }
+            | Warning::UnsureAmplitude { .. }
+            | Warning::Flipped { .. }
             | Warning::Suspects(_) => true,
             // The errors of a model that never does better are as large as that.
             Warning::PoorFit { usual, .. } => *usual != Usual::Alike,
@@ -186,6 +213,9 @@ impl Warning {
             Warning::Noisy { stated: None, .. } => "looks noisy",
             Warning::Noisy { .. } => "noisier than stated",
             Warning::Unlike { .. } => "unlike the problem's fields",
+            Warning::UnseenNoise { .. } => "noise unknown",
+            Warning::UnsureAmplitude { .. } => "amplitude unsure",
+            Warning::Flipped { .. } => "flipped readings",
             Warning::Task(_) => "task not trained",
             Warning::NoGeometry { disk: true } => "no disk",
             Warning::NoGeometry { disk: false } => "no known region",
@@ -211,8 +241,8 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{count} of {of} values of {channel} lie outside {whose} {} to {}: are the units right?",
-                    significant(*low, 5),
-                    significant(*high, 5)
+                    significant(*low, 4),
+                    significant(*high, 4)
                 )
             }
             Warning::Fewer { channel, sensors, trained } => {
@@ -229,10 +259,10 @@ impl fmt::Display for Warning {
             Warning::NoReference { condition, sensors_ratio, gap_ratio, can_be_measured } => {
                 write!(
                     f,
-                    "no held-out error is known for sensors like these: under {condition}, the nearest condition, there are {} \
-                     as many and gaps are {} as wide",
-                    times(1.0 / sensors_ratio),
-                    times(1.0 / gap_ratio)
+                    "no held-out error is known for sensors like these: under {condition}, the nearest condition, there are {} and gaps \
+                     are {}",
+                    as_many(1.0 / sensors_ratio, "many"),
+                    as_many(1.0 / gap_ratio, "wide")
                 )?;
                 measurable(f, *can_be_measured)
             }
@@ -257,6 +287,30 @@ impl fmt::Display for Warning {
                 f,
                 "the readings of {channel} look noisier than stated: neighbours differ from the recovery by about {percent:.2}% of the \
                  field's standard deviation, not {stated:.2}%"
+            ),
+            Warning::UnseenNoise { channel, percent } => {
+                match percent {
+                    Some(percent) => write!(
+                        f,
+                        "no noise was stated, and one of less than {percent:.1}% of the field's standard deviation would not be noticed in \
+                         so few readings of {channel}"
+                    ),
+                    None => write!(
+                        f,
+                        "no noise was stated, and none would be noticed in so few readings of {channel}"
+                    ),
+                }?;
+                f.write_str(": errors and bands are those of exact ones")
+            }
+            Warning::UnsureAmplitude { percent } => write!(
+                f,
+                "the amplitude was estimated, and so few or so noisy readings tell it to {percent:.0}% only: no error is stated, and \
+                 standard deviations are as unsure as that; state the amplitude, or measure at more places"
+            ),
+            Warning::Flipped { channel, count, usual, of } => write!(
+                f,
+                "{count} of {of} readings of {channel} have the other value than those around them say, where {usual:.0} are usual: some \
+                 are wrong, and errors do not hold for them"
             ),
             Warning::Unlike { ratio, readings, noise_stated } => {
                 let (how, stated) = match (*ratio > 1.0, noise_stated) {
@@ -284,7 +338,7 @@ impl fmt::Display for Warning {
                 "the known region is not given, though training always knew it: give a mask of it, all zero if there is none",
             ),
             Warning::PoorFit { channel, percent, usual, beyond_noise } => {
-                let noise = if *beyond_noise { ", more than their noise explains" } else { "" };
+                let noise = if *beyond_noise { ", more than the stated noise explains" } else { "" };
                 let model = match usual {
                     Usual::Better => "",
                     Usual::Alike | Usual::Unknown => "the model may have been trained too little, or ",
@@ -295,7 +349,7 @@ impl fmt::Display for Warning {
                      not rely on it"
                 )
             }
-            Warning::LargeErrors { condition, channel, percent } => {
+            Warning::LargeErrors { condition, channel, percent, trained } => {
                 let records = match condition {
                     Some(condition) => format!("held-out records under {condition}"),
                     None => "fresh records seen by these very sensors".to_owned(),
@@ -303,7 +357,8 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{channel} is hardly recovered: the model's mean error on {records} is {percent:.1}%, where a field of zeros \
-                     has 100%; train it longer, or measure at more places"
+                     has 100%; {}",
+                    if *trained { "measure at more places" } else { "train it longer, or measure at more places" }
                 )
             }
             Warning::Contradiction(contradiction) => contradiction.fmt(f),
@@ -330,6 +385,14 @@ impl Serialize for Warning {
 /// A ratio in words.
 fn times(ratio: f64) -> String {
     if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.2} times") }
+}
+
+/// A ratio of a number or a width in words.
+fn as_many(ratio: f64, what: &str) -> String {
+    match ratio {
+        0.95..1.05 => format!("as {what}"),
+        _ => format!("{} as {what}", times(ratio)),
+    }
 }
 
 fn measurable(f: &mut fmt::Formatter, can_be_measured: bool) -> fmt::Result {

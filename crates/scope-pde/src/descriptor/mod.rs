@@ -15,7 +15,7 @@ pub use extent::Extent;
 pub use field::{Field, FieldKind};
 pub use grid::{GridPoints, KnownPoints, KnownRegion};
 pub use law::{Figure, Law, RESIDUAL_LIMIT, Sample, StoredRecord, difference_to_fresh_solve, edge_share};
-pub use prior::GaussianPrior;
+pub use prior::{ExactErrors, GaussianPrior};
 pub(crate) use scaling::rounded;
 pub use scaling::{Amplitudes, Scale, ScalingLaw};
 

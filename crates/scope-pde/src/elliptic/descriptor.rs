@@ -1,6 +1,6 @@
 //! The facts of Poisson and Helmholtz.
 
-use super::Elliptic;
+use super::{Elliptic, exact_errors};
 use crate::{
     channel::{Channel, PerChannel},
     constants::Scaling,
@@ -77,7 +77,7 @@ pub static POISSON: Descriptor = Descriptor {
         free_edge_value: true,
         equation: |scale, edge| format!("{}Lap u = a, u = {edge} on the edge", coefficient(scale)),
     }),
-    prior: GaussianPrior::Linear(Elliptic::poisson),
+    prior: GaussianPrior::Linear { plan: Elliptic::poisson, errors: &exact_errors::POISSON },
     benchmark: false,
     spec: None,
 };
@@ -122,7 +122,7 @@ pub static HELMHOLTZ: Descriptor = Descriptor {
         free_edge_value: false,
         equation: |scale, _| helmholtz_equation(scale),
     }),
-    prior: GaussianPrior::Linear(Elliptic::helmholtz),
+    prior: GaussianPrior::Linear { plan: Elliptic::helmholtz, errors: &exact_errors::HELMHOLTZ },
     benchmark: false,
     spec: None,
 };

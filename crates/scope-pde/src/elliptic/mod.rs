@@ -6,6 +6,7 @@
 //! storing.
 
 mod descriptor;
+mod exact_errors;
 
 pub use descriptor::{HELMHOLTZ, POISSON};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use scope_data::observation::UserContext;
-use scope_eval::trust::{ExactLimit, Known, Residuals, Suspects, Trust, Warning};
+use scope_eval::trust::{Known, Residuals, Suspects, Trust, Warning};
 use scope_exact::NO_NOISE;
 use scope_model::{Fields, impose_known_facts};
 
@@ -11,7 +11,7 @@ use super::{
     Progress,
     bands::BandSource,
     error::RecoveryError,
-    leave_out::{Numbered, leave_out},
+    leave_out::{LeftOut, Numbered, is_striking, leave_out},
     likeness::Likeness,
     network::{Imposed, Network, NetworkOptions},
     problem::Problem,
@@ -127,10 +127,11 @@ impl BandedNetwork {
             return self.without_suspects(problem, fields, heard);
         }
         let recovered = self.weighed(problem, fields, heard)?;
-        if fits(&recovered.trust) {
-            return Ok(recovered);
-        }
-        self.with_suspects(recovered)
+        // Beside hundreds of fresh records a look at each sensor costs little.
+        let is_doubtful = self.options.calibration.is_some()
+            || !fits(&recovered.trust)
+            || is_striking(&self.summary, &recovered.problem, &recovered.fields);
+        if is_doubtful { self.with_suspects(recovered) } else { Ok(recovered) }
     }
 
     /// What the network gave, with what is known of it.
@@ -154,9 +155,10 @@ impl BandedNetwork {
             let unlike = self.likeness.warning(&self.summary, context, self.options.noise);
             unlike.into_iter().for_each(|warning| trust.warn(warning));
         }
-        let measured = context.measured.iter().filter(|mask| mask.count() > 0).count().max(1);
-        let sensors = context.sensors.len() as f64 / measured as f64;
-        trust.exact = ExactLimit::nearest(pde, trust.task, sensors);
+        if let Some(percent) = self.options.frame.unsure_amplitude_percent() {
+            trust.warn(Warning::UnsureAmplitude { percent });
+        }
+        trust.exact = trust.exact_limit(pde);
         let bands =
             self.bands.about(&self.network, context, (&of_network, &fields), &trust, measures.as_deref());
         let uncertainty = match bands {
@@ -184,7 +186,7 @@ impl BandedNetwork {
         fields: Fields,
         heard: Heard<'_>,
     ) -> Result<Recovered, RecoveryError> {
-        let Some(readings) = leave_out(&self.network, &self.summary, &problem)? else {
+        let Some(LeftOut { readings, .. }) = leave_out(&self.network, &self.summary, &problem)? else {
             return self.weighed(problem, fields, heard);
         };
         let suspects = suspects_of(&readings);
@@ -203,11 +205,16 @@ impl BandedNetwork {
 
     /// A recovery that does not fit its readings, with those that are to blame.
     fn with_suspects(&self, mut recovered: Recovered) -> Result<Recovered, RecoveryError> {
-        let Some(readings) = leave_out(&self.network, &self.summary, &recovered.problem)? else {
+        let Some(LeftOut { readings, flipped }) =
+            leave_out(&self.network, &self.summary, &recovered.problem)?
+        else {
             return Ok(recovered);
         };
         let suspects = suspects_of(&readings);
         let mut residuals = in_order(readings, false);
+        if let Some(flipped) = flipped {
+            deny(&mut recovered, flipped);
+        }
         if suspects.is_empty() {
             residuals.readings.iter_mut().for_each(|reading| reading.suspect = false);
             return Ok(Recovered { residuals: Some(residuals), ..recovered });
@@ -216,14 +223,14 @@ impl BandedNetwork {
         impose_known_facts(self.summary.pde, &rest.context, &mut fields);
         let known = Known { noise: self.options.noise, ..self.network.known() };
         let of_rest = Trust::of(self.summary.pde, &self.summary.constants, known, &rest.context, &fields);
-        let others_agree = of_rest.is_some_and(|trust| fits(&trust));
+        let unlike = self.likeness.warning(&self.summary, &rest.context, self.options.noise);
+        let others_agree = of_rest.is_some_and(|trust| fits(&trust)) && unlike.is_none();
         if let Some(suspects) = Suspects::of(&residuals, others_agree).map(Warning::Suspects) {
-            let warnings = &mut recovered.trust.warnings;
             // A few faulty sensors are no sign of another problem.
-            warnings.retain(|warning| !(others_agree && matches!(warning, Warning::PoorFit { .. })));
-            warnings.insert(0, suspects.clone());
-            let reason = WithoutBandsReason::Unlike(suspects);
-            recovered.uncertainty = Uncertainty::Unknown(WithoutBands { reason, can_be_measured: false });
+            let is_their_doing =
+                |warning: &Warning| matches!(warning, Warning::PoorFit { .. } | Warning::Unlike { .. });
+            recovered.trust.warnings.retain(|warning| !(others_agree && is_their_doing(warning)));
+            deny(&mut recovered, suspects);
         }
         Ok(Recovered { residuals: Some(residuals), ..recovered })
     }
@@ -240,6 +247,13 @@ impl BandedNetwork {
         let [context] = context;
         Ok((Problem { name: rest.name, sensors: rest.sensors, context }, fields.remove(0)))
     }
+}
+
+/// Takes back all errors and bands for what speaks against them.
+fn deny(recovered: &mut Recovered, warning: Warning) {
+    recovered.trust.warn_first(warning.clone());
+    let reason = WithoutBandsReason::Unlike(warning);
+    recovered.uncertainty = Uncertainty::Unknown(WithoutBands { reason, can_be_measured: false });
 }
 
 /// Whether a recovery fits its readings.

@@ -10,7 +10,7 @@ use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
-use scope_exact::{LeaveOneOut, ModelCheck, Posterior, PosteriorError, Reading};
+use scope_exact::{Innovations, LeaveOneOut, ModelCheck, Posterior, PosteriorError, Reading};
 use scope_model::{Fields, MethodKind, impose_certainty, impose_known_facts};
 
 use super::{
@@ -27,6 +27,9 @@ const MOST_LEFT_OUT: f64 = 0.1;
 
 /// No less noise than this share of a field's standard deviation is said to explain readings.
 const LEAST_NOISE: f64 = 1e-7;
+
+/// An amplitude that was estimated is taken to be off by so many of its standard deviations at most.
+const AMPLITUDE_SIGMAS: f64 = 4.0;
 
 /// What a posterior is computed with.
 #[derive(Clone, Copy, Debug)]
@@ -186,7 +189,11 @@ impl GaussianRecovery {
         };
         let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
         let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());
-        let mut warnings: Vec<Warning> = self.contradiction(posterior, few_to_blame).into_iter().collect();
+        let mut warnings: Vec<Warning> =
+            self.contradiction(posterior, &problem.context, few_to_blame).into_iter().collect();
+        if let Some(percent) = self.options.frame.unsure_amplitude_percent() {
+            warnings.push(Warning::UnsureAmplitude { percent });
+        }
         remarks.extend(self.less_noise(posterior, &warnings));
         let residuals = judged.map(|(judged, mut readings)| {
             let dropped = !left_out.is_empty();
@@ -321,16 +328,48 @@ impl GaussianRecovery {
     }
 
     /// Whether the measurements contradict the model, and with which noise they would not.
-    fn contradiction(&self, posterior: &Posterior, few_to_blame: bool) -> Option<Warning> {
+    fn contradiction(
+        &self,
+        posterior: &Posterior,
+        context: &UserContext,
+        few_to_blame: bool,
+    ) -> Option<Warning> {
         // Fields of a fit are not Gaussian: easy ones are calm.
-        let fails = |check: &ModelCheck| check.contradicts() || (self.is_exact() && check.is_too_calm());
-        let check = posterior.model_check().filter(|_| self.knows_its_errors(posterior)).filter(fails)?;
+        let widely =
+            |check: &ModelCheck, factor: f64| ModelCheck { statistic: check.statistic * factor, ..*check };
+        // An amplitude that was estimated may be off by so much.
+        let unsure = (1.0 + AMPLITUDE_SIGMAS * self.options.frame.amplitude_deviation()).powi(2);
+        let fails = |check: &ModelCheck| {
+            widely(check, 1.0 / unsure).contradicts()
+                || (self.is_exact() && widely(check, unsure).is_too_calm())
+        };
+        let known = posterior.model_check().filter(|_| self.knows_its_errors(posterior));
+        let Some(check) = known.filter(fails) else { return self.at_some_scales(context) };
         // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too large.
         let can_be = check.contradicts() || self.options.noise.is_some();
         let noise = self.consistent_noise(posterior, |share| can_be && (LEAST_NOISE..1.0).contains(&share));
         let few_to_blame = few_to_blame && check.contradicts();
         let ModelCheck { statistic, degrees: readings, .. } = check;
-        Some(Warning::Contradiction(Contradiction { statistic, readings, noise, few_to_blame }))
+        let at_some_scales = false;
+        let contradiction = Contradiction { statistic, readings, noise, few_to_blame, at_some_scales };
+        Some(Warning::Contradiction(contradiction))
+    }
+
+    /// Whether readings contradict the exact model at some scales, where their amplitude was chosen so that on the whole
+    /// they do not.
+    fn at_some_scales(&self, context: &UserContext) -> Option<Warning> {
+        if !self.is_exact() || !self.options.frame.amplitude_is_estimated() {
+            return None;
+        }
+        let readings = self.readings(context);
+        let deviations = self.method.constants().map(|scaling| scaling.sigma);
+        // What cannot be planned for is not judged; why it cannot was said when it was placed.
+        let plan = Innovations::plan(self.method.prior(), &readings, self.method.noise(), deviations).ok()?;
+        let ModelCheck { statistic, degrees: readings, .. } = plan.least_alike(&readings)?;
+        let noise = PerChannel::both(None);
+        let contradiction =
+            Contradiction { statistic, readings, noise, few_to_blame: false, at_some_scales: true };
+        Some(Warning::Contradiction(contradiction))
     }
 
     /// Whether a noise was stated that is larger than the readings', where that is no contradiction.

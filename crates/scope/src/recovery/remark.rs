@@ -43,6 +43,20 @@ pub enum Remark {
     },
 }
 
+impl Remark {
+    /// Whether it says something against the recovery, and does not only tell how it was made.
+    pub fn is_caution(&self) -> bool {
+        match self {
+            Remark::LessNoise(_)
+            | Remark::SuspectsLeftOut(_)
+            | Remark::NoiseFloor(_)
+            | Remark::LeftOut(_)
+            | Remark::NotConverged(_) => true,
+            Remark::BetweenPixels { .. } | Remark::OnEdge { .. } | Remark::DeviationFromDraws { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {

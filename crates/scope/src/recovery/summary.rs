@@ -192,7 +192,7 @@ impl ProblemSummary {
 impl From<&Recovered> for ProblemSummary {
     fn from(recovered: &Recovered) -> Self {
         let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
-        let stated = uncertainty.deviation().filter(|_| !trust.is_contradicted());
+        let stated = uncertainty.deviation().filter(|_| !trust.denies_expectation());
         let expected_percent = stated.map(|deviation| {
             let frame = &recovered.method.frame;
             Channel::BOTH.map(|channel| expected_error(frame, channel, &fields[channel], &deviation[channel]))

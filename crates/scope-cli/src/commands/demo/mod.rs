@@ -236,7 +236,8 @@ fn say_errors(solved: &[Solved], grid: GridShape) {
             .map(|percent| if percent.is_finite() { format!("{percent:.1}%") } else { "-".to_owned() });
         let shares = recovery.within().map(|(_, shares)| shares);
         let within = [0, 1].map(|channel| {
-            shares.map_or("-".to_owned(), |shares| format!("{:.0}%", 100.0 * shares[channel]))
+            let share = shares.and_then(|shares| shares[channel]);
+            share.map_or("-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
         });
         let cells = [recovery.direction.measured(recovery.sensors())].into_iter().chain(errors).chain(within);
         table.row(cells.take(columns));

@@ -105,8 +105,8 @@ impl Solved {
         Some(100.0 * wrong as f64 / truth.len() as f64)
     }
 
-    /// The level of the narrower band, and the shares of the pixels of a and u that lie within it.
-    pub(super) fn within(&self) -> Option<(f64, [f64; 2])> {
+    /// The level of the narrower band, and the shares of the pixels of a and u that lie within it; a field of two values has no band.
+    pub(super) fn within(&self) -> Option<(f64, [Option<f64>; 2])> {
         let bands = self.recovered.uncertainty.bands()?;
         let share = |difference: &[f32], widths: &[f32]| {
             let held = difference.iter().zip(widths).filter(|(off, width)| off.abs() <= **width).count();
@@ -114,7 +114,8 @@ impl Solved {
         };
         let difference = &self.truth.difference;
         let widths = &bands.half_widths[0];
-        let shares = [share(&difference.a, &widths.a), share(&difference.u, &widths.u)];
+        let of_a = self.recovered.two_valued.is_none().then(|| share(&difference.a, &widths.a));
+        let shares = [of_a, Some(share(&difference.u, &widths.u))];
         Some((bands.summary.levels[0], shares))
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn meaning(pde: Pde) -> String {
         GaussianPrior::InitialState(_) => {
             "of a no method does better in mean square; u is the solver's answer to it, not a limit"
         }
-        GaussianPrior::Linear(_) => "no method does better in mean square",
+        GaussianPrior::Linear { .. } => "no method does better in mean square",
         GaussianPrior::None(why) => {
             return format!("method: the exact posterior's mean, which {pde} has not: {why}");
         }

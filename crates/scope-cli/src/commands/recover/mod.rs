@@ -211,9 +211,10 @@ impl RecoverCommand {
         let each = if file.len() > 1 { ", the largest of several problems" } else { "" };
         let threads = rayon::current_num_threads();
         notice(&format!(
-            "{} sensors{each}: about {} s at most on {threads} threads",
+            "{} sensors{each}: about {} s at most on {threads} {}",
             grouped(largest),
-            time.as_secs().max(1)
+            time.as_secs().max(1),
+            if threads == 1 { "thread" } else { "threads" }
         ));
         Ok(())
     }

@@ -23,13 +23,18 @@ pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String
         Warning::NoReference { can_be_measured: true, .. }
         | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
         Warning::Noisy { percent, .. } => Some(format!("add --noise {}%{calibrate}", rounded(*percent))),
+        Warning::UnseenNoise { .. } => {
+            Some(format!("if they are noisy, add --noise S{calibrate}; if they are exact, --noise 0"))
+        }
+        Warning::UnsureAmplitude { .. } => Some("--scale u=U".to_owned()),
+        Warning::OutsideRange { .. } => Some("--scale, --edge-value: docs/units.md".to_owned()),
         Warning::Unlike { ratio, noise_stated: false, .. } if *ratio > 1.0 => {
             Some(format!("if they are noisy, add --noise S{calibrate}"))
         }
         Warning::Contradiction(contradiction) if !contradiction.few_to_blame => {
             noise_option(contradiction.noise)
         }
-        Warning::Suspects(_) => Some("--drop-suspects".to_owned()),
+        Warning::Suspects(_) | Warning::Flipped { .. } => Some("--drop-suspects".to_owned()),
         _ => None,
     };
     with_option(warning, option.as_deref())

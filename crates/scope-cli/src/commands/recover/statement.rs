@@ -4,12 +4,14 @@ use std::{path::Path, time::Duration};
 
 use scope::{
     data::PerChannel,
+    data::observation::Task,
     eval::trust::{ExactLimit, ReadingsNoise, Trust, Warning},
+    pde::descriptor::GaussianPrior,
     recovery::{BandSummary, ProblemSummary, Summary, TwoValuedSummary},
 };
 
 use super::remedy;
-use crate::terminal::{Table, grouped, say, significant, warn};
+use crate::terminal::{Table, grouped, notice, say, significant, warn};
 
 /// The most problems that are listed.
 const MOST_ROWS: usize = 20;
@@ -118,7 +120,7 @@ fn say_errors(summary: &Summary, one: &ProblemSummary) {
         say(&format!(
             "mean errors on {} fresh records seen by these very sensors{} are {} for a and {} for u",
             grouped(calibrated.records),
-            if is_noisy(trust) { " with their noise" } else { "" },
+            if is_noisy(trust) { " with their noise" } else { " without noise" },
             percent(a),
             percent(u),
         ));
@@ -139,12 +141,29 @@ fn say_errors(summary: &Summary, one: &ProblemSummary) {
             percent(Some(error_percent.u)),
             grouped(*records),
         ));
+    } else if has_exact_posterior(summary, trust) && !trust.denies_errors() {
+        say(&format!(
+            "(--method exact --pde {} has the least error that is possible here, and states it)",
+            summary.pde
+        ));
     }
     for (channel, noise) in [("a", trust.noise_percent.a), ("u", trust.noise_percent.u)] {
         if let Some(ReadingsNoise { stated: Some(stated), .. }) = noise.filter(|_| is_noisy(trust)) {
             say(&format!("stated noise of {channel}: {stated:.2}% of the field's standard deviation"));
         }
     }
+}
+
+/// Whether a network's sensors have an exact posterior.
+fn has_exact_posterior(summary: &Summary, trust: &Trust) -> bool {
+    let pde = summary.method.pde;
+    let exists = match pde.descriptor().prior {
+        GaussianPrior::Linear { .. } => true,
+        GaussianPrior::InitialState(_) => trust.task == Task::Forward.name(),
+        GaussianPrior::None(_) => false,
+    };
+    // A model of records from elsewhere may be of other fields.
+    exists && !summary.method.is_posterior && summary.method.makes_fresh_records
 }
 
 /// Whether a noise was stated.
@@ -270,7 +289,8 @@ pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
         let warnings = problem.trust.warnings.iter();
         let of_warning = |warning: &Warning| remedy::of_warning(method.makes_fresh_records, warning);
         let warnings = warnings.map(|warning| (warning.short(), of_warning(warning)));
-        let remarks = problem.remarks.iter().map(|remark| ("", remedy::of_remark(remark)));
+        let cautions = problem.remarks.iter().filter(|remark| remark.is_caution());
+        let remarks = cautions.map(|remark| ("", remedy::of_remark(remark)));
         for (kind, text) in warnings.chain(remarks) {
             let alike = |known: &&mut Warned| {
                 known.text == text || problems.len() > 1 && !kind.is_empty() && known.kind == kind
@@ -281,9 +301,28 @@ pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
             }
         }
     }
+    tell_how(problems);
     all.iter().take(MOST_WARNINGS).for_each(|warned| warn(&warned.line(problems.len())));
     if all.len() > MOST_WARNINGS {
         warn(&format!("{} more are in summary.json", all.len() - MOST_WARNINGS));
+    }
+}
+
+/// Tells how fields were made, where that speaks against none of them: each remark once.
+fn tell_how(problems: &[ProblemSummary]) {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for remark in problems.iter().flat_map(|problem| &problem.remarks).filter(|remark| !remark.is_caution()) {
+        let text = remark.to_string();
+        match told.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => told.push((text, 1)),
+        }
+    }
+    for (text, count) in told.iter().take(MOST_WARNINGS) {
+        match problems.len() {
+            1 => notice(text),
+            all => notice(&format!("{} of {} problems: {text}", grouped(*count), grouped(all))),
+        }
     }
 }
 
@@ -308,19 +347,24 @@ impl<'a> Warned<'a> {
 
     /// One line, of so many problems in all.
     fn line(&self, of: usize) -> String {
-        let named = self.problems.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = match self.problems.len().saturating_sub(MOST_NAMED) {
-            0 => String::new(),
-            more => format!(" and {} more", grouped(more)),
-        };
         match &self.problems[..] {
             _ if of == 1 => self.text.clone(),
             [one] => format!("problem {one}: {}", self.text),
-            _ if self.equal => format!("problems {named}{more}: {}", self.text),
-            [first, ..] => {
-                format!("problem {first}: {}; the same kind of warning for problems {named}{more}", self.text)
+            all if self.equal => format!("{}: {}", named(all), self.text),
+            [first, others @ ..] => {
+                format!("problem {first}: {}; the same kind of warning for {}", self.text, named(others))
             }
             [] => self.text.clone(),
         }
+    }
+}
+
+/// Problems by name, the first of them.
+fn named(problems: &[&str]) -> String {
+    let first = problems.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+    let some = if problems.len() == 1 { "problem" } else { "problems" };
+    match problems.len().saturating_sub(MOST_NAMED) {
+        0 => format!("{some} {first}"),
+        more => format!("{some} {first} and {} more", grouped(more)),
     }
 }
