@@ -1,15 +1,13 @@
 //! Puts the built page into the library: every file of `page/`, with its name.
 #![allow(clippy::print_stdout)] // How a build script speaks.
 
-use std::{
-    env, fs, io,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, io, path::PathBuf};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=page");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+    // Asked as it runs: a build folder that came from elsewhere has this program already, compiled there.
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("page");
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder)? {
         let entry = entry?;
