@@ -8,5 +8,6 @@ mod dataset_folders;
 mod import_files;
 mod masks;
 mod own_family;
+mod own_packing;
 mod sensor_files;
 mod sensor_mix;

@@ -36,7 +36,7 @@ pub struct Calibration {
     pub fields: usize,
     /// How many times as large as usual they are, by how far the readings are from what was expected.
     pub times_usual: f64,
-    /// So that their mean squares are those of the errors.
+    /// So that the norm of a field of them is that of its errors, on average over fields.
     pub deviation: PerChannel<f64>,
     /// So that this share of the pixels, at least, is no further off; of each level.
     pub half_widths: [PerChannel<f64>; 2],
@@ -94,8 +94,8 @@ struct Errors {
     fields: usize,
     /// |error| / (deviation x factor of the field).
     sizes: Vec<f32>,
-    /// The sum of the squares of |error| / factor.
-    squares: f64,
+    /// The sum over fields of the root of the sum of squares of |error| / factor.
+    norms: f64,
 }
 
 impl Errors {
@@ -110,24 +110,26 @@ impl Errors {
             several => several | 1,
         };
         let pixels = uncertain.into_iter().step_by(step).collect();
-        Self { pixels, all: deviations.len(), fields, sizes: Vec::new(), squares: 0.0 }
+        Self { pixels, all: deviations.len(), fields, sizes: Vec::new(), norms: 0.0 }
     }
 
     /// Takes the errors \[n, pixels\] of some fields, with a factor for each field.
     fn add(&mut self, errors: &[f32], factors: &[f64]) {
         for (field, factor) in errors.chunks_exact(self.all).zip(factors) {
+            let mut squares = 0.0;
             for (pixel, deviation) in &self.pixels {
                 let error = f64::from(field[*pixel]) / factor;
-                self.squares += error * error;
+                squares += error * error;
                 self.sizes.push((error.abs() / deviation) as f32);
             }
+            self.norms += squares.sqrt();
         }
     }
 
-    /// The root of the errors' squares over those of the deviations; one where nothing is uncertain.
+    /// The mean norm of the errors over that of the deviations; one where nothing is uncertain.
     fn ratio(&self) -> f64 {
         let stated: f64 = self.pixels.iter().map(|(_, deviation)| deviation * deviation).sum();
-        if stated > 0.0 { (self.squares / (stated * self.fields as f64)).sqrt() } else { 1.0 }
+        if stated > 0.0 { self.norms / (stated.sqrt() * self.fields as f64) } else { 1.0 }
     }
 
     /// The half-width in deviations that holds a share of a further field's pixels.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hdf5_pure::{Chunk, DType, Dataset, File};
+use hdf5_pure::{AttrValue, Chunk, DType, Dataset, File};
 use memmap2::Mmap;
 
 use super::{
@@ -48,6 +48,23 @@ impl Mat73 {
 
     pub(super) fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.variables.iter()
+    }
+
+    /// The number that an attribute of a variable is, if it is one.
+    pub(super) fn attribute(&self, variable: &str, name: &str) -> Parsed<Option<f64>> {
+        let attributes = self.file.dataset(variable).map_err(say)?.attrs().map_err(say)?;
+        let single = |values: &[f64]| (values.len() == 1).then(|| values[0]);
+        Ok(attributes.get(name).and_then(|value| match value {
+            AttrValue::F32(x) => Some(f64::from(*x)),
+            AttrValue::F64(x) => Some(*x),
+            AttrValue::I32(x) => Some(f64::from(*x)),
+            AttrValue::I64(x) => Some(*x as f64),
+            AttrValue::F32Array(all) => single(&all.iter().map(|x| f64::from(*x)).collect::<Vec<_>>()),
+            AttrValue::F64Array(all) => single(all),
+            AttrValue::I32Array(all) => single(&all.iter().map(|x| f64::from(*x)).collect::<Vec<_>>()),
+            AttrValue::I64Array(all) => single(&all.iter().map(|x| *x as f64).collect::<Vec<_>>()),
+            _ => None,
+        }))
     }
 
     /// The values of some records of a variable whose first axis in the file counts them, from number `first` on: as
@@ -134,5 +151,11 @@ fn product(lengths: &[u64]) -> u64 {
 }
 
 fn say(error: hdf5_pure::Error) -> String {
-    format!("HDF5: {error}")
+    let said = error.to_string();
+    if said.contains("layout version") {
+        return format!(
+            "{said}; write it for older readers, as h5py.File(name, \"w\", libver=\"v110\") does"
+        );
+    }
+    if said.starts_with("HDF5") { said } else { format!("HDF5: {said}") }
 }

@@ -2,7 +2,12 @@
 
 use std::str::FromStr;
 
-use super::error::Fault;
+use scope_pde::Pde;
+
+use super::{
+    error::Fault,
+    problem_columns::{ProblemColumns, as_column},
+};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,27 +74,47 @@ fn without_unit(name: &str) -> &str {
     name
 }
 
-/// Which columns of a table hold what, stated by the user, as in `x=lon,y=lat,u=head`.
+/// Which columns of a table hold what, stated by the user, as in `x=lon,y=lat,u=head`, or by the problem of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ColumnNames(Vec<(Meaning, String)>);
+pub struct ColumnNames {
+    stated: Vec<(Meaning, String)>,
+    problem: Vec<(Meaning, String)>,
+}
 
 impl ColumnNames {
+    /// Also takes the names that a problem of one's own has for its axes and fields.
+    pub fn of_problem(self, pde: Pde) -> Self {
+        if pde.descriptor().spec.is_none() {
+            return self;
+        }
+        let ProblemColumns { axes: [x, y], fields } = ProblemColumns::of(pde);
+        let known = [(Meaning::X, x), (Meaning::Y, y), (Meaning::A, fields.a), (Meaning::U, fields.u)];
+        Self { problem: known.map(|(meaning, name)| (meaning, as_column(&name))).to_vec(), ..self }
+    }
+
     /// Whether nothing is stated.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.stated.is_empty()
+    }
+
+    /// What a name means: what the problem calls so, or what anybody would.
+    fn meaning_of(&self, cell: &str) -> Option<Meaning> {
+        let name = as_column(without_unit(cell));
+        let own = self.problem.iter().find(|(_, called)| *called == name);
+        own.map(|(meaning, _)| *meaning).or_else(|| Meaning::of(cell))
     }
 
     /// What each column of a header means. A stated meaning is its column's alone: no other one is taken for it by its
     /// name.
     pub(super) fn meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
-        let mut meanings: Vec<Option<Meaning>> = header.iter().map(|cell| Meaning::of(cell)).collect();
-        for (stated, _) in &self.0 {
+        let mut meanings: Vec<Option<Meaning>> = header.iter().map(|cell| self.meaning_of(cell)).collect();
+        for (stated, _) in &self.stated {
             meanings
                 .iter_mut()
                 .filter(|meaning| **meaning == Some(*stated))
                 .for_each(|meaning| *meaning = None);
         }
-        for (stated, name) in &self.0 {
+        for (stated, name) in &self.stated {
             meanings[column_called(name, header)?] = Some(*stated);
         }
         Ok(meanings)
@@ -102,8 +127,8 @@ impl ColumnNames {
     pub(super) fn place_meanings(&self, header: &[&str]) -> Result<Vec<Option<Meaning>>, Fault> {
         let is_place =
             |meaning: &Meaning| matches!(meaning, Meaning::X | Meaning::Y | Meaning::I | Meaning::J);
-        let stated = self.0.iter().filter(|(meaning, _)| is_place(meaning)).cloned().collect();
-        let meanings = Self(stated).meanings(header)?.into_iter();
+        let stated = self.stated.iter().filter(|(meaning, _)| is_place(meaning)).cloned().collect();
+        let meanings = Self { stated, problem: self.problem.clone() }.meanings(header)?.into_iter();
         Ok(meanings.map(|meaning| meaning.filter(is_place)).collect())
     }
 }
@@ -145,6 +170,6 @@ impl FromStr for ColumnNames {
             }
             all.push((meaning, name));
         }
-        Ok(Self(all))
+        Ok(Self { stated: all, ..Self::default() })
     }
 }

@@ -10,6 +10,7 @@ mod json;
 mod meaning;
 mod options;
 mod points;
+mod problem_columns;
 mod rows;
 mod separator;
 mod set;
@@ -26,6 +27,7 @@ pub use error::{Fault, SensorFileError};
 pub use meaning::ColumnNames;
 pub use options::{MissingMarks, TableOptions};
 pub use points::PointFile;
+pub use problem_columns::ProblemColumns;
 pub use set::SensorSet;
 
 use arrays::Stack;

@@ -59,6 +59,7 @@ const RIM: Colour = [150, 150, 150];
 /// The colour of warnings.
 const ALARM: Colour = [176, 0, 32];
 const WARNING_LINE: f64 = 13.0;
+const HEADING_LINE: f64 = 16.0;
 /// With more sensors than this, pixels are drawn instead of dots.
 const MOST_DOTS: usize = 2500;
 /// A field is signed when its smaller side is at least this share of its larger one.
@@ -99,17 +100,23 @@ impl FieldPicture<'_> {
         let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
         let width = left_of_panels + width.fold(0.0, f64::max);
         let each = TITLES + size.1 + BELOW;
-        let below = TOP + each * rows.len() as f64;
+        // A heading that is wider than the panels goes on below itself.
+        let heading = wrapped(Letters::Normal, heading, width - left_of_panels);
+        let first = TOP + HEADING_LINE * heading.len().saturating_sub(1) as f64;
+        let below = first + each * rows.len() as f64;
         let lines: Vec<String> =
-            warnings.iter().flat_map(|warning| wrapped(warning, width - 2.0 * GAP)).collect();
+            warnings.iter().flat_map(|warning| wrapped(Letters::Small, warning, width - 2.0 * GAP)).collect();
         let mut drawing = Drawing::new(width, below + WARNING_LINE * lines.len() as f64);
-        drawing.text((left_of_panels, 20.0), heading, Letters::Normal, Anchor::Start, INK);
+        for (k, line) in heading.iter().enumerate() {
+            let place = (left_of_panels, 20.0 + HEADING_LINE * k as f64);
+            drawing.text(place, line, Letters::Normal, Anchor::Start, INK);
+        }
         for (k, line) in lines.iter().enumerate() {
             let place = (GAP, below + WARNING_LINE * (k as f64 + 0.6));
             drawing.text(place, line, Letters::Small, Anchor::Start, ALARM);
         }
         for (k, row) in rows.iter().enumerate() {
-            let top = TOP + each * k as f64 + TITLES;
+            let top = first + each * k as f64 + TITLES;
             // A long name on a low panel is set small.
             let letters =
                 if Letters::Normal.width(&row.name) > each { Letters::Small } else { Letters::Normal };
@@ -136,12 +143,12 @@ impl FieldPicture<'_> {
 }
 
 /// A text in lines of a width; those after the first are indented.
-fn wrapped(text: &str, width: f64) -> Vec<String> {
+fn wrapped(letters: Letters, text: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.last().cloned().unwrap_or_default();
         let longer = if last.is_empty() { word.to_owned() } else { format!("{last} {word}") };
-        if !last.trim().is_empty() && Letters::Small.width(&longer) > width {
+        if !last.trim().is_empty() && letters.width(&longer) > width {
             lines.push(format!("   {word}"));
         } else if let Some(line) = lines.last_mut() {
             *line = longer;
@@ -333,7 +340,7 @@ mod tests {
     fn warnings_stand_below_in_lines_that_fit() {
         let text =
             "warning: the readings of u look noisy, and errors for exact readings do not hold for them";
-        let lines = wrapped(text, 200.0);
+        let lines = wrapped(Letters::Small, text, 200.0);
         assert!(lines.len() > 1 && lines.iter().all(|line| Letters::Small.width(line) <= 200.0), "{lines:?}");
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&lines.join(" ")), words(text));
@@ -353,6 +360,25 @@ mod tests {
         let red = |y: usize| (0..(2.0 * width) as usize).any(|x| canvas.pixel(x, y) == ALARM);
         let [plain, warned] = [plain, warned].map(|height| (2.0 * height) as usize);
         assert!((plain..warned).any(red) && !(0..plain).any(red));
+    }
+
+    /// Above one narrow panel a heading takes several lines, and none of it is cut.
+    #[test]
+    fn a_long_heading_goes_on_below_itself() {
+        let field = vec![1.0; SIZE * SIZE];
+        let row = FieldRow {
+            name: "a".into(),
+            grid: SIZE.into(),
+            panels: vec![panel(&field, None, Measure::Field)],
+        };
+        let rows = std::slice::from_ref(&row);
+        let (width, plain) = field_panels("heading", rows).size();
+        let long = "a heading ".repeat(20);
+        let (same, longer) = field_panels(&long, rows).size();
+        assert!(longer > plain && same == width);
+        assert!(
+            wrapped(Letters::Normal, &long, 150.0).iter().all(|line| Letters::Normal.width(line) <= 150.0)
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
 use scope_data::{
     Channel,
     observation::{Place, STENCIL_POINTS, Spot, Stencil},
+    sensors::ProblemColumns,
 };
 use scope_eval::report::csv_cell;
 use scope_pde::{GridShape, Pde};
@@ -67,8 +68,17 @@ impl Points {
 
     /// The names of the columns, and a line break.
     pub(super) fn header(&self, method: &MethodSummary, several: bool) -> String {
-        let mut names: Vec<&str> = several.then_some("problem").into_iter().chain(self.names).collect();
-        names.extend(columns(method).iter().map(|column| column.name));
+        let own = ProblemColumns::of(method.pde);
+        let mut names: Vec<String> = several.then(|| "problem".to_owned()).into_iter().collect();
+        match self.names {
+            ["x", "y"] => names.extend(own.axes),
+            pixels => names.extend(pixels.map(str::to_owned)),
+        }
+        // "u_band68" of a field called velocity is velocity_band68.
+        let called = |column: &Column| {
+            format!("{}{}", own.fields[column.channel], &column.name[column.channel.name().len()..])
+        };
+        names.extend(columns(method).iter().map(called));
         names.join(",") + "\n"
     }
 

@@ -10,6 +10,7 @@ use scope_data::{
     Channel, Dataset, GridShape, PerChannel, RecordRegion,
     frame::Frame,
     observation::{Condition, Family, MaskSampler, Namespace, Place, Sensor, Spot, TEST_MASK_SEED, Task},
+    sensors::ProblemColumns,
 };
 use scope_eval::figure::{Drawing, FieldPicture};
 use scope_model::Fields;
@@ -206,7 +207,8 @@ impl Problem {
 
     /// The sensors as a user would write them.
     pub(super) fn sensors_csv(&self, solved: &Solved) -> String {
-        let mut text = format!("x,y,{}\n", solved.direction.channel().name());
+        let ProblemColumns { axes: [x, y], fields } = ProblemColumns::of(self.pde);
+        let mut text = format!("{x},{y},{}\n", fields[solved.direction.channel()]);
         for sensor in &solved.sensors {
             if let Place::Index(i, j) = sensor.place {
                 let point = Spot::pixel(i, j).point(self.pde, self.grid);

@@ -19,7 +19,10 @@ use scope::{
     recovery::{Points, Problem, Progress, ResultFolder, Summary},
 };
 use scope_data::{
-    Constants, PerChannel, RecordRegion, frame::Frame, observation::SensorError, sensors::PointFile,
+    Constants, PerChannel, RecordRegion,
+    frame::Frame,
+    observation::SensorError,
+    sensors::{PointFile, TableOptions},
 };
 use scope_model::Precision;
 use scope_pde::{Pde, cylinder::Disk, descriptor::KnownRegion};
@@ -136,14 +139,16 @@ fn disk(text: &str) -> Result<Disk, String> {
 impl RecoverCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let method = self.method.open()?;
-        let options = self.frame.table_options();
+        let loaded = self.model.as_deref().map(|model| self.load(model)).transpose()?;
+        let pde = loaded.as_ref().map(|network| network.model.about().pde);
+        let options = self.table_options(pde.or(method.as_ref().map(ChosenMethod::pde)));
         let file = if self.sensors.as_os_str() == "-" {
             SensorFile::standard_input(&options)?
         } else {
             SensorFile::open_with(&self.sensors, &options)?
         };
         file.notes().iter().for_each(|line| notice(line));
-        let (summary, spent) = match (&self.model, method) {
+        let (summary, spent) = match (loaded, method) {
             (_, Some(chosen)) => {
                 self.device.require_processor(chosen.name())?;
                 self.device.pool().install(|| {
@@ -156,7 +161,7 @@ impl RecoverCommand {
                     self.recover(&file, &recovery)
                 })?
             }
-            (Some(model), None) => self.recover(&file, &self.network(model, &file)?)?,
+            (Some(network), None) => self.recover(&file, &self.network(network, &file)?)?,
             (None, None) => anyhow::bail!("name a model with --model, or a method with --method"),
         };
         statement::warn_of(&summary);
@@ -173,9 +178,19 @@ impl RecoverCommand {
     }
 
     /// A trained network, by name, folder or file.
-    fn network(&self, name: &str, file: &SensorFile) -> anyhow::Result<Recovery> {
+    fn load(&self, name: &str) -> anyhow::Result<Network> {
         let found = models::find(name)?;
-        let network = Network::load(&found, &self.device.open()?, self.precision)?;
+        Ok(Network::load(&found, &self.device.open()?, self.precision)?)
+    }
+
+    /// How tables are read: a problem of one's own has names for its columns.
+    fn table_options(&self, pde: Option<Pde>) -> TableOptions {
+        let TableOptions { columns, missing } = self.frame.table_options();
+        TableOptions { columns: pde.map_or(columns.clone(), |pde| columns.of_problem(pde)), missing }
+    }
+
+    /// The way from the sensors of a file to fields by a network.
+    fn network(&self, network: Network, file: &SensorFile) -> anyhow::Result<Recovery> {
         let about = network.model.about();
         let frame = self.frame(about.pde, &about.constants, file)?;
         let stated = self.posterior.stated_noise();
@@ -290,7 +305,7 @@ impl RecoverCommand {
     /// The points where values are wanted, if any are.
     fn points(&self, recovery: &Recovery) -> anyhow::Result<Option<Points>> {
         let Some(path) = &self.at else { return Ok(None) };
-        let file = PointFile::open(path, &self.frame.table_options())?;
+        let file = PointFile::open(path, &self.table_options(Some(recovery.pde())))?;
         let spots = recovery.spots(&file.points).map_err(|error| {
             let why = error.describe(|point| format!("line {}", file.lines[point]));
             anyhow::anyhow!("{}, {why}{}", file.name, self.way_out(&error))

@@ -66,7 +66,9 @@ pub(super) fn say_recovered(
 /// What was written beside the fields.
 fn arrays(problems: &[ProblemSummary]) -> String {
     let any = |has: fn(&ProblemSummary) -> bool| problems.iter().any(has);
-    let uncertainty = if any(|problem| problem.deviations) {
+    let uncertainty = if any(|problem| problem.deviations && problem.bands.is_some()) {
+        " with their standard deviations and error bands"
+    } else if any(|problem| problem.deviations) {
         " with their standard deviations"
     } else if any(|problem| problem.bands.is_some()) {
         " with their error bands"

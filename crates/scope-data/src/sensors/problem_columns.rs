@@ -1,0 +1,72 @@
+//! What columns of tables are called in a problem: x, y, a and u, or as its file calls axes and fields.
+
+use scope_pde::{Channel, Pde, PerChannel};
+
+/// Names that mean something else in any table.
+const TAKEN: [&str; 9] = ["a", "u", "x", "y", "i", "j", "channel", "value", "problem"];
+
+/// The names of a problem's columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemColumns {
+    /// The coordinates along axis 0 and along axis 1.
+    pub axes: [String; 2],
+    /// The values of a and of u.
+    pub fields: PerChannel<String>,
+}
+
+impl ProblemColumns {
+    /// Those of a problem. Fields of one's own are called by their names, "water level" as `water_level`, unless that would be another
+    /// column's name: then both are called a and u.
+    pub fn of(pde: Pde) -> Self {
+        let plain = PerChannel::from_fn(|channel: Channel| channel.name().to_owned());
+        let facts = pde.descriptor();
+        if facts.spec.is_none() {
+            return Self { axes: ["x", "y"].map(str::to_owned), fields: plain };
+        }
+        let axes = facts.extent.names.map(str::to_owned);
+        let own = facts.fields.map(|field| as_column(field.name));
+        let present = pde.present();
+        let is_free = |channel: Channel| {
+            let name = own[channel].as_str();
+            let elsewhere = TAKEN.contains(&name) || axes.iter().any(|axis| as_column(axis) == name);
+            !present[channel] || (!name.is_empty() && !elsewhere)
+        };
+        let told_apart = !(present.a && present.u) || own.a != own.u;
+        let fields = if told_apart && Channel::BOTH.into_iter().all(is_free) { own } else { plain };
+        Self { axes, fields }
+    }
+}
+
+/// A name as that of a column: without capitals and spaces.
+pub(super) fn as_column(name: &str) -> String {
+    name.trim().to_lowercase().replace(' ', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(name: &str, a: &str, u: &str, axes: [&str; 2]) -> Pde {
+        let text = format!(
+            r#"{{"name": "{name}", "fields": {{"a": {{"name": "{a}"}}, "u": {{"name": "{u}"}}}},
+                "grid": {{"rows": 32, "columns": 40}}, "domain": {{"names": ["{}", "{}"]}}}}"#,
+            axes[0], axes[1]
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn columns_are_called_as_the_problem_calls_them() {
+        let waves = ProblemColumns::of(problem("waves", "height", "Water velocity", ["east", "north"]));
+        assert_eq!(
+            (waves.axes, waves.fields.u.as_str()),
+            (["east", "north"].map(str::to_owned), "water_velocity")
+        );
+        assert_eq!(waves.fields.a, "height");
+        for (name, a, u) in [("same", "level", "Level"), ("taken", "u", "level"), ("axis", "x", "level")] {
+            let fields = ProblemColumns::of(problem(name, a, u, ["x", "y"])).fields;
+            assert_eq!((fields.a.as_str(), fields.u.as_str()), ("a", "u"), "{name}");
+        }
+        assert_eq!(ProblemColumns::of(Pde::DARCY).fields.a, "a");
+    }
+}
