@@ -53,7 +53,8 @@ fn all_help() -> String {
 fn options_of_all_commands_stand_below_a_command_s_own() {
     for page in pages() {
         let is_option = |line: &&str| line.starts_with("  -h, ") || line.starts_with("      --");
-        let mut after = page.lines().filter(is_option).skip_while(|line| !line.contains("--color")).skip(1);
+        let options = page.lines().take_while(|line| !line.starts_with("Example")).filter(is_option);
+        let mut after = options.skip_while(|line| !line.contains("--color")).skip(1);
         assert!(after.all(|line| line.contains("--help") || line.contains("--version")), "{page}");
     }
 }
