@@ -49,7 +49,7 @@ train() { # PDE MINUTES MODELS-TO-COME
     [ ! -f "$out/$pde-run.tar.gz" ] || return 0
     EVALUATE=records OUT=$out scripts/models/train-model.sh "$pde" || return
     minutes=$(length "$pde" "$2" "$3")
-    if awk -v minutes="$minutes" -v least="$least" 'BEGIN { exit minutes >= least }'; then
+    if awk -v minutes="$minutes" -v wanted="$2" -v least="$least" 'BEGIN { exit minutes >= least || minutes >= wanted }'; then
         echo "too little time is left to train $pde and to evaluate it"
         return $stopped
     fi
