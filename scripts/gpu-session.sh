@@ -79,11 +79,13 @@ peer=$([ -f carry/peer/bench.py ] && echo carry/peer)
 
 case $call in
 1)
-    data poisson ns darcy >"$said/data.txt" 2>&1 & making=$!
+    # The rest of the records is made while networks train: times are taken on a quiet machine.
+    data poisson >"$said/data.txt" 2>&1 & making=$!
     part selftest 150 selftest
     wait "$making"
-    part scale 110 timed_script env ROUNDS=3 SECONDS_EACH=1 OUT="$WORK/scale" scripts/benchmarks/scale-bench.sh
-    part gpu-bench 170 env SELFTEST=no SECONDS_EACH=0.5 PEER=small BUDGET=60 ${BENCH:-} scripts/benchmarks/gpu-bench.sh ${peer:+"$peer"}
+    part scale 110 timed_script env ROUNDS=2 SECONDS_EACH=1 DRAWS=16000 OUT="$WORK/scale" scripts/benchmarks/scale-bench.sh
+    part gpu-bench 190 env SELFTEST=no ROUNDS=2 SECONDS_EACH=0.5 PEER=small BUDGET=45 ROWS="small muon base operators infer evaluate" \
+        ${BENCH:-} scripts/benchmarks/gpu-bench.sh ${peer:+"$peer"}
     PARTS="recipes heads" DRAWS=${DRAWS:-200000} HEAD_DRAWS=${HEAD_DRAWS:-16000} part paper 600 paper
     ;;
 2)
@@ -92,9 +94,10 @@ case $call in
     PARTS="recipes heads" DRAWS=${DRAWS:-200000} HEAD_DRAWS=${HEAD_DRAWS:-16000} part paper 600 paper
     ;;
 3)
+    COUNT=${NS_COUNT:-50000} part data 120 data ns
     export COUNT=${COUNT:-14000}
-    EVALUATE=records scripts/models/train-model.sh cylinder >"$said/data.txt" 2>&1 & making=$!
-    COUNT=${NS_COUNT:-50000} part curves 220 scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5}
+    EVALUATE=records scripts/models/train-model.sh cylinder >"$said/cylinder-data.txt" 2>&1 & making=$!
+    part curves 220 scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5}
     wait "$making"
     EACH=${EACH:-8} part cylinder 600 scripts/models/campaign.sh 1 cylinder
     ;;

@@ -15,7 +15,12 @@ source scripts/session.sh
 out=${OUT:-results/gpu-bench}; rounds=${ROUNDS:-3}; each=${SECONDS_EACH:-1}
 read -ra rows <<<"${ROWS-base small muon operators infer evaluate}"
 mkdir -p "$out" "$work"
-trap 'hand_out gpu-bench "$out"' EXIT
+# The table of what there is, however it ends.
+table() {
+    scripts/benchmarks/gpu-table.py "$out" >"$out/.table" && mv "$out/.table" "$out/table.md" && cat "$out/table.md"
+    hand_out gpu-bench "$out"
+}
+trap table EXIT
 [ "${SELFTEST:-yes}" = no ] || timed "$scope" doctor --selftest | tee "$out/selftest.txt" | tail -5
 
 # A command's JSON, whole or not at all; a row that fails is left out and said.
@@ -96,7 +101,3 @@ if [ -n "$peer" ]; then
         [ "$size" != base ] || pytorch base peer-sp --variants bf16+graph,bf16+compile+graph --modes sp-adapt
     done
 fi
-
-scripts/benchmarks/gpu-table.py "$out" >"$out/.table"
-mv "$out/.table" "$out/table.md"
-cat "$out/table.md"
