@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# What is to be done with half an hour of a GPU, in three calls of at most ten minutes each, on machines that begin bare and give
-# back few files.
+# What is to be done with half an hour of a GPU, in three calls of at most ten minutes each, on machines that begin bare
+# and give back few files.
 #
 #   scripts/gpu-session.sh prepare [PEER] [RECIPE]    # here: the program, and a PyTorch peer's folders, packed into carry/
 #   OUT=FOLDER scripts/gpu-session.sh 1               # there: the checkout with carry/ in it; FOLDER gets archives
 #   scripts/gpu-session.sh keep FOLDER                # here again: what came back goes to results/, and into carry/ for the next call
 #
-# 1  self-test (with attention over any 32 to 256 tokens), several processes, times of steps, inference and evaluation, then the
-#    paper's recipes and decoders for Poisson, Navier-Stokes and Darcy, 200,000 draws each
-# 2  four operators with 50,000 draws for the same problems, a pair of auxiliary operators with grounding and without, then what
-#    the first call has left undone
-# 3  learning curves of Navier-Stokes while records of the cylinder are made, then a stretch of training for the cylinder's model
+# 1  self-test (with attention over any 32 to 256 tokens), several processes, times of steps, inference and evaluation,
+#    then the paper's recipes and decoders for Poisson, Navier-Stokes and Darcy, 200,000 draws each
+# 2  four operators with 50,000 draws for the same problems, a pair of auxiliary operators with grounding and without,
+#    then what the first call has left undone
+# 3  learning curves of Navier-Stokes while records of the cylinder are made, then a stretch of training for the
+#    cylinder's model
 #
-# A call ends MINUTES (9.3) after its start, whatever is undone; a part that fails does not stop the others, and what a part says is in
-# results/session-CALL. The program has no model built in, so that it is 9 MB: models/ travels with the checkout.
+# A call ends MINUTES (9.3) after its start, whatever is undone; a part that fails does not stop the others, and what a
+# part says is in results/session-CALL. The program has no model built in, so that it is 9 MB: models/ travels with the
+# checkout.
 set -uo pipefail
 call=${1:?say prepare, keep, 1, 2 or 3}
 cd "$(dirname "$0")/.."

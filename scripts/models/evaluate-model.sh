@@ -3,11 +3,11 @@
 #
 #   scripts/models/evaluate-model.sh PDE
 #
-# The records and the run are those of scripts/models/train-model.sh, with the same variables: WORK (default: /tmp/scope-work), RUN
-# (default: $WORK/NAME-run for an OUT that ends with NAME), OUT (default: results/PDE), DEVICE, ON, SCOPE, and MINUTES of
-# scripts/session.sh. Leaves in $OUT the model PDE.safetensors, its card PDE.toml, and last of all PDE-run.tar.gz with the run's
-# metrics, curves, evaluations and figures. Most of its two minutes go to the processor, so it can run while a GPU trains the next
-# model. CURVE=no leaves out the errors at milestones.
+# The records and the run are those of scripts/models/train-model.sh, with the same variables: WORK (default:
+# /tmp/scope-work), RUN (default: $WORK/NAME-run for an OUT that ends with NAME), OUT (default: results/PDE), DEVICE,
+# ON, SCOPE, and MINUTES of scripts/session.sh. Leaves in $OUT the model PDE.safetensors, its card PDE.toml, and last of
+# all PDE-run.tar.gz with the run's metrics, curves, evaluations and figures. Most of its two minutes go to the
+# processor, so it can run while a GPU trains the next model. CURVE=no leaves out the errors at milestones.
 set -euo pipefail
 pde=$1
 cd "$(dirname "$0")/../.."
