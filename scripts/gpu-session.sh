@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# What is to be done with half an hour of a GPU, in three calls of at most ten minutes each, on machines that begin bare and give
-# back few files.
+# What is to be done with half an hour of a GPU, in three calls of at most ten minutes each, on machines that begin bare
+# and give back few files.
 #
 #   scripts/gpu-session.sh prepare [PEER] [RECIPE]    # here: the program, and a PyTorch peer's folders, packed into carry/
 #   OUT=FOLDER scripts/gpu-session.sh 1               # there: the checkout with carry/ in it; FOLDER gets archives
 #   scripts/gpu-session.sh keep FOLDER                # here again: what came back goes to results/, and into carry/ for the next call
 #
-# 1  self-test (with attention over any 32 to 256 tokens), several processes, times of steps, inference and evaluation, then the
-#    paper's recipes and decoders for Poisson, Navier-Stokes and Darcy, 200,000 draws each
-# 2  four operators with 50,000 draws for the same problems, a pair of auxiliary operators with grounding and without, then what
-#    the first call has left undone
-# 3  learning curves of Navier-Stokes while records of the cylinder are made, then a stretch of training for the cylinder's model
+# 1  self-test (with attention over any 32 to 256 tokens), several processes, times of steps, inference and evaluation,
+#    then the paper's recipes and decoders for Poisson, Navier-Stokes and Darcy, 200,000 draws each
+# 2  four operators with 50,000 draws for the same problems, a pair of auxiliary operators with grounding and without,
+#    then what the first call has left undone
+# 3  learning curves of Navier-Stokes while records of the cylinder are made, then a stretch of training for the
+#    cylinder's model
 #
-# A call ends MINUTES (9.3) after its start, whatever is undone; a part that fails does not stop the others, and what a part says is in
-# results/session-CALL. The program has no model built in, so that it is 9 MB: models/ travels with the checkout.
+# A call ends MINUTES (9.3) after its start, whatever is undone; a part that fails does not stop the others, and what a
+# part says is in results/session-CALL. The program has no model built in, so that it is 9 MB: models/ travels with the
+# checkout.
 set -uo pipefail
 call=${1:?say prepare, keep, 1, 2 or 3}
 cd "$(dirname "$0")/.."
@@ -79,11 +81,13 @@ peer=$([ -f carry/peer/bench.py ] && echo carry/peer)
 
 case $call in
 1)
-    data poisson ns darcy >"$said/data.txt" 2>&1 & making=$!
+    # The rest of the records is made while networks train: times are taken on a quiet machine.
+    data poisson >"$said/data.txt" 2>&1 & making=$!
     part selftest 150 selftest
     wait "$making"
-    part scale 110 timed_script env ROUNDS=3 SECONDS_EACH=1 OUT="$WORK/scale" scripts/benchmarks/scale-bench.sh
-    part gpu-bench 170 env SELFTEST=no SECONDS_EACH=0.5 PEER=small BUDGET=60 ${BENCH:-} scripts/benchmarks/gpu-bench.sh ${peer:+"$peer"}
+    part scale 110 timed_script env ROUNDS=2 SECONDS_EACH=1 DRAWS=16000 OUT="$WORK/scale" scripts/benchmarks/scale-bench.sh
+    part gpu-bench 190 env SELFTEST=no ROUNDS=2 SECONDS_EACH=0.5 PEER=small BUDGET=45 ROWS="small muon base operators infer evaluate" \
+        ${BENCH:-} scripts/benchmarks/gpu-bench.sh ${peer:+"$peer"}
     PARTS="recipes heads" DRAWS=${DRAWS:-200000} HEAD_DRAWS=${HEAD_DRAWS:-16000} part paper 600 paper
     ;;
 2)
@@ -92,9 +96,10 @@ case $call in
     PARTS="recipes heads" DRAWS=${DRAWS:-200000} HEAD_DRAWS=${HEAD_DRAWS:-16000} part paper 600 paper
     ;;
 3)
+    COUNT=${NS_COUNT:-50000} part data 120 data ns
     export COUNT=${COUNT:-14000}
-    EVALUATE=records scripts/models/train-model.sh cylinder >"$said/data.txt" 2>&1 & making=$!
-    COUNT=${NS_COUNT:-50000} part curves 220 scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5}
+    EVALUATE=records scripts/models/train-model.sh cylinder >"$said/cylinder-data.txt" 2>&1 & making=$!
+    part curves 220 scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5}
     wait "$making"
     EACH=${EACH:-8} part cylinder 600 scripts/models/campaign.sh 1 cylinder
     ;;

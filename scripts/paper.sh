@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The paper's campaign for one problem or several: data, the recipes Full, FJV and FO, replacement decoders of three sizes fitted on sparse
-# contexts (SP) and on complete views (DP), four operators, the auxiliary operators, their evaluations, pairs, tables and figures.
+# The paper's campaign for one problem or several: data, the recipes Full, FJV and FO, replacement decoders of three
+# sizes fitted on sparse contexts (SP) and on complete views (DP), four operators, the auxiliary operators, their
+# evaluations, pairs, tables and figures.
 #
 #   scripts/paper.sh PDE[,PDE...]|all [SCALE]
 #   scripts/paper.sh poisson                                                    # the paper's epochs: hours of a GPU
@@ -8,19 +9,22 @@
 #   DRAWS=200000 OPERATOR_DRAWS=50000 HEAD_DRAWS=16000 scripts/paper.sh all     # the same work, short
 #   DEVICE=cpu MODEL=tiny RESOLUTION=32 COUNT=64 TEST=8 DRAWS=64 OPERATOR_DRAWS=16 SETTINGS="batch=8" OPERATOR_SETTINGS="batch=8" scripts/paper.sh darcy
 #
-# SCALE (1) is a share of the paper's epochs: 10 + 500 of a recipe, 100 of a decoder or an operator. DRAWS (of a recipe), HEAD_DRAWS,
-# OPERATOR_DRAWS and AUXILIARY_DRAWS set numbers instead; those not set are a fifth of DRAWS. Called again, it does what is missing and goes on with what
-# was interrupted. It stops in good order when it is told to (exit code 75), or by itself after MINUTES. A run that fails does not stop the others.
+# SCALE (1) is a share of the paper's epochs: 10 + 500 of a recipe, 100 of a decoder or an operator. DRAWS (of a
+# recipe), HEAD_DRAWS, OPERATOR_DRAWS and AUXILIARY_DRAWS set numbers instead; those not set are a fifth of DRAWS.
+# Called again, it does what is missing and goes on with what was interrupted. It stops in good order when it is told to
+# (exit code 75), or by itself after MINUTES. A run that fails does not stop the others.
 #
-# Leaves in $OUT (results/paper): PDE/report.md with all tables, PDE/figures, PDE/RUN with each run's evaluation and configuration,
-# and report.md of all problems that have runs. The page that it ends with is page.md there. A run whose evaluation is there is done,
-# though its weights may be lost; Full is trained again where decoders on it are missing. PACKED gets all of it as one archive.
+# Leaves in $OUT (results/paper): PDE/report.md with all tables, PDE/figures, PDE/RUN with each run's evaluation and
+# configuration, and report.md of all problems that have runs. The page that it ends with is page.md there. A run whose
+# evaluation is there is done, though its weights may be lost; Full is trained again where decoders on it are missing.
+# PACKED gets all of it as one archive.
 #
-# PARTS ("recipes heads operators auxiliary") says what is trained, HEADS ("5m 10m 15m"), OPERATORS and AUXILIARY ("MODEL:RECIPE ...") which; MODEL (small);
-# SETTINGS of recipes and heads (peak_rate=6e-4; none for MODEL=base, the paper's), OPERATOR_SETTINGS, AUXILIARY_SETTINGS; SEEDS of
-# training ("1 2 3"; RUN is then NAME-seed-SEED, and report.md tells orderings over seeds); COUNT records (the paper's 50000, 14000 of the cylinder) and TEST (1000), RESOLUTION (128); JOBS trainings at a time (3 on a GPU, which then
-# share it through CUDA's multi-process service); RUNS (WORK/paper) for runs; WORK, MINUTES and PACKED are those of scripts/session.sh; DEVICE (cuda);
-# SCOPE (the program).
+# PARTS ("recipes heads operators auxiliary") says what is trained, HEADS ("5m 10m 15m"), OPERATORS and AUXILIARY
+# ("MODEL:RECIPE ...") which; MODEL (small); SETTINGS of recipes and heads (peak_rate=6e-4; none for MODEL=base, the
+# paper's), OPERATOR_SETTINGS, AUXILIARY_SETTINGS; SEEDS of training ("1 2 3"; RUN is then NAME-seed-SEED, and report.md
+# tells orderings over seeds); COUNT records (the paper's 50000, 14000 of the cylinder) and TEST (1000), RESOLUTION
+# (128); JOBS trainings at a time (3 on a GPU, which then share it through CUDA's multi-process service); RUNS
+# (WORK/paper) for runs; WORK, MINUTES and PACKED are those of scripts/session.sh; DEVICE (cuda); SCOPE (the program).
 set -uo pipefail
 set -m # Every job has a process group of its own, so that what tells it to stop reaches all of it.
 problems=${1:?name a problem: darcy, poisson, helmholtz, ns, cylinder, some with commas between them, or all}; scale=${2:-1}

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# What the scripts that train on a GPU have in common: where things are, how long they may take, and results in few files. Sourced
-# by them, from the root of the repository.
+# What the scripts that train on a GPU have in common: where things are, how long they may take, and results in few
+# files. Sourced by them, from the root of the repository.
 #
-# WORK (default: /tmp/scope-work) holds records and runs: gigabytes that may be lost. Results are small; each script names their
-# folder, and what is finished there is not done again, on another machine either.
+# WORK (default: /tmp/scope-work) holds records and runs: gigabytes that may be lost. Results are small; each script
+# names their folder, and what is finished there is not done again, on another machine either.
 #
-# MINUTES, if set, is how long a script may take: what is running then saves its state, results are handed out, and the exit code is
-# 75. The same call goes on. A script that another one starts keeps to the earlier end of both.
+# MINUTES, if set, is how long a script may take: what is running then saves its state, results are handed out, and the
+# exit code is 75. The same call goes on. A script that another one starts keeps to the earlier end of both.
 #
-# PACKED, if set, is a folder that gets the results as NAME.tar.gz, or as NAME.tar.gz.0, .1, ... of at most 15 MB each, for machines
-# that give back few files: `cat NAME.tar.gz* | tar -xz` in the folder of another checkout puts them back where they were.
+# PACKED, if set, is a folder that gets the results as NAME.tar.gz, or as NAME.tar.gz.0, .1, ... of at most 15 MB each,
+# for machines that give back few files: `cat NAME.tar.gz* | tar -xz` in the folder of another checkout puts them back
+# where they were.
 
 scope=${SCOPE:-target/release/scope}; device=${DEVICE:-cuda}; work=${WORK:-/tmp/scope-work}
 if [ -n "${MINUTES:-}" ]; then
@@ -41,7 +42,8 @@ limited() { # OPTION-OF-TIMEOUT COMMAND...
 
 # The records of a problem, made where they are missing.
 records() { # PDE SPLIT COUNT SEED FOLDER
-    [ -d "$5" ] || timed nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" --resolution "${RESOLUTION:-128}" --out "$5"
+    [ -d "$5" ] || timed nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" \
+        --resolution "${RESOLUTION:-128}" --out "$5"
 }
 training_records() { records "$1" train "${COUNT:-50000}" 20260913 "$work/$1-train"; } # PDE
 test_records() { records "$1" test "${TEST:-1000}" 20261013 "$work/$1-test"; } # PDE

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks a GPU against the processor, then times training steps, inference and evaluation on it, several rounds in turn. With the
-# folder of a PyTorch peer that has a bench.py, times that too, in the same run, and prints the ratios.
+# Checks a GPU against the processor, then times training steps, inference and evaluation on it, several rounds in turn.
+# With the folder of a PyTorch peer that has a bench.py, times that too, in the same run, and prints the ratios.
 #
 #     scripts/benchmarks/gpu-bench.sh [FOLDER OF THE PEER]
 #
-# ROUNDS (3) of SECONDS_EACH (1) for every row, of which the median counts; ROWS ("base small muon operators infer evaluate") are those
-# that are measured, SELFTEST=no leaves the check out. PyTorch gets BUDGET (200) seconds for each of PEER ("base small"), SCOPE's two
-# sizes. OUT (results/gpu-bench) keeps the figures, table.md among them; a row that is there is not measured again. SCOPE is the
-# program; WORK, MINUTES and PACKED are those of scripts/session.sh.
+# ROUNDS (3) of SECONDS_EACH (1) for every row, of which the median counts; ROWS ("base small muon operators infer
+# evaluate") are those that are measured, SELFTEST=no leaves the check out. PyTorch gets BUDGET (200) seconds for each
+# of PEER ("base small"), SCOPE's two sizes. OUT (results/gpu-bench) keeps the figures, table.md among them; a row that
+# is there is not measured again. SCOPE is the program; WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 peer=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.."
@@ -15,7 +15,12 @@ source scripts/session.sh
 out=${OUT:-results/gpu-bench}; rounds=${ROUNDS:-3}; each=${SECONDS_EACH:-1}
 read -ra rows <<<"${ROWS-base small muon operators infer evaluate}"
 mkdir -p "$out" "$work"
-trap 'hand_out gpu-bench "$out"' EXIT
+# The table of what there is, however it ends.
+table() {
+    scripts/benchmarks/gpu-table.py "$out" >"$out/.table" && mv "$out/.table" "$out/table.md" && cat "$out/table.md"
+    hand_out gpu-bench "$out"
+}
+trap table EXIT
 [ "${SELFTEST:-yes}" = no ] || timed "$scope" doctor --selftest | tee "$out/selftest.txt" | tail -5
 
 # A command's JSON, whole or not at all; a row that fails is left out and said.
@@ -42,11 +47,17 @@ row() { # NAME ROUND
         for objective in fo full full-idle sp-10m; do
             step "$2" "base-$objective" --model "${BASE:-base}" --objective $objective --batch "$batch"
         done ;;
-    small) for objective in fo full; do step "$2" "small-$objective" --model "${SMALL:-small}" --objective $objective --batch "$batch"; done ;;
+    small)
+        for objective in fo full; do
+            step "$2" "small-$objective" --model "${SMALL:-small}" --objective $objective --batch "$batch"
+        done ;;
     muon) # The recipe muon-fits: its optimizer and its local fits.
         step "$2" small-muon --model "${SMALL:-small}" --batch "$batch" --optimizer muon
         step "$2" small-muon-fits --model "${SMALL:-small}" --batch "$batch" --optimizer muon --fits 4,8 ;;
-    operators) for model in ${BENCH_OPERATORS-aux-fno aux-deeponet aux-unet aux-cno}; do step "$2" "$model" --model "$model" --batch "$batch"; done ;;
+    operators)
+        for model in ${BENCH_OPERATORS-aux-fno aux-deeponet aux-unet aux-cno}; do
+            step "$2" "$model" --model "$model" --batch "$batch"
+        done ;;
     infer)
         for model in ${INFER-base small}; do
             for precision in bf16 f32; do
@@ -64,8 +75,8 @@ evaluation() { # ROUND
     records poisson test "$many" 20261013 "$work/bench-records" >/dev/null
     for count in "$few" "$many"; do
         begun=$(date +%s.%N)
-        timed "$scope" evaluate --run "${EVALUATED:-models/poisson.safetensors}" --data "$work/bench-records" --limit "$count" \
-            --no-interpolation --device "$device" --out "$work/bench-evaluation-$1-$count" >/dev/null
+        timed "$scope" evaluate --run "${EVALUATED:-models/poisson.safetensors}" --data "$work/bench-records" \
+            --limit "$count" --no-interpolation --device "$device" --out "$work/bench-evaluation-$1-$count" >/dev/null
         times+=("$(awk -v begun="$begun" -v now="$(date +%s.%N)" 'BEGIN { print now - begun }')")
     done
     echo "{\"few\": $few, \"many\": $many, \"seconds\": [${times[0]}, ${times[1]}]}" >"$file"
@@ -96,7 +107,3 @@ if [ -n "$peer" ]; then
         [ "$size" != base ] || pytorch base peer-sp --variants bf16+graph,bf16+compile+graph --modes sp-adapt
     done
 fi
-
-scripts/benchmarks/gpu-table.py "$out" >"$out/.table"
-mv "$out/.table" "$out/table.md"
-cat "$out/table.md"

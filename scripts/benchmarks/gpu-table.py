@@ -70,8 +70,8 @@ def main():
         print(f"| {' | '.join(cells)} |")
     rates = list(evaluations(folder))
     if rates:
-        print(f"\n`scope evaluate` of `small` in f32: {statistics.median(rates):,.0f} records a second under the two conditions of "
-              f"`uniform500` ({min(rates):,.0f} to {max(rates):,.0f})")
+        print(f"\n`scope evaluate` of `small` in f32: {statistics.median(rates):,.0f} records a second under the two "
+              f"conditions of `uniform500` ({min(rates):,.0f} to {max(rates):,.0f})")
 
 
 main()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Times a training step of each operator on a GPU, and of the same operator in PyTorch, in the same run; prints the ratios.
+# Times a training step of each operator on a GPU, and of the same operator in PyTorch, in the same run; prints the
+# ratios.
 #
 #     scripts/benchmarks/operators-bench.sh
 #
-# BATCH is the batch, MODELS are those that are timed, BUDGET the seconds that PyTorch gets for all its variants; with BUDGET=0 only
-# ours are timed. OUT (results/operators-bench) keeps the figures. SCOPE is the program; MINUTES and PACKED are those of
-# scripts/session.sh.
+# BATCH is the batch, MODELS are those that are timed, BUDGET the seconds that PyTorch gets for all its variants; with
+# BUDGET=0 only ours are timed. OUT (results/operators-bench) keeps the figures. SCOPE is the program; MINUTES and
+# PACKED are those of scripts/session.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/session.sh

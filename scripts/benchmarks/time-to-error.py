@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of scripts/benchmarks/time-to-error.sh: seconds and errors of each run, and the first that reaches each target.
+"""The table of scripts/benchmarks/time-to-error.sh: seconds and errors of runs, and the first that reaches a target.
 
     scripts/benchmarks/time-to-error.py FOLDER U/A...
 """

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The paper's base model with its Full recipe for a fixed time, then a larger decoder on it twice: trained on what sparse contexts predict (SP),
-# and on complete views (DP). Evaluates all three, and the model along the way.
+# The paper's base model with its Full recipe for a fixed time, then a larger decoder on it twice: trained on what
+# sparse contexts predict (SP), and on complete views (DP). Evaluates all three, and the model along the way.
 #
 #   scripts/models/base-and-heads.sh PDE [MINUTES] [MINUTES OF EACH HEAD]
 #   scripts/models/base-and-heads.sh poisson 14 4
 #
-# Needs a card. Leaves in $OUT (default: results/PDE-base) the evaluations of full, sp and dp (1,000 records) and of the milestones (300),
-# tables.md with what `scope report` and `scope compare` say of them, the figures, and metrics.jsonl of each run. What is done is not done again.
+# Needs a card. Leaves in $OUT (default: results/PDE-base) the evaluations of full, sp and dp (1,000 records) and of the
+# milestones (300), tables.md with what `scope report` and `scope compare` say of them, the figures, and metrics.jsonl
+# of each run. What is done is not done again.
 #
-# SETTINGS ("peak_rate=3e-4") for the base model, HEAD (10m), MODEL (base), MILESTONES (8),
-# COUNT (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
+# SETTINGS ("peak_rate=3e-4") for the base model, HEAD (10m), MODEL (base), MILESTONES (8), COUNT (50000) and TEST
+# (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
 # scripts/session.sh.
 set -euo pipefail
 pde=$1; minutes=${2:-14}; each=${3:-4}

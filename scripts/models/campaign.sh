@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# The shipped models trained for longer, in numbered stretches: each goes on from the one before, or from the shipped model where that is
-# not at hand. A model is evaluated while the next one trains, and takes the place of the shipped one if no condition of its card
-# is worse. Needs a GPU.
+# The shipped models trained for longer, in numbered stretches: each goes on from the one before, or from the shipped
+# model where that is not at hand. A model is evaluated while the next one trains, and takes the place of the shipped
+# one if no condition of its card is worse. Needs a GPU.
 #
 #   scripts/models/campaign.sh STRETCH [PDE[:MINUTES]...]
 #   scripts/models/campaign.sh 1                                 # all five from models/, five minutes each
 #   MINUTES=9.5 scripts/models/campaign.sh 2 cylinder ns:3       # go on from the first stretch, within nine and a half minutes
 #   EACH=20 scripts/models/campaign.sh 0 poisson                 # from nothing
 #
-# A stretch is a whole schedule (warm-up and cosine) at half the recipe's rates, with local fits measured anew and 15% of the batches
-# at 500 uniform points; stretch 0 has the recipe's own rates. SETTINGS replaces all that. Each model is trained for EACH (5) minutes
-# or those beside its name; with a limit on all, MINUTES, for no more than leaves RESERVE (100) seconds to evaluate, and not for
-# less than LEAST (1) minutes. Data come on
-# top: on 16 cores a minute, four for the cylinder's (COUNT=14000 for fewer records).
+# A stretch is a whole schedule (warm-up and cosine) at half the recipe's rates, with local fits measured anew and 15%
+# of the batches at 500 uniform points; stretch 0 has the recipe's own rates. SETTINGS replaces all that. Each model is
+# trained for EACH (5) minutes or those beside its name; with a limit on all, MINUTES, for no more than leaves RESERVE
+# (100) seconds to evaluate, and not for less than LEAST (1) minutes. Data come on top: on 16 cores a minute, four for
+# the cylinder's (COUNT=14000 for fewer records).
 #
-# Leaves models, cards, weights to go on from and logs in $RESULTS/PDE-STRETCH (default: results), and what was decided in
-# $RESULTS/stretch-STRETCH.txt. Called again, it does only what is missing, on another machine too; the failure of one model does
-# not stop the others. MODELS (models) is where shipped models are; RECIPE (muon-fits) and MODEL (small; of stretch 0); WORK, MINUTES
-# and PACKED are those of scripts/session.sh. Whatever scripts/models/train-model.sh takes from the environment can be set here too.
+# Leaves models, cards, weights to go on from and logs in $RESULTS/PDE-STRETCH (default: results), and what was decided
+# in $RESULTS/stretch-STRETCH.txt. Called again, it does only what is missing, on another machine too; the failure of
+# one model does not stop the others. MODELS (models) is where shipped models are; RECIPE (muon-fits) and MODEL (small;
+# of stretch 0); WORK, MINUTES and PACKED are those of scripts/session.sh. Whatever scripts/models/train-model.sh takes
+# from the environment can be set here too.
 set -uo pipefail
 stretch=${1:?say which stretch: 1, 2, ...; 0 trains from nothing}; shift
 queue=("$@"); [ $# -gt 0 ] || queue=(poisson darcy ns helmholtz cylinder)
@@ -49,7 +50,8 @@ train() { # PDE MINUTES MODELS-TO-COME
     [ ! -f "$out/$pde-run.tar.gz" ] || return 0
     EVALUATE=records OUT=$out scripts/models/train-model.sh "$pde" || return
     minutes=$(length "$pde" "$2" "$3")
-    if awk -v minutes="$minutes" -v least="$least" 'BEGIN { exit minutes >= least }'; then
+    if awk -v minutes="$minutes" -v wanted="$2" -v least="$least" \
+        'BEGIN { exit minutes >= least || minutes >= wanted }'; then
         echo "too little time is left to train $pde and to evaluate it"
         return $stopped
     fi
@@ -98,7 +100,7 @@ for entry in "${queue[@]}"; do
 done
 finish
 if [ ${#failed[@]} -gt 0 ]; then
-    echo "not done: ${failed[*]}; their logs are $results/PDE-$stretch/PDE.log, and the same call goes on where they stopped" >&2
+    echo "not done: ${failed[*]}; their logs are $results/PDE-$stretch/PDE.log, and the same call goes on" >&2
     exit "$status"
 fi
 decided

@@ -3,11 +3,11 @@
 #
 #   scripts/models/evaluate-model.sh PDE
 #
-# The records and the run are those of scripts/models/train-model.sh, with the same variables: WORK (default: /tmp/scope-work), RUN
-# (default: $WORK/NAME-run for an OUT that ends with NAME), OUT (default: results/PDE), DEVICE, ON, SCOPE, and MINUTES of
-# scripts/session.sh. Leaves in $OUT the model PDE.safetensors, its card PDE.toml, and last of all PDE-run.tar.gz with the run's
-# metrics, curves, evaluations and figures. Most of its two minutes go to the processor, so it can run while a GPU trains the next
-# model. CURVE=no leaves out the errors at milestones.
+# The records and the run are those of scripts/models/train-model.sh, with the same variables: WORK (default:
+# /tmp/scope-work), RUN (default: $WORK/NAME-run for an OUT that ends with NAME), OUT (default: results/PDE), DEVICE,
+# ON, SCOPE, and MINUTES of scripts/session.sh. Leaves in $OUT the model PDE.safetensors, its card PDE.toml, and last of
+# all PDE-run.tar.gz with the run's metrics, curves, evaluations and figures. Most of its two minutes go to the
+# processor, so it can run while a GPU trains the next model. CURVE=no leaves out the errors at milestones.
 set -euo pipefail
 pde=$1
 cd "$(dirname "$0")/../.."
@@ -21,13 +21,16 @@ fi
 evaluate() { # MODEL PROTOCOL OUT
     timed "$scope" evaluate --run "$1" --data "$test" --protocol "$2" --no-interpolation --device "$device" --out "$3"
 }
+trained_on() {
+    if [ "$device" = cpu ]; then echo "a CPU"; else echo "one $(nvidia-smi --query-gpu=name --format=csv,noheader | head -1)"; fi
+}
 [ -f "$packed" ] || "$scope" model pack --run "$run" --kind int8 --data "$train" --out "$packed"
 echo "errors before quantisation:"
 evaluate "$run" uniform500 "$run/eval"
 echo "errors of the quantised model:"
 for protocol in uniform500 full-observation; do evaluate "$packed" "$protocol" "$run/packed"; done
 "$scope" model card --model "$packed" --run "$run" --data "$train" --eval "$run"/packed/*.json \
-    --trained-on "${ON:-one NVIDIA H200}"
+    --trained-on "${ON:-$(trained_on)}"
 # Bands come before the other conditions, so that one evaluation measures errors and what lies within the bands.
 timed "$scope" model calibrate --model "$packed" --data "$work/$pde-bands" --device "$device"
 evaluate "$packed" all "$run/packed" | tail -40

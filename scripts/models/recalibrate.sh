@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# New error bands for the cards of shipped models, and how many pixels of other records lie within them, before and after.
+# New error bands for the cards of shipped models, and how many pixels of other records lie within them, before and
+# after.
 #
 #   scripts/models/recalibrate.sh [MODEL...]          all five by default, the cylinder first
 #
-# Variables: SCOPE (default: target/release/scope), MODELS (where weights and cards are; default: models), DEVICE (default: auto), OUT (default:
-# results/bands), WORK (records, made where they are missing; default: a temporary folder), MINUTES of scripts/session.sh, RECORDS (to calibrate on: 600), CHECK (to check on: 300),
-# AT_ONCE (models beside each other: 2), CONDITIONS (of the first check), ALL (records of a last check under all conditions: 200; 0 leaves it out).
+# Variables: SCOPE (default: target/release/scope), MODELS (where weights and cards are; default: models), DEVICE
+# (default: auto), OUT (default: results/bands), WORK (records, made where they are missing; default: a temporary
+# folder), MINUTES of scripts/session.sh, RECORDS (to calibrate on: 600), CHECK (to check on: 300), AT_ONCE (models
+# beside each other: 2), CONDITIONS (of the first check), ALL (records of a last check under all conditions: 200; 0
+# leaves it out).
 #
-# Leaves in $OUT, each as soon as it is known: cards.tar, the cards with their new bands, for `tar -xf cards.tar -C models`; coverage.md, the means and the standard deviations over records
-# of the shares within the bands of the old card and of the new one; all-conditions.md; and recalibrate.log. It needs the program, bash, awk and a Python
-# without any packages. On one H200 a model takes about a minute, and half as long again with all conditions checked.
+# Leaves in $OUT, each as soon as it is known: cards.tar, the cards with their new bands, for `tar -xf cards.tar -C
+# models`; coverage.md, the means and the standard deviations over records of the shares within the bands of the old
+# card and of the new one; all-conditions.md; and recalibrate.log. It needs the program, bash, awk and a Python without
+# any packages. On one H200 a model takes about a minute, and half as long again with all conditions checked.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 WORK=${WORK:-$(mktemp -d)} DEVICE=${DEVICE:-auto}

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# What do Muon, local fits and the full objective give, each and together? Trains all eight combinations with equally many draws and tells errors with their
-# deviation over seeds.
+# What do Muon, local fits and the full objective give, each and together? Trains all eight combinations with equally
+# many draws and tells errors with their deviation over seeds.
 #
 #   scripts/studies/ablation.sh PDE [DRAWS] [SEED...]
 #   scripts/studies/ablation.sh poisson 320000 1 2 3
 #   scripts/studies/ablation.sh ns 320000 1
 #
-# Needs a GPU. Leaves one summary a run, PDE-DRAWS-VARIANT-SEED.json, and the table PDE-DRAWS.md in $OUT (default: results/ablation). What has a
-# summary there is not trained again: the study can be spread over several stretches of GPU time. VARIANTS (all eight), MODEL (small),
-# COUNT (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
-# scripts/session.sh.
+# Needs a GPU. Leaves one summary a run, PDE-DRAWS-VARIANT-SEED.json, and the table PDE-DRAWS.md in $OUT (default:
+# results/ablation). What has a summary there is not trained again: the study can be spread over several stretches of
+# GPU time. VARIANTS (all eight), MODEL (small), COUNT (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda),
+# SCOPE (the program); WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 pde=$1; draws=${2:-320000}; shift $(( $# < 2 ? $# : 2 ))
 seeds=("$@"); [ $# -gt 0 ] || seeds=(1 2 3)

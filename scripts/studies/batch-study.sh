@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Batch size against error at equal draws on Poisson: what larger global batches, as many GPUs would have, cost in accuracy.
+# Batch size against error at equal draws on Poisson: what larger global batches, as many GPUs would have, cost in
+# accuracy.
 #
 #     scripts/studies/batch-study.sh [DRAWS] [BATCH...]
 #     scripts/studies/batch-study.sh 640000 32 128 512 2048
 #
-# Each batch is trained with the recipe's own rates and, above 32, also with rates times the root of batch / 32. Variables: SCOPE,
-# OUT (results/batch-study), MODEL (small), RECIPE (muon-fits), DEVICE (cuda), COUNT, TEST, RESOLUTION; WORK, MINUTES and PACKED are
-# those of scripts/session.sh. What has an evaluation in OUT is not done again. Ends with a table of errors.
+# Each batch is trained with the recipe's own rates and, above 32, also with rates times the root of batch / 32.
+# Variables: SCOPE, OUT (results/batch-study), MODEL (small), RECIPE (muon-fits), DEVICE (cuda), COUNT, TEST,
+# RESOLUTION; WORK, MINUTES and PACKED are those of scripts/session.sh. What has an evaluation in OUT is not done again.
+# Ends with a table of errors.
 set -euo pipefail
 draws=${1:-640000}; shift || true
 batches=("$@"); [ ${#batches[@]} -gt 0 ] || batches=(32 128 512 2048)

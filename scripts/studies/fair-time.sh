@@ -4,14 +4,14 @@
 #   scripts/studies/fair-time.sh PDE [MINUTES]
 #   scripts/studies/fair-time.sh poisson 5
 #
-# Operators have their recipe (batches of 125, AdamW to 1.25e-4), SCOPE `small` the FO recipe with batches of 32 and 6e-4; the
-# schedule of each is as long as its time. All are evaluated in bf16, as they were trained. Leaves fair-time-PDE-MINUTES.md and each model's summaries in $OUT (default:
-# results/fair-time). What is done is not done again, and what was interrupted goes on; a model that fails is said and
-# left out.
+# Operators have their recipe (batches of 125, AdamW to 1.25e-4), SCOPE `small` the FO recipe with batches of 32 and
+# 6e-4; the schedule of each is as long as its time. All are evaluated in bf16, as they were trained. Leaves
+# fair-time-PDE-MINUTES.md and each model's summaries in $OUT (default: results/fair-time). What is done is not done
+# again, and what was interrupted goes on; a model that fails is said and left out.
 #
-# COUNT (50000; 20000 of the cylinder) and TEST (1000) are the numbers of records, DEVICE is cuda unless set, MODELS are those of the
-# table, SETTINGS are added to every recipe, RATES are peak rates other than the recipes': RATES="fno=6e-4 cno=6e-4". WORK, MINUTES
-# and PACKED are those of scripts/session.sh.
+# COUNT (50000; 20000 of the cylinder) and TEST (1000) are the numbers of records, DEVICE is cuda unless set, MODELS are
+# those of the table, SETTINGS are added to every recipe, RATES are peak rates other than the recipes': RATES="fno=6e-4
+# cno=6e-4". WORK, MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 pde=$1; minutes=${2:-5}
 cd "$(dirname "$0")/../.."

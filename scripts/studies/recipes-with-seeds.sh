@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Does the grounding of Full pay? Trains recipes from several seeds with equally many draws each and tells errors with their deviation over seeds.
+# Does the grounding of Full pay? Trains recipes from several seeds with equally many draws each and tells errors with
+# their deviation over seeds.
 #
 #   scripts/studies/recipes-with-seeds.sh PDE DRAWS [RECIPE...]
 #   scripts/studies/recipes-with-seeds.sh poisson 1200000 full fjv fo
 #
 # Needs a GPU and, for each run, DRAWS of its time. Leaves one summary a run, PDE-DRAWS-RECIPE-SEED.json, and the table
-# PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread over several machines.
+# PDE-DRAWS.md in $OUT (default: results/seeds). What has a summary there is not trained again: a study can be spread
+# over several machines.
 #
-# JOBS (1) runs go on at a time: with CUDA's multi-process service (nvidia-cuda-mps-control -d) three small ones take less than one after
-# the other. SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe, COUNT
-# (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
-# scripts/session.sh.
+# JOBS (1) runs go on at a time: with CUDA's multi-process service (nvidia-cuda-mps-control -d) three small ones take
+# less than one after the other. SEEDS (default: "1 2 3"), MODEL (small), SETTINGS ("peak_rate=6e-4") for every recipe,
+# COUNT (50000) and TEST (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED
+# are those of scripts/session.sh.
 set -euo pipefail
 pde=$1; draws=$2; shift 2
 recipes=("$@"); [ $# -gt 0 ] || recipes=(full fjv fo)

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Which recipe makes the best of a fixed time on a GPU? Trains one model for each line of arguments and prints held-out errors.
+# Which recipe makes the best of a fixed time on a GPU? Trains one model for each line of arguments and prints held-out
+# errors.
 #
 #   scripts/studies/try-recipes.sh PDE MINUTES MODEL "RECIPE [SETTINGS...]"...
 #   scripts/studies/try-recipes.sh poisson 1 small "fo peak_rate=6e-4" "full peak_rate=6e-4" "fo batch=64 peak_rate=8e-4"
 #   scripts/studies/try-recipes.sh poisson 1 small "fo peak_rate=6e-4 then full peak_rate=3e-4"    # the time is shared equally
 #
-# OUT (default: results/tried) is where the table goes; what has a row there is not tried again. COUNT (50000) and TEST (1000)
-# records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of scripts/session.sh.
+# OUT (default: results/tried) is where the table goes; what has a row there is not tried again. COUNT (50000) and TEST
+# (1000) records, RESOLUTION (128), DEVICE (cuda), SCOPE (the program); WORK, MINUTES and PACKED are those of
+# scripts/session.sh.
 set -euo pipefail
 pde=$1; minutes=$2; model=$3; shift 3
 cd "$(dirname "$0")/../.."
