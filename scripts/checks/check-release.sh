@@ -12,16 +12,19 @@ target=${1:-$(rustc -vV | sed -n 's/^host: //p')}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# The commit of this moment: another may be made while its first archive is built.
+commit=$(git rev-parse HEAD)
 IFS=: read -r first second <<< "${CARGO_HOMES:-$work/cargo:$work/elsewhere/cargo}"
 for clone in "one:$first" "deeper/down/two:$second"; do
     folder=$work/${clone%%:*}
     git clone --quiet . "$folder"
+    git -C "$folder" checkout --quiet "$commit"
     (cd "$folder" && CARGO_HOME=${clone#*:} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} scripts/release/release.sh "$target")
     cp "$folder"/target/dist/*.tar.gz "$work/$(basename "$folder").tar.gz"
     rm -rf "$folder/target"
 done
 cmp "$work/one.tar.gz" "$work/two.tar.gz"
-echo "two builds of $(git log -1 --format=%h) give the same bytes: $(sha256sum < "$work/one.tar.gz" | cut -c1-16)..."
+echo "two builds of ${commit:0:7} give the same bytes: $(sha256sum < "$work/one.tar.gz" | cut -c1-16)..."
 
 # What the archive's pages link to lies in it.
 mkdir "$work/unpacked"
