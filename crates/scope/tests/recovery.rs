@@ -132,7 +132,7 @@ fn with_tables(folder: &Path, name: &str, fields: &str) -> (Recovered, [String; 
     (recovered, tables)
 }
 
-/// Columns go by what the fields of a problem are, whoever declared it.
+/// Columns go by what the fields of a problem are, and by the names that it gives them, whoever declared it.
 #[test]
 fn tables_of_a_problem_of_ones_own_have_the_columns_of_its_fields() {
     let root = tempfile::tempdir().unwrap();
@@ -140,13 +140,13 @@ fn tables_of_a_problem_of_ones_own_have_the_columns_of_its_fields() {
     let head = r#"{"name": "head"}"#;
     let (recovered, [at, pixels]) =
         with_tables(root.path(), "layers", &format!(r#"{{"a": {rock}, "u": {head}}}"#));
-    let columns = "a,a_map,a_probability,u,u_band68,u_band95";
+    let columns = "rock,rock_map,rock_probability,head,head_band68,head_band95";
     assert_eq!(at.lines().next(), Some(&*format!("i,j,{columns}")));
     assert_eq!(pixels.lines().next(), Some(&*format!("x,y,{columns}")));
     let map: f32 = at.lines().nth(1).unwrap().split(',').nth(3).unwrap().parse().unwrap();
     assert_eq!(map, recovered.two_valued.unwrap().map[2 * SIZE + 5]);
     let (_, [at, _]) = with_tables(root.path(), "lone", &format!(r#"{{"u": {head}}}"#));
-    assert_eq!(at.lines().next(), Some("i,j,u,u_band68,u_band95"), "a field that is absent has no columns");
+    assert_eq!(at.lines().next(), Some("i,j,head,head_band68,head_band95"), "a field that is absent has no columns");
 }
 
 /// What an untrained network makes of Darcy.
