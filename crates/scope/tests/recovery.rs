@@ -146,7 +146,11 @@ fn tables_of_a_problem_of_ones_own_have_the_columns_of_its_fields() {
     let map: f32 = at.lines().nth(1).unwrap().split(',').nth(3).unwrap().parse().unwrap();
     assert_eq!(map, recovered.two_valued.unwrap().map[2 * SIZE + 5]);
     let (_, [at, _]) = with_tables(root.path(), "lone", &format!(r#"{{"u": {head}}}"#));
-    assert_eq!(at.lines().next(), Some("i,j,head,head_band68,head_band95"), "a field that is absent has no columns");
+    assert_eq!(
+        at.lines().next(),
+        Some("i,j,head,head_band68,head_band95"),
+        "a field that is absent has no columns"
+    );
 }
 
 /// What an untrained network makes of Darcy.

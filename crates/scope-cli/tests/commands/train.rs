@@ -396,10 +396,10 @@ fn bad_requests_are_refused_with_the_remedy() {
         );
     }
     assert_eq!(fs::read_to_string(place.path("theirs/metrics.jsonl")).unwrap(), "precious");
-    place.refuse(&train("x", &["--recipe", "foo", "--draws", "16"]), 1, "full, fjv, fo, fg, fjvg");
+    place.refuse(&train("x", &["--recipe", "foo", "--draws", "16"]), 2, "full, fjv, fo, fg, fjvg");
     let unknown = ["--recipe", "fo", "--draws", "16", "--set", "peak_rte=1"];
     place.refuse(&train("x", &unknown), 2, "did you mean \"peak_rate\"?");
-    place.refuse(&train("x", &["--recipe", "fo", "--draws", "2"]), 1, "shorter than one batch");
+    place.refuse(&train("x", &["--recipe", "fo", "--draws", "2"]), 2, "shorter than one batch");
     for option in ["--minutes", "--epochs"] {
         for length in ["inf", "nan", "0", "soon"] {
             place.refuse(&train("x", &[option, length]), 2, "expected a finite number above zero");

@@ -80,7 +80,7 @@ impl fmt::Display for WithoutBands {
             }
             WithoutBandsReason::NotCalibrated => f.write_str(
                 "the fit is not calibrated: it was made by an older program or from fewer than 100 records, or there are more sensors \
-                 between pixels than it can be measured for; readings are not tested either",
+                 between pixels than it can be measured for; readings are not tested and samples not drawn either",
             )?,
             WithoutBandsReason::FewWithin { share, level } => write!(
                 f,

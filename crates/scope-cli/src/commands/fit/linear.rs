@@ -24,8 +24,9 @@ Examples:
   scope evaluate --method linear --fit ns.safetensors --data data/ns-test --out baselines/ns
   scope place --method linear --fit ns.safetensors --count 30 --out placed
 
-A tenth of the records is kept from the modes. Half of it measures what these leave out, and the other half stays with the fit: error
-bands, expected errors and tests of readings are measured on it, for the very sensors. That takes 100 records at least.";
+A tenth of the records is kept from the modes. Half of it measures what these leave out, and the other half stays with
+the fit: error bands, expected errors and tests of readings are measured on it, for the very sensors. That takes 100
+records at least.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -106,7 +106,7 @@ impl RecordCheck {
         match (0..field.len()).filter(on_edge).find(|point| (field[*point] - edge).abs() > slack) {
             None => Ok(()),
             Some(at) => {
-                let expected = format!("its edge is stated to be {edge:?}");
+                let expected = format!("its edge is stated to be {edge}");
                 Err(self.refuse(record, channel, at, field[at], &expected))
             }
         }
@@ -136,8 +136,8 @@ fn is_possible(facts: &Field, value: f64, slack: f64) -> bool {
 
 fn expected(facts: &Field) -> String {
     match (facts.kind, facts.minimum) {
-        (FieldKind::TwoValued { low, high }, _) => format!("the field is stated to be {low:?} or {high:?}"),
-        (_, Some(minimum)) => format!("its minimum is stated to be {minimum:?}"),
+        (FieldKind::TwoValued { low, high }, _) => format!("the field is stated to be {low} or {high}"),
+        (_, Some(minimum)) => format!("its minimum is stated to be {minimum}"),
         _ => "the field cannot have it".to_owned(),
     }
 }
