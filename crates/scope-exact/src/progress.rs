@@ -1,5 +1,7 @@
 //! How far the computation of a posterior has come, and whether it is to go on.
 
+use std::fmt;
+
 use rayon::prelude::*;
 
 use crate::error::PosteriorError;
@@ -23,6 +25,22 @@ pub enum Stage {
     Samples,
     /// Fields that the prior was not made from, by fields.
     HeldOut,
+}
+
+/// The stage in words.
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interpolation => "sensors between pixels",
+            Self::Covariance => "covariance of the sensors",
+            Self::Factor => "factor of the covariance",
+            Self::Mean => "the fields",
+            Self::Residuals => "what sensors say of each other",
+            Self::Deviations => "standard deviations",
+            Self::Samples => "draws",
+            Self::HeldOut => "held-out records",
+        })
+    }
 }
 
 /// How far a stage has come.

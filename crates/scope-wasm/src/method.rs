@@ -5,7 +5,6 @@ use std::path::Path;
 use scope::{
     Device, Network, NetworkOptions, PosteriorOptions, Precision, Recovery,
     data::Fields,
-    exact::Stage,
     model::{Card, WeightFile},
     recovery::Progress,
 };
@@ -69,7 +68,7 @@ impl Method {
             if let Progress::Posterior { step, .. } = told {
                 let share = step.done as f64 / step.of.max(1) as f64;
                 // As above: who hears of it may fail, and the fields are computed all the same.
-                let _ = progress.call2(&JsValue::NULL, &name(step.stage).into(), &share.into());
+                let _ = progress.call2(&JsValue::NULL, &step.stage.to_string().into(), &share.into());
             }
             true
         };
@@ -77,18 +76,5 @@ impl Method {
             self.0.place(&sensors.set).and_then(|problem| self.0.recover_all(vec![problem], &tell));
         let mut recovered = recovered.map_err(|error| sensors.refusal(&error))?;
         Ok(RecoveredFields { recovered: recovered.remove(0), notes: sensors.notes.clone() })
-    }
-}
-
-/// A stage of a posterior in words.
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Interpolation => "sensors between pixels",
-        Stage::Covariance => "covariance of the sensors",
-        Stage::Factor => "factor of the covariance",
-        Stage::Mean => "the fields",
-        Stage::Residuals => "what sensors say of each other",
-        Stage::Deviations => "standard deviations",
-        Stage::Samples => "draws",
     }
 }

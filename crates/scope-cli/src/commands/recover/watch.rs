@@ -1,7 +1,7 @@
 //! How far a recovery has come, and whether it is to be stopped.
 
 use scope_data::DataError;
-use scope_exact::{Stage, Step};
+use scope_exact::Step;
 
 use crate::terminal::{Interrupt, Progress};
 
@@ -30,17 +30,7 @@ impl Watch {
 
     /// Tells how far the exact posterior of a problem has come; returns whether to go on.
     pub(super) fn during(&self, step: Step) -> bool {
-        let stage = match step.stage {
-            Stage::Interpolation => "sensors between pixels",
-            Stage::Covariance => "covariance of the sensors",
-            Stage::Factor => "its factor",
-            Stage::Mean => "conjugate gradients",
-            Stage::Residuals => "residuals",
-            Stage::Deviations => "standard deviations",
-            Stage::Samples => "draws",
-            Stage::HeldOut => "held-out records",
-        };
-        self.progress.note(&format!("{stage}, {}%", 100 * step.done / step.of.max(1)));
+        self.progress.note(&format!("{}, {}%", step.stage, 100 * step.done / step.of.max(1)));
         !self.interrupt.requested()
     }
 
