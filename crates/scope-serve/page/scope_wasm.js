@@ -13,6 +13,16 @@ export class FreshRecord {
         wasm.__wbg_freshrecord_free(ptr, 0);
     }
     /**
+     * Where its points are: x of every row, then y of every column.
+     * @returns {Float64Array}
+     */
+    coordinates() {
+        const ret = wasm.freshrecord_coordinates(this.__wbg_ptr);
+        var v1 = getArrayF64FromWasm0(ret[0], ret[1]).slice();
+        wasm.__wbindgen_free(ret[0], ret[1] * 8, 8);
+        return v1;
+    }
+    /**
      * Row and column of the disk's centre and its radius, in pixels, where the record has a disk.
      * @returns {Float64Array | undefined}
      */
@@ -26,7 +36,8 @@ export class FreshRecord {
         return v1;
     }
     /**
-     * The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value, where it has two.
+     * The relative L2 errors of a and u in percent; and the share of a's pixels that are taken for its other value,
+     * where it has two.
      * @param {Float32Array | number[]} a
      * @param {Float32Array | number[]} u
      * @returns {Float64Array}
@@ -124,13 +135,28 @@ export class LinearFit {
         wasm.__wbg_linearfit_free(ptr, 0);
     }
     /**
-     * The best linear estimate, with the standard deviation of every pixel if that is asked for, which takes most of the time.
+     * The best linear estimate, with the standard deviation of every pixel if that is asked for, which takes most of
+     * the time.
      * @param {boolean} deviations
      * @returns {Method}
      */
     method(deviations) {
         const ret = wasm.linearfit_method(this.__wbg_ptr, deviations);
         return Method.__wrap(ret);
+    }
+    /**
+     * Reads the bytes of a file.
+     * @param {Uint8Array | number[]} bytes
+     * @returns {LinearFit}
+     */
+    static of_bytes(bytes) {
+        const ptr0 = passArray8ToWasm0(bytes, wasm.__wbindgen_malloc);
+        const len0 = WASM_VECTOR_LEN;
+        const ret = wasm.linearfit_of_bytes(ptr0, len0);
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        return LinearFit.__wrap(ret[0]);
     }
 }
 if (Symbol.dispose) LinearFit.prototype[Symbol.dispose] = LinearFit.prototype.free;
@@ -150,29 +176,33 @@ export class LinearFitting {
         wasm.__wbg_linearfitting_free(ptr, 0);
     }
     /**
-     * Fits so many modes to them.
+     * Fits so many modes to them: the bytes of a file, which a worker that needs less memory can read.
      * @param {number} modes
-     * @returns {LinearFit}
+     * @returns {Uint8Array}
      */
     fit(modes) {
         const val1 = +modes;
         const ptr = this.__destroy_into_raw();
         const ret = wasm.linearfitting_fit(ptr, val1);
-        if (ret[2]) {
-            throw takeFromExternrefTable0(ret[1]);
+        if (ret[3]) {
+            throw takeFromExternrefTable0(ret[2]);
         }
-        return LinearFit.__wrap(ret[0]);
+        var v2 = getArrayU8FromWasm0(ret[0], ret[1]).slice();
+        wasm.__wbindgen_free(ret[0], ret[1] * 1, 1);
+        return v2;
     }
     /**
-     * None as yet, on `size` x `size` points.
+     * None as yet, on `size` x `size` points, with room for so many.
      * @param {string} pde
      * @param {number} size
+     * @param {number} records
      */
-    constructor(pde, size) {
+    constructor(pde, size, records) {
         const val2 = +size;
+        const val3 = +records;
         const ptr0 = passStringToWasm0(pde, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
         const len0 = WASM_VECTOR_LEN;
-        const ret = wasm.linearfitting_new(ptr0, len0, val2);
+        const ret = wasm.linearfitting_new(ptr0, len0, val2, val3);
         if (ret[2]) {
             throw takeFromExternrefTable0(ret[1]);
         }
@@ -213,8 +243,19 @@ export class Method {
         wasm.__wbg_method_free(ptr, 0);
     }
     /**
-     * The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for, which takes most
-     * of the time.
+     * Refuses sensors that it cannot use.
+     * @param {Sensors} sensors
+     */
+    check(sensors) {
+        _assertClass(sensors, Sensors);
+        const ret = wasm.method_check(this.__wbg_ptr, sensors.__wbg_ptr);
+        if (ret[1]) {
+            throw takeFromExternrefTable0(ret[0]);
+        }
+    }
+    /**
+     * The exact posterior on `size` x `size` points, with the standard deviation of every pixel if that is asked for,
+     * which takes most of the time.
      * @param {string} pde
      * @param {number} size
      * @param {boolean} deviations
@@ -260,7 +301,8 @@ export class Method {
         return Method.__wrap(ret[0]);
     }
     /**
-     * Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that is known.
+     * Both fields, and how far to trust them. A network's fields are handed to `first`, as arrays a and u, before that
+     * is known.
      * @param {Sensors} sensors
      * @param {Function | null} [first]
      * @returns {RecoveredFields}
@@ -268,6 +310,21 @@ export class Method {
     recover(sensors, first) {
         _assertClass(sensors, Sensors);
         const ret = wasm.method_recover(this.__wbg_ptr, sensors.__wbg_ptr, isLikeNone(first) ? 0 : addToExternrefTable0(first));
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        return RecoveredFields.__wrap(ret[0]);
+    }
+    /**
+     * The same by a posterior, which takes longer: `progress` hears of every stage by name, and of how much of it is
+     * done, from 0 to 1.
+     * @param {Sensors} sensors
+     * @param {Function} progress
+     * @returns {RecoveredFields}
+     */
+    recover_in_stages(sensors, progress) {
+        _assertClass(sensors, Sensors);
+        const ret = wasm.method_recover_in_stages(this.__wbg_ptr, sensors.__wbg_ptr, progress);
         if (ret[2]) {
             throw takeFromExternrefTable0(ret[1]);
         }
@@ -461,7 +518,8 @@ export class Sensors {
         }
     }
     /**
-     * The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its line.
+     * The first problem of a file of sensors: a table, JSON or a numpy array. A fault is a sentence that names its
+     * line.
      * @param {string} name
      * @param {Uint8Array | number[]} bytes
      * @returns {Sensors}
@@ -547,7 +605,12 @@ function __wbg_get_imports() {
             const ret = new Float32Array(getArrayF32FromWasm0(arg0, arg1));
             return ret;
         },
-        __wbindgen_generic_0000000000000001: function(arg0, arg1) {
+        __wbindgen_generic_0000000000000001: function(arg0) {
+            // Cast intrinsic for `F64 -> Externref`.
+            const ret = arg0;
+            return ret;
+        },
+        __wbindgen_generic_0000000000000002: function(arg0, arg1) {
             // Cast intrinsic for `Ref(String) -> Externref`.
             const ret = getStringFromWasm0(arg0, arg1);
             return ret;
