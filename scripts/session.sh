@@ -40,13 +40,23 @@ limited() { # OPTION-OF-TIMEOUT COMMAND...
     return $stopped
 }
 
-# The records of a problem, made where they are missing.
-records() { # PDE SPLIT COUNT SEED FOLDER
+# The records of a problem, made where they are missing; who else wants them meanwhile waits for them.
+records() ( # PDE SPLIT COUNT SEED FOLDER
+    [ ! -d "$5" ] || exit 0
+    flock 9
     [ -d "$5" ] || timed nice -n 10 "$scope" data generate "$1" --split "$2" --count "$3" --seed "$4" \
-        --resolution "${RESOLUTION:-128}" --out "$5"
-}
+        --resolution "${RESOLUTION:-128}" --out "$5" 9>&-
+) 9>"$5.lock"
 training_records() { records "$1" train "${COUNT:-50000}" 20260913 "$work/$1-train"; } # PDE
 test_records() { records "$1" test "${TEST:-1000}" 20261013 "$work/$1-test"; } # PDE
+
+# Lets programs find NCCL where Python has it as NVIDIA's wheel, which PyTorch brings.
+with_nccl() {
+    wheel=$(python3 -c 'import importlib.util
+found = importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia.nccl")
+print(next(iter(found.submodule_search_locations)) + "/lib" if found else "")') || wheel=
+    export LD_LIBRARY_PATH="${wheel:+$wheel:}${LD_LIBRARY_PATH:-}"
+}
 
 # Hands results out, if there is a folder for them: files and folders, by their paths from here.
 hand_out() { # NAME PATH...

@@ -7,34 +7,28 @@
 # There are eight ranks, four or two, each with a GPU of its own. Where there is one GPU only, two share it, which NCCL
 # allows from version 2.30 on: through MPS where that is installed, else in turn, which says little of the overlap.
 #
-# Needs the program (SCOPE, or target/release/scope), bash, python3, nvidia-smi and libnccl.so.2: from LD_LIBRARY_PATH, the
+# Needs bash, python3, nvidia-smi and libnccl.so.2: from LD_LIBRARY_PATH, the
 # system, or NVIDIA's wheel as PyTorch brings it. ROUNDS (3) is how often each side is measured in turn, SECONDS_EACH (2)
 # how long, STEPS (150) how many steps of several ranks, DRAWS (32000) how many examples the trainings see; what would begin
-# more than LIMIT (460) seconds after the start is left out, and said so. OUT gets two files: report.txt, and all figures in
-# scale-bench.tar.gz.
+# more than LIMIT (460) seconds after the start is left out, and said so. OUT (results/scale-bench) gets two files: report.txt,
+# and all figures in scale-bench.tar.gz. SCOPE is the program; MINUTES and PACKED are those of scripts/session.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-scope=$(realpath "${SCOPE:-target/release/scope}")
-out=${OUT:-$(mktemp -d)}; rounds=${ROUNDS:-3}; seconds=${SECONDS_EACH:-2}; steps=${STEPS:-150}; draws=${DRAWS:-32000}
+source scripts/session.sh
+out=${OUT:-results/scale-bench}; rounds=${ROUNDS:-3}; seconds=${SECONDS_EACH:-2}; steps=${STEPS:-150}; draws=${DRAWS:-32000}
 mkdir -p "$out"
 work=$(mktemp -d); mps=
 finish() {
     [ -z "$mps" ] || echo quit | nvidia-cuda-mps-control >/dev/null 2>&1 || true
-    rm -rf "$work/data"
-    tar -C "$work" --exclude=model.safetensors --exclude=state -czf "$out/scale-bench.tar.gz" . || true
+    tar -C "$work" --exclude=data --exclude=model.safetensors --exclude=state -czf "$out/scale-bench.tar.gz" . || true
     rm -rf "$work"
+    hand_out scale-bench "$out"
 }
 trap finish EXIT
 exec > >(tee "$out/report.txt") 2>&1
-in_time() { [ $SECONDS -lt "${LIMIT:-460}" ] || { echo "NOT MEASURED for want of time: $1"; false; }; }
+in_time() { [ $SECONDS -lt "${LIMIT:-460}" ] && [ "$(left)" -gt 10 ] || { echo "NOT MEASURED for want of time: $1"; false; }; }
 
-wheel=$(python3 - <<'PYTHON' || true
-import importlib.util
-spec = importlib.util.find_spec("nvidia.nccl") if importlib.util.find_spec("nvidia") else None
-print(next(iter(spec.submodule_search_locations), "") + "/lib" if spec else "")
-PYTHON
-)
-export LD_LIBRARY_PATH="${wheel:+$wheel:}${LD_LIBRARY_PATH:-}"
+with_nccl
 gpus=$(nvidia-smi --list-gpus | wc -l)
 ranks=$((gpus < 4 ? 2 : gpus < 8 ? 4 : 8))
 echo "$("$scope" --version), GPUs: $gpus, ranks: $ranks, NCCL from ${wheel:-the loader}"
@@ -131,15 +125,18 @@ run() { # NAME ARGUMENTS...
 for recipe in full muon; do
     run "$recipe-alone" --recipe $recipe --device cuda:0
     run "$recipe-one-rank" --recipe $recipe --device cuda:0 --processes 1
-    if cmp -s "$work/$recipe-alone/model.safetensors" "$work/$recipe-one-rank/model.safetensors"; then
+    models=("$work/$recipe"-{alone,one-rank}/model.safetensors)
+    if ! [ -f "${models[0]}" ] || ! [ -f "${models[1]}" ]; then
+        echo "$recipe: not compared"
+    elif cmp -s "${models[@]}"; then
         echo "$recipe: one rank gives the bytes of no team"
     else
         echo "$recipe: one rank gives other bytes than no team (algorithms are chosen by timing in each process: compare the losses)"
     fi
     # Every save compares the states of all ranks: a run that ends has one model.
-    run "$recipe-ranks" --recipe $recipe --device cuda:0 --processes $ranks
+    [ -z "$works" ] || run "$recipe-ranks" --recipe $recipe --device cuda:0 --processes $ranks
 done
-run "full-cap-every-4-ranks" --recipe full --set cap_every=4 --device cuda:0 --processes $ranks
+[ -z "$works" ] || run "full-cap-every-4-ranks" --recipe full --set cap_every=4 --device cuda:0 --processes $ranks
 
 echo "== a rank that is killed"
 killed() {
