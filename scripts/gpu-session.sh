@@ -52,7 +52,7 @@ keep() { # FOLDER
 }
 # What travels to the next call: tracked and new files, and carry/.
 weigh() {
-    { git ls-files -coz --exclude-standard; find carry -type f -print0; } | sort -zu | xargs -0 stat -c %s 2>/dev/null |
+    { git ls-files -coz --exclude-standard; find carry -type f -print0 2>/dev/null; } | sort -zu | xargs -0 stat -c %s 2>/dev/null |
         awk -v most="${MOST:-64}" '{ sum += $1 } END {
             printf "%.1f MiB travel to the next call\n", sum / 1048576
             if (sum > most * 1048576) { print "that is more than " most " MiB: move what it need not know out of results/"; exit 1 } }'

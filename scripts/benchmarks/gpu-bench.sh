@@ -87,8 +87,11 @@ done
 
 # The peer's bench.py on its own model, or on one of SCOPE `small`'s size.
 pytorch() { # SIZE NAME ARGUMENTS...
-    local size=$1 name=$2; shift 2
+    local size=$1 name=$2 budget=${BUDGET:-200} most; shift 2
     [ ! -s "$out/$name.json" ] || return 0
+    # It writes its figures at its end, half a minute after it has begun the last row at most.
+    most=$(( $(left) - 30 )); [ "$budget" -le "$most" ] || budget=$most
+    [ "$budget" -ge 15 ] || { echo "PyTorch's $name is left out: $(left) s are left" >&2; return 0; }
     timed python3 -c '
 import functools, runpy, sys
 size, peer, *arguments = sys.argv[1:]
@@ -97,7 +100,7 @@ import scope_torch
 if size == "small":
     scope_torch.Cfg = functools.partial(scope_torch.Cfg, width=256, depth=6, heads=8, latent=128)
 sys.argv = ["bench.py", *arguments]
-runpy.run_path(f"{peer}/bench.py", run_name="__main__")' "$size" "$peer" --device "$device" --budget "${BUDGET:-200}" "$@" \
+runpy.run_path(f"{peer}/bench.py", run_name="__main__")' "$size" "$peer" --device "$device" --budget "$budget" "$@" \
         --json "$out/$name.part" >"$out/$name.txt" 2>&1 && mv "$out/$name.part" "$out/$name.json" ||
         echo "PyTorch's $name has no figures: $(tail -1 "$out/$name.txt")" >&2
 }
