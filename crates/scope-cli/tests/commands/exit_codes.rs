@@ -54,7 +54,7 @@ fn misuse_ends_with_2() {
             ("data import poisson --from data --geometry g.npy --out x", "leave --geometry out"),
             ("train --pde poisson --data data --model fno --recipe full --out r", "--recipe operator"),
             ("train --pde poisson --data data --set nokey=3 --out r", "no key"),
-            ("train --pde poisson --data data --set batch=0 --out r", "must be positive"),
+            ("train --pde poisson --data data --set batch=0 --out r", "batch = 0 must lie"),
             ("train --pde poisson --data data --set muon.rate=1e-3 --out r", "optimizer=muon"),
             ("train --pde poisson --data data --recipe fool --out r", "neither a recipe"),
             ("train --pde poisson --data data --draws 8 --out r", "shorter than one batch"),

@@ -47,6 +47,8 @@ const HEAD_EPOCHS: f64 = 100.0;
 const MOST_BYTES: u64 = 1 << 20;
 /// The most passes over a training set: the largest run on a single record has as many.
 const MOST_EPOCHS: f64 = 1e15;
+/// The largest batch of a step.
+const MOST_BATCH: usize = 1 << 20;
 
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,39 +161,56 @@ impl Recipe {
     /// Whether such a training can be run, and if not, why.
     pub(crate) fn validate(&self) -> Result<(), TrainError> {
         let refuse = |problem: String| Err(TrainError::Recipe(problem));
-        if !(1..=1 << 20).contains(&self.batch) || self.cap_every == 0 {
-            return refuse(format!(
-                "batch = {} and cap_every = {} must be positive",
-                self.batch, self.cap_every
-            ));
+        if !(1..=MOST_BATCH).contains(&self.batch) {
+            return refuse(format!("batch = {} must lie between 1 and {MOST_BATCH}", self.batch));
+        }
+        if self.cap_every == 0 {
+            return refuse("cap_every = 0 must be positive".to_owned());
         }
         if let Some(parts) = self.parts.filter(|parts| !(1..=self.batch).contains(parts)) {
             return refuse(format!("parts = {parts} must lie between 1 and the batch, {}", self.batch));
         }
-        let rates = [self.peak_rate, self.floor_rate, self.muon.rate];
-        if !rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) || self.floor_rate > self.peak_rate {
-            return refuse(format!(
-                "floor_rate = {}, peak_rate = {} and muon.rate = {} must be positive, the floor below the peak",
-                self.floor_rate, self.peak_rate, self.muon.rate
-            ));
-        }
-        if !(0.0..=1.0).contains(&self.decay_share) {
-            return refuse(format!("decay_share = {} must lie between 0 and 1", self.decay_share));
-        }
+        self.validate_rates()?;
         if !self.momentum.iter().all(|momentum| (0.0..=1.0).contains(momentum)) {
             return refuse(format!("momentum = {:?} must lie between 0 and 1", self.momentum));
         }
-        let decays = self.weight_decay.is_finite() && self.weight_decay >= 0.0;
-        if !decays || !(0.0..=MOST_EPOCHS).contains(&self.warmup_epochs) {
+        if !(0.0..=MOST_EPOCHS).contains(&self.warmup_epochs) {
+            let epochs = self.warmup_epochs;
             return refuse(format!(
-                "weight_decay = {:?} and warmup_epochs = {:?} must not be negative, the latter {MOST_EPOCHS:e} at most",
-                self.weight_decay, self.warmup_epochs
+                "warmup_epochs = {epochs:?} must not be negative, and {MOST_EPOCHS:e} at most"
             ));
         }
         for (name, stage) in self.stages() {
             stage.validate(name)?;
         }
         self.sensors.map_or(Ok(()), |sensors| sensors.check().map_err(TrainError::Recipe))
+    }
+
+    fn validate_rates(&self) -> Result<(), TrainError> {
+        let refuse = |problem: String| Err(TrainError::Recipe(problem));
+        let rates =
+            [("peak_rate", self.peak_rate), ("floor_rate", self.floor_rate), ("muon.rate", self.muon.rate)];
+        for (key, rate) in rates {
+            if !(rate.is_finite() && rate > 0.0) {
+                return refuse(format!("{key} = {rate:?} must be a finite number above zero"));
+            }
+        }
+        let (floor, peak) = (self.floor_rate, self.peak_rate);
+        if floor > peak {
+            return refuse(format!(
+                "floor_rate = {floor:?} must not be above peak_rate = {peak:?}: lower the floor too"
+            ));
+        }
+        if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
+            return refuse(format!(
+                "weight_decay = {:?} must be a finite number, zero or more",
+                self.weight_decay
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.decay_share) {
+            return refuse(format!("decay_share = {} must lie between 0 and 1", self.decay_share));
+        }
+        Ok(())
     }
 
     /// The optimizer with its settings.
@@ -362,7 +381,13 @@ mod tests {
         );
         assert!(refused(&["batch"]).contains("key=value"));
         assert!(refused(&["batch=many"]).contains("batch"));
-        assert!(refused(&["batch=0"]).contains("must be positive"));
+        for batch in ["batch=0", "batch=2000000"] {
+            assert!(refused(&[batch]).contains("must lie between 1 and 1048576"), "{}", refused(&[batch]));
+        }
+        assert_eq!(
+            refused(&["peak_rate=1e-7"]),
+            "floor_rate = 1e-6 must not be above peak_rate = 1e-7: lower the floor too"
+        );
         assert!(refused(&["main.objective.field=-1"]).contains("main.objective"));
         let numbers = [
             "peak_rate",
