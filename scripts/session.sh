@@ -52,10 +52,11 @@ test_records() { records "$1" test "${TEST:-1000}" 20261013 "$work/$1-test"; } #
 
 # Lets programs find NCCL where Python has it as NVIDIA's wheel, which PyTorch brings.
 with_nccl() {
-    wheel=$(python3 -c 'import importlib.util
-found = importlib.util.find_spec("nvidia") and importlib.util.find_spec("nvidia.nccl")
-print(next(iter(found.submodule_search_locations)) + "/lib" if found else "")') || wheel=
-    export LD_LIBRARY_PATH="${wheel:+$wheel:}${LD_LIBRARY_PATH:-}"
+    wheel=$(python3 -c 'import glob, importlib.util, os
+found = importlib.util.find_spec("nvidia")
+folders = list(found.submodule_search_locations) if found else []
+print(next((os.path.dirname(path) for folder in folders for path in glob.glob(folder + "/*/lib/libnccl.so*")), ""))') || wheel=
+    export LD_LIBRARY_PATH="${wheel:+$wheel${LD_LIBRARY_PATH:+:}}${LD_LIBRARY_PATH:-}"
 }
 
 # Hands results out, if there is a folder for them: files and folders, by their paths from here.

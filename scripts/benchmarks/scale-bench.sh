@@ -75,7 +75,7 @@ together() { # NAME ARGUMENTS...: the median step of ranks that take as many ste
     local port=$((20000 + RANDOM % 20000)) pids=() rank failed=
     for rank in $(seq 0 $((ranks - 1))); do
         RANK=$rank WORLD_SIZE=$ranks LOCAL_RANK=$rank LOCAL_WORLD_SIZE=$ranks MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-            timeout 60 "$scope" bench train --device cuda --nccl --steps "$steps" --batch 32 --json "${@:2}" \
+            timeout --foreground 60 "$scope" bench train --device cuda --nccl --steps "$steps" --batch 32 --json "${@:2}" \
             >"$work/$1-rank$rank.json" 2>"$work/$1-rank$rank.txt" &
         pids+=($!)
     done
@@ -116,7 +116,7 @@ echo "== training: no team, one rank, and $ranks ranks"
 run() { # NAME ARGUMENTS...
     in_time "$1" || return 0
     local begin; begin=$(date +%s.%N)
-    if timeout 100 "$scope" train --data "$work/data" --model small --draws "$draws" --log-every 50 --out "$work/$1" "${@:2}" >"$work/$1.txt" 2>&1; then
+    if timeout --foreground 100 "$scope" train --data "$work/data" --model small --draws "$draws" --log-every 50 --out "$work/$1" "${@:2}" >"$work/$1.txt" 2>&1; then
         echo "$1: $(python3 -c "print(f'{$(date +%s.%N) - $begin:.1f}')") s, last: $(tail -1 "$work/$1/metrics.jsonl" | cut -c1-160)"
     else
         echo "$1 FAILED: $(tail -3 "$work/$1.txt" | tr '\n' ' ')"
