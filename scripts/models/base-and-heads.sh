@@ -5,7 +5,7 @@
 #   scripts/models/base-and-heads.sh PDE [MINUTES] [MINUTES OF EACH HEAD]
 #   scripts/models/base-and-heads.sh poisson 14 4
 #
-# Needs a card. Leaves in $OUT (default: results/PDE-base) the evaluations of full, sp and dp (1,000 records) and of the
+# Needs a GPU. Leaves in $OUT (default: results/PDE-base) the evaluations of full, sp and dp (1,000 records) and of the
 # milestones (300), tables.md with what `scope report` and `scope compare` say of them, the figures, and metrics.jsonl
 # of each run. What is done is not done again.
 #
