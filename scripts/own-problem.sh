@@ -84,10 +84,10 @@ fi
 # The linear method needs the processor only: it is fitted and evaluated while networks train.
 estimate() { # NAME ARGUMENTS...
     local name=$1; shift
-    whole "$work/eval/$name" "$scope" evaluate --method linear --fit "$fit" --data "$data/test" "$@"
+    whole "$work/eval/$name" nice -n 10 "$scope" evaluate --method linear --fit "$fit" --data "$data/test" "$@"
 }
 linear() {
-    [ -f "$fit" ] || "$scope" fit linear --data "$data/train" --modes "$modes" --out "$fit"
+    [ -f "$fit" ] || nice -n 10 "$scope" fit linear --data "$data/train" --modes "$modes" --out "$fit"
     estimate linear
     estimate linear-bands --coverage --limit 32
 }
