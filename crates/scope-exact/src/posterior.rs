@@ -136,51 +136,27 @@ impl<'a> Posterior<'a> {
     ) -> Result<Self, PosteriorError> {
         let (factor, noise_floor) = factorise(prior, &mut sensors, progress)?;
         let method = Method::Factor { noise_floor, left_out };
-        let mut weights = sensors.values.clone();
-        factor.solve(&mut weights);
-        let latent = sensors.spread(prior, &weights);
-        let check = Some(ModelCheck::new(dot(&sensors.values, &weights), sensors.len()));
-        let probes = OnceLock::new();
-        let all = None;
-        let factor = Some(factor);
-        let held_out = OnceLock::new();
-        Ok(Self {
-            prior,
-            sensors,
-            all,
-            factor,
-            solver: None,
-            method,
-            weights,
-            latent,
-            check,
-            probes,
-            held_out,
-        })
+        let direct = Self::solved_by(prior, sensors, method, |values| factor.solve(values));
+        Ok(Self { factor: Some(factor), ..direct })
     }
 
     /// The posterior by the prior's own way to many sensors.
     fn solved(prior: &'a dyn FieldPrior, sensors: Sensors, solver: Box<dyn SensorSolver>) -> Self {
-        let mut weights = sensors.values.clone();
-        solver.solve(&mut weights);
-        let latent = sensors.spread(prior, &weights);
-        let check = Some(ModelCheck::new(dot(&sensors.values, &weights), sensors.len()));
         let method = Method::Factor { noise_floor: None, left_out: 0 };
-        let probes = OnceLock::new();
-        let all = None;
-        Self {
-            prior,
-            sensors,
-            all,
-            factor: None,
-            solver: Some(solver),
-            method,
-            weights,
-            latent,
-            check,
-            probes,
-            held_out: OnceLock::new(),
-        }
+        let direct = Self::solved_by(prior, sensors, method, |values| solver.solve(values));
+        Self { solver: Some(solver), ..direct }
+    }
+
+    /// The posterior by whatever replaces values by (K + s^2)^-1 times them.
+    fn solved_by(
+        prior: &'a dyn FieldPrior,
+        sensors: Sensors,
+        method: Method,
+        solve: impl FnOnce(&mut [f64]),
+    ) -> Self {
+        let mean = Expected::solved_by(prior, &sensors, sensors.values.clone(), solve);
+        let check = Some(ModelCheck::new(dot(&sensors.values, &mean.weights), sensors.len()));
+        Self::around(prior, sensors, method, mean, check)
     }
 
     /// Without a matrix.
@@ -190,29 +166,35 @@ impl<'a> Posterior<'a> {
         progress: Progress,
     ) -> Result<Self, PosteriorError> {
         sensors.raise_noise(f64::EPSILON, &sensors.variances(prior));
-        let mean = conjugate_gradients::solve(prior, &sensors, &sensors.values, progress)?;
-        let converged = mean.gradient <= TOLERANCE;
-        let method = Method::ConjugateGradients { iterations: mean.iterations, converged };
+        let solution = conjugate_gradients::solve(prior, &sensors, &sensors.values, progress)?;
+        let converged = solution.gradient <= TOLERANCE;
+        let method = Method::ConjugateGradients { iterations: solution.iterations, converged };
         // What is least in a sum that has not reached its least value is not known.
-        let check = converged.then_some(ModelCheck::new(mean.least, sensors.len()));
-        let probes = OnceLock::new();
-        let Solution { weights, latent, .. } = mean;
-        let all = None;
-        let factor = None;
-        let held_out = OnceLock::new();
-        Ok(Self {
+        let check = converged.then_some(ModelCheck::new(solution.least, sensors.len()));
+        Ok(Self::around(prior, sensors, method, solution.into(), check))
+    }
+
+    /// The posterior around a mean, before anything else is learned of it.
+    fn around(
+        prior: &'a dyn FieldPrior,
+        sensors: Sensors,
+        method: Method,
+        mean: Expected,
+        check: Option<ModelCheck>,
+    ) -> Self {
+        Self {
             prior,
             sensors,
-            all,
-            factor,
+            all: None,
+            factor: None,
             solver: None,
             method,
-            weights,
-            latent,
+            weights: mean.weights,
+            latent: mean.latent,
             check,
-            probes,
-            held_out,
-        })
+            probes: OnceLock::new(),
+            held_out: OnceLock::new(),
+        }
     }
 
     /// Whether sensors are solved for directly, and not by conjugate gradients.
@@ -300,26 +282,15 @@ impl<'a> Posterior<'a> {
     }
 
     /// The latent field cov(f, y) w that sensors with these values make us expect, with w = (K + s^2)^-1 y.
-    pub(crate) fn expect(
-        &self,
-        mut values: Vec<f64>,
-        progress: Progress,
-    ) -> Result<Expected, PosteriorError> {
-        match (&self.factor, &self.solver) {
-            (Some(factor), _) => {
-                factor.solve(&mut values);
-                Ok(Expected { latent: self.sensors.spread(self.prior, &values), weights: values })
-            }
+    pub(crate) fn expect(&self, values: Vec<f64>, progress: Progress) -> Result<Expected, PosteriorError> {
+        let Self { prior, sensors, .. } = self;
+        Ok(match (&self.factor, &self.solver) {
+            (Some(factor), _) => Expected::solved_by(*prior, sensors, values, |values| factor.solve(values)),
             (None, Some(solver)) => {
-                solver.solve(&mut values);
-                Ok(Expected { latent: self.sensors.spread(self.prior, &values), weights: values })
+                Expected::solved_by(*prior, sensors, values, |values| solver.solve(values))
             }
-            (None, None) => {
-                let Solution { latent, weights, .. } =
-                    conjugate_gradients::solve(self.prior, &self.sensors, &values, progress)?;
-                Ok(Expected { latent, weights })
-            }
-        }
+            (None, None) => conjugate_gradients::solve(*prior, sensors, &values, progress)?.into(),
+        })
     }
 }
 
@@ -335,6 +306,25 @@ pub(crate) struct Expected {
     pub(crate) latent: Vec<f64>,
     /// \[n\]: (K + s^2)^-1 y.
     pub(crate) weights: Vec<f64>,
+}
+
+impl Expected {
+    /// By whatever replaces values by (K + s^2)^-1 times them.
+    fn solved_by(
+        prior: &dyn FieldPrior,
+        sensors: &Sensors,
+        mut values: Vec<f64>,
+        solve: impl FnOnce(&mut [f64]),
+    ) -> Self {
+        solve(&mut values);
+        Self { latent: sensors.spread(prior, &values), weights: values }
+    }
+}
+
+impl From<Solution> for Expected {
+    fn from(Solution { latent, weights, .. }: Solution) -> Self {
+        Self { latent, weights }
+    }
 }
 
 /// Factors K + s^2. Where rounding swallows the noise, it is raised until it does not, to a share of each sensor's own
