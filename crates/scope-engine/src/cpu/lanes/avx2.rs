@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::bfloat16::bf16;
 
-use super::{Kernel, Lanes, array::Array, polynomial};
+use super::{Kernel, Lanes, array::Array, intrinsics::by_intrinsics, polynomial};
 
 /// Eight numbers.
 #[derive(Clone, Copy)]
@@ -31,18 +31,21 @@ impl Lanes for Avx2 {
     // 6 x 2 sums, two columns, one factor: 15 of 16 registers.
     const TILE_ROWS: usize = 6;
 
-    #[inline(always)]
-    fn splat(x: f32) -> Self {
-        Self(unsafe { _mm256_set1_ps(x) })
+    by_intrinsics! {
+        f32,
+        splat: _mm256_set1_ps,
+        load: _mm256_loadu_ps,
+        store: _mm256_storeu_ps,
+        sqrt: _mm256_sqrt_ps,
+        mul_add: _mm256_fmadd_ps,
+        add: _mm256_add_ps,
+        sub: _mm256_sub_ps,
+        mul: _mm256_mul_ps,
+        div: _mm256_div_ps,
+        max: _mm256_max_ps,
+        min: _mm256_min_ps,
     }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        Self(unsafe { _mm256_loadu_ps(from) })
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm256_storeu_ps(to, self.0) }
-    }
+
     #[inline(always)]
     unsafe fn load_half(from: *const bf16) -> Self {
         unsafe {
@@ -61,38 +64,6 @@ impl Lanes for Avx2 {
             let packed = _mm256_permute4x64_epi64::<0b1000>(packed);
             _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(packed));
         }
-    }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(unsafe { _mm256_add_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(unsafe { _mm256_sub_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(unsafe { _mm256_mul_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        Self(unsafe { _mm256_div_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, term.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm256_max_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        Self(unsafe { _mm256_min_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Self(unsafe { _mm256_sqrt_ps(self.0) })
     }
     #[inline(always)]
     fn pow2(self) -> Self {

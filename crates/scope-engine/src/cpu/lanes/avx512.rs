@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::bfloat16::bf16;
 
-use super::{Kernel, Lanes, polynomial};
+use super::{Kernel, Lanes, intrinsics::by_intrinsics, polynomial};
 
 /// Sixteen numbers; `PAIRS` says whether the CPU multiplies pairs of bf16 and of integers.
 #[derive(Clone, Copy)]
@@ -31,18 +31,21 @@ impl<const PAIRS: bool> Lanes for Avx512<PAIRS> {
     // 8 x 2 sums, two columns, and factors straight from memory. Twelve rows are no faster.
     const TILE_ROWS: usize = 8;
 
-    #[inline(always)]
-    fn splat(x: f32) -> Self {
-        Self(unsafe { _mm512_set1_ps(x) })
+    by_intrinsics! {
+        f32,
+        splat: _mm512_set1_ps,
+        load: _mm512_loadu_ps,
+        store: _mm512_storeu_ps,
+        sqrt: _mm512_sqrt_ps,
+        mul_add: _mm512_fmadd_ps,
+        add: _mm512_add_ps,
+        sub: _mm512_sub_ps,
+        mul: _mm512_mul_ps,
+        div: _mm512_div_ps,
+        max: _mm512_max_ps,
+        min: _mm512_min_ps,
     }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        Self(unsafe { _mm512_loadu_ps(from) })
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self.0) }
-    }
+
     #[inline(always)]
     unsafe fn load_half(from: *const bf16) -> Self {
         unsafe {
@@ -63,38 +66,6 @@ impl<const PAIRS: bool> Lanes for Avx512<PAIRS> {
             };
             _mm256_storeu_si256(to.cast(), halves);
         }
-    }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(unsafe { _mm512_add_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(unsafe { _mm512_sub_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(unsafe { _mm512_mul_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        Self(unsafe { _mm512_div_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, term.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm512_max_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        Self(unsafe { _mm512_min_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Self(unsafe { _mm512_sqrt_ps(self.0) })
     }
     #[inline(always)]
     fn pow2(self) -> Self {

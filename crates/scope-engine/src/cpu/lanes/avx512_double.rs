@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use crate::bfloat16::bf16;
 
-use super::{Kernel, Lanes, array::Array};
+use super::{Kernel, Lanes, array::Array, intrinsics::by_intrinsics};
 
 /// Eight numbers.
 #[derive(Clone, Copy)]
@@ -50,18 +50,21 @@ impl Lanes for Avx512Double {
     const COUNT: usize = 8;
     const TILE_ROWS: usize = 8;
 
-    #[inline(always)]
-    fn splat(x: f64) -> Self {
-        Self(unsafe { _mm512_set1_pd(x) })
+    by_intrinsics! {
+        f64,
+        splat: _mm512_set1_pd,
+        load: _mm512_loadu_pd,
+        store: _mm512_storeu_pd,
+        sqrt: _mm512_sqrt_pd,
+        mul_add: _mm512_fmadd_pd,
+        add: _mm512_add_pd,
+        sub: _mm512_sub_pd,
+        mul: _mm512_mul_pd,
+        div: _mm512_div_pd,
+        max: _mm512_max_pd,
+        min: _mm512_min_pd,
     }
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> Self {
-        Self(unsafe { _mm512_loadu_pd(from) })
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        unsafe { _mm512_storeu_pd(to, self.0) }
-    }
+
     #[inline(always)]
     unsafe fn load_half(from: *const bf16) -> Self {
         Self::of(unsafe { Plain::load_half(from) })
@@ -69,38 +72,6 @@ impl Lanes for Avx512Double {
     #[inline(always)]
     unsafe fn store_half(self, to: *mut bf16) {
         unsafe { self.plain().store_half(to) }
-    }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(unsafe { _mm512_add_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(unsafe { _mm512_sub_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(unsafe { _mm512_mul_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        Self(unsafe { _mm512_div_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul_add(self, factor: Self, term: Self) -> Self {
-        Self(unsafe { _mm512_fmadd_pd(self.0, factor.0, term.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Self(unsafe { _mm512_max_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        Self(unsafe { _mm512_min_pd(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Self(unsafe { _mm512_sqrt_pd(self.0) })
     }
     #[inline(always)]
     fn pow2(self) -> Self {

@@ -11,15 +11,15 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_double;
+#[cfg(target_arch = "x86_64")]
+mod intrinsics;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod polynomial;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 
-use crate::bfloat16::bf16;
-
-use crate::dtype::Element;
+use crate::{bfloat16::bf16, dtype::Element};
 
 use array::Array;
 
