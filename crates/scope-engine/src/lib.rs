@@ -15,10 +15,10 @@ mod device;
 mod device_choice;
 mod dtype;
 mod error;
-mod flat;
 mod group;
 mod noise;
 mod ops;
+mod optim;
 mod params;
 mod quantised;
 pub mod selftest;
@@ -34,13 +34,13 @@ pub use device::{Device, Pending};
 pub use device_choice::DeviceChoice;
 pub use dtype::{Dtype, Element};
 pub use error::EngineError;
-pub use flat::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use group::DeviceGroup;
 pub use noise::{RowNoise, normal};
 pub use ops::{
     Activation, AxisMap, BasisFunction, BatchNorm, BatchStatistics, Epilogue, FitPoint, Linear, LocalFit,
     Norm, Sliced, SpreadOfAll,
 };
+pub use optim::{AdamW, Capped, Moments, Muon, Optimizer, StepScalars, Update};
 pub use params::{Gradients, Layout, Param, ParamId, Params, Scope};
 pub use quantised::{Activations, QuantisedRows, dequantise_int8, dequantise_int16};
 pub use table::{Gathered, ImageTable, SelectedBatch, SelectedNoise, Selection};

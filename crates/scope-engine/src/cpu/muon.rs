@@ -2,11 +2,11 @@
 
 use super::{
     Cpu, Shared,
-    flat::length,
     gemm::{Finish, Left, Order, Out, Panels, Unit, multiply},
     lanes::Real,
+    optim::length,
 };
-use crate::flat::{
+use crate::optim::{
     Muon, Slot, StepScalars,
     muon::{COEFFICIENTS, EPSILON, STEPS, scale},
 };

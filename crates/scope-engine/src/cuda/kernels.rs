@@ -26,7 +26,7 @@ pub(super) const CONV_NARROW: Source =
     Source { name: "conv_narrow", parts: &[PRELUDE, include_str!("mma.cu"), include_str!("conv_narrow.cu")] };
 pub(super) const ELEMENTWISE: Source =
     Source { name: "elementwise", parts: &[PRELUDE, include_str!("elementwise.cu")] };
-pub(super) const FLAT: Source = Source { name: "flat", parts: &[PRELUDE, include_str!("flat.cu")] };
+pub(super) const OPTIM: Source = Source { name: "optim", parts: &[PRELUDE, include_str!("optim.cu")] };
 pub(super) const FUSED_PRODUCT: Source = Source {
     name: "fused_product",
     parts: &[PRELUDE, include_str!("mma.cu"), include_str!("hopper.cu"), include_str!("fused_product.cu")],

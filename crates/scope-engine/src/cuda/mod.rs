@@ -20,7 +20,6 @@ mod conv_narrow;
 mod convolution;
 pub(crate) mod elementwise;
 pub(crate) mod expansion;
-pub(crate) mod flat;
 mod fused_product;
 mod fusion;
 mod gemm;
@@ -35,6 +34,7 @@ pub(crate) mod losses;
 pub(crate) mod map_axis;
 pub(crate) mod mix_modes;
 pub(crate) mod muon;
+pub(crate) mod optim;
 mod peak;
 pub(crate) mod per_channel;
 #[cfg(not(target_arch = "wasm32"))]

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{
+    optim::{
         Moments, Muon, Update,
         muon::{COEFFICIENTS, EPSILON, STEPS},
     },

@@ -1,4 +1,4 @@
-//! Parameters and gradients: one flat buffer each, so that norms, clipping, the optimiser, an average of
+//! Parameters and gradients: one flat buffer each, so that norms, clipping, the optimizer, an average of
 //! weights and a checkpoint are each one pass over one array.
 
 mod gradients;

@@ -4,9 +4,9 @@
 //! results, gradients of inputs and gradients of parameters, by |GPU - CPU| / |CPU|.
 
 mod cases;
-mod flat;
 mod local_fit;
 mod operators;
+mod optim;
 mod table;
 
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn compare(gpu: &Device, only: &str) -> Result<Vec<Check>, EngineError> {
         }
     }
     if "parameters".contains(only) {
-        checks.extend(flat::checks(&cpu, gpu)?);
+        checks.extend(optim::checks(&cpu, gpu)?);
     }
     if "local fits".contains(only) {
         checks.extend(local_fit::checks(&cpu, gpu)?);

@@ -1,4 +1,4 @@
-//! Passes over the flat buffers of parameters and gradients.
+//! Optimizers: passes over the flat buffers of parameters and gradients that clip, cap, step and average (EMA).
 //!
 //! Whatever changes from step to step, and whatever one pass measures for the next, stays in tensors: a step
 //! never waits for a number to come back from its device.

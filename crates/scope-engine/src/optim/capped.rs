@@ -30,21 +30,21 @@ impl Gradients {
         for auxiliary in auxiliaries {
             require_shape("capped sum", "an auxiliary", auxiliary.flat().shape(), self.flat().shape())?;
         }
-        kernel!(&self.flat().device().clone(), flat::add_capped(self, auxiliaries, paths))
+        kernel!(&self.flat().device().clone(), optim::add_capped(self, auxiliaries, paths))
     }
 
     /// Makes these gradients not a number unless a loss is exactly zero: a step with them then changes nothing. So a
     /// step may be recorded without a component whose loss is expected to be zero, and repeated with it if not.
     pub fn void_unless_zero(&mut self, loss: &Tensor) -> Result<(), EngineError> {
         require_shape("a check of a loss", "the loss", loss.shape(), &[1])?;
-        kernel!(&self.flat().device().clone(), flat::void_unless_zero(self, loss))
+        kernel!(&self.flat().device().clone(), optim::void_unless_zero(self, loss))
     }
 
     /// The Euclidean norm under a path (`""` for everything), read back.
     pub fn norm(&self, path: &str) -> Result<f64, EngineError> {
         match self.flat().device() {
-            Device::Cpu(cpu) => Ok(cpu::flat::norm(cpu, self.flat(), self.layout().range(path))),
-            Device::Cuda(cuda) => Ok(f64::from(cuda::flat::norm(cuda, self, path)?.to_vec::<f32>()?[0])),
+            Device::Cpu(cpu) => Ok(cpu::optim::norm(cpu, self.flat(), self.layout().range(path))),
+            Device::Cuda(cuda) => Ok(f64::from(cuda::optim::norm(cuda, self, path)?.to_vec::<f32>()?[0])),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use super::{
     Cuda,
-    kernels::{Arg, FLAT, Grid},
+    kernels::{Arg, Grid, OPTIM},
     muon::MuonStep,
 };
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{CAP_MARGIN, Capped, Moments, Optimizer, StepScalars, Update},
+    optim::{CAP_MARGIN, Capped, Moments, Optimizer, StepScalars, Update},
     params::{Gradients, Params},
     tensor::Tensor,
 };
@@ -48,7 +48,7 @@ fn norms(cuda: &Cuda, gradients: &Gradients, paths: &[&str], to: u64) -> Result<
         let range = paths.get(k).map_or(0..0, |path| gradients.layout().range(path));
         arguments.extend([Arg::from(range.start), range.end.into()]);
     }
-    cuda.launch(FLAT, "norms", grid, &arguments)
+    cuda.launch(OPTIM, "norms", grid, &arguments)
 }
 
 /// The Euclidean norm under a path, left on the GPU.
@@ -87,7 +87,7 @@ pub(crate) fn add_capped(
         paths.len().into(),
         (CAP_MARGIN as f32).into(),
     ];
-    cuda.launch(FLAT, "add_capped", grid(cuda, length), &arguments)?;
+    cuda.launch(OPTIM, "add_capped", grid(cuda, length), &arguments)?;
     Ok(Capped { norms: measured, alpha })
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn void_unless_zero(
     gradients: &mut Gradients,
     loss: &Tensor,
 ) -> Result<(), EngineError> {
-    cuda.launch(FLAT, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
+    cuda.launch(OPTIM, "void_unless_zero", Grid::of(1, 32), &[gradients.flat().into(), loss.into()])
 }
 
 /// One step of an optimizer on f32 parameters, their bf16 copy with it; gives back the gradients' norm.
@@ -129,7 +129,7 @@ pub(crate) fn step(
         (settings.decay as f32).into(),
         (update.max_norm as f32).into(),
     ];
-    cuda.launch(FLAT, "adamw", grid(cuda, length), &arguments)?;
+    cuda.launch(OPTIM, "adamw", grid(cuda, length), &arguments)?;
     if let Some(muon) = &optimizer.muon {
         let step =
             MuonStep { settings: muon, decay: settings.decay, gradients, moments, update, norm: &norm };
@@ -155,5 +155,5 @@ pub(crate) fn update_ema(
         guard.into(),
         length.into(),
     ];
-    cuda.launch(FLAT, "update_ema", grid(cuda, length), &arguments)
+    cuda.launch(OPTIM, "update_ema", grid(cuda, length), &arguments)
 }

@@ -1,4 +1,4 @@
-//! The passes over all parameters: cap, optimiser, average.
+//! The passes over all parameters: cap, optimizer, average.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{Check, numbers, relative_error, wide};
 use crate::{
     device::Device,
     error::EngineError,
-    flat::{Moments, Muon, Optimizer, StepScalars, Update},
+    optim::{Moments, Muon, Optimizer, StepScalars, Update},
     params::{Gradients, Layout, Params},
     tensor::Tensor,
 };

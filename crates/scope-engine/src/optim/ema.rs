@@ -17,6 +17,6 @@ impl Params {
         if expected > got {
             return Err(EngineError::Layout { expected, got });
         }
-        kernel!(&self.device().clone(), flat::update_ema(self, online, scalars, guard))
+        kernel!(&self.device().clone(), optim::update_ema(self, online, scalars, guard))
     }
 }

@@ -1,4 +1,4 @@
-//! Passes over flat buffers of parameters.
+//! The passes of optimizers over flat buffers of parameters: norms, cap, AdamW, Muon, EMA.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     dtype::Dtype,
     error::EngineError,
-    flat::{AdamW, CAP_MARGIN, Capped, Moments, Optimizer, Slot, StepScalars, Update},
+    optim::{AdamW, CAP_MARGIN, Capped, Moments, Optimizer, Slot, StepScalars, Update},
     params::{Gradients, Layout, Params},
     tensor::Tensor,
 };

@@ -43,6 +43,6 @@ impl Optimizer {
                 return Err(EngineError::dtype("a step", what, params.dtype(), tensor.dtype()));
             }
         }
-        kernel!(&params.device().clone(), flat::step(self, params, gradients, moments, update))
+        kernel!(&params.device().clone(), optim::step(self, params, gradients, moments, update))
     }
 }
