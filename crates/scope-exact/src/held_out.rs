@@ -14,8 +14,8 @@ use crate::{
     error::PosteriorError,
     observation_model::Stencils,
     posterior::Posterior,
+    prediction_interval::PredictionInterval,
     progress::{Progress, Stage, in_parallel},
-    usual::Usual,
 };
 
 /// With fewer held-out fields than this nothing is said: 95% of the pixels could not be told from all.
@@ -44,13 +44,13 @@ pub(crate) struct HeldOutReadings {
     pub(crate) diagonal: Vec<f64>,
     /// y^T (K + s^2)^-1 y over the number of sensors, of each field.
     pub(crate) statistics: Vec<f64>,
-    pub(crate) statistic: Usual,
+    pub(crate) statistic: PredictionInterval,
     /// Their mean.
     pub(crate) scatter: f64,
     /// The root mean square of the readings' distances from what the others say, in the deviations that are stated of these.
     pub(crate) distance: f64,
     /// The largest distance of each field, in units of that and, if its readings scatter more than usual, of their scatter.
-    pub(crate) largest: Usual,
+    pub(crate) largest: PredictionInterval,
 }
 
 impl Posterior<'_> {
@@ -96,11 +96,11 @@ impl Posterior<'_> {
         Ok(Some(self.held_out.get_or_init(|| HeldOutReadings {
             weights,
             diagonal,
-            statistic: Usual::of(&statistics, 1.0 / self.sensors.len() as f64),
+            statistic: PredictionInterval::of(&statistics, 1.0 / self.sensors.len() as f64),
             statistics,
             scatter,
             distance: mean.sqrt(),
-            largest: Usual::of(&largest, 0.0),
+            largest: PredictionInterval::of(&largest, 0.0),
         })))
     }
 

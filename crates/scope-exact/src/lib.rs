@@ -42,12 +42,12 @@ mod noise;
 mod observation_model;
 mod placement;
 mod posterior;
+mod prediction_interval;
 mod prior;
 mod progress;
 mod reading;
 mod sensors;
 mod solver_sensors;
-mod usual;
 
 pub use amplitude::{Amplitude, estimate_amplitude_and_noise};
 pub use calibration::Calibration;

@@ -235,9 +235,12 @@ fn optimisation() -> [(&'static str, Setting); 12] {
         }),
         ("warm-up, epochs a stage", |_, recipe| recipe.warmup_epochs.to_string()),
         ("gradient clipping, norm", |_, _| MAX_NORM.to_string()),
-        ("EMA momentum of the teacher", |_, recipe| match recipe.main.objective.latent > 0.0 {
-            true => format!("{} to {}", recipe.momentum[0], recipe.momentum[1]),
-            false => "no teacher".to_owned(),
+        ("EMA momentum of the teacher", |_, recipe| {
+            if recipe.main.objective.latent > 0.0 {
+                format!("{} to {}", recipe.momentum[0], recipe.momentum[1])
+            } else {
+                "no teacher".to_owned()
+            }
         }),
         ("precision of the forward pass", |_, recipe| {
             recipe.precision.map_or("bf16, losses f32".to_owned(), |precision| precision.name().to_owned())

@@ -42,9 +42,10 @@ impl fmt::Display for Contradiction {
              {spread:.0}; ",
             significant(*statistic, 3)
         )?;
-        f.write_str(match self.is_too_small() {
-            true => "standard deviations are too large; ",
-            false => "do not rely on the fields nor on their standard deviations; ",
+        f.write_str(if self.is_too_small() {
+            "standard deviations are too large; "
+        } else {
+            "do not rely on the fields nor on their standard deviations; "
         })?;
         let stated = noise.with_channels().into_iter();
         let each: Vec<String> = stated

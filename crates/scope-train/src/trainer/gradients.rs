@@ -132,24 +132,16 @@ impl Trainer {
         let PassLosses(mut losses) = pass.losses(&tape, examples, &by_row)?;
         for (component, loss) in &losses {
             let loss = loss.value().clone();
-            let loss = match group {
+            let mean = match group {
                 Some(group) => group.mean(loss)?,
                 None => loss,
             };
-            done.losses.push((*component, loss));
+            done.losses.push((*component, mean));
         }
         // The complete view's latents are the ones watched, where there are any.
         let watched = pass.complete.as_ref().or(pass.predicted.as_ref().filter(|_| *view == self.objective));
         if let Some(z) = watched {
-            let all = group.map(|group| group.gather(z.value())).transpose()?;
-            let whole = all.as_ref().map_or_else(|| z.clone(), |all| tape.input(all.clone()));
-            done.latent_std = Some(tape.mean_spread(&whole)?);
-            if let Some(all) = all.filter(|_| view.has(Component::Variance)) {
-                let all = SpreadOfAll::measure(&all, view.std_floor)?;
-                // Of the components that need the complete view, it is the last.
-                done.losses.push((Component::Variance, all.loss().clone()));
-                losses.push((Component::Variance, tape.spread_floor_of_all(z, &all)));
-            }
+            losses.extend(watch_spread(&tape, group, z, view, done)?.map(|loss| (Component::Variance, loss)));
         }
         drop(pass);
         let seen = losses.iter().enumerate().filter(|(_, (component, _))| passes.goes_back(*component));
@@ -174,6 +166,30 @@ impl Trainer {
         done.batch_statistics.extend(tape.batch_statistics());
         Ok(())
     }
+}
+
+/// Measures the spread of latents. Over several devices it is that of the whole batch, and so is the floor under it: its
+/// loss is given back, for one device has it among its own losses.
+fn watch_spread(
+    tape: &Tape<'_>,
+    group: Option<&dyn DeviceGroup>,
+    z: &Var,
+    view: &Objective,
+    done: &mut Differentiated,
+) -> Result<Option<Var>, TrainError> {
+    let Some(group) = group else {
+        done.latent_std = Some(tape.mean_spread(z)?);
+        return Ok(None);
+    };
+    let all = group.gather(z.value())?;
+    done.latent_std = Some(tape.mean_spread(&tape.input(all.clone()))?);
+    if !view.has(Component::Variance) {
+        return Ok(None);
+    }
+    let all = SpreadOfAll::measure(&all, view.std_floor)?;
+    // Of the components that need the complete view, it is the last.
+    done.losses.push((Component::Variance, all.loss().clone()));
+    Ok(Some(tape.spread_floor_of_all(z, &all)))
 }
 
 /// Whether a component's gradient is exactly zero: a variance term whose every coordinate clears the floor.

@@ -110,9 +110,10 @@ impl Trainer {
             parts.push(self.forward_part(view, examples)?);
         }
         let losses = self.whole_losses(team, view, &mut parts, done)?;
-        let places: Vec<Vec<usize>> = match measures {
-            true => (0..losses.len()).map(|place| vec![place]).collect(),
-            false => vec![(0..losses.len()).collect()],
+        let places: Vec<Vec<usize>> = if measures {
+            (0..losses.len()).map(|place| vec![place]).collect()
+        } else {
+            vec![(0..losses.len()).collect()]
         };
         let mut sums = Vec::new();
         for places in places {
@@ -123,9 +124,8 @@ impl Trainer {
                 sums.push(vec![0.0; self.params.layout().len()]);
                 continue;
             }
-            let factor = |component| match measures {
-                true => self.objective.weight(component),
-                false => self.factor(component),
+            let factor = |component| {
+                if measures { self.objective.weight(component) } else { self.factor(component) }
             };
             sums.push(team.sum(|part, share| {
                 let Part { tape, losses, .. } = &parts[part];

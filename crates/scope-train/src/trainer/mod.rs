@@ -4,11 +4,11 @@ mod gradients;
 mod head;
 mod in_team;
 mod input;
-#[cfg(test)]
-mod over_devices;
 mod recorder;
 mod report;
 mod state;
+#[cfg(test)]
+mod tests;
 mod trainable;
 
 use scope_data::schedule::Batch;

@@ -137,9 +137,10 @@ impl GaussianRecovery {
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
             let posterior = self.method.given(&self.readings(&problem.context), progress)?;
-            let judged = match self.knows_its_errors(&posterior) {
-                true => posterior.leave_one_out_watched(progress)?,
-                false => None,
+            let judged = if self.knows_its_errors(&posterior) {
+                posterior.leave_one_out_watched(progress)?
+            } else {
+                None
             };
             let residuals: Vec<Numbered> =
                 judged.iter().flat_map(|judged| self.residuals(&problem, &numbers, judged)).collect();
@@ -249,9 +250,10 @@ impl GaussianRecovery {
         progress: scope_exact::Progress,
     ) -> Result<Spread, PosteriorError> {
         let PosteriorOptions { deviations, seed, samples, .. } = self.options;
-        match self.is_exact() {
-            true => Spread::exact(posterior, deviations, seed, progress),
-            false => Spread::measured(posterior, deviations || samples > 0, seed, progress),
+        if self.is_exact() {
+            Spread::exact(posterior, deviations, seed, progress)
+        } else {
+            Spread::measured(posterior, deviations || samples > 0, seed, progress)
         }
     }
 

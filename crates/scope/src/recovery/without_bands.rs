@@ -68,9 +68,10 @@ impl fmt::Display for WithoutBands {
             WithoutBandsReason::Noise => f.write_str("those of the card are for exact readings")?,
             WithoutBandsReason::Sensors(reason) => write!(f, "{reason}")?,
             WithoutBandsReason::Misfit { times } => {
-                let (how, band, times) = match *times > 1.0 {
-                    true => ("further from", "wider", *times),
-                    false => ("nearer to", "narrower", 1.0 / times),
+                let (how, band, times) = if *times > 1.0 {
+                    ("further from", "wider", *times)
+                } else {
+                    ("nearer to", "narrower", 1.0 / times)
                 };
                 write!(
                     f,

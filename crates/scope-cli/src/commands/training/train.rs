@@ -141,9 +141,8 @@ impl TrainCommand {
             _ => "operator",
         };
         let name = self.recipe.as_deref().unwrap_or(usual);
-        let recipe = Recipe::resolve(name, &[]).map_err(|error| match is_plain(name) {
-            true => Misuse::of(error).into(),
-            false => anyhow::Error::from(error),
+        let recipe = Recipe::resolve(name, &[]).map_err(|error| {
+            if is_plain(name) { Misuse::of(error).into() } else { anyhow::Error::from(error) }
         })?;
         let recipe = self.run.set(&recipe)?;
         let constants = meta.constants();

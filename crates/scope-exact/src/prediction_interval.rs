@@ -1,11 +1,11 @@
-//! What a figure usually is, told from some of it.
+//! Prediction intervals of figures that are not negative: within which one more of them is expected to lie.
 
 use crate::chi_square;
 
-/// A figure that is not negative, of some fields: some are far harder than others, so that its logarithm is taken for Gaussian, of the
-/// figure and something that is added to keep it from zero.
+/// The prediction interval of a figure, told from those of some fields. Some fields are far harder than others, so that
+/// the logarithm is taken for Gaussian, of the figure and something that is added to keep it from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Usual {
+pub(crate) struct PredictionInterval {
     count: usize,
     added: f64,
     mean: f64,
@@ -14,7 +14,7 @@ pub(crate) struct Usual {
     largest: f64,
 }
 
-impl Usual {
+impl PredictionInterval {
     /// That of two figures or more.
     pub(crate) fn of(figures: &[f64], added: f64) -> Self {
         let logarithms: Vec<f64> =
@@ -42,8 +42,8 @@ impl Usual {
     }
 }
 
-/// What Student's t with so many degrees of freedom, ten or more, exceeds with a probability below a half (an expansion in their
-/// inverse).
+/// What Student's t with so many degrees of freedom, ten or more, exceeds with a probability below a half (an expansion in
+/// their inverse).
 fn student_quantile(probability: f64, degrees: f64) -> f64 {
     let z = chi_square::quantile(2.0 * probability, 1).sqrt();
     let power = |k: i32| z.powi(k);
@@ -74,7 +74,8 @@ mod tests {
         }
     }
 
-    /// One more figure lies above the range as often as stated, or less often: the largest of those known is a bound as well.
+    /// One more figure lies above the range as often as stated, or less often: the largest of those known is a bound as
+    /// well.
     #[test]
     fn one_more_is_outside_as_often_as_stated() {
         let mut stream = Coordinates::new("usual").stream();
@@ -82,7 +83,7 @@ mod tests {
         let mut above = 0;
         for _ in 0..4000 {
             let figures: Vec<f64> = (0..20).map(|_| figure()).collect();
-            above += usize::from(figure() > Usual::of(&figures, 0.0).range(0.02)[1]);
+            above += usize::from(figure() > PredictionInterval::of(&figures, 0.0).range(0.02)[1]);
         }
         assert!((20..100).contains(&above), "{above}");
     }
