@@ -4,7 +4,6 @@
 //! [`Model::initial`] or read by [`Model::load`]. A [`Reconstructor`] turns contexts into physical fields. A
 //! [`Catalogue`] finds models by name, with a [`Card`] each.
 
-mod accounting;
 mod architecture;
 mod arithmetic;
 pub mod bands;
@@ -20,12 +19,12 @@ mod model;
 mod names;
 mod network;
 pub mod operators;
+mod parameter_counts;
 mod provenance;
 mod reconstruct;
 mod sensors;
 mod weights;
 
-pub use accounting::{Accounting, Component, parameter_elements, parts};
 pub use architecture::{Architecture, Operator, OwnConfig};
 pub use arithmetic::{Arithmetic, decoder as decoder_arithmetic};
 pub use catalogue::{
@@ -42,6 +41,7 @@ pub use model::Model;
 pub use names::{UnknownName, named};
 pub use network::{Decoder, Encoder, Fits, Network, Predictor};
 pub use operators::{Auxiliary, AuxiliaryConfig, ChannelUnits};
+pub use parameter_counts::{Accounting, ParameterCount, parameter_counts, parameter_elements};
 pub use provenance::{
     Adapted, Budget, DataIdentity, MOST_DRAWS, MaskIdentity, MethodIdentity, MethodKind, Provenance,
     Training, View,

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use safetensors::SafeTensors;
 use scope_engine::{Device, Dtype, Gradients, Tape, Tensor};
-use scope_model::{Architecture, Auxiliary, FieldModel, parameter_elements, parts};
+use scope_model::{Architecture, Auxiliary, FieldModel, parameter_counts, parameter_elements};
 
 #[test]
 fn the_papers_counts_of_auxiliary_operators() {
     let real = |auxiliary: Auxiliary| -> usize {
-        parts(&auxiliary.architecture(128)).unwrap().iter().map(|part| part.parameters).sum()
+        parameter_counts(&auxiliary.architecture(128)).unwrap().iter().map(|part| part.parameters).sum()
     };
     let elements = |auxiliary: Auxiliary| parameter_elements(&auxiliary.architecture(128)).unwrap();
     assert_eq!(Auxiliary::ALL.map(real), [9_522_113, 13_239_987, 4_740_101, 5_281_721]);

@@ -7,14 +7,14 @@ use scope_data::Constants;
 use scope_engine::{Device, Dtype, Gradients, Tape, Tensor};
 use scope_model::{
     About, Architecture, FieldModel, Model, Operator, Precision, Quantisation, Reconstructor,
-    operators::DeepOnetConfig, parts,
+    operators::DeepOnetConfig, parameter_counts,
 };
 use scope_pde::Pde;
 
 #[test]
 fn the_papers_counts() {
     let count = |architecture: Architecture| -> usize {
-        parts(&architecture).unwrap().iter().map(|part| part.parameters).sum()
+        parameter_counts(&architecture).unwrap().iter().map(|part| part.parameters).sum()
     };
     let counts = Operator::ALL.map(|operator| count(operator.architecture(128)));
     assert_eq!(counts, [5_029_946, 4_977_354, 4_774_776, 4_792_482]);

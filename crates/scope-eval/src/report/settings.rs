@@ -5,7 +5,7 @@ use scope_data::{
     schedule::TASK_CYCLE,
 };
 use scope_engine::AdamW;
-use scope_model::{Auxiliary, Operator, parameter_elements, parts};
+use scope_model::{Auxiliary, Operator, parameter_counts, parameter_elements};
 use scope_pde::{Channel, Pde, descriptor::Released};
 use scope_train::{Component, FieldMeasure, LearningRateSchedule, MAX_NORM, Recipe, StageRecipe};
 use serde_json::Value;
@@ -102,7 +102,8 @@ pub(super) fn masks() -> Table {
 pub(super) fn operators() -> Result<Table, EvalError> {
     let row = |operator: Operator| -> Result<Vec<Cell>, EvalError> {
         let architecture = operator.architecture(128);
-        let parameters = parts(&architecture).map_err(refuse)?.iter().map(|part| part.parameters).sum();
+        let parameters =
+            parameter_counts(&architecture).map_err(refuse)?.iter().map(|part| part.parameters).sum();
         let sizes = serde_json::to_value(&architecture).map_err(refuse)?;
         Ok([operator.label().to_owned(), grouped(parameters), sizes_in_words(&sizes)]
             .map(Cell::text)
@@ -122,7 +123,7 @@ pub(super) fn auxiliary_parameters() -> Result<Table, EvalError> {
     let row = |operator: Auxiliary| -> Result<Vec<Cell>, EvalError> {
         let architecture = operator.architecture(128);
         let elements = parameter_elements(&architecture).map_err(refuse)?;
-        let reals = parts(&architecture).map_err(refuse)?.iter().map(|part| part.parameters).sum();
+        let reals = parameter_counts(&architecture).map_err(refuse)?.iter().map(|part| part.parameters).sum();
         let name = match operator {
             Auxiliary::Fno => format!("{} / PINO", operator.label()),
             _ => operator.label().to_owned(),

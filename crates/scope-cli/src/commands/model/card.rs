@@ -10,7 +10,7 @@ use clap::Args;
 use scope_data::{Dataset, PerChannel, Scaling};
 use scope_model::{
     About, Card, CardData, CardEarlier, CardTraining, CardWeights, HeldOut, Preset, RUN_CONFIG, WeightFile,
-    parts,
+    parameter_counts,
 };
 use scope_train::RunConfig;
 
@@ -81,7 +81,7 @@ impl ModelCard {
             name: text(self.model.file_stem()),
             pde: about.pde,
             size: size(&about),
-            parameters: parts(&about.config)?.iter().map(|part| part.parameters).sum(),
+            parameters: parameter_counts(&about.config)?.iter().map(|part| part.parameters).sum(),
             resolution: about.config.resolution(),
             weights: CardWeights { file: text(self.model.file_name()), kind, bytes: length, blake3 },
             training: self.training(&about)?,

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use scope_model::{About, Accounting, Architecture, Component, Head, ModelConfig, parts};
+use scope_model::{About, Accounting, Architecture, Head, ModelConfig, ParameterCount, parameter_counts};
 use serde_json::json;
 
 use super::shown_card;
@@ -74,15 +74,15 @@ impl ModelInfo {
     }
 
     /// The paper's table of a SCOPE model; the parts of an operator and their sum.
-    fn components(&self, config: &Architecture) -> anyhow::Result<Vec<Component>> {
+    fn components(&self, config: &Architecture) -> anyhow::Result<Vec<ParameterCount>> {
         if let Some(config) = config.scope() {
             return Ok(Accounting::of(config, self.head)?.components());
         }
         let without = || format!("{} has no decoder that --head could replace: leave it out", config.name());
         anyhow::ensure!(self.head.is_none(), Misuse::of(without()));
-        let mut parts = parts(config)?;
+        let mut parts = parameter_counts(config)?;
         let parameters = parts.iter().map(|part| part.parameters).sum();
-        parts.push(Component { name: "all".to_owned(), parameters });
+        parts.push(ParameterCount { name: "all".to_owned(), parameters });
         Ok(parts)
     }
 

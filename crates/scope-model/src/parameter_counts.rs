@@ -1,4 +1,4 @@
-//! Who has how many parameters.
+//! How many parameters networks and their parts have, with the counts of the paper's table "Parameter accounting".
 
 use scope_engine::{Layout, Param};
 
@@ -9,31 +9,32 @@ use crate::{
     network::{Decoder, Network},
 };
 
-/// One line of the accounting.
+/// The number of parameters of one part of a network, or of several together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Component {
-    /// What it is called.
+pub struct ParameterCount {
+    /// The name of the part.
     pub name: String,
-    /// Its parameters.
+    /// How many it has.
     pub parameters: usize,
 }
 
 /// The parameters of any model by their first names, in order: `fc1`, `layers`, ...
-pub fn parts(architecture: &Architecture) -> Result<Vec<Component>, ModelError> {
+pub fn parameter_counts(architecture: &Architecture) -> Result<Vec<ParameterCount>, ModelError> {
     let mut layout = Layout::new();
     architecture.declare(&mut layout)?;
-    let mut parts: Vec<Component> = Vec::new();
+    let mut parts: Vec<ParameterCount> = Vec::new();
     for param in layout.params().iter().filter(|param| param.trained) {
         let name = param.name.split('.').next().unwrap_or_default();
         match parts.iter_mut().find(|part| part.name == name) {
             Some(part) => part.parameters += param.range.len(),
-            None => parts.push(Component { name: name.to_owned(), parameters: param.range.len() }),
+            None => parts.push(ParameterCount { name: name.to_owned(), parameters: param.range.len() }),
         }
     }
     Ok(parts)
 }
 
-/// How many elements the parameters of a network are when a complex one counts once; [`parts`] count real numbers.
+/// How many elements the parameters of a network are when a complex one counts once; [`parameter_counts`] counts real
+/// numbers.
 pub fn parameter_elements(architecture: &Architecture) -> Result<usize, ModelError> {
     let layout = architecture.layout()?;
     let trained = layout.params().iter().filter(|param| param.trained);
@@ -92,8 +93,8 @@ impl Accounting {
     }
 
     /// The lines of the paper's table, in its order.
-    pub fn components(&self) -> Vec<Component> {
-        let line = |name: &str, parameters| Component { name: name.to_owned(), parameters };
+    pub fn components(&self) -> Vec<ParameterCount> {
+        let line = |name: &str, parameters| ParameterCount { name: name.to_owned(), parameters };
         let mut lines = vec![
             line("online encoder", self.encoder),
             line("predictor", self.predictor),
