@@ -11,7 +11,7 @@ pub struct bf16(u16);
 
 impl bf16 {
     /// The number zero.
-    pub const ZERO: Self = Self(0);
+    pub(crate) const ZERO: Self = Self(0);
 
     /// Rounds to nearest, to even where two are as near. What is no number stays none.
     #[inline]
@@ -27,7 +27,7 @@ impl bf16 {
 
     /// Rounds once, to nearest and to even where two are as near.
     #[inline]
-    pub fn from_f64(value: f64) -> Self {
+    pub(crate) fn from_f64(value: f64) -> Self {
         let single = value as f32;
         if single.is_nan() || f64::from(single) == value {
             return Self::from_f32(single);

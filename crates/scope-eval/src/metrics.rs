@@ -38,7 +38,7 @@ impl Recovered<'_> {
 
     /// The relative L2 error in percent, in stored coordinates. Of a target whose norm there is 1e-8 or less there is
     /// none.
-    pub fn stored_relative_error(&self) -> Option<f64> {
+    pub(crate) fn stored_relative_error(&self) -> Option<f64> {
         let Scaling { mean, sigma } = self.scaling;
         let again = |recovered: &f32| (f64::from(*recovered) - mean) / (2.0 * sigma);
         let apart: f64 = self

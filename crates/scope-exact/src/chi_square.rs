@@ -5,7 +5,7 @@ const PRECISION: f64 = 1e-16;
 
 /// The probability that the sum of squares of so many independent standard Gaussians exceeds `x`: Q(n / 2, x / 2), the
 /// regularised upper incomplete gamma function. One for no degrees of freedom and x = 0, zero for what is no number.
-pub fn survival(x: f64, degrees: usize) -> f64 {
+pub(crate) fn survival(x: f64, degrees: usize) -> f64 {
     let a = degrees as f64 / 2.0;
     let z = x / 2.0;
     if z <= 0.0 {
@@ -22,7 +22,7 @@ pub fn survival(x: f64, degrees: usize) -> f64 {
 }
 
 /// The value that is exceeded with a probability between zero and one, by bisection.
-pub fn quantile(probability: f64, degrees: usize) -> f64 {
+pub(crate) fn quantile(probability: f64, degrees: usize) -> f64 {
     let mut low = 0.0;
     let mut high = degrees as f64 + 1.0;
     while survival(high, degrees) > probability {

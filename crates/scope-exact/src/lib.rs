@@ -28,7 +28,7 @@
 
 mod amplitude;
 mod calibration;
-pub mod chi_square;
+mod chi_square;
 mod conjugate_gradients;
 mod covariance;
 mod deviations;
@@ -58,10 +58,10 @@ pub use field_prior::FieldPrior;
 pub use held_out::{FEWEST_HELD_OUT, HeldOutFields};
 pub use innovations::Innovations;
 pub use leave_one_out::{LeaveOneOut, Prediction};
-pub use model_check::{CONTRADICTION, ModelCheck};
+pub use model_check::ModelCheck;
 pub use noise::{NO_NOISE, rounding_noise, with_rounding};
-pub use observation_model::{ObservationModel, SensorSolver, Stencils, one_of};
-pub use placement::{Chosen, MOST_PLACED, Placement, Target};
+pub use observation_model::{ObservationModel, SensorSolver, Stencils};
+pub use placement::{Chosen, Placement, Target};
 pub use posterior::{DENSE_LIMIT, Method, Posterior};
 pub use prior::Prior;
 pub use progress::{Progress, Stage, Step, UNHEARD, in_parallel, tell};

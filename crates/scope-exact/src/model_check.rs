@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Measurements of the model itself are taken to contradict it with this probability.
-pub const CONTRADICTION: f64 = 1e-4;
+pub(crate) const CONTRADICTION: f64 = 1e-4;
 
 /// The noise at which measurements would agree with the model is found from this many of them at most.
 const NOISE_SENSORS: usize = 500;

@@ -15,7 +15,7 @@ pub trait SensorSolver: Send + Sync {
 }
 
 /// The k-th sensor alone, those of a before those of u.
-pub fn one_of(sensors: Stencils<'_>, k: usize) -> Stencils<'_> {
+pub(crate) fn one_of(sensors: Stencils<'_>, k: usize) -> Stencils<'_> {
     match k.checked_sub(sensors.a.len()) {
         None => Stencils { a: &sensors.a[k..=k], u: &[] },
         Some(of_u) => Stencils { a: &[], u: &sensors.u[of_u..=of_u] },

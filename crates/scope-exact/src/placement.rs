@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Sensors that are known before and during placement, at most: each costs as much as all before it.
-pub const MOST_PLACED: usize = 4096;
+pub(crate) const MOST_PLACED: usize = 4096;
 
 /// What is to be known well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// The numbers of a record.
-    pub fn record_length(&self) -> usize {
+    pub(crate) fn record_length(&self) -> usize {
         2 * self.resolution.points()
     }
 }

@@ -61,7 +61,7 @@ impl Division {
     }
 
     /// The largest whole nodes of the tree among the parts of a rank, in order.
-    pub fn nodes_of(&self, rank: usize) -> Vec<Range<usize>> {
+    pub(crate) fn nodes_of(&self, rank: usize) -> Vec<Range<usize>> {
         let own = self.parts_of(rank);
         let mut found = Vec::new();
         let mut open: Vec<Range<usize>> = std::iter::once(0..self.parts).collect();

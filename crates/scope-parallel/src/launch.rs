@@ -73,7 +73,9 @@ impl Launch {
     }
 
     /// The same for any variables.
-    pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ParallelError> {
+    pub(crate) fn from_variables(
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, ParallelError> {
         let number = |name: &str| -> Result<Option<usize>, ParallelError> {
             let Some(text) = get(name) else { return Ok(None) };
             let refuse = || ParallelError::Launch(format!("{name} is \"{text}\", and no number from 0 up"));
@@ -113,7 +115,7 @@ impl Launch {
     }
 
     /// Where the processes meet, which several must know.
-    pub fn require_rendezvous(&self) -> Result<&Rendezvous, ParallelError> {
+    pub(crate) fn require_rendezvous(&self) -> Result<&Rendezvous, ParallelError> {
         self.rendezvous.as_ref().ok_or_else(|| {
             ParallelError::Launch(format!(
                 "rank {} of {} does not know where to meet the others: set MASTER_ADDR to a name of rank 0's machine and \

@@ -70,7 +70,7 @@ impl Domain {
     }
 
     /// A point of the unit square as one of it.
-    pub fn of_unit(&self, point: [f64; 2]) -> [f64; 2] {
+    pub(crate) fn of_unit(&self, point: [f64; 2]) -> [f64; 2] {
         let sides = self.sides();
         [0, 1].map(|axis| self.low[axis] + sides[axis] * point[axis])
     }

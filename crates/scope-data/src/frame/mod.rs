@@ -199,7 +199,7 @@ impl Frame {
     }
 
     /// A place of the user's as one of ours. Pixels are what they are. `number` is whose place it is, for the error.
-    pub fn place_to_ours(&self, number: usize, place: Place) -> Result<Place, SensorError> {
+    pub(crate) fn place_to_ours(&self, number: usize, place: Place) -> Result<Place, SensorError> {
         match (self.domain, place) {
             (Some(domain), Place::Point(x, y)) if x.is_finite() && y.is_finite() => {
                 if !domain.contains([x, y]) {
@@ -229,7 +229,7 @@ impl Frame {
     }
 
     /// A disk in pixels of a grid of cells: as it is without a domain, otherwise from the user's coordinates.
-    pub fn disk_to_ours(&self, shape: impl Into<GridShape>, disk: Disk) -> Disk {
+    pub(crate) fn disk_to_ours(&self, shape: impl Into<GridShape>, disk: Disk) -> Disk {
         let Some(domain) = self.domain else { return disk };
         let cells = shape.into().lengths().map(|length| length as f64);
         // Cell k of S has its centre at (k + 1/2) / S.

@@ -188,7 +188,7 @@ impl Cuda {
     }
 
     /// Waits until everything asked for so far is done.
-    pub fn synchronise(&self) -> Result<(), EngineError> {
+    pub(crate) fn synchronise(&self) -> Result<(), EngineError> {
         match self.0 {}
     }
 

@@ -55,7 +55,7 @@ const ADVANCE: f64 = 0.602;
 
 impl Letters {
     /// Their height.
-    pub fn height(self) -> f64 {
+    pub(crate) fn height(self) -> f64 {
         match self {
             Letters::Small => 10.0,
             Letters::Normal => 12.0,

@@ -67,11 +67,6 @@ const SIGNED_SHARE: f64 = 0.2;
 /// The colours of a bar.
 const SHADES: usize = 128;
 
-/// Draws rows of panels under a heading.
-pub fn field_panels(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
-    FieldPicture { heading, rows, ..FieldPicture::default() }.draw()
-}
-
 /// Rows of panels under a heading, and what else is drawn with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FieldPicture<'a> {
@@ -282,9 +277,17 @@ mod tests {
         FieldPanel { title: "t".into(), values, shown, measure }
     }
 
+    fn row<'a>(panels: Vec<FieldPanel<'a>>) -> FieldRow<'a> {
+        FieldRow { name: "a".into(), grid: SIZE.into(), panels }
+    }
+
+    fn drawing(heading: &str, rows: &[FieldRow<'_>]) -> Drawing {
+        FieldPicture { heading, rows, ..FieldPicture::default() }.draw()
+    }
+
     /// The colour in the middle of pixel (i, j) of the k-th panel.
     fn colour(row: &FieldRow<'_>, k: usize, i: usize, j: usize) -> Colour {
-        let canvas = field_panels("heading", std::slice::from_ref(row)).canvas();
+        let canvas = drawing("heading", std::slice::from_ref(row)).canvas();
         let axes = PanelAxes::default();
         let size = axes.panel_size();
         let at = (axes.room() + k as f64 * (size.0 + GAP), TOP + TITLES);
@@ -298,7 +301,7 @@ mod tests {
         field[2 * SIZE + 5] = 3.0;
         let flat = vec![2.0; SIZE * SIZE];
         let panels = vec![panel(&field, None, Measure::Field), panel(&flat, None, Measure::Field)];
-        let row = FieldRow { name: "a".into(), grid: SIZE.into(), panels };
+        let row = row(panels);
         let at = |share: f64| {
             let colour = colorous::VIRIDIS.eval_continuous(share);
             [colour.r, colour.g, colour.b]
@@ -313,11 +316,7 @@ mod tests {
         let field = vec![1.0; SIZE * SIZE];
         let mut mask = Mask::empty(SIZE);
         mask.insert(3 * SIZE + 3);
-        let row = FieldRow {
-            name: "a".into(),
-            grid: SIZE.into(),
-            panels: vec![panel(&field, Some(&mask), Measure::Field)],
-        };
+        let row = row(vec![panel(&field, Some(&mask), Measure::Field)]);
         assert_eq!(colour(&row, 0, 8, 8), [255; 3]);
         assert_ne!(colour(&row, 0, 3, 3), [255; 3]);
     }
@@ -345,13 +344,9 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&lines.join(" ")), words(text));
         let field = vec![1.0; SIZE * SIZE];
-        let row = FieldRow {
-            name: "a".into(),
-            grid: SIZE.into(),
-            panels: vec![panel(&field, None, Measure::Field)],
-        };
+        let row = row(vec![panel(&field, None, Measure::Field)]);
         let rows = std::slice::from_ref(&row);
-        let (width, plain) = field_panels("heading", rows).size();
+        let (width, plain) = drawing("heading", rows).size();
         let warnings = &[text.to_owned()];
         let drawing = FieldPicture { heading: "heading", rows, warnings, ..FieldPicture::default() }.draw();
         let (same, warned) = drawing.size();
@@ -366,15 +361,11 @@ mod tests {
     #[test]
     fn a_long_heading_goes_on_below_itself() {
         let field = vec![1.0; SIZE * SIZE];
-        let row = FieldRow {
-            name: "a".into(),
-            grid: SIZE.into(),
-            panels: vec![panel(&field, None, Measure::Field)],
-        };
+        let row = row(vec![panel(&field, None, Measure::Field)]);
         let rows = std::slice::from_ref(&row);
-        let (width, plain) = field_panels("heading", rows).size();
+        let (width, plain) = drawing("heading", rows).size();
         let long = "a heading ".repeat(20);
-        let (same, longer) = field_panels(&long, rows).size();
+        let (same, longer) = drawing(&long, rows).size();
         assert!(longer > plain && same == width);
         assert!(
             wrapped(Letters::Normal, &long, 150.0).iter().all(|line| Letters::Normal.width(line) <= 150.0)

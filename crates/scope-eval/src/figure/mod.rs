@@ -14,6 +14,6 @@ pub(crate) use bars::{Bars, bar_chart};
 pub use canvas::{Colour, FigureError};
 pub use curves::{AxisLabel, Curve, CurveChart, Level};
 pub use drawing::{Anchor, Drawing, Letters};
-pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure, field_panels};
+pub use fields::{FieldPanel, FieldPicture, FieldRow, Measure};
 pub use masks::{mask_gallery, mask_panels};
 pub use panel_axes::PanelAxes;

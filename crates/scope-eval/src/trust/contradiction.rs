@@ -22,7 +22,7 @@ pub struct Contradiction {
 
 impl Contradiction {
     /// Whether the readings vary less than the model says, and not more.
-    pub fn is_too_small(&self) -> bool {
+    pub(crate) fn is_too_small(&self) -> bool {
         self.statistic < self.readings as f64
     }
 }

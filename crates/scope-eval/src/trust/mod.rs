@@ -25,7 +25,8 @@ pub use exact_limit::ExactLimit;
 pub use misfit::Fitted;
 pub(crate) use misfit::misfit_percent;
 pub use nearest::Nearest;
-pub use noise::{ReadingsNoise, estimate_noise, robust_deviation};
+pub(crate) use noise::estimate_noise;
+pub use noise::{ReadingsNoise, robust_deviation};
 pub use residuals::{Residual, Residuals, Suspects};
 pub use warning::{Usual, Warning};
 

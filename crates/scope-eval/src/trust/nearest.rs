@@ -70,7 +70,7 @@ impl Nearest {
     }
 
     /// Whether the condition's held-out errors say anything of the sensors: they are likely within a factor of 1.5.
-    pub fn is_alike(&self, held_out: &HeldOut) -> bool {
+    pub(crate) fn is_alike(&self, held_out: &HeldOut) -> bool {
         self.likely_factor(held_out) <= ALIKE
     }
 

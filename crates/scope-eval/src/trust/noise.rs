@@ -29,7 +29,7 @@ pub struct ReadingsNoise {
 ///
 /// The recovery takes the field itself out of the readings, the difference takes out whatever else is smooth (an error of the
 /// recovery, a wrong boundary), and the median what single sensors are off. None for few sensors.
-pub fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
+pub(crate) fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
     if sensors.len() < FEWEST {
         return None;
     }

@@ -136,7 +136,7 @@ impl ChannelBands {
     }
 
     /// The powers of the relative misfits of a and of u.
-    pub fn by_misfit(&self) -> PerChannel<Option<f64>> {
+    pub(crate) fn by_misfit(&self) -> PerChannel<Option<f64>> {
         PerChannel { a: self.by_misfit_of_a, u: self.by_misfit_of_u }
     }
 

@@ -143,7 +143,7 @@ impl ProblemSpec {
 
 impl KnownSpec {
     /// What a field is inside the mask, if it is said.
-    pub fn value_of(&self, channel: Channel) -> Option<f64> {
+    pub(crate) fn value_of(&self, channel: Channel) -> Option<f64> {
         match channel {
             Channel::A => self.a.or(self.value),
             Channel::U => self.u.or(self.value),

@@ -155,7 +155,7 @@ impl GridSpec {
 
 impl PointsSpec {
     /// How points lie along axis 0 and along axis 1.
-    pub fn of_axes(self) -> [GridPoints; 2] {
+    pub(crate) fn of_axes(self) -> [GridPoints; 2] {
         match self {
             PointsSpec::Both(points) => [points; 2],
             PointsSpec::Each(points) => points,

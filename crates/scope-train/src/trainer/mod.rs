@@ -114,7 +114,7 @@ impl Trainer {
     }
 
     /// Goes on training a model's own decoder, all else frozen, with the field loss alone.
-    pub fn continued_head(base: Model, view: View) -> Result<Self, TrainError> {
+    pub(crate) fn continued_head(base: Model, view: View) -> Result<Self, TrainError> {
         let (head, params) = Head::continued(base, view)?;
         Self::new(Trainable::Head(Box::new(head)), params, Objective::FO)
     }

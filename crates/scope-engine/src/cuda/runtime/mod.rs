@@ -163,7 +163,7 @@ impl Cuda {
     }
 
     /// Waits until everything asked for so far is done.
-    pub fn synchronise(&self) -> Result<(), EngineError> {
+    pub(crate) fn synchronise(&self) -> Result<(), EngineError> {
         self.0.context.bind_to_thread().map_err(failed("using the GPU on this thread"))?;
         // SAFETY: the stream lives as long as the GPU.
         unsafe { result::stream::synchronize(self.stream()) }.map_err(failed("waiting for the GPU"))
