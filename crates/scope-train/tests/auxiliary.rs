@@ -1,6 +1,6 @@
 //! The auxiliary operators: what they are trained on, and that a run that was stopped is the run that was not.
 
-use std::{fs, path::Path, time::Duration};
+use std::fs;
 
 use scope_data::{Constants, Dataset, PerChannel, Scaling, observation::Task};
 use scope_engine::{Device, Dtype, Layout, Params, Tape, Tensor};
@@ -9,12 +9,9 @@ use scope_model::{
     operators::{AuxFnoConfig, AuxiliaryConfig, AuxiliarySizes, UnetConfig},
 };
 use scope_pde::{Pde, Split};
-use scope_train::{
-    Conditions, DataLoader, Examples, Length, Recipe, Residual, RunConfig, RunFolder, RunOptions, RunOutcome,
-    RunRequest, SamplerConfig,
-};
+use scope_train::{Conditions, DataLoader, Examples, Recipe, Residual, RunConfig, RunRequest, SamplerConfig};
 
-use crate::small_set::{StopAfter, make};
+use crate::small_runs::{make, request, resumes_in_every_bit};
 
 /// An operator with little of everything.
 fn reduced(kind: Auxiliary) -> Architecture {
@@ -25,38 +22,9 @@ fn reduced(kind: Auxiliary) -> Architecture {
     Architecture::Auxiliary(AuxiliaryConfig { units: PerChannel::default(), sizes })
 }
 
-fn request(model: Architecture, recipe: &str) -> RunRequest {
-    let recipe = Recipe::resolve(recipe, &["batch=4".to_owned(), "peak_rate=1e-3".to_owned()]).unwrap();
-    RunRequest {
-        recipe,
-        model,
-        length: Some(Length::Draws(80)),
-        seed: 3,
-        log_every: 1,
-        from: None,
-        adapt: None,
-    }
-}
-
 fn planned(data: &Dataset, request: &RunRequest) -> RunConfig {
     let make = |config: &_| scope_train::build_trainer(config, &Device::cpu(1), None);
     scope_train::plan(request.clone(), data, &make, 1).unwrap()
-}
-
-fn session(folder: &Path, data: &Dataset, request: &RunRequest, threads: usize, steps: u64) -> RunOutcome {
-    let device = Device::cpu(threads);
-    let config = planned(data, request);
-    let folder = RunFolder::open(folder, true).unwrap();
-    let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
-    let mut trainer = scope_train::build_trainer(&config, &device, None).unwrap();
-    assert_eq!(trainer.precision, Dtype::F32);
-    scope_train::run(&folder, &config, data, &mut trainer, options, &mut StopAfter(steps)).unwrap()
-}
-
-fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
-    let state = folder.join("state").join(format!("{:015}", 80)).join("state.safetensors");
-    [state, folder.join("metrics.jsonl"), folder.join("model.safetensors")]
-        .map(|file| fs::read(file).unwrap())
 }
 
 #[test]
@@ -69,13 +37,10 @@ fn runs_resume_in_every_bit_and_know_their_components() {
         (Auxiliary::Fno, "pino-g-0.1", &["F", "G", "R"]),
     ];
     for (kind, recipe, components) in arms {
-        let request = request(reduced(kind), recipe);
-        let [straight, stopped] =
-            ["straight", "stopped"].map(|how| root.path().join(format!("{recipe}-{how}")));
-        assert_eq!(session(&straight, &data, &request, 2, u64::MAX), RunOutcome::Finished);
-        assert_eq!(session(&stopped, &data, &request, 1, 7), RunOutcome::Interrupted);
-        assert_eq!(session(&stopped, &data, &request, 3, u64::MAX), RunOutcome::Finished);
-        assert!(left_behind(&straight) == left_behind(&stopped), "{recipe}");
+        let request = request(reduced(kind), recipe, 1e-3);
+        let trainer = scope_train::build_trainer(&planned(&data, &request), &Device::cpu(1), None).unwrap();
+        assert_eq!(trainer.precision, Dtype::F32);
+        let straight = resumes_in_every_bit(root.path(), recipe, &data, &request);
         let metrics = fs::read_to_string(straight.join("metrics.jsonl")).unwrap();
         let line: serde_json::Value = serde_json::from_str(metrics.lines().next().unwrap()).unwrap();
         let losses: Vec<&String> = line["losses"].as_object().unwrap().keys().collect();
@@ -89,7 +54,7 @@ fn runs_resume_in_every_bit_and_know_their_components() {
 fn batches_hide_one_field_and_weigh_it_alone() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::POISSON, Split::Train, 6);
-    let config = planned(&data, &request(reduced(Auxiliary::Fno), "auxiliary-g"));
+    let config = planned(&data, &request(reduced(Auxiliary::Fno), "auxiliary-g", 1e-3));
     let units = config.model.auxiliary().unwrap().units;
     let stored: Vec<f64> =
         (0..6).flat_map(|record| data.pair(record).unwrap().a().to_vec()).map(f64::from).collect();
@@ -169,7 +134,7 @@ fn the_residual_of_an_exact_solution_is_exactly_zero() {
 #[test]
 fn what_the_study_does_not_have_is_refused() {
     let refusal = |model: Architecture, recipe: &str, pde: Pde| {
-        request(model, recipe).require_fit(pde).unwrap_err().to_string()
+        request(model, recipe, 1e-3).require_fit(pde).unwrap_err().to_string()
     };
     let fno = || reduced(Auxiliary::Fno);
     assert!(refusal(fno(), "operator", Pde::POISSON).contains("use the recipe \"auxiliary\""));
@@ -180,5 +145,5 @@ fn what_the_study_does_not_have_is_refused() {
     assert!(refusal(small(), "auxiliary", Pde::POISSON).contains("scope is none"));
     let residual = "main.objective.residual=1";
     assert!(Recipe::resolve("fo", &[residual.to_owned()]).is_err(), "no recipe but PINO's has the key");
-    request(fno(), "pino-0.1").require_fit(Pde::HELMHOLTZ).unwrap();
+    request(fno(), "pino-0.1", 1e-3).require_fit(Pde::HELMHOLTZ).unwrap();
 }

@@ -1,8 +1,6 @@
 //! A run that goes on from weights begins with exactly those, and says so.
 
-use crate::small_set;
-
-use std::time::Duration;
+use crate::small_runs;
 
 use scope_data::{Constants, Dataset};
 use scope_engine::{Device, Params, Tensor};
@@ -11,7 +9,7 @@ use scope_model::{
 };
 use scope_pde::{Pde, Split};
 use scope_train::{InitialWeights, Length, Recipe, RunConfig, RunFolder, RunOptions, RunRequest, Trainer};
-use small_set::{Quiet, make};
+use small_runs::{Quiet, make};
 
 fn sizes() -> ModelConfig {
     Preset::Tiny.config(32)
@@ -98,7 +96,7 @@ fn the_keys_bias_of_older_weights_goes_back_to_zero_and_stays_there() {
     expected[keys.clone()].fill(0.0);
     assert!(buffer(&trainer, "params") == expected);
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
-    let options = RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+    let options = RunOptions { threads: 1, keep: 1, ..small_runs::OPTIONS };
     scope_train::run(&folder, &config, &data, &mut trainer, options, &mut Quiet).unwrap();
     let after = buffer(&trainer, "params");
     for (number, (after, before)) in after.iter().zip(&expected).enumerate().take(bias.end).skip(bias.start) {

@@ -1,13 +1,12 @@
 //! What a GPU must show. Needs one: `cargo test --release -p scope-train gpu -- --ignored`.
 
 use crate::parity;
-use crate::small_set;
+use crate::small_runs;
 
 use std::{
     fs,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use parity::{Setting, cases};
@@ -19,7 +18,7 @@ use scope_train::{
     Component, Conditions, DataLoader, Length, Objective, Rates, Recipe, RunConfig, RunFolder, RunOptions,
     RunOutcome, RunRequest, SamplerConfig, Trainer,
 };
-use small_set::{StopAfter, make};
+use small_runs::{StopAfter, make};
 
 /// The batches that steps are compared on.
 const SAMPLER: SamplerConfig =
@@ -172,7 +171,7 @@ impl Run<'_> {
         let make = |config: &RunConfig| scope_train::build_trainer(config, &device, None);
         let config = scope_train::plan(request, self.data, &make, 1).unwrap();
         let folder = RunFolder::open(self.folder, true).unwrap();
-        let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 1, milestones: 0 };
+        let options = RunOptions { keep: 1, ..small_runs::OPTIONS };
         let mut trainer = make(&config).unwrap();
         let mut callback = StopAfter(stop_after.unwrap_or(u64::MAX));
         scope_train::run(&folder, &config, self.data, &mut trainer, options, &mut callback).unwrap()

@@ -1,6 +1,6 @@
 //! What stops a run, and what only raises a warning.
 
-use crate::small_set;
+use crate::small_runs;
 
 use std::{
     fs,
@@ -17,10 +17,9 @@ use scope_train::{
     Callback, Conditions, DataLoader, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
     RunOutcome, RunRequest, SamplerConfig, TrainError, Trainer,
 };
-use small_set::{Quiet, make};
+use small_runs::{Quiet, make};
 
-const OPTIONS: RunOptions =
-    RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+const OPTIONS: RunOptions = RunOptions { threads: 1, milestones: 4, ..small_runs::OPTIONS };
 
 /// The batches that steps are compared on.
 const SAMPLER: SamplerConfig =

@@ -1,6 +1,6 @@
 //! It learns: a tiny model, half a minute of CPU, and held-out fields are recovered.
 
-use crate::small_set;
+use crate::small_runs;
 
 use scope_data::{
     Dataset,
@@ -10,7 +10,7 @@ use scope_engine::Device;
 use scope_model::{Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{Length, Recipe, RunFolder, RunOptions, RunOutcome, RunRequest};
-use small_set::{Quiet, make};
+use small_runs::{Quiet, make};
 
 /// The mean relative error of u, in percent, forward from uniform/4096: 256 of 1,024 points of a.
 fn forward_error(model: &Reconstructor, data: &Dataset) -> f64 {
@@ -52,8 +52,7 @@ fn a_tiny_model_recovers_held_out_fields() {
     let config = scope_train::plan(request, &train, &build, 1).unwrap();
     let folder = RunFolder::open(&root.path().join("run"), false).unwrap();
     let mut trainer = build(&config).unwrap();
-    let options =
-        RunOptions { threads: 1, save_every: std::time::Duration::from_secs(600), keep: 1, milestones: 0 };
+    let options = RunOptions { threads: 1, keep: 1, ..small_runs::OPTIONS };
     let ending = scope_train::run(&folder, &config, &train, &mut trainer, options, &mut Quiet).unwrap();
     assert_eq!(ending, RunOutcome::Finished);
     let model = Reconstructor::open(folder.model(), &device, Precision::F32).unwrap();

@@ -1,13 +1,13 @@
 //! Networks that see local fits of the sensors.
 
-use crate::small_set;
+use crate::small_runs;
 
 use scope_data::Constants;
 use scope_engine::Device;
 use scope_model::{FieldModel, Precision, Preset, Reconstructor};
 use scope_pde::{Pde, Split};
 use scope_train::{Length, Recipe, RunConfig, RunFolder, RunOptions, RunRequest};
-use small_set::make;
+use small_runs::make;
 
 /// A run measures what coefficients are divided by, and its weight file is all that recovery needs.
 #[test]

@@ -13,5 +13,5 @@ mod operators;
 mod oracle;
 mod parity;
 mod resume;
-mod small_set;
+mod small_runs;
 mod team;

@@ -1,21 +1,16 @@
 //! Operators train like everything else: they learn, and a run that was stopped is the run that was not.
 
-use crate::small_set;
+use crate::small_runs;
 
-use std::{fs, path::Path, time::Duration};
-
-use scope_data::{Dataset, GridShape, PerChannel};
+use scope_data::{GridShape, PerChannel};
 use scope_engine::Device;
 use scope_model::{
     Architecture, FieldModel, Operator, Precision, Preset, Reconstructor,
     operators::{CnoConfig, DeepOnetConfig, FnoConfig, TransolverConfig},
 };
 use scope_pde::{Pde, Split};
-use scope_train::{
-    Component, Examples, Length, Rates, Recipe, RunFolder, RunOptions, RunOutcome, RunRequest, Trainer,
-    loss_weights,
-};
-use small_set::{StopAfter, make};
+use scope_train::{Component, Examples, Rates, RunRequest, Trainer, loss_weights};
+use small_runs::{make, request, resumes_in_every_bit};
 
 /// Each operator with little of everything.
 fn reduced(resolution: impl Into<GridShape>) -> [Architecture; 4] {
@@ -56,49 +51,13 @@ fn reduced(resolution: impl Into<GridShape>) -> [Architecture; 4] {
     ]
 }
 
-fn request(model: Architecture, recipe: &str) -> RunRequest {
-    let settings = ["batch=4", "peak_rate=3e-3"].map(str::to_owned);
-    let recipe = Recipe::resolve(recipe, &settings).unwrap();
-    RunRequest {
-        recipe,
-        model,
-        length: Some(Length::Draws(80)),
-        seed: 3,
-        log_every: 1,
-        from: None,
-        adapt: None,
-    }
-}
-
-fn session(folder: &Path, data: &Dataset, request: &RunRequest, threads: usize, steps: u64) -> RunOutcome {
-    let device = Device::cpu(threads);
-    let make = |config: &_| scope_train::build_trainer(config, &device, None);
-    let folder = RunFolder::open(folder, true).unwrap();
-    let config = scope_train::plan(request.clone(), data, &make, 1).unwrap();
-    let options = RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
-    let mut trainer = make(&config).unwrap();
-    scope_train::run(&folder, &config, data, &mut trainer, options, &mut StopAfter(steps)).unwrap()
-}
-
-fn left_behind(folder: &Path) -> [Vec<u8>; 3] {
-    let state = folder.join("state").join(format!("{:015}", 80)).join("state.safetensors");
-    [state, folder.join("metrics.jsonl"), folder.join("model.safetensors")]
-        .map(|file| fs::read(file).unwrap())
-}
-
 #[test]
 fn every_operator_resumes_in_every_bit() {
     let root = tempfile::tempdir().unwrap();
     let data = make(root.path(), "data", Pde::POISSON, Split::Train, 60);
     for model in reduced(32) {
-        let request = request(model.clone(), "operator");
-        let name = model.name();
-        let [straight, stopped] =
-            ["straight", "stopped"].map(|kind| root.path().join(format!("{name}-{kind}")));
-        assert_eq!(session(&straight, &data, &request, 2, u64::MAX), RunOutcome::Finished);
-        assert_eq!(session(&stopped, &data, &request, 1, 7), RunOutcome::Interrupted);
-        assert_eq!(session(&stopped, &data, &request, 3, u64::MAX), RunOutcome::Finished);
-        assert!(left_behind(&straight) == left_behind(&stopped), "{name}");
+        let request = request(model.clone(), "operator", 3e-3);
+        let straight = resumes_in_every_bit(root.path(), model.name(), &data, &request);
         let device = Device::cpu(2);
         let (trained, about) = FieldModel::load(&straight.join("model.safetensors"), &device).unwrap();
         assert_eq!((&about.config, &trained.architecture), (&model, &model));
@@ -177,8 +136,8 @@ fn what_an_operator_cannot_be_trained_with_is_refused() {
         let nothing = |_: &_| Err(scope_train::TrainError::Request("not timed".to_owned()));
         scope_train::plan(request, &data, &nothing, 1).unwrap_err().to_string()
     };
-    let text = refused(request(Operator::Fno.architecture(32), "full"));
+    let text = refused(request(Operator::Fno.architecture(32), "full", 3e-3));
     assert!(text.contains("fno has no latents") && text.contains("the recipe \"operator\""), "{text}");
-    let text = refused(request(Operator::Cno.architecture(64), "operator"));
+    let text = refused(request(Operator::Cno.architecture(64), "operator", 3e-3));
     assert!(text.contains("a grid of 32 x 32 and the model on one of 64 x 64"), "{text}");
 }

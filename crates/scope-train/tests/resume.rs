@@ -1,25 +1,23 @@
 //! A run that was stopped and resumed is the run that was never stopped, in every bit.
 
-use crate::small_set;
+use crate::small_runs;
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use scope_data::{Constants, Dataset, StagedFolder};
 use scope_engine::Device;
-use scope_model::{DecoderConfig, Model, ModelConfig, Preset, Transformer, View, WeightFile};
+use scope_model::{DecoderConfig, Model, View, WeightFile};
 use scope_pde::{Pde, Split};
 use scope_train::{
     AdaptConfig, Callback, InitialWeights, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions,
     RunOutcome, RunRequest, TrainError,
 };
-use small_set::{StopAfter, make};
+use small_runs::{KEPT, StopAfter, make, sizes};
 
-const OPTIONS: RunOptions =
-    RunOptions { threads: 2, save_every: Duration::from_secs(600), keep: 2, milestones: 4 };
+const OPTIONS: RunOptions = RunOptions { milestones: 4, ..small_runs::OPTIONS };
 
 /// Few and noisy sensors, often.
 const SENSORS: [&str; 3] = ["fits.scales=[1.5]", "sensors.noise_share=0.5", "sensors.few_share=0.5"];
@@ -29,16 +27,6 @@ const MILESTONES: [u64; 3] = [40, 80, 120];
 
 fn milestone(folder: &Path, draws: u64) -> PathBuf {
     folder.join("milestones").join(format!("{draws:015}.safetensors"))
-}
-
-fn sizes() -> ModelConfig {
-    ModelConfig {
-        latent: 16,
-        encoder: Transformer { width: 32, depth: 1, heads: 2 },
-        predictor: Transformer { width: 16, depth: 1, heads: 1 },
-        decoder: DecoderConfig { mlp: vec![24], conv: vec![8] },
-        ..Preset::Tiny.config(32)
-    }
 }
 
 fn request(recipe: &str, settings: &[&str], adapt: Option<AdaptConfig>) -> RunRequest {
@@ -78,14 +66,9 @@ fn conducted(
 
 /// Everything a run leaves that must not depend on how it was run.
 fn left_behind(folder: &Path) -> Vec<Vec<u8>> {
-    let mut states: Vec<_> =
-        fs::read_dir(folder.join("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    states.sort();
-    let last = states.pop().unwrap();
-    let mut files =
-        vec![last.join("state.safetensors"), folder.join("metrics.jsonl"), folder.join("model.safetensors")];
-    files.extend(MILESTONES.map(|draws| milestone(folder, draws)));
-    files.iter().map(|file| fs::read(file).unwrap()).collect()
+    let mut files = small_runs::left_behind(folder, &KEPT);
+    files.extend(MILESTONES.map(|draws| fs::read(milestone(folder, draws)).unwrap()));
+    files
 }
 
 #[test]

@@ -1,32 +1,21 @@
 //! Runs of several ranks: one model in every bit for any number of them, and the step of a whole batch.
 
-use crate::small_set;
+use crate::small_runs;
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{fs, path::Path, thread};
 
 use scope_data::{Constants, Dataset};
 use scope_engine::Device;
-use scope_model::{DecoderConfig, ModelConfig, Operator, Preset, Transformer};
+use scope_model::Operator;
 use scope_parallel::{Communicator, ParallelError, Threads};
 use scope_pde::{Pde, Split};
 use scope_train::{
     Callback, Component, Length, MetricsLine, Recipe, RunConfig, RunFolder, RunOptions, RunOutcome,
     RunRequest, Team, TrainError,
 };
-use small_set::{StopAfter, make};
+use small_runs::{StopAfter, make, sizes};
 
-const OPTIONS: RunOptions =
-    RunOptions { threads: 1, save_every: Duration::from_secs(600), keep: 2, milestones: 0 };
-
-fn sizes() -> ModelConfig {
-    ModelConfig {
-        latent: 16,
-        encoder: Transformer { width: 32, depth: 1, heads: 2 },
-        predictor: Transformer { width: 16, depth: 1, heads: 1 },
-        decoder: DecoderConfig { mlp: vec![24], conv: vec![8] },
-        ..Preset::Tiny.config(32)
-    }
-}
+const OPTIONS: RunOptions = RunOptions { threads: 1, ..small_runs::OPTIONS };
 
 /// Ten steps; two of pretraining and eight of joint training where there are both.
 fn request(recipe: &str, settings: &[&str]) -> RunRequest {
@@ -89,13 +78,8 @@ fn session(folder: &Path, data: &Dataset, request: &RunRequest, size: usize, ste
     outcomes[0]
 }
 
-/// The last state, the log and the model.
-fn left_behind(folder: &Path) -> [Vec<u8>; 4] {
-    let states = fs::read_dir(folder.join("state")).unwrap();
-    let last = states.map(|entry| entry.unwrap().path()).max().unwrap().join("state.safetensors");
-    let files = ["config.toml", "metrics.jsonl", "model.safetensors"].map(|name| folder.join(name));
-    let [config, metrics, model] = files;
-    [last, config, metrics, model].map(|file| fs::read(file).unwrap())
+fn left_behind(folder: &Path) -> Vec<Vec<u8>> {
+    small_runs::left_behind(folder, &["config.toml", "metrics.jsonl", "model.safetensors"])
 }
 
 #[test]
