@@ -1,7 +1,8 @@
-//! SCOPE recovers complete physical fields from sparse sensors. This crate is the front door: it re-exports the
-//! libraries. The command-line program is the crate `scope-cli`.
+//! SCOPE recovers complete physical fields from sparse sensors: a pair of fields (a, u) obeys a PDE, a few points of a,
+//! of u or of both are measured, and both complete fields are recovered, with how far they can be trusted.
 //!
-//! From a file of sensors to both fields, in physical units throughout:
+//! Most programs need [`Recovery`], [`SensorFile`] or [`SensorSet`], and [`Recovered`]. From a file of sensors to both
+//! fields, in physical units throughout:
 //!
 //! ```no_run
 //! use scope::{Device, Recovery, SensorFile};
@@ -14,7 +15,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/recover.rs` is the same as a program. The libraries, in the order in which a record passes them:
+//! Sensors may also come from memory, and some problems need no network: [`Recovery::exact`] has an example of both.
+//! [`Network`] has one of sensors in metres and other units, [`placement`] one of where the next sensors say most.
+//! `examples/recover.rs` and `examples/own_method.rs` are whole programs; the command-line program is the crate
+//! `scope-cli`.
+//!
+//! The libraries under this one, in the order in which a record passes them:
 //!
 //! - [`pde`][]: random fields and five solvers.
 //! - [`data`][]: pairs of fields, their files and normalisation, masks, schedules and sensors.
@@ -37,7 +43,11 @@ pub use scope_train as train;
 pub mod placement;
 pub mod recovery;
 
+#[doc(inline)]
 pub use recovery::{Network, NetworkOptions, PosteriorOptions, Recovered, Recovery, RecoveryError};
+#[doc(inline)]
 pub use scope_data::sensors::{SensorFile, SensorSet};
+#[doc(inline)]
 pub use scope_engine::Device;
+#[doc(inline)]
 pub use scope_model::{Precision, Reconstructor};

@@ -25,27 +25,27 @@ pub use random_layouts::RandomLayouts;
 
 use crate::recovery::RecoveryError;
 
-/// What is placed, and for what.
+/// What is placed, for which fields, and what it is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementOptions {
     /// How many sensors to place.
     pub count: usize,
-    /// What they measure.
+    /// The field that they measure.
     pub channel: Channel,
-    /// Which fields are to be known well.
+    /// The fields that are to be known well.
     pub target: PerChannel<bool>,
-    /// So many random layouts of as many sensors are compared.
+    /// The number of random layouts of as many sensors that they are compared with.
     pub random_layouts: usize,
-    /// The seed of these.
+    /// The seed of the random layouts.
     pub seed: u64,
 }
 
 /// A sensor that was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlacedSensor {
-    /// Where, along axis 0, in the problem's own coordinates: the unit square's, unless its file has others.
+    /// Its place along axis 0, in the problem's own coordinates: the unit square's, unless its file has others.
     pub x: f64,
-    /// Its place along axis 1.
+    /// Its place along axis 1, in the same coordinates.
     pub y: f64,
     /// The relative L2 errors of a and u that are expected with it and all before, in percent; none of a u that is not
     /// linear.
@@ -59,17 +59,18 @@ pub struct SensorPlacement {
     pub pde: Pde,
     /// The points of the grid along each axis.
     pub resolution: GridShape,
-    /// What was asked for.
+    /// The options that they were placed with.
     pub options: PlacementOptions,
-    /// How many sensors there were before.
+    /// The number of sensors that were there before.
     pub given: usize,
-    /// Among how many places was chosen.
+    /// The number of places that were chosen from.
     pub candidates: usize,
-    /// What was expected with these alone.
+    /// The relative L2 errors of a and u that are expected with the earlier sensors alone, in percent; none of a u that
+    /// is not linear.
     pub before_percent: PerChannel<Option<f64>>,
     /// The sensors in the order in which they were placed; fewer than asked for where there are no more places.
     pub sensors: Vec<PlacedSensor>,
-    /// \[S, S\] each: the standard deviations that remain.
+    /// The standard deviations of both fields that remain, \[rows, columns\] each.
     pub deviations: Fields,
     /// What random layouts would have given, if any were asked.
     pub random: Option<RandomLayouts>,
@@ -77,8 +78,29 @@ pub struct SensorPlacement {
     marks: [Vec<[f64; 2]>; 2],
 }
 
-/// Places sensors one by one, each where it leaves least of the fields it is for. `given` are there already; what they
-/// say is not asked. The noise of all is the method's. `progress` hears of its steps, and says whether to go on.
+/// Places sensors one by one, each where it leaves least unknown of the fields that are to be known well.
+///
+/// Sensors that are `given` are there already; only their places count, not what they read. The noise of all is the
+/// method's. `progress` is told of each step, and returns whether to go on.
+///
+/// ```
+/// use scope::{
+///     data::{Channel, Constants, PerChannel},
+///     eval::PosteriorMethod,
+///     exact::UNHEARD,
+///     pde::Pde,
+///     placement::{Candidates, PlacementOptions, place},
+/// };
+///
+/// let method = PosteriorMethod::exact(Pde::POISSON, Constants::generated(Pde::POISSON), 16)?;
+/// let target = PerChannel::both(true);
+/// let options = PlacementOptions { count: 3, channel: Channel::U, target, random_layouts: 0, seed: 0 };
+/// let placed = place(&method, options, &Candidates::Grid, None, UNHEARD)?;
+///
+/// assert_eq!(placed.sensors.len(), 3);
+/// assert!(placed.sensors[2].expected_percent.u < placed.before_percent.u);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn place(
     method: &PosteriorMethod,
     options: PlacementOptions,

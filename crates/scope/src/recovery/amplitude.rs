@@ -1,12 +1,14 @@
 //! The amplitude of a linear problem, estimated from its readings together with their noise.
 //!
-//! Readings y of a field of amplitude U have the covariance U^2 K + v N, with K that of the problem in our units, N their noise as it was
-//! stated (or equal shares of both fields' standard deviations, where none was) and v what that noise has to be multiplied with. Both U^2
-//! and v are the most likely ones, v at least 1 where a noise was stated. A noise that is larger than stated is so taken for noise and not
-//! for amplitude: whether it may be as large, the tests of the readings decide afterwards.
+//! Readings y of a field of amplitude U have the covariance U^2 K + v N, with K that of the problem in our units, N
+//! their noise as it was stated (or equal shares of both fields' standard deviations, where none was) and v what that
+//! noise has to be multiplied with. Both U^2 and v are the most likely ones, v at least 1 where a noise was stated. A
+//! noise that is larger than stated is so taken for noise and not for amplitude: whether it may be as large, the tests
+//! of the readings decide afterwards.
 //!
-//! In the eigenvectors of N^(-1/2) K N^(-1/2), readings are independent with variances U^2 lambda_k + v, so that one search over v / U^2
-//! finds both. Readings that do not fit the others are left out and both estimated again, until none is left that does not.
+//! In the eigenvectors of N^(-1/2) K N^(-1/2), readings are independent with variances U^2 lambda_k + v, so that one
+//! search over v / U^2 finds both. Readings that do not fit the others are left out and both estimated again, until
+//! none is left that does not.
 
 use scope_data::{
     Constants, PerChannel,
@@ -31,8 +33,8 @@ const STEPS: usize = 20;
 /// Where U changes by less than this share, it has come to rest.
 const AT_REST: f64 = 1e-6;
 
-/// Estimates U of a frame that leaves it open, from one problem's readings in the frame's units; `noise` are the standard deviations of
-/// their errors in a frame. None where readings cannot be placed, or are all zero.
+/// Estimates U of a frame that leaves it open, from one problem's readings in the frame's units; `noise` are the
+/// standard deviations of their errors in a frame. None where readings cannot be placed, or are all zero.
 pub fn estimate_amplitude(
     stated: &StatedFrame,
     pde: Pde,
@@ -65,7 +67,8 @@ pub fn estimate_amplitude(
     Ok(found)
 }
 
-/// The amplitude that the root mean square of readings suggests: in a frame of that size numbers are neither large nor small.
+/// The amplitude that the root mean square of readings suggests: in a frame of that size numbers are neither large nor
+/// small.
 fn first_guess(
     stated: &StatedFrame,
     pde: Pde,

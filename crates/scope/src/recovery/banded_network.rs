@@ -23,7 +23,8 @@ use super::{
     without_bands::{WithoutBands, WithoutBandsReason},
 };
 
-/// No more than this share of the readings is suspected: where more do not fit the others, the others are to be doubted.
+/// No more than this share of the readings is suspected: where more do not fit the others, the others are to be
+/// doubted.
 const MOST_SUSPECTS: f64 = 0.1;
 
 /// A network with the bands about what it gives.
@@ -50,8 +51,9 @@ impl BandedNetwork {
         Arc::clone(&self.summary)
     }
 
-    /// One pass of the network over all problems, and then what is to be said of each. Sensors between pixels are carried to them;
-    /// local fits of sensors, if the network sees any, are of where they are. A network that was trained with noise is told of it.
+    /// One pass of the network over all problems, and then what is to be said of each. Sensors between pixels are
+    /// carried to them; local fits of sensors, if the network sees any, are of where they are. A network that was
+    /// trained with noise is told of it.
     pub(super) fn recover_all(
         &self,
         problems: Vec<Problem>,

@@ -26,35 +26,36 @@ use super::{
 
 /// With fewer measurements than this within the wider band, the band does not hold for them.
 const FEWEST_WITHIN: f64 = 0.6;
-/// No band is more times as wide as usual, or as narrow: the law by which widths follow misfits was fitted to the problem's own fields, of
-/// which hardly any is so hard or so easy. Over 40 records each of four conditions, Poisson's were 0.3 to 3.3 times as wide; flows past
-/// a cylinder had 0.1 to 9 times the usual misfit.
+/// No band is more times as wide as usual, or as narrow: the law by which widths follow misfits was fitted to the
+/// problem's own fields, of which hardly any is so hard or so easy. Over 40 records each of four conditions, Poisson's
+/// were 0.3 to 3.3 times as wide; flows past a cylinder had 0.1 to 9 times the usual misfit.
 const MOST_WIDENING: f64 = 10.0;
 
-const MEANING: &str = "on average over fields drawn like the training data, this share of all pixels is no further from the truth than the half-width there; for one field it may be more or less";
+const MEANING: &str = "on average over fields drawn like the training data, this share of all pixels is no further \
+                       from the truth than the half-width there; for one field it may be more or less";
 
-/// Error bands about recovered fields.
+/// Error bands about recovered fields: for a stated share of all pixels the truth lies within the half-width there.
 #[derive(Clone, Debug)]
 pub struct ErrorBands {
-    /// Half-widths at each level, in physical units, \[S, S\] each.
+    /// The half-widths at each of the two levels, in the user's units, \[rows, columns\] each.
     pub half_widths: [Fields; 2],
-    /// What is said of them.
+    /// The levels, what they mean, and what the bands were measured on.
     pub summary: BandSummary,
 }
 
-/// What is said of error bands.
+/// What `summary.json` says of error bands.
 #[derive(Clone, Debug, Serialize)]
 pub struct BandSummary {
-    /// The shares of pixels that lie within.
+    /// The shares of pixels whose truth lies within each band.
     pub levels: [f64; 2],
-    /// What that means.
+    /// A sentence that says what these shares are.
     pub meaning: &'static str,
-    /// What they were measured on.
+    /// The records that they were measured on, in words.
     pub measured_on: String,
     /// Means over pixels, of a and of u at each level; none for a field of two values.
     pub mean_half_width: [Option<[f64; 2]>; 2],
-    /// How many times as wide as usual those of a and of u are, because the recovery is so far from the measurements; none where bands do
-    /// not follow that.
+    /// How many times as wide as usual those of a and of u are, because the recovery is so far from the measurements;
+    /// none where bands do not follow that.
     pub times_usual: Option<[f64; 2]>,
     /// The share of the measurements themselves that lie within, of a and of u at each level.
     pub measurements_within: [Option<[f64; 2]>; 2],
@@ -135,7 +136,8 @@ impl BandSource {
         Ok(Self { stated_noise: noise, origin })
     }
 
-    /// What fresh records say of sensors, if any are to be asked. `progress` hears how many were, and says whether to go on.
+    /// What fresh records say of sensors, if any are to be asked. `progress` hears how many were, and says whether to
+    /// go on.
     pub(super) fn measure(
         &self,
         network: &Network,
@@ -148,8 +150,8 @@ impl BandSource {
         }
     }
 
-    /// The bands about recovered fields, or why there are none; those that were measured, if they were. A card's follow how far the
-    /// network's own fields are from the readings.
+    /// The bands about recovered fields, or why there are none; those that were measured, if they were. A card's follow
+    /// how far the network's own fields are from the readings.
     pub(super) fn about(
         &self,
         network: &Network,

@@ -50,7 +50,8 @@ struct TableFile {
     file: BufWriter<File>,
 }
 
-/// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count, N, S, S\].
+/// One array: \[S, S\] for one problem, \[count, S, S\] for more; of samples, N to a problem, \[N, S, S\] or \[count,
+/// N, S, S\].
 struct ArrayFile {
     name: String,
     /// Numbers of a problem.
@@ -105,8 +106,8 @@ impl ResultFolder {
         })
     }
 
-    /// Also writes all arrays of each problem with their coordinates: `fields.nc` and its like, `fields-1.nc` and so on where there are
-    /// several problems.
+    /// Also writes all arrays of each problem with their coordinates: `fields.nc` and its like, `fields-1.nc` and so on
+    /// where there are several problems.
     pub fn add_labelled(&mut self, format: LabelledFormat) {
         self.labelled = Some(format);
     }
@@ -212,8 +213,8 @@ impl ResultFolder {
         self.arrays.iter_mut().try_for_each(|array| array.sync().map_err(unwritten(&array.name)))
     }
 
-    /// Writes the summary, and gives the folder its name. `sensors` says where the sensors come from, and `notes` what was read
-    /// otherwise than one may expect.
+    /// Writes the summary, and gives the folder its name. `sensors` says where the sensors come from, and `notes` what
+    /// was read otherwise than one may expect.
     pub fn finish(
         mut self,
         method: &MethodSummary,

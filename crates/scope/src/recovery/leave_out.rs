@@ -1,8 +1,8 @@
 //! What a network makes of each sensor's place from the other sensors: an eighth of them is left out at a time.
 //!
-//! Eight groups are eight more passes, which go through the network together. A faulty sensor spoils what is said of its neighbours,
-//! so that they may look worse than itself. Therefore there are two rounds: readings that stand out in the first are left out of all passes
-//! of the second, which judges every reading by the others that do not.
+//! Eight groups are eight more passes, which go through the network together. A faulty sensor spoils what is said of
+//! its neighbours, so that they may look worse than itself. Therefore there are two rounds: readings that stand out in
+//! the first are left out of all passes of the second, which judges every reading by the others that do not.
 
 use scope_data::{
     Channel, PerChannel,
@@ -29,17 +29,19 @@ const MOST: usize = 20_000;
 const NEIGHBOURS: usize = 12;
 /// A reading so many robust standard deviations from what the others say is left out of the second round.
 const STANDS_OUT: f64 = 5.0;
-/// A reading so many robust standard deviations from what the others say is suspect. Errors of a network have longer tails than normal
-/// ones: the worst of 500 exact readings had 12.5 (a cylinder's flow), of 500 with 5% noise 4.5.
+/// A reading so many robust standard deviations from what the others say is suspect. Errors of a network have longer
+/// tails than normal ones: the worst of 500 exact readings had 12.5 (a cylinder's flow), of 500 with 5% noise 4.5.
 const SUSPECT: f64 = 15.0;
-/// A recovery that is so many robust standard deviations from a reading it was made from, beside those around it, is looked into: it costs
-/// nothing to see, and exact readings that do so cost the passes that clear them.
+/// A recovery that is so many robust standard deviations from a reading it was made from, beside those around it, is
+/// looked into: it costs nothing to see, and exact readings that do so cost the passes that clear them.
 const STRIKING: f64 = 10.0;
 /// So many of the readings that a recovery is furthest from are looked at for that.
 const LOOKED_AT: usize = 20;
-/// Of a field of two values, the others are sure of a reading that they give at most this probability of the other value.
+/// Of a field of two values, the others are sure of a reading that they give at most this probability of the other
+/// value.
 const UNSURE: f64 = 0.1;
-/// Such a field is looked into where a recovery is off by more than that at this share of its readings: exact ones had 3.5% on average.
+/// Such a field is looked into where a recovery is off by more than that at this share of its readings: exact ones had
+/// 3.5% on average.
 const LOOKED_INTO: f64 = 0.04;
 /// Readings that the others are sure to be otherwise are so many standard deviations more than there should be.
 const FLIPPED: f64 = 4.0;
@@ -57,7 +59,8 @@ pub(super) struct LeftOut {
     pub(super) flipped: Option<Warning>,
 }
 
-/// Whether a recovery is so far from some of its readings, beside those around them, that each is to be compared with the others.
+/// Whether a recovery is so far from some of its readings, beside those around them, that each is to be compared with
+/// the others.
 pub(super) fn is_striking(method: &MethodSummary, problem: &Problem, fields: &Fields) -> bool {
     let sensors = &problem.context.sensors;
     if !can_judge(sensors.len()) {
@@ -86,7 +89,8 @@ fn can_judge(sensors: usize) -> bool {
     (FEWEST..=MOST).contains(&sensors)
 }
 
-/// All readings of a problem beside what the others say of them; none for few sensors, and none for more than can be judged one by one.
+/// All readings of a problem beside what the others say of them; none for few sensors, and none for more than can be
+/// judged one by one.
 pub(super) fn leave_out(
     network: &Network,
     method: &MethodSummary,
@@ -137,8 +141,8 @@ struct Flipped {
 }
 
 impl Flipped {
-    /// Readings whose other value the rest is sure of, if there are more of them than its own probabilities allow for. A single one may as
-    /// well be an island that no other sensor has seen.
+    /// Readings whose other value the rest is sure of, if there are more of them than its own probabilities allow for.
+    /// A single one may as well be an island that no other sensor has seen.
     fn of(pde: Pde, channel: Channel, sensors: &[Placed], expected: &[f64]) -> Option<Self> {
         let FieldKind::TwoValued { low, high } = pde.descriptor().fields[channel].kind else { return None };
         let measured: Vec<usize> = (0..sensors.len()).filter(|k| sensors[*k].channel == channel).collect();
@@ -195,8 +199,8 @@ fn value_at(method: &MethodSummary, sensor: &Placed, fields: &Fields) -> f64 {
     stencil.sum(|point| f64::from(fields[channel][point]))
 }
 
-/// (value - expected) / s, with s the larger of two robust standard deviations of such residuals: of all sensors of the channel, and of the
-/// nearest, where a network is worse. Those that stand apart count for neither.
+/// (value - expected) / s, with s the larger of two robust standard deviations of such residuals: of all sensors of the
+/// channel, and of the nearest, where a network is worse. Those that stand apart count for neither.
 fn scores(pde: Pde, sensors: &[Placed], expected: &[f64], apart: &[bool]) -> Vec<f64> {
     let residuals: Vec<f64> =
         sensors.iter().zip(expected).map(|(sensor, said)| sensor.value - said).collect();

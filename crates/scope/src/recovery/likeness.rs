@@ -1,7 +1,7 @@
 //! Whether a network's readings are like those of its problem's own fields, where their distribution is known exactly.
 //!
-//! Errors and bands of a network were measured on such fields. Others may be recovered much better (smoother ones) or worse, and nothing in
-//! the recovery tells: it fits its readings all the same.
+//! Errors and bands of a network were measured on such fields. Others may be recovered much better (smoother ones) or
+//! worse, and nothing in the recovery tells: it fits its readings all the same.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -29,8 +29,8 @@ struct Planned {
 }
 
 impl Likeness {
-    /// A warning if readings, off by a noise in our units, are not like those of the problem's own fields. None where their
-    /// distribution is not known.
+    /// A warning if readings, off by a noise in our units, are not like those of the problem's own fields. None where
+    /// their distribution is not known.
     pub(super) fn warning(
         &self,
         method: &MethodSummary,

@@ -1,8 +1,9 @@
 //! Recovering fields: sensors in; fields, error bands, trust and warnings out.
 //!
 //! A [`Recovery`] is a way from sensors to fields: one pass of a trained [`Network`], the exact posterior of a problem
-//! that has one, or the posterior of a linear fit. [`Recovery::recover`] is the whole job for one set of sensors. It computes and nothing else: it writes no
-//! file, starts no thread of its own and reads no clock. What it returns, a [`Recovered`], can be written as a folder.
+//! that has one, or the posterior of a linear fit. [`Recovery::recover`] is the whole job for one set of sensors. It
+//! computes and nothing else: it writes no file, starts no thread of its own and reads no clock. What it returns, a
+//! [`Recovered`], can be written as a folder.
 
 mod amplitude;
 mod banded_network;
@@ -90,7 +91,22 @@ pub enum Progress {
     },
 }
 
-/// A way from sensors to fields.
+/// A method that recovers fields from sensors: a trained network, an exact posterior or a linear fit.
+///
+/// It can be shared by threads, and recovers the same fields, in every bit, however many problems it is given at once.
+///
+/// ```no_run
+/// use scope::{Device, Recovery, SensorFile};
+///
+/// let recovery = Recovery::open("models/poisson.safetensors", &Device::all_threads())?;
+/// let file = SensorFile::open("sensors.csv")?;
+/// let recovered = recovery.recover(&*file.set(0)?)?;
+/// println!("{} values of u", recovered.fields.u.len()); // row by row, x along axis 0
+/// for warning in &recovered.trust.warnings {
+///     println!("warning: {warning}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Recovery {
     method: Method,
     summary: Arc<MethodSummary>,
@@ -105,12 +121,12 @@ enum Method {
 }
 
 impl Recovery {
-    /// A trained network: a weight file, with its card if it has one beside it, or the folder of a run.
+    /// Recovers by a trained network: a weight file, with its card if it has one beside it, or the folder of a run.
     pub fn open(path: impl AsRef<Path>, device: &Device) -> Result<Self, RecoveryError> {
         Self::with_network(Network::open(path, device)?, NetworkOptions::default())
     }
 
-    /// A trained network at hand, which several recoveries may share, each with its own options.
+    /// Recovers by a network that was opened before. Several recoveries may share it, each with its own options.
     pub fn with_network(
         network: impl Into<Arc<Network>>,
         options: NetworkOptions,
@@ -130,39 +146,59 @@ impl Recovery {
         Ok(Self { method: Method::Network(Box::new(network)), summary })
     }
 
-    /// The exact posterior of Poisson, Helmholtz or the first field of Navier-Stokes on S x S points. It needs no network.
+    /// Recovers by the exact posterior, which Poisson, Helmholtz and the first field of Navier-Stokes have, on S x S
+    /// points. It needs no network, and states standard deviations itself.
+    ///
+    /// ```
+    /// use scope::{
+    ///     PosteriorOptions, Recovery, SensorSet,
+    ///     data::observation::{Place, Sensor},
+    ///     pde::{Channel, Pde},
+    /// };
+    ///
+    /// let u_at = |x, y, value| Sensor { channel: Channel::U, place: Place::Point(x, y), value };
+    /// let wells = vec![u_at(0.2, 0.3, 0.04), u_at(0.5, 0.5, 0.07), u_at(0.8, 0.6, 0.03)];
+    /// let recovery = Recovery::exact(Pde::POISSON, 32, PosteriorOptions::default())?;
+    /// let recovered = recovery.recover(&SensorSet::new("three wells", wells))?;
+    ///
+    /// assert_eq!(recovered.fields.a.len(), 32 * 32);
+    /// let deviation = recovered.uncertainty.deviation().expect("an exact posterior has standard deviations");
+    /// assert!(deviation.u.iter().all(|deviation| *deviation >= 0.0));
+    /// # Ok::<(), scope::RecoveryError>(())
+    /// ```
     pub fn exact(pde: Pde, size: usize, options: PosteriorOptions) -> Result<Self, RecoveryError> {
         Ok(Self::with_posterior(PosteriorMethod::exact(pde, Constants::generated(pde), size)?, options))
     }
 
-    /// The posterior of a linear fit, on the grid of its records: a file that `scope fit linear` wrote.
+    /// Recovers by the posterior of a linear fit, on the grid of its records; [`LinearPrior::open`] reads the file that
+    /// `scope fit linear` wrote.
     pub fn linear(prior: LinearPrior, options: PosteriorOptions) -> Self {
         Self::with_posterior(PosteriorMethod::linear(prior), options)
     }
 
-    /// A posterior at hand, on its own grid; its noise is that of the options.
+    /// Recovers by a posterior that was planned before, on its own grid; the noise of readings is that of the options.
     pub fn with_posterior(method: PosteriorMethod, options: PosteriorOptions) -> Self {
         let posterior = GaussianRecovery::new(method, options);
         let summary = Arc::new(posterior.summary());
         Self { method: Method::Posterior(Box::new(posterior)), summary }
     }
 
-    /// The problem it is for.
+    /// The problem whose fields it recovers.
     pub fn pde(&self) -> Pde {
         self.summary.pde
     }
 
-    /// How values are scaled, in our units.
+    /// The scaling between physical values and those that the method computes with, before any units of the user.
     pub fn constants(&self) -> Constants {
         self.summary.constants
     }
 
-    /// The points of its grid along each axis.
+    /// How many points its grid has along each axis.
     pub fn resolution(&self) -> GridShape {
         self.summary.resolution
     }
 
-    /// What results say of the method.
+    /// What a result states of the method that recovered it: its problem, grid, name and file.
     pub fn summary(&self) -> &Arc<MethodSummary> {
         &self.summary
     }
@@ -173,8 +209,8 @@ impl Recovery {
         Ok(self.recover_all(vec![problem], &|_| true)?.remove(0))
     }
 
-    /// The same; `first` hears of the fields before it is known how far to trust them, where that takes longer. Of readings that
-    /// are left out it is too early to know.
+    /// As [`Self::recover`]; `first` is given the fields before it is known how far to trust them, where that takes
+    /// longer. They are those of all readings: which of them are to be left out is not known yet.
     pub fn recover_fields_first(
         &self,
         sensors: &SensorSet,
@@ -193,14 +229,15 @@ impl Recovery {
         Ok(recovered)
     }
 
-    /// Puts sensors, in coordinates and units of the frame, on the grid, and refuses those that cannot be used.
+    /// Puts sensors, in the user's coordinates and units, on the method's grid, and refuses those that cannot be used.
+    /// What it returns is for [`Self::recover_all`].
     pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
         let frame = &self.summary.frame;
         let sensors = frame.sensors_to_ours(self.resolution(), sensors)?;
         Problem::place(&self.summary, &sensors).map_err(|error| error.express_in(frame))
     }
 
-    /// Where points of the frame are on the grid; they are numbered from 0 in errors.
+    /// Finds where points in the user's coordinates lie on the grid; errors number them from 0.
     pub fn spots(&self, points: &[Place]) -> Result<Vec<Spot>, SensorError> {
         let frame = &self.summary.frame;
         let spot =
@@ -208,8 +245,8 @@ impl Recovery {
         points.iter().enumerate().map(spot).collect()
     }
 
-    /// Recovers several problems, which is faster than one after the other; none depends on the others. `progress` hears how
-    /// far it has come, and says whether to go on.
+    /// Recovers several problems together, which is faster than one after the other; none depends on the others.
+    /// `progress` is told how far the work has come, and returns whether it is to go on.
     pub fn recover_all(
         &self,
         problems: Vec<Problem>,
@@ -223,8 +260,8 @@ impl Recovery {
         Ok(recovered)
     }
 
-    /// Recovers the fields of several problems and says nothing of them, for whoever does not ask how far to trust them: those of
-    /// [`Recovery::recover_all`], in every bit, and sooner.
+    /// Recovers the fields of several problems alone, sooner than [`Self::recover_all`] and equal to its fields in
+    /// every bit: without bands, trust and warnings.
     pub fn fields_of_all(
         &self,
         problems: Vec<Problem>,
@@ -250,8 +287,8 @@ impl Recovery {
             let step = |step: Step| progress(Progress::Posterior { problems: all.len(), step });
             let estimate = posterior.estimate(problem, &step)?;
             let mut trust = self.trust(Known::default(), &estimate.problem.context, &estimate.fields)?;
-            // It was not trained: no condition or example of training says anything about it. Whether the measurements are
-            // like the problem's, its own test decides.
+            // It was not trained: no condition or example of training says anything about it. Whether the measurements
+            // are like the problem's, its own test decides.
             trust.nearest = None;
             let outside = |warning: &Warning| matches!(warning, Warning::OutsideRange { .. });
             trust.warnings.retain(|warning| outside(warning) && !estimate.compared);

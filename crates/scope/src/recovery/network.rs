@@ -13,24 +13,43 @@ use scope_pde::{GridShape, Pde};
 
 use super::summary::MethodSummary;
 
-/// What fields are recovered with besides the network.
+/// Options of a recovery by a network: the noise of readings, error bands, faulty sensors, coordinates and units.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkOptions {
-    /// The standard deviations of the readings' errors, in the frame's units, if they are known. A network that was trained with noise
-    /// weighs the readings by it; measured error bands know of it whatever the network is.
+    /// The standard deviations of the readings' errors, in the frame's units, if they are known. A network that was
+    /// trained with noise weighs the readings by it; error bands that are measured on the spot count with it whatever
+    /// the network is.
     pub noise: Option<PerChannel<f64>>,
-    /// Errors and error bands are measured on so many fresh records for the very sensors, instead of being taken from the card.
+    /// The number of fresh records on which errors and error bands are measured for these very sensors; without it they
+    /// are taken from the card.
     pub calibration: Option<usize>,
-    /// Readings that do not fit the others are left out, a tenth of them at most. It takes sixteen more passes of the
-    /// network at most.
+    /// Whether readings that do not fit the others are left out, a tenth of them at most. It takes sixteen more passes
+    /// of the network at most.
     pub drop_suspects: bool,
-    /// Fields are also given as the network gave them, before known facts were imposed.
+    /// Whether fields are also given as the network gave them, before known facts were imposed.
     pub unprojected: bool,
-    /// The coordinates and units of sensors, noise and fields.
+    /// The coordinates and units of sensors, noise and fields; the default is those of the problem.
     pub frame: Frame,
 }
 
-/// A trained network with what is known of it.
+/// A trained network with what is known of it: its card and its errors on held-out records.
+///
+/// It is opened by [`Recovery::open`](super::Recovery::open), or by itself where a recovery has options, such as the
+/// coordinates and units of sensors:
+///
+/// ```no_run
+/// use scope::{Device, Network, NetworkOptions, Recovery, data::frame::StatedFrame};
+///
+/// let network = Network::open("models/poisson.safetensors", &Device::all_threads())?;
+/// let stated = StatedFrame {
+///     domain: Some("0,500,0,500".parse()?), // metres
+///     scale: Some("u=400".parse()?),
+///     ..StatedFrame::default()
+/// };
+/// let frame = stated.of_problem(network.model.about().pde)?;
+/// let recovery = Recovery::with_network(network, NetworkOptions { frame, ..NetworkOptions::default() })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Network {
     /// The network itself.
@@ -39,7 +58,7 @@ pub struct Network {
     pub card: Option<Card>,
     /// Its errors on held-out records, if they are known.
     pub held_out: Option<HeldOut>,
-    /// Where it is, for people.
+    /// The file or name that it was opened by, as messages show it.
     pub place: String,
     /// BLAKE3 of its weight file.
     pub blake3: String,
@@ -51,15 +70,15 @@ impl Network {
         Self::load(&Catalogue::default().find(path)?, device, Precision::F32)
     }
 
-    /// Reads a model that was found.
+    /// Reads a model that a [`Catalogue`] has found, to compute in a precision.
     pub fn load(found: &Found, device: &Device, precision: Precision) -> Result<Self, ModelError> {
         let file = found.open()?;
         let network = Self::from_file(file, found.shown(), found.card.clone(), device, precision)?;
         Ok(Self { held_out: found.held_out.clone(), ..network })
     }
 
-    /// Uses a weight file at hand and its card, if it has one; `place` says where it is, for people. Refuses a card that is about
-    /// another file.
+    /// Makes a network of a weight file in memory and its card, if it has one; `place` is how messages call the file. A
+    /// card that is about another file is refused.
     pub fn from_file(
         file: WeightFile,
         place: String,
@@ -98,7 +117,8 @@ impl Network {
         }
     }
 
-    /// The noise that the network is told of, in units of each field's standard deviation: none if it was trained on exact readings.
+    /// The noise that the network is told of, in units of each field's standard deviation: none if it was trained on
+    /// exact readings.
     pub(super) fn told(&self, noise: PerChannel<f64>) -> PerChannel<f64> {
         if self.known().noise_trained().is_none() {
             return PerChannel::both(0.0);

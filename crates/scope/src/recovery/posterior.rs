@@ -31,16 +31,17 @@ const LEAST_NOISE: f64 = 1e-7;
 /// An amplitude that was estimated is taken to be off by so many of its standard deviations at most.
 const AMPLITUDE_SIGMAS: f64 = 4.0;
 
-/// What a posterior is computed with.
+/// Options of a recovery by a posterior: the noise of readings, standard deviations, draws, coordinates and units.
 #[derive(Clone, Copy, Debug)]
 pub struct PosteriorOptions {
-    /// How far the measurements may be off, in the frame's units; without, by being rounded to single precision.
+    /// The standard deviations of the readings' errors, in the frame's units; without them, readings are taken to be
+    /// off by no more than rounding to single precision.
     pub noise: Option<PerChannel<f64>>,
     /// Whether readings that do not fit the others are left out.
     pub drop_suspects: bool,
     /// Whether the standard deviation of every pixel is computed, which takes most of the time.
     pub deviations: bool,
-    /// So many draws of both fields are made from their distribution given the sensors.
+    /// The number of draws of both fields from their distribution given the sensors.
     pub samples: usize,
     /// The seed of the draws.
     pub seed: u64,
@@ -83,7 +84,8 @@ pub(super) struct Estimate {
     /// What speaks against it.
     pub(super) warnings: Vec<Warning>,
     pub(super) remarks: Vec<Remark>,
-    /// Whether the readings were compared with those of held-out records, which decides whether their values are unusual.
+    /// Whether the readings were compared with those of held-out records, which decides whether their values are
+    /// unusual.
     pub(super) compared: bool,
 }
 
@@ -238,7 +240,8 @@ impl GaussianRecovery {
         self.method.identity().kind == MethodKind::Exact
     }
 
-    /// Whether what a posterior says of readings and of its errors is true: it is exact, or held-out records say how far it is from that.
+    /// Whether what a posterior says of readings and of its errors is true: it is exact, or held-out records say how
+    /// far it is from that.
     fn knows_its_errors(&self, posterior: &Posterior) -> bool {
         self.is_exact() || posterior.held_out_fields() > 0
     }
@@ -276,8 +279,8 @@ impl GaussianRecovery {
         Ok(drawn.into_iter().map(scaled).collect())
     }
 
-    /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact posterior obeys
-    /// its problem by itself.
+    /// Imposes what is known of the fields on those of a linear fit: a Gaussian has values below any minimum. The exact
+    /// posterior obeys its problem by itself.
     fn impose_known_facts<'a>(
         &self,
         context: &UserContext,
@@ -292,8 +295,8 @@ impl GaussianRecovery {
         widths.into_iter().for_each(|widths| impose_certainty(pde, context, widths));
     }
 
-    /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of the fields around
-    /// it. A region that all records have says nothing that a fit does not know.
+    /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of
+    /// the fields around it. A region that all records have says nothing that a fit does not know.
     fn readings(&self, context: &UserContext) -> Vec<Reading> {
         let mut readings = readings_of(context);
         let pde = self.method.pde();
@@ -347,7 +350,8 @@ impl GaussianRecovery {
         };
         let known = posterior.model_check().filter(|_| self.knows_its_errors(posterior));
         let Some(check) = known.filter(fails) else { return self.at_some_scales(context) };
-        // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too large.
+        // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too
+        // large.
         let can_be = check.contradicts() || self.options.noise.is_some();
         let noise = self.consistent_noise(posterior, |share| can_be && (LEAST_NOISE..1.0).contains(&share));
         let few_to_blame = few_to_blame && check.contradicts();
@@ -357,8 +361,8 @@ impl GaussianRecovery {
         Some(Warning::Contradiction(contradiction))
     }
 
-    /// Whether readings contradict the exact model at some scales, where their amplitude was chosen so that on the whole
-    /// they do not.
+    /// Whether readings contradict the exact model at some scales, where their amplitude was chosen so that on the
+    /// whole they do not.
     fn at_some_scales(&self, context: &UserContext) -> Option<Warning> {
         if !self.is_exact() || !self.options.frame.amplitude_is_estimated() {
             return None;

@@ -1,4 +1,5 @@
-//! How far the mean of a posterior may be off: what an exact one states itself, and what held-out records say of that of a fit.
+//! How far the mean of a posterior may be off: what an exact one states itself, and what held-out records say of that
+//! of a fit.
 
 use scope_data::{Channel, PerChannel};
 use scope_eval::{bands::LEVELS, report::grouped, single_precision};

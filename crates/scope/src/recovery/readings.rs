@@ -7,13 +7,13 @@ use super::{recovered::Recovered, summary::MethodSummary};
 /// One reading in the coordinates and units that it came in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorReading {
-    /// Along axis 0.
+    /// Its place along axis 0.
     pub x: f64,
-    /// Along axis 1.
+    /// Its place along axis 1.
     pub y: f64,
-    /// What it measures.
+    /// The field that it measures.
     pub channel: Channel,
-    /// The value.
+    /// The value that was read.
     pub value: f64,
 }
 

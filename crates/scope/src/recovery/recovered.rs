@@ -20,16 +20,17 @@ use super::{
     without_bands::{WithoutBands, WithoutBandsReason},
 };
 
-/// Both complete fields of one problem, and how far to trust them.
+/// Both complete fields of one problem, and how far to trust them: what [`Recovery::recover`](super::Recovery::recover)
+/// returns.
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// What recovered them.
+    /// The method that recovered them.
     pub method: Arc<MethodSummary>,
     /// The sensors they were recovered from, as the method saw them.
     pub problem: Problem,
-    /// Both fields, in physical units.
+    /// Both fields in the user's units, \[rows, columns\] each, row by row: x runs along axis 0, y along axis 1.
     pub fields: Fields,
-    /// The same as the network gave them, before known facts were imposed, if that was asked for.
+    /// Both fields as the network gave them, before known facts were imposed, if that was asked for.
     pub unprojected: Option<Fields>,
     /// How far they may be off.
     pub uncertainty: Uncertainty,
@@ -41,7 +42,7 @@ pub struct Recovered {
     pub samples: Vec<Fields>,
     /// What is known of the method under conditions like these, and what speaks against it: `trust.warnings`.
     pub trust: Trust,
-    /// What the method itself has to say.
+    /// Remarks of the method itself on how it recovered them.
     pub remarks: Vec<Remark>,
 }
 
@@ -151,8 +152,8 @@ impl Recovered {
         all
     }
 
-    /// The names of the array files that a result folder has of it, and the fields \[rows, columns\] that each holds: one, or a field for
-    /// each draw.
+    /// The arrays that a result folder has of it: the name of each file, and the fields \[rows, columns\] that it
+    /// holds: one, or a field for each draw.
     pub fn arrays<'a>(&'a self) -> Vec<(String, Vec<&'a [f32]>)> {
         let mut kinds: Vec<(String, Vec<&Fields>)> = vec![(String::new(), vec![&self.fields])];
         kinds.extend(self.unprojected.as_ref().map(|fields| ("_unprojected".to_owned(), vec![fields])));

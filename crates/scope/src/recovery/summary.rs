@@ -120,7 +120,8 @@ pub struct ProblemSummary {
     pub range: [[f32; 2]; 2],
     /// Sensors that share their pixel with an earlier one.
     pub shared_pixels: usize,
-    /// The relative L2 error of a and u that the method itself expects, in percent; none where the readings contradict it.
+    /// The relative L2 error of a and u that the method itself expects, in percent; none where the readings contradict
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_percent: Option<[f64; 2]>,
     /// Measured bands about the fields.
@@ -229,8 +230,8 @@ fn range(field: &[f32]) -> [f32; 2] {
     field.iter().fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], x| [low.min(*x), high.max(*x)])
 }
 
-/// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations. A value on the edge is no part of |x|: with the
-/// height of the sea level it would be any figure.
+/// 100 sqrt(E|x - mean|^2 / E|x|^2) over a field of such means and standard deviations. A value on the edge is no part
+/// of |x|: with the height of the sea level it would be any figure.
 fn expected_error(frame: &Frame, channel: Channel, mean: &[f32], deviation: &[f32]) -> f64 {
     let squares =
         |field: &[f32], base: f64| field.iter().map(|x| (f64::from(*x) - base).powi(2)).sum::<f64>();

@@ -5,7 +5,8 @@ use std::path::Path;
 use scope_model::{Found, RUN_CONFIG};
 use scope_train::RunConfig;
 
-/// BLAKE3 of what a model was trained on, where that is known: from its card, or from the run that its weight file lies in.
+/// BLAKE3 of what a model was trained on, where that is known: from its card, or from the run that its weight file lies
+/// in.
 pub fn training_data(found: &Found) -> Option<String> {
     let of_card = found.card.as_ref().map(|card| card.data.blake3.clone());
     of_card.or_else(|| of_run(found.path()?))

@@ -1,8 +1,9 @@
 //! A field of two values: which one each pixel has, and how probable that is.
 //!
-//! A network trained on L2 errors gives nearly the mean of what a pixel may be. Of a field that is either low or high that mean is
-//! low + p (high - low), so p is the probability of the high value: with the shipped Darcy model and 50 records 1.85% of pixels were
-//! expected to be wrong, and 1.81% were. A band about the mean would hold neither value near an interface.
+//! A network trained on L2 errors gives nearly the mean of what a pixel may be. Of a field that is either low or high
+//! that mean is low + p (high - low), so p is the probability of the high value: with the shipped Darcy model and 50
+//! records 1.85% of pixels were expected to be wrong, and 1.81% were. A band about the mean would hold neither value
+//! near an interface.
 
 use scope_pde::{Pde, descriptor::FieldKind};
 use serde::Serialize;
