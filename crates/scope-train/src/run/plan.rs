@@ -7,7 +7,7 @@ use scope_data::{
     observation::{Condition, Task},
 };
 use scope_model::{Architecture, Auxiliary};
-use scope_pde::Pde;
+use scope_pde::{GridShape, Pde};
 
 use super::{
     build::BuildTrainer,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::TrainError,
     objective::{Component, FieldMeasure, Objective},
-    recipe::Recipe,
+    recipe::{Recipe, StageRecipe},
     residual::Residual,
     schedule::Rates,
 };
@@ -135,6 +135,17 @@ impl RunRequest {
         }
     }
 
+    /// Refuses data on another grid than the model's.
+    fn require_grid(&self, data: GridShape) -> Result<(), TrainError> {
+        let model = self.model.resolution();
+        if data == model {
+            return Ok(());
+        }
+        Err(TrainError::Request(format!(
+            "the data are on a grid of {data} and the model on one of {model}: they must be the same"
+        )))
+    }
+
     /// Refuses losses of latents to a network that has none.
     fn require_losses(&self) -> Result<(), TrainError> {
         let other = |objective: &Objective| *objective != Objective::FO;
@@ -161,13 +172,7 @@ pub fn plan(
     let begin = Instant::now();
     let meta = data.meta();
     request.require_fit(meta.pde)?;
-    if meta.resolution != request.model.resolution() {
-        return Err(TrainError::Request(format!(
-            "the data are on a grid of {} and the model on one of {}: they must be the same",
-            meta.resolution,
-            request.model.resolution()
-        )));
-    }
+    request.require_grid(meta.resolution)?;
     let RunRequest { recipe, mut model, seed, log_every, from, adapt, .. } = request;
     // Weights bring their own units.
     if let (Architecture::Auxiliary(config), None) = (&mut model, &from) {
@@ -175,12 +180,7 @@ pub fn plan(
     }
     model.validate()?;
     let physical = recipe.stages().iter().any(|(_, stage)| stage.objective.has(Component::Residual));
-    let named = match (&adapt, &from) {
-        (Some(_), _) => vec![("adapt", recipe.main)],
-        // Pretraining is for an encoder that knows nothing.
-        (None, Some(_)) => vec![("main", recipe.main)],
-        (None, None) => recipe.stages(),
-    };
+    let named = named_stages(&recipe, adapt.is_some(), from.is_some());
     let length = request.length.unwrap_or(Length::Epochs(recipe.main.epochs));
     let placeholder = stages(&recipe, &named, Length::Draws(1 << 40), data.len(), &[])?;
     let mut config = RunConfig {
@@ -196,12 +196,7 @@ pub fn plan(
         from,
         adapt,
     };
-    let shrinkage = config.measured_fits().map(|fits| fits.shrinkage).filter(|share| *share > 0.0);
-    if let (Some(share), Architecture::Scope(sizes)) = (shrinkage, &mut config.model)
-        && let Some(fits) = &mut sizes.fits
-    {
-        fits.ridge = fit_ridge::measure(data, fits, share)?;
-    }
+    measure_ridge(&mut config, data)?;
     let mut seconds = Vec::new();
     let mut spent = length;
     if let Length::Minutes(minutes) = length {
@@ -211,6 +206,27 @@ pub fn plan(
     }
     config.stages = stages(&config.recipe, &named, spent, data.len(), &seconds)?;
     Ok(config)
+}
+
+/// The stages of a run by name.
+fn named_stages(recipe: &Recipe, adapts: bool, has_weights: bool) -> Vec<(&'static str, StageRecipe)> {
+    match (adapts, has_weights) {
+        (true, _) => vec![("adapt", recipe.main)],
+        // Pretraining is for an encoder that knows nothing.
+        (false, true) => vec![("main", recipe.main)],
+        (false, false) => recipe.stages(),
+    }
+}
+
+/// Measures the ridge of local fits on the training set, where the recipe asks for one.
+fn measure_ridge(config: &mut RunConfig, data: &Dataset) -> Result<(), TrainError> {
+    let shrinkage = config.measured_fits().map(|fits| fits.shrinkage).filter(|share| *share > 0.0);
+    if let (Some(share), Architecture::Scope(sizes)) = (shrinkage, &mut config.model)
+        && let Some(fits) = &mut sizes.fits
+    {
+        fits.ridge = fit_ridge::measure(data, fits, share)?;
+    }
+    Ok(())
 }
 
 /// The configuration of the run that a folder holds, which must be what is asked for; or a new one, where it holds

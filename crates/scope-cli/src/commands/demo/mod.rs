@@ -70,6 +70,19 @@ struct DemoModel {
     name: String,
 }
 
+/// The errors of what was recovered, by condition.
+fn errors_percent(solved: &[Solved]) -> serde_json::Map<String, serde_json::Value> {
+    let errors = |recovery: &Solved| {
+        let PerChannel { a, u } = recovery.percent();
+        let mut errors = json!({ "a": a, "u": u });
+        if let Some(wrong) = recovery.wrong_pixels() {
+            errors["ber"] = json!(wrong);
+        }
+        (recovery.direction.condition(), errors)
+    };
+    solved.iter().map(errors).collect()
+}
+
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
         let own = self.data.as_deref().map(OwnSet::open).transpose()?;
@@ -98,17 +111,8 @@ impl Demo {
         folder.write("demo.png", &problem.picture(&solved).to_png()?)?;
         folder.mark(&json!({ "pde": pde.name(), "record": self.record, "model": name }))?;
         if self.json {
-            let errors = |recovery: &Solved| {
-                let PerChannel { a, u } = recovery.percent();
-                let mut errors = json!({ "a": a, "u": u });
-                if let Some(wrong) = recovery.wrong_pixels() {
-                    errors["ber"] = json!(wrong);
-                }
-                (recovery.direction.condition(), errors)
-            };
-            let errors: serde_json::Map<String, serde_json::Value> = solved.iter().map(errors).collect();
             print_json(&json!({
-                "pde": pde.name(), "record": self.record, "model": name, "errors_percent": errors,
+                "pde": pde.name(), "record": self.record, "model": name, "errors_percent": errors_percent(&solved),
             }))?;
             return Ok(Outcome::Success);
         }

@@ -29,6 +29,30 @@ pub(crate) struct ModelList {
     json: bool,
 }
 
+/// The columns of the table.
+const COLUMNS: [&str; 10] =
+    ["name", "pde", "size", "grid", "parameters", "draws", "forward u %", "inverse a %", "BLAKE3", "where"];
+
+/// What the table says of a model.
+fn row(found: &Found, card: &Card) -> [String; COLUMNS.len()] {
+    let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
+    let error = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    // Of a field of two values the share of wrong pixels says more than a distance.
+    let of_a = inverse.ber.map_or(error(inverse.a), |wrong| format!("{wrong:.2} of pixels"));
+    [
+        card.name.clone(),
+        card.pde.name().to_owned(),
+        format!("{}, {}", card.size, card.weights.kind.name()),
+        card.resolution.to_string(),
+        grouped(card.parameters),
+        significant(card.training.draws as f64, 3),
+        error(forward.u),
+        of_a,
+        card.weights.blake3.chars().take(HASH_LETTERS).collect(),
+        found.shown(),
+    ]
+}
+
 impl ModelList {
     pub(super) fn run(self) -> anyhow::Result<Outcome> {
         let Listing { models: all, unreadable } = models::catalogue().list()?;
@@ -45,36 +69,8 @@ impl ModelList {
             say("No model was found. Train one with `scope train`, and name its run folder with --model.");
             return Ok(Outcome::Success);
         }
-        let mut table = Table::new(&[
-            "name",
-            "pde",
-            "size",
-            "grid",
-            "parameters",
-            "draws",
-            "forward u %",
-            "inverse a %",
-            "BLAKE3",
-            "where",
-        ]);
-        for (found, card) in cards() {
-            let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
-            let error = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-            // Of a field of two values the share of wrong pixels says more than a distance.
-            let of_a = inverse.ber.map_or(error(inverse.a), |wrong| format!("{wrong:.2} of pixels"));
-            table.row([
-                card.name.clone(),
-                card.pde.name().to_owned(),
-                format!("{}, {}", card.size, card.weights.kind.name()),
-                card.resolution.to_string(),
-                grouped(card.parameters),
-                significant(card.training.draws as f64, 3),
-                error(forward.u),
-                of_a,
-                card.weights.blake3.chars().take(HASH_LETTERS).collect(),
-                found.shown(),
-            ]);
-        }
+        let mut table = Table::new(&COLUMNS);
+        cards().for_each(|(found, card)| table.row(row(found, card)));
         say(&format!(
             "{table}\nErrors are means over held-out records with 500 uniform sensors of 128 x 128 points (other grids: the same share); \
              `scope model info NAME` shows a card."
