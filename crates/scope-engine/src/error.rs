@@ -76,8 +76,8 @@ pub enum EngineError {
     /// Backward passes that looked like others and were not, so that gradients were reduced over devices at the wrong
     /// time.
     #[error(
-        "the backward passes of this step are not those of an earlier step like it, and their gradients were not reduced over \
-         all devices"
+        "the backward passes of this step are not those of an earlier step like it, and their gradients were not \
+         reduced over all devices"
     )]
     Reduction,
     /// A gradient was asked of a tape that records nothing.

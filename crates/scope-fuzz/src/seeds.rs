@@ -136,7 +136,8 @@ pub(crate) fn table() -> Vec<Vec<u8>> {
 pub(crate) fn json() -> Vec<Vec<u8>> {
     texts([
         "[{\"x\": 0.25, \"y\": 0.5, \"channel\": \"u\", \"value\": 0.013}]",
-        "{\"problems\": [{\"name\": \"run 7\", \"geometry\": [40, 60, 10], \"sensors\": [{\"i\": 1, \"j\": 2, \"channel\": \"a\", \"value\": 3}]}]}",
+        "{\"problems\": [{\"name\": \"run 7\", \"geometry\": [40, 60, 10], \"sensors\": [{\"i\": 1, \"j\": 2, \
+         \"channel\": \"a\", \"value\": 3}]}]}",
         "{\"geometry\": [1, 2, 3], \"sensors\": [{\"x\": 0, \"y\": 1, \"channel\": \"a\", \"value\": -1e3}]}",
     ])
 }

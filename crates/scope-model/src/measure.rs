@@ -110,8 +110,8 @@ impl fmt::Display for Measure {
 /// A text that names no measure.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, stored, nearest, cubic, fluid, band, interior or \
-     within68"
+    "\"{0}\" names no measure: expected a, u, ber, or a/ and u/ with rmse, stored, nearest, cubic, fluid, band, \
+     interior or within68"
 )]
 pub struct UnknownMeasure(String);
 

@@ -23,7 +23,8 @@ pub(crate) fn model(graph: &Graph, about: &About) -> Vec<u8> {
     let [a, u] = Channel::BOTH.map(|channel| about.pde.descriptor().fields[channel].name);
     let described = format!(
         "Sparse readings to complete fields. readings and mask [batch, 2, rows, columns]: a ({a}) before u ({u}), in \
-         physical units, the mask 1 where a pixel is measured and 0 elsewhere; fields: both complete, of the same shape."
+         physical units, the mask 1 where a pixel is measured and 0 elsewhere; fields: both complete, of the same \
+         shape."
     );
     let facts = [("problem", about.pde.name().to_owned()), ("architecture", about.config.name().to_owned())];
     let fact = |message: Message, (key, value): (&str, String)| {

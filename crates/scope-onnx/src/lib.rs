@@ -36,8 +36,8 @@ const MOST_BYTES: usize = (1 << 31) - 1;
 pub enum OnnxError {
     /// A network of the auxiliary study, whose input is not a user's sensors.
     #[error(
-        "no ONNX graph is written of {0}: it gives one field from 3% of the other, and a graph is for any readings of both. SCOPE's \
-         networks, FNO, DeepONet, CNO and Transolver have one"
+        "no ONNX graph is written of {0}: it gives one field from 3% of the other, and a graph is for any readings of \
+         both. SCOPE's networks, FNO, DeepONet, CNO and Transolver have one"
     )]
     Auxiliary(String),
     /// A network of someone's own program.

@@ -1,9 +1,9 @@
 //! How a batch is cut into parts, which rank computes which, and in which order they are summed.
 //!
-//! The parts are the leaves of a binary tree: the node of the parts from a to b is the sum of its two halves. A rank has
-//! neighbouring parts, and sums those of the largest whole nodes among them itself; what is left of the tree is summed
-//! from all ranks' nodes. So the sum is the same in every bit for any number of ranks, and each sends hardly more than
-//! one sum.
+//! The parts are the leaves of a binary tree: the node of the parts from a to b is the sum of its two halves. A rank
+//! has neighbouring parts, and sums those of the largest whole nodes among them itself; what is left of the tree is
+//! summed from all ranks' nodes. So the sum is the same in every bit for any number of ranks, and each sends hardly
+//! more than one sum.
 
 use std::ops::Range;
 
@@ -88,7 +88,8 @@ impl Division {
         self.nodes_of(rank).into_iter().map(sum).collect()
     }
 
-    /// The sum of all parts from the pieces of all ranks. Each rank sums a slice of the numbers, and all are given to all.
+    /// The sum of all parts from the pieces of all ranks. Each rank sums a slice of the numbers, and all are given to
+    /// all.
     pub fn sum(&self, ranks: &mut dyn Communicator, own: Vec<Piece>) -> Result<Vec<f32>, ParallelError> {
         let length = own.first().map_or(0, |piece| piece.sum.len());
         if self.ranks == 1 {

@@ -44,7 +44,8 @@ pub enum ParallelError {
     },
     /// A message that is not the one expected: the ranks do not do the same.
     #[error(
-        "rank {rank} does something else than this one ({problem}): all must run the same program with the same arguments"
+        "rank {rank} does something else than this one ({problem}): all must run the same program with the same \
+         arguments"
     )]
     OutOfStep {
         /// Which one.

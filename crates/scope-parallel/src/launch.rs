@@ -39,8 +39,8 @@ struct Launcher {
     local_size: Option<&'static str>,
 }
 
-/// In this order: torchrun's may be given by hand under any other. SLURM's are those of a step: a batch script, which is
-/// no rank, has others of the job.
+/// In this order: torchrun's may be given by hand under any other. SLURM's are those of a step: a batch script, which
+/// is no rank, has others of the job.
 const LAUNCHERS: [Launcher; 3] = [
     Launcher {
         name: "torchrun",
@@ -118,8 +118,8 @@ impl Launch {
     pub(crate) fn require_rendezvous(&self) -> Result<&Rendezvous, ParallelError> {
         self.rendezvous.as_ref().ok_or_else(|| {
             ParallelError::Launch(format!(
-                "rank {} of {} does not know where to meet the others: set MASTER_ADDR to a name of rank 0's machine and \
-                 MASTER_PORT to a free port of it, the same for all",
+                "rank {} of {} does not know where to meet the others: set MASTER_ADDR to a name of rank 0's machine \
+                 and MASTER_PORT to a free port of it, the same for all",
                 self.rank, self.size
             ))
         })

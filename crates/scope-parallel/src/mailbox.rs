@@ -54,8 +54,8 @@ impl Mailbox {
         self.size
     }
 
-    /// Waits for everyone's message of this exchange; `own` is this rank's to itself. Fails as soon as a rank that still
-    /// owes its message is known to have ended: one that has given it and ended since is found out in the next.
+    /// Waits for everyone's message of this exchange; `own` is this rank's to itself. Fails as soon as a rank that
+    /// still owes its message is known to have ended: one that has given it and ended since is found out in the next.
     pub(crate) fn collect(&mut self, own: &[u8]) -> Result<Vec<Vec<u8>>, ParallelError> {
         let owes = |mailbox: &Self, rank: usize| rank != mailbox.rank && mailbox.waiting[rank].is_empty();
         while let Some(rank) = (0..self.size).find(|rank| owes(self, *rank)) {

@@ -143,8 +143,8 @@ fn place(
             }
             _ => {
                 return Err(Refusal::bad(format!(
-                    "input \"{name}\" of shape {shape:?}: expected \"sensors\" [n, 4], each x, y, channel and value, and \
-                     for the cylinder \"geometry\" [3], each once"
+                    "input \"{name}\" of shape {shape:?}: expected \"sensors\" [n, 4], each x, y, channel and value, \
+                     and for the cylinder \"geometry\" [3], each once"
                 )));
             }
         }

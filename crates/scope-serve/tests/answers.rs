@@ -141,7 +141,9 @@ fn answers_are_what_the_openapi_document_says() {
     let service = Running::start(Limits::default(), None);
     let document = service.get("/openapi.json", &[]).json();
     let recovered = service.post(RECOVER, &[CSV], table(2, 60).as_bytes()).json();
-    let request = json!({ "inputs": [{ "name": "sensors", "shape": [1, 4], "datatype": "FP64", "data": [0.5, 0.5, 1, 0.001] }] });
+    let sensors =
+        json!({ "name": "sensors", "shape": [1, 4], "datatype": "FP64", "data": [0.5, 0.5, 1, 0.001] });
+    let request = json!({ "inputs": [sensors] });
     let request = serde_json::to_vec(&request).unwrap();
     let inferred = service.post("/v2/models/poisson/infer", &[], &request).json();
     for (name, answer) in [("Recovered", recovered), ("InferResponse", inferred)] {

@@ -26,8 +26,13 @@ fn binary_tensors_and_json_say_the_same() {
     assert_eq!(about["inputs"][0], json!({ "name": "sensors", "datatype": "FP64", "shape": [-1, 4] }));
     let request = json!({
         "id": "7",
-        "inputs": [{ "name": "sensors", "shape": [2, 4], "datatype": "FP64", "parameters": { "binary_data_size": 64 } }],
-        "outputs": [{ "name": "u", "parameters": { "binary_data": true } }, { "name": "summary", "parameters": { "binary_data": true } }],
+        "inputs": [
+            { "name": "sensors", "shape": [2, 4], "datatype": "FP64", "parameters": { "binary_data_size": 64 } }
+        ],
+        "outputs": [
+            { "name": "u", "parameters": { "binary_data": true } },
+            { "name": "summary", "parameters": { "binary_data": true } }
+        ],
     });
     let answer = binary(&service, &request, &SENSORS);
     let length: usize = answer.header("inference-header-content-length").unwrap().parse().unwrap();

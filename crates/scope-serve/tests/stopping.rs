@@ -15,7 +15,8 @@ fn a_request_that_has_begun_is_answered_though_the_service_stops() {
     let service = Running::start(Limits::default(), None);
     let body = table(3, 20);
     let mut stream = TcpStream::connect(service.address).unwrap();
-    let head = "POST /v1/recover?model=poisson HTTP/1.1\r\nhost: scope\r\ncontent-type: text/csv\r\nexpect: 100-continue\r\n";
+    let head = "POST /v1/recover?model=poisson HTTP/1.1\r\nhost: scope\r\ncontent-type: text/csv\r\nexpect: \
+                100-continue\r\n";
     write!(stream, "{head}content-length: {}\r\n\r\n", body.len()).unwrap();
     // The service asks for the body: it has begun.
     let mut go_on = [0; 25];

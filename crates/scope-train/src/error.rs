@@ -34,7 +34,8 @@ pub enum TrainError {
     },
     /// A run that cannot be continued as asked.
     #[error(
-        "{} was begun with {key} = {before}, and cannot be continued with {key} = {now}: give the same, or begin another run in another folder",
+        "{} was begun with {key} = {before}, and cannot be continued with {key} = {now}: give the same, or begin \
+         another run in another folder",
         folder.display()
     )]
     Changed {
@@ -57,8 +58,8 @@ pub enum TrainError {
     },
     /// A loss or gradient that is not finite.
     #[error(
-        "{what} is {value} at step {step} (after {draws} draws) on records {records:?}: the state before this step is kept; \
-         check the data, or lower peak_rate"
+        "{what} is {value} at step {step} (after {draws} draws) on records {records:?}: the state before this step is \
+         kept; check the data, or lower peak_rate"
     )]
     NotFinite {
         /// Which number.
@@ -84,7 +85,8 @@ pub enum TrainError {
     },
     /// Another rank that was lost in the middle of a run.
     #[error(
-        "training stopped, and can be resumed with any number of processes from {}, the state after {draws} draws: {source}",
+        "training stopped, and can be resumed with any number of processes from {}, the state after {draws} draws: \
+         {source}",
         checkpoint.display()
     )]
     RankLost {
@@ -97,9 +99,9 @@ pub enum TrainError {
     },
     /// Ranks that no longer have one state.
     #[error(
-        "after {draws} draws rank {rank} of {size} has other parameters than rank 0, so the processes no longer train one model: \
-         this state is not kept, and the run can go on from the newest checkpoint before it; should it happen again, one of the \
-         machines computes wrongly"
+        "after {draws} draws rank {rank} of {size} has other parameters than rank 0, so the processes no longer train \
+         one model: this state is not kept, and the run can go on from the newest checkpoint before it; should it \
+         happen again, one of the machines computes wrongly"
     )]
     Diverged {
         /// The first rank that differs.
@@ -111,7 +113,8 @@ pub enum TrainError {
     },
     /// Records that could no longer be read in the middle of a run.
     #[error(
-        "training stopped, and can be resumed from {}, the state after {draws} draws, once the data are as they were: {source}",
+        "training stopped, and can be resumed from {}, the state after {draws} draws, once the data are as they were: \
+         {source}",
         checkpoint.display()
     )]
     DataLost {

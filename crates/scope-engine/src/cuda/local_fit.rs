@@ -112,7 +112,8 @@ impl Blocks {
         COLUMNS.into_iter().map(|columns| Self { degree: fit.degree, columns }).find(fits).ok_or_else(|| {
             let reach = tables.iter().flat_map(|table| table.reach).max().unwrap_or(0);
             EngineError::LocalFit(format!(
-                "weights over {reach} pixels need more than the {most} bytes of shared memory of this GPU: take smaller scales"
+                "weights over {reach} pixels need more than the {most} bytes of shared memory of this GPU: take \
+                 smaller scales"
             ))
         })
     }

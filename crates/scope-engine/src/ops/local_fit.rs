@@ -167,7 +167,8 @@ impl LocalFit {
             return Ok(());
         }
         Err(EngineError::LocalFit(format!(
-            "there are two ridges, or one for each of the {channels} channels of {fields} fields ({MOST_FIELDS} at most), not {}",
+            "there are two ridges, or one for each of the {channels} channels of {fields} fields ({MOST_FIELDS} at \
+             most), not {}",
             self.ridge.len()
         )))
     }

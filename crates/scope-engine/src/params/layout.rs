@@ -144,8 +144,8 @@ impl Layout {
         self.chosen(paths).flat_map(Param::hidden_matrices).collect()
     }
 
-    /// The hidden matrices under some paths in shares of nearly equal work, as where they lie: the costliest are given out
-    /// first, each to whoever has least.
+    /// The hidden matrices under some paths in shares of nearly equal work, as where they lie: the costliest are given
+    /// out first, each to whoever has least.
     pub fn hidden_shares(&self, paths: &[&str], shares: usize) -> Vec<Vec<Range<usize>>> {
         let cost = |matrix: &HiddenMatrix| matrix.rows * matrix.columns * matrix.rows.min(matrix.columns);
         let mut matrices = self.hidden_matrices(paths);

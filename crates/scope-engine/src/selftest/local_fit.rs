@@ -40,7 +40,8 @@ pub(super) fn checks(cpu: &Device, gpu: &Device) -> Result<Vec<Check>, EngineErr
                     let expected = case.run(cpu, Dtype::F32, normalised)?;
                     let got = case.run(gpu, compute, normalised)?;
                     let name = format!(
-                        "local fits {grid:?} every {stride} of degree {degree} to {share}, edge {edge:?}, normalised {normalised} {compute}"
+                        "local fits {grid:?} every {stride} of degree {degree} to {share}, edge {edge:?}, normalised \
+                         {normalised} {compute}"
                     );
                     checks.push(Check { name, error: relative_error(&got, &expected), limit });
                 }

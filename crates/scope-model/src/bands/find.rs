@@ -60,7 +60,8 @@ pub enum NoBands {
     },
     /// Gaps wider than under any layout.
     #[error(
-        "the sensors leave wider gaps (of {mean:.3} on average and {largest:.2} at most, in sides of the square) than the layouts that error bands were measured for with so many"
+        "the sensors leave wider gaps (of {mean:.3} on average and {largest:.2} at most, in sides of the square) than \
+         the layouts that error bands were measured for with so many"
     )]
     Gaps {
         /// The mean gap.

@@ -108,8 +108,8 @@ impl Tcp {
         Ok(Self { watch, mailbox, peers, _alive: alive })
     }
 
-    /// Calls a function with a sentence when a rank is lost and this process, busy with something that waits for that very rank,
-    /// has not noticed fifteen seconds later: it may end the process.
+    /// Calls a function with a sentence when a rank is lost and this process, busy with something that waits for that
+    /// very rank, has not noticed fifteen seconds later: it may end the process.
     pub fn when_lost(&self, alarm: impl Fn(&str) + Send + 'static) {
         let mut kept = self.watch.alarm.lock().unwrap_or_else(PoisonError::into_inner);
         *kept = Some(Box::new(alarm));

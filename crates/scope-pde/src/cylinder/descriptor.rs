@@ -49,7 +49,8 @@ pub static CYLINDER: Descriptor = Descriptor {
         free_edge_value: false,
         equation: |&Scale { length, values: PerChannel { a, .. }, .. }, _| {
             format!(
-                "incompressible flow of viscosity {}, inflow from {} to {}; a and u are speeds {} and {} after its start",
+                "incompressible flow of viscosity {}, inflow from {} to {}; a and u are speeds {} and {} after its \
+                 start",
                 rounded(1e-3 * a * length),
                 rounded(0.5 * a),
                 rounded(3.0 * a),

@@ -18,7 +18,8 @@ pub enum GaussianPrior {
     None(&'static str),
 }
 
-/// Mean relative L2 errors of the exact posterior on fresh records under one condition, exact readings on 128 x 128 points.
+/// Mean relative L2 errors of the exact posterior on fresh records under one condition, exact readings on 128 x 128
+/// points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactErrors {
     /// The name of the condition; its layout is uniform.

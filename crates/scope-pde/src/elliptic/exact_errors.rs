@@ -1,7 +1,7 @@
 //! What the exact posterior of Poisson and Helmholtz has been measured to have.
 //!
-//! Those of 500 sensors are from docs/exact.md; the others by `scope evaluate --method exact --pde PDE --protocol few` on 100 records of
-//! `scope data generate PDE --split test --seed 20261118`.
+//! Those of 500 sensors are from docs/exact.md; the others by `scope evaluate --method exact --pde PDE --protocol few`
+//! on 100 records of `scope data generate PDE --split test --seed 20261118`.
 
 use crate::descriptor::ExactErrors;
 

@@ -66,7 +66,8 @@ pub static NAVIER_STOKES: Descriptor = Descriptor {
         free_edge_value: false,
         equation: |&Scale { length, values: PerChannel { a, .. }, .. }, _| {
             format!(
-                "w_t + v . grad w = {} Lap w + {} (sin s + cos s), s = 2 pi (x + y) / {length}, periodic; a = w(0), u = w({})",
+                "w_t + v . grad w = {} Lap w + {} (sin s + cos s), s = 2 pi (x + y) / {length}, periodic; a = w(0), u \
+                 = w({})",
                 rounded(1e-3 * a * length * length),
                 rounded(0.1 * a * a),
                 rounded(1.0 / a)

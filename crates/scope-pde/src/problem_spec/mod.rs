@@ -99,7 +99,8 @@ pub struct GridSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected \"nodes\" (both ends), \"cells\" (centres) or \"periodic\", or two of them as in [\"periodic\", \"cells\"]"
+    expecting = "expected \"nodes\" (both ends), \"cells\" (centres) or \"periodic\", or two of them as in \
+                 [\"periodic\", \"cells\"]"
 )]
 pub enum PointsSpec {
     /// Points lie alike along both axes.

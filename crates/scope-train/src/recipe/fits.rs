@@ -20,8 +20,8 @@ pub struct FitRecipe {
     pub stride: usize,
     /// The ridge of value and slopes, and that of all higher coefficients.
     pub ridge: [f64; 2],
-    /// How far coefficients are drawn to zero, as a share of what the sizes of these and of the fits' residuals over the
-    /// training records call for; with 0 the ridge is all there is.
+    /// How far coefficients are drawn to zero, as a share of what the sizes of these and of the fits' residuals over
+    /// the training records call for; with 0 the ridge is all there is.
     #[serde(default)]
     pub shrinkage: f64,
     /// Whether training that goes on from weights gives them this recipe's scales and ridge, and measures what these
@@ -61,7 +61,8 @@ impl Recipe {
 
 impl Recipe {
     /// A trained network as this recipe goes on with it, on a problem with some normalisation that need not be its own:
-    /// it keeps its sizes and, unless the recipe renews them, its fits; what these know of axes and edges is the problem's.
+    /// it keeps its sizes and, unless the recipe renews them, its fits; what these know of axes and edges is the
+    /// problem's.
     pub fn trained_network(
         &self,
         model: Architecture,
@@ -74,7 +75,8 @@ impl Recipe {
             let shape = |fits: &FitConfig| (fits.scales.len(), fits.degree, fits.stride);
             if sizes.fits.as_ref().map(shape) != Some(shape(&renewed)) {
                 return Err(TrainError::Recipe(format!(
-                    "the recipe \"{}\" renews local fits, and the weights have none of as many scales, the same degree and stride",
+                    "the recipe \"{}\" renews local fits, and the weights have none of as many scales, the same degree \
+                     and stride",
                     self.name
                 )));
             }

@@ -7,7 +7,8 @@ use super::{FitRecipe, OptimizerKind, Recipe};
 use crate::error::TrainError;
 
 /// A recipe with some of its values replaced. A key must be one that the recipe has, written with dots:
-/// `main.objective.grounding`; every recipe can be given `parts`, and `sensors` and `fits`, whose other values are then the usual ones.
+/// `main.objective.grounding`; every recipe can be given `parts`, and `sensors` and `fits`, whose other values are then
+/// the usual ones.
 pub(super) fn apply_settings(recipe: &Recipe, settings: &[String]) -> Result<Recipe, TrainError> {
     let unusable = |error: &dyn std::fmt::Display| TrainError::Recipe(format!("the recipe: {error}"));
     let mut table = Table::try_from(recipe).map_err(|error| unusable(&error))?;

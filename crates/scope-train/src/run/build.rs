@@ -32,7 +32,8 @@ pub fn build_trainer(
     match (config.recipe.parts, device) {
         (None, _) => Ok(trainer.recorded()),
         (Some(_), Device::Cuda(_)) => Err(TrainError::Request(
-            "the parts of a batch are summed in a fixed order on processors only: train on the processor, or without parts"
+            "the parts of a batch are summed in a fixed order on processors only: train on the processor, or without \
+             parts"
                 .to_owned(),
         )),
         (parts, Device::Cpu(_)) => {

@@ -26,14 +26,14 @@ impl DivergenceMonitor {
         let std = report.latent_std.unwrap_or(f64::INFINITY);
         if lasts(&mut self.collapsed, std < COLLAPSED * std_floor) {
             warnings.push(format!(
-                "the latents have nearly the same value for every record (standard deviation {std:.1e} for {PATIENCE} steps): \
-                 the representation may have collapsed"
+                "the latents have nearly the same value for every record (standard deviation {std:.1e} for {PATIENCE} \
+                 steps): the representation may have collapsed"
             ));
         }
         if lasts(&mut self.diverging, report.norm > DIVERGING * MAX_NORM) {
             warnings.push(format!(
-                "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now {}), \
-                 for {PATIENCE} steps: training diverges, and a lower peak_rate may help",
+                "the gradient norm has been more than {DIVERGING} times max_norm, to which gradients are clipped (now \
+                 {}), for {PATIENCE} steps: training diverges, and a lower peak_rate may help",
                 significant(report.norm, 2)
             ));
         }

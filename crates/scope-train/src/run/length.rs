@@ -35,13 +35,14 @@ pub fn stages(
         let left = 60.0 * minutes;
         let wanted: f64 = seconds.iter().map(|seconds| seconds * recipe.batch as f64).sum();
         return Err(TrainError::Request(format!(
-            "measuring steps has taken the minutes: {left:.1} s are left, and one batch of {batch} a stage takes {wanted:.2} s; allow \
-             more minutes, or set a smaller batch"
+            "measuring steps has taken the minutes: {left:.1} s are left, and one batch of {batch} a stage takes \
+             {wanted:.2} s; allow more minutes, or set a smaller batch"
         )));
     }
     if total < least {
         return Err(TrainError::Request(format!(
-            "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
+            "a run of {total:.0} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller \
+             batch"
         )));
     }
     if total.is_nan() || total > MOST_DRAWS {

@@ -68,7 +68,8 @@ impl Metrics {
             bytes = whole_lines(&mut file).map_err(TrainError::io("read", path))?;
             let shown = path.display();
             callback.on_warning(&format!(
-                "{shown} has {length} bytes, but had {saved} when the state was saved: some lines are lost, and training goes on without them"
+                "{shown} has {length} bytes, but had {saved} when the state was saved: some lines are lost, and \
+                 training goes on without them"
             ));
         }
         file.set_len(bytes)

@@ -64,8 +64,8 @@ impl RunRequest {
         match self.model.auxiliary() {
             Some(auxiliary) => self.require_auxiliary(auxiliary.kind(), pde),
             None if hidden => refuse(format!(
-                "the recipe \"{recipe}\" is for the auxiliary operators, and {model} is none: train aux-fno, aux-deeponet, aux-unet \
-                 or aux-cno with it, or choose another recipe"
+                "the recipe \"{recipe}\" is for the auxiliary operators, and {model} is none: train aux-fno, \
+                 aux-deeponet, aux-unet or aux-cno with it, or choose another recipe"
             )),
             None if self
                 .recipe
@@ -87,7 +87,8 @@ impl RunRequest {
         match self.length {
             Some(Length::Draws(draws)) if draws < (batch * stages) as u64 => {
                 Err(TrainError::Request(format!(
-                    "a run of {draws} draws is shorter than one batch of {batch} a stage: make it longer, or set a smaller batch"
+                    "a run of {draws} draws is shorter than one batch of {batch} a stage: make it longer, or set a \
+                     smaller batch"
                 )))
             }
             _ => Ok(()),
@@ -109,8 +110,8 @@ impl RunRequest {
         };
         if !stages.iter().all(|(_, stage)| fits(&stage.objective)) {
             return refuse(format!(
-                "{model} is trained on the hidden field alone, and \"{recipe}\" wants other losses: use the recipe \"auxiliary\" or \
-                 \"auxiliary-g\""
+                "{model} is trained on the hidden field alone, and \"{recipe}\" wants other losses: use the recipe \
+                 \"auxiliary\" or \"auxiliary-g\""
             ));
         }
         if !Condition::bernoulli(Task::Forward).is_some_and(|condition| condition.is_of(pde)) {
@@ -129,8 +130,8 @@ impl RunRequest {
         match Residual::k_squared(pde) {
             Some(_) => Ok(()),
             None => refuse(format!(
-                "the recipe \"{recipe}\" needs the residual of poisson or helmholtz, and there is none of {pde}: use \"auxiliary\" or \
-                 \"auxiliary-g\""
+                "the recipe \"{recipe}\" needs the residual of poisson or helmholtz, and there is none of {pde}: use \
+                 \"auxiliary\" or \"auxiliary-g\""
             )),
         }
     }
@@ -152,7 +153,8 @@ impl RunRequest {
         let stages = self.recipe.stages();
         match (self.model.scope(), stages.iter().find(|(_, stage)| other(&stage.objective))) {
             (None, Some((stage, _))) => Err(TrainError::Recipe(format!(
-                "{} has no latents, and the {stage} stage of \"{}\" wants them: use the recipe \"operator\", the field loss alone",
+                "{} has no latents, and the {stage} stage of \"{}\" wants them: use the recipe \"operator\", the field \
+                 loss alone",
                 self.model.name(),
                 self.recipe.name
             ))),

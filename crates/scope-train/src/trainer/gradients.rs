@@ -168,8 +168,8 @@ impl Trainer {
     }
 }
 
-/// Measures the spread of latents. Over several devices it is that of the whole batch, and so is the floor under it: its
-/// loss is given back, for one device has it among its own losses.
+/// Measures the spread of latents. Over several devices it is that of the whole batch, and so is the floor under it:
+/// its loss is given back, for one device has it among its own losses.
 fn watch_spread(
     tape: &Tape<'_>,
     group: Option<&dyn DeviceGroup>,

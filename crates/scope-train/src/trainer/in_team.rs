@@ -191,7 +191,8 @@ pub(super) fn require_rows_alone(tape: &Tape<'_>) -> Result<(), TrainError> {
         return Ok(());
     }
     Err(TrainError::Request(
-        "this network normalises over whole batches, which parts of a batch do not have: train it in one process, without parts"
+        "this network normalises over whole batches, which parts of a batch do not have: train it in one process, \
+         without parts"
             .to_owned(),
     ))
 }

@@ -10,7 +10,8 @@ use crate::{error::TrainError, examples::Examples, run::DataLoader};
 pub(super) enum Input {
     /// Copied to the GPU whole, for data that do not fit on it.
     Given(Examples),
-    /// Gathered on the GPU from all records, with what complete views show where that is not all; part of the recorded work.
+    /// Gathered on the GPU from all records, with what complete views show where that is not all; part of the recorded
+    /// work.
     Selected(ImageTable, Selection, Option<Selection>),
 }
 

@@ -18,7 +18,8 @@ pub enum Trainable {
     Scope(Box<Network>),
     /// A network of any architecture from contexts to fields, which has the field loss alone.
     Field(Box<dyn FieldNetwork>),
-    /// An operator of the auxiliary study, which has the losses of the hidden field and, if it is PINO, of the equation.
+    /// An operator of the auxiliary study, which has the losses of the hidden field and, if it is PINO, of the
+    /// equation.
     Auxiliary(Box<dyn FieldNetwork>, Option<Box<Residual>>),
     /// A replacement decoder on a frozen SCOPE model, which has the field loss alone.
     Head(Box<Head>),

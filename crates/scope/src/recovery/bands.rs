@@ -120,8 +120,8 @@ impl BandSource {
         let origin = match calibration {
             Some(_) if network.is_of_imported_records() => {
                 return Err(EvalError::Mismatch(format!(
-                    "the model was trained on imported records, and the solver of {pde} may make others: its bands come from held-out \
-                     records of the same kind (scope model calibrate)"
+                    "the model was trained on imported records, and the solver of {pde} may make others: its bands \
+                     come from held-out records of the same kind (scope model calibrate)"
                 )));
             }
             Some(records) => {

@@ -69,8 +69,8 @@ impl Spread {
 fn bands(deviations: &Deviations, known: &Calibration) -> ErrorBands {
     let half_widths = known.half_widths.map(|factors| times(deviations, factors));
     let measured_on = format!(
-        "{} held-out records of the fit, seen by these very sensors; {} times as wide as usual, by how far these readings are from \
-         what was expected",
+        "{} held-out records of the fit, seen by these very sensors; {} times as wide as usual, by how far these \
+         readings are from what was expected",
         grouped(known.fields),
         format_args!("{:.2}", known.times_usual)
     );

@@ -62,7 +62,8 @@ impl fmt::Display for Remark {
         match self {
             Remark::BetweenPixels { sensors, of } => write!(
                 f,
-                "{} of {} sensors lie between pixels: fields are interpolated there, and what that may be off is added to the noise",
+                "{} of {} sensors lie between pixels: fields are interpolated there, and what that may be off is added \
+                 to the noise",
                 grouped(*sensors),
                 grouped(*of)
             ),
@@ -80,21 +81,23 @@ impl fmt::Display for Remark {
                 });
                 write!(
                     f,
-                    "the readings scatter less than the noise that was stated, and standard deviations are too large: with a noise of \
-                     about {} they would agree",
+                    "the readings scatter less than the noise that was stated, and standard deviations are too large: \
+                     with a noise of about {} they would agree",
                     each.collect::<Vec<_>>().join(" and ")
                 )
             }
             Remark::NoiseFloor(floor) => write!(
                 f,
-                "sensors are too close to be told apart: a noise of {floor:.0e} of the field's standard deviation was taken"
+                "sensors are too close to be told apart: a noise of {floor:.0e} of the field's standard deviation was \
+                 taken"
             ),
             Remark::LeftOut(sensors) => {
                 write!(f, "{} sensors were left out, to keep {}", grouped(*sensors), grouped(DENSE_LIMIT))
             }
             Remark::NotConverged(iterations) => write!(
                 f,
-                "an approximation on the smooth side: more than {} sensors, and conjugate gradients stopped after {iterations} steps",
+                "an approximation on the smooth side: more than {} sensors, and conjugate gradients stopped after \
+                 {iterations} steps",
                 grouped(DENSE_LIMIT)
             ),
             Remark::DeviationFromDraws { draws, of_u_only } => {

@@ -75,18 +75,19 @@ impl fmt::Display for WithoutBands {
                 };
                 write!(
                     f,
-                    "the recovery is so much {how} the measurements than is usual that a band would be {times:.0} times {band}: those \
-                     of the card were measured on hardly any such field"
+                    "the recovery is so much {how} the measurements than is usual that a band would be {times:.0} \
+                     times {band}: those of the card were measured on hardly any such field"
                 )?;
             }
             WithoutBandsReason::NotCalibrated => f.write_str(
-                "the fit is not calibrated: it was made by an older program or from fewer than 100 records, or there are more sensors \
-                 between pixels than it can be measured for; readings are not tested and samples not drawn either",
+                "the fit is not calibrated: it was made by an older program or from fewer than 100 records, or there \
+                 are more sensors between pixels than it can be measured for; readings are not tested and samples not \
+                 drawn either",
             )?,
             WithoutBandsReason::FewWithin { share, level } => write!(
                 f,
-                "only {:.0}% of the measurements lie within the band that should hold {:.0}%: they are noisier than those it was \
-                 measured with, or do not obey this problem",
+                "only {:.0}% of the measurements lie within the band that should hold {:.0}%: they are noisier than \
+                 those it was measured with, or do not obey this problem",
                 100.0 * share,
                 100.0 * level
             )?,

@@ -59,7 +59,8 @@ impl AuxDeepOnetConfig {
         require_layers("aux-deeponet", residual.max(trunk_depth))?;
         if levels > 8 || !resolution.is_multiple_of(1 << levels.min(8)) || rows.min(columns) < 2 {
             return Err(ModelError::Config(format!(
-                "aux-deeponet: a grid of {resolution} cannot be halved {levels} times; at most 8 times, and to whole points"
+                "aux-deeponet: a grid of {resolution} cannot be halved {levels} times; at most 8 times, and to whole \
+                 points"
             )));
         }
         require_constants("aux-deeponet", &[rows, columns, 2])

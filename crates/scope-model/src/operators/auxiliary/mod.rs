@@ -152,8 +152,8 @@ impl AuxiliaryConfig {
                 let name = self.kind().name();
                 let channel = channel.name();
                 return Err(ModelError::Config(format!(
-                    "{name}: the units of {channel} have mean {mean} and standard deviation {deviation}, which must be finite and \
-                     the latter positive"
+                    "{name}: the units of {channel} have mean {mean} and standard deviation {deviation}, which must be \
+                     finite and the latter positive"
                 )));
             }
         }
