@@ -70,7 +70,8 @@ pub(crate) async fn model(
     Path(path): Path<Vec<String>>,
 ) -> Result<Json<Value>, Refusal> {
     let served = service.models.at(named(&service, &path)?);
-    let tensor = |name: &str, datatype: &str, shape: &[i64]| json!({ "name": name, "datatype": datatype, "shape": shape });
+    let tensor =
+        |name: &str, kind: &str, shape: &[i64]| json!({ "name": name, "datatype": kind, "shape": shape });
     let mut inputs = vec![tensor("sensors", "FP64", &[-1, 4])];
     inputs.extend(served.recovery.pde().has_disk().then(|| tensor("geometry", "FP64", &[3])));
     let grid = served.recovery.resolution().lengths().map(|length| length as i64);

@@ -108,7 +108,8 @@ impl HeldOut {
             ));
         }
         if masks.noise.is_some() {
-            let problem = "its readings are noisy, and held-out errors are those of exact readings: evaluate without noise";
+            let problem = "its readings are noisy, and held-out errors are those of exact readings: evaluate \
+                           without noise";
             return Err(refuse(problem.to_owned()));
         }
         if !self.conditions.is_empty() && (self.records, &self.origin) != (records, &data.origin) {
