@@ -3,8 +3,9 @@
 
     scripts/checks/code-size.py [COMMIT ...]    (default: HEAD)
 
-Lines of Rust are those of crates/*/src up to a file's unit tests, public items the declarations there that begin with `pub`, and
-test binaries what cargo links for integration tests. Needs git and Python, and prints a table in Markdown.
+Lines of Rust are those of crates/*/src up to a file's unit tests and without files named tests.rs, public items the
+declarations there that begin with `pub`, and test binaries what cargo links for integration tests. Needs git and
+Python, and prints a table in Markdown.
 """
 
 import re
@@ -13,7 +14,7 @@ import sys
 from collections import defaultdict
 
 ITEM = re.compile(r"^\s*pub (const |unsafe |async )*(fn|struct|enum|trait|type|const|static|mod|union)\b")
-SOURCE = re.compile(r"^crates/[^/]+/src/.*\.rs$")
+SOURCE = re.compile(r"^crates/[^/]+/src/(?!(.*/)?tests\.rs$).*\.rs$")
 RUST = re.compile(r"^crates/.*\.rs$")
 TEST = re.compile(r"^crates/([^/]+)/tests/([^/]+\.rs|[^/]+/main\.rs)$")
 MANIFEST = re.compile(r"^crates/([^/]+)/Cargo\.toml$")
