@@ -74,7 +74,7 @@ impl Selection {
         Ok(Self { words, batch, channels, pixels })
     }
 
-    /// Another batch.
+    /// Selects another batch in the same memory.
     pub fn change(&mut self, choice: &SelectedBatch) -> Result<(), EngineError> {
         let SelectedBatch { indices, weights, masks, noise } = *choice;
         let columns = self.batch * self.channels;

@@ -159,7 +159,7 @@ impl<'a> Posterior<'a> {
         Self::around(prior, sensors, method, mean, check)
     }
 
-    /// Without a matrix.
+    /// The posterior by conjugate gradients, which need no matrix.
     pub(crate) fn iterative(
         prior: &'a dyn FieldPrior,
         mut sensors: Sensors,

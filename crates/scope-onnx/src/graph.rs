@@ -17,7 +17,7 @@ pub struct Graph {
     known: HashMap<String, String>,
 }
 
-/// One operation.
+/// An operation of a graph, with the names of what it reads and gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its name among the operators.
@@ -26,7 +26,7 @@ pub struct Node {
     pub inputs: Vec<String>,
     /// What it gives.
     pub outputs: Vec<String>,
-    /// Its settings.
+    /// The attributes of the operation.
     pub attributes: Vec<(&'static str, Attribute)>,
 }
 
@@ -46,9 +46,9 @@ pub enum Attribute {
 pub struct Initialiser {
     /// Its name: a parameter's own, or `constant_K`.
     pub name: String,
-    /// Its shape.
+    /// The shape of the tensor.
     pub shape: Vec<usize>,
-    /// Its numbers.
+    /// The numbers of the tensor, row by row.
     pub numbers: Numbers,
 }
 

@@ -22,9 +22,9 @@ pub struct Division {
 /// The sum of some neighbouring parts.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Which parts.
+    /// The neighbouring parts that are summed.
     pub parts: Range<usize>,
-    /// Their sum.
+    /// The sum of these parts.
     pub sum: Vec<f32>,
 }
 

@@ -25,9 +25,9 @@ pub enum ParallelError {
     /// A rank that is not heard of any more.
     #[error("rank {rank} of {size} is lost: {reason}")]
     Lost {
-        /// Which one.
+        /// The number of the rank, from 0.
         rank: usize,
-        /// Of how many.
+        /// The number of all ranks.
         size: usize,
         /// How that was noticed.
         reason: String,
@@ -35,9 +35,9 @@ pub enum ParallelError {
     /// A rank that said why it ends.
     #[error("rank {rank} of {size} has stopped: {why}")]
     Stopped {
-        /// Which one.
+        /// The number of the rank, from 0.
         rank: usize,
-        /// Of how many.
+        /// The number of all ranks.
         size: usize,
         /// What it said.
         why: String,
@@ -48,9 +48,9 @@ pub enum ParallelError {
          arguments"
     )]
     OutOfStep {
-        /// Which one.
+        /// The number of the rank, from 0.
         rank: usize,
-        /// What differs.
+        /// How its message differs from what was expected.
         problem: String,
     },
 }

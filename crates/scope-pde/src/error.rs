@@ -20,9 +20,9 @@ pub enum PdeError {
         "{solver} stopped after {iterations} iterations at relative residual {residual:.1e}, expected {tolerance:.0e}"
     )]
     NotConverged {
-        /// Which solver.
+        /// The name of the solver.
         solver: &'static str,
-        /// Iterations done.
+        /// The number of iterations done.
         iterations: usize,
         /// The relative residual reached.
         residual: f64,
@@ -32,7 +32,7 @@ pub enum PdeError {
     /// A time integration left the range of numbers.
     #[error("{solver} produced a value that is not finite at time {time:.4}")]
     BlowUp {
-        /// Which solver.
+        /// The name of the solver.
         solver: &'static str,
         /// The simulated time.
         time: f64,

@@ -41,7 +41,7 @@ pub enum TrainError {
     Changed {
         /// The run folder.
         folder: PathBuf,
-        /// What differs.
+        /// The setting that differs.
         key: String,
         /// How the run began.
         before: String,
@@ -62,7 +62,7 @@ pub enum TrainError {
          kept; check the data, or lower peak_rate"
     )]
     NotFinite {
-        /// Which number.
+        /// The name of the number that is not finite.
         what: String,
         /// The value of that number.
         value: f64,

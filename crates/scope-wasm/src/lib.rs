@@ -3,7 +3,7 @@
 //! and back.
 //!
 //! `scripts/release/build-page.sh` compiles it twice, with plain and with relaxed 128-bit vectors, for the page in
-//! `page/`.
+//! `crates/scope-serve/page/`.
 #![cfg(target_family = "wasm")]
 
 mod linear_fitting;

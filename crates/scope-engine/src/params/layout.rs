@@ -9,7 +9,7 @@ pub(super) const ALIGNMENT: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ParamId(pub(crate) usize);
 
-/// One parameter.
+/// A parameter: its name, shape and place in the flat buffer, and what optimizers do with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
     /// Its path through the model, as in `encoder.blocks.3.qkv.weight`.
@@ -77,7 +77,7 @@ impl Layout {
         &self.params
     }
 
-    /// One parameter.
+    /// The parameter of an id.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.0]
     }

@@ -29,11 +29,11 @@ use crate::{
 /// How a weight is packed for products; one weight can be packed for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Packing {
-    /// For y = x W^T.
+    /// The right matrix of y = x W^T.
     Forward(Dtype),
-    /// For dx = dy W.
+    /// The right matrix of dx = dy W.
     Backward(Dtype),
-    /// For y = x W^T in integers.
+    /// The right matrix of y = x W^T in integers.
     Integers,
 }
 

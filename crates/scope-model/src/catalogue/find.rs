@@ -20,7 +20,7 @@ use crate::{error::ModelError, weights::WeightFile};
 pub struct Embedded {
     /// Its weight file.
     pub weights: &'static [u8],
-    /// Its card.
+    /// The card of the model, as TOML.
     pub card: &'static str,
 }
 

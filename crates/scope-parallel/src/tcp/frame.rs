@@ -14,7 +14,7 @@ const HEARTBEAT: u64 = 0;
 const MESSAGE: u64 = 1;
 const ABORT: u64 = 2;
 
-/// One frame.
+/// What one rank sends another at a time.
 #[derive(Debug, PartialEq)]
 pub(super) enum Frame {
     Heartbeat,

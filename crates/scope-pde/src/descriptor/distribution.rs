@@ -115,7 +115,7 @@ impl Distribution {
 pub struct Moments {
     /// The mean over all pixels and records.
     pub mean: Option<f64>,
-    /// The deviation.
+    /// The standard deviation.
     pub deviation: Option<f64>,
 }
 

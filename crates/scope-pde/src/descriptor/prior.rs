@@ -7,7 +7,7 @@ use crate::{channel::PerChannel, elliptic::Elliptic, navier_stokes::NavierStokes
 pub enum GaussianPrior {
     /// a is the field, but for its edge, and u a linear function of it: sensors of both have an exact posterior.
     Linear {
-        /// Plans it.
+        /// Plans the solver on S x S points.
         plan: fn(usize) -> Elliptic,
         /// What the exact posterior has been measured to have.
         errors: &'static [ExactErrors],

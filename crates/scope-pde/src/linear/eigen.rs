@@ -11,7 +11,7 @@ const MOST_STEPS: usize = 64;
 /// The eigenvalues of a symmetric matrix, largest first, and a unit eigenvector for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eigen {
-    /// Largest first.
+    /// The eigenvalues, largest first.
     pub values: Vec<f64>,
     /// One a value, of length one, perpendicular to each other.
     pub vectors: Vec<Vec<f64>>,
