@@ -274,9 +274,21 @@ async function onAPhone() {
   await page.close();
 }
 
+/// Nothing is wider than any screen, and beside the fields the controls have room for a choice in one line.
+async function atEveryWidth() {
+  const page = await open("ns/0", { width: 1920, height: 1080 });
+  for (const [width, height] of [[1920, 1080], [1366, 768], [1280, 1024], [1101, 900], [721, 900], [320, 640]]) {
+    await page.setViewportSize({ width, height });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `something is wider than ${width} pixels`);
+    if (width > 720) assert.ok((await page.locator("#methods").boundingBox()).height < 40, `the methods break at ${width} pixels`);
+  }
+  await page.close();
+}
+
 try {
   await onADesktop();
   await onAPhone();
+  await atEveryWidth();
   await everyProblem();
   await elsewhere();
   console.log("the page does what the program does");
