@@ -35,14 +35,13 @@ Examples:
   scope train --pde poisson --data data/poisson --model tiny --minutes 10 --out runs/poisson
 
 Exit codes: 0 success, 1 failure, 2 misuse, 3 done but the data contradict the model,
-75 interrupted with its state saved.";
+75 interrupted with the state saved.";
 
 /// Recover complete physical fields from sparse sensors.
 #[derive(Debug, Parser)]
 #[command(
     name = "scope",
     version,
-    about,
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = EXAMPLES

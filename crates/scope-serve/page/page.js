@@ -26,6 +26,7 @@ const PROGRESS = {
   model: (share) => (share < 1 ? `Loading the model, ${percentOf(share)}.` : "Starting the model."),
   fit: (share) => (share < 1 ? `Solving records for the linear fit, ${percentOf(share)}.` : "Fitting them."),
   exact: (share, stage) => `Computing the exact posterior: ${stage}, ${percentOf(share)}. Until then the network’s fields are shown.`,
+  measure: (share) => `Measuring errors and bands on fresh records, ${percentOf(share)}.`,
 };
 
 /// Says what the page does, and which warnings there are.
@@ -63,12 +64,12 @@ function fail(error) {
   redraw();
 }
 
-/// Something about the sensors or the method has changed.
-function update() {
+/// Something about the sensors or the method has changed; or errors and bands are to be measured for these very sensors.
+function update(measured = false) {
   refuse();
   tellPlace();
   redraw();
-  const asked = request();
+  const asked = { ...request(), measured };
   if (!asked.file && !asked.points.length) {
     forget();
     fail({ message: "" });
@@ -100,9 +101,11 @@ function showFields(asked, { arrays, errors }) {
 function show(asked, answer, isNewest, isLast) {
   if (!isCurrent(asked)) return;
   shown.answer = answer;
-  stateTrust(find("statement"), find("warnings"), { ...answer, fit: shown.fit }, shown.file ? undefined : shown.record);
+  const truth = shown.file ? undefined : shown.record;
+  stateTrust(find("statement"), find("warnings"), { ...answer, fit: shown.fit }, truth, isLast && (() => update(true)));
   if (isNewest && isLast) document.body.classList.remove("busy");
   if (isLast) sayAnswer();
+  else if (asked.measured) say(PROGRESS.measure(0));
   else say("Computing the exact posterior. Until then the network’s fields are shown.");
   redraw();
   count("answers");

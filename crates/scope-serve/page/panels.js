@@ -3,14 +3,20 @@
 import { Scale } from "./colour.js";
 import * as draw from "./picture.js";
 import { listen } from "./placing.js";
-import { CHANNELS, dark, find, phone, readings, shown } from "./state.js";
+import { CHANNELS, dark, find, phone, readings, shown, suspects } from "./state.js";
 import { counted, percent, short } from "./wording.js";
 
 export const VIEWS = { recovered: "recovered", off: "error", band: "error band" };
 const HEADS = {
   recovered: () => "recovered",
   off: () => "error: recovered less true",
-  band: () => (shown.answer?.arrays.u_sd ? "standard deviation" : "error band, half-width"),
+  band: () => (shown.answer?.arrays.u_sd && !bandLevel() ? "standard deviation" : "error band, half-width"),
+};
+
+/// The share of pixels that the narrower band should hold, in percent, if there is one.
+const bandLevel = () => {
+  const [level] = shown.answer?.summary.problems[0].bands?.levels ?? [];
+  return level && Math.round(100 * level);
 };
 
 /// The rows of panels, once built: { channel, title, panels: [measured, second, third] }.
@@ -90,6 +96,7 @@ function drawMeasured(panel, { channel, truth, scale, drawDisk }) {
   else if (!sensors.length) draw.drawHint(surface, shown.file ? `${channel} is not measured` : `touch to measure ${channel}`, dark.matches ? "#9aa3ad" : "#626a73");
   drawDisk(surface);
   draw.drawSensors(surface, sensors, size, scale, dark.matches ? "rgba(240,240,240,.75)" : "rgba(20,20,20,.6)");
+  draw.drawSuspects(surface, suspects(channel), size, dark.matches ? "#f0c074" : "#8a5200");
   if (cursor[channel]) draw.drawCursor(surface, cursor[channel], size, dark.matches ? "#fff" : "#000");
   caption(panel, counted(sensors.length, "sensor"), scale);
 }
@@ -116,14 +123,14 @@ function viewOf(view, channel, field, truth, scale) {
     return { values, name: "difference", scale: Scale.ofErrors(values) };
   }
   const { arrays, summary } = shown.answer;
-  const level = summary.problems[0].bands?.levels[0];
-  const band = level && arrays[`${channel}_band${Math.round(100 * level)}`];
-  if (band) return { values: band, name: `± holds ${Math.round(100 * level)}%`, scale: Scale.ofWidths(band) };
+  const band = arrays[`${channel}_band${bandLevel()}`];
+  if (band) return { values: band, name: `± holds ${bandLevel()}%`, scale: Scale.ofWidths(band) };
   const deviation = arrays[`${channel}_sd`];
   if (deviation) return { values: deviation, name: "± one deviation", scale: Scale.ofWidths(deviation) };
   // Of a two-valued field the probability of the larger value.
   const probability = arrays[`${channel}_probability`];
-  if (probability) return { values: probability, name: "probability", scale: new Scale("width", 0, 1) };
+  const [, high] = summary.problems[0].two_valued?.values ?? [];
+  if (probability) return { values: probability, name: `probability of ${short(high)}`, scale: new Scale("width", 0, 1) };
   return { name: "no band" };
 }
 

@@ -51,6 +51,17 @@ export function drawSensors({ context, side }, sensors, size, scale, ink) {
   }
 }
 
+/// Rings sensors that do not fit the others: [[i, j], ...].
+export function drawSuspects({ context, side }, places, size, colour) {
+  context.lineWidth = Math.max(2, side / 110);
+  context.strokeStyle = colour;
+  for (const [i, j] of places) {
+    context.beginPath();
+    context.arc(...at(side, size, i, j), side / 32, 0, 2 * Math.PI);
+    context.stroke();
+  }
+}
+
 /// Says in an empty square what it is for.
 export function drawHint({ context, side }, text, colour) {
   context.font = `${Math.round(side / 18)}px system-ui, sans-serif`;

@@ -15,7 +15,7 @@ export function offer(name, content, type) {
 export async function save(what, request, heading) {
   const { pde } = request;
   if (what === "picture") return offer(`${pde}.png`, await picture(pictured(), heading));
-  const content = await contentOf(what, request, shown.answer.method);
+  const content = await contentOf(what, request, shown.answer);
   const names = { csv: `${pde}-fields.csv`, sensors: `${pde}-sensors.csv`, summary: "summary.json" };
   const types = { csv: "text/csv", sensors: "text/csv", summary: "application/json" };
   offer(names[what] ?? `${pde}-${what}.npy`, content, types[what] ?? "application/octet-stream");

@@ -39,6 +39,14 @@ export function readings(channel) {
   return all;
 }
 
+/// Where sensors of a channel are that do not fit the others, as [row, column].
+export function suspects(channel) {
+  const { answer, record } = shown;
+  const along = (places, place) => (place - places[0]) / (places[1] - places[0]);
+  const found = answer?.summary.problems[0].suspects ?? [];
+  return found.filter((one) => one.channel === channel).map(({ x, y }) => [along(record.xs, x), along(record.ys, y)]);
+}
+
 /// Whether a point lies in the disk of a flow, where all is known: a sensor there would say nothing.
 export function inDisk(point) {
   const disk = shown.record?.disk;

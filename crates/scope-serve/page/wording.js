@@ -20,8 +20,22 @@ export function short(value) {
   return (small ? value.toExponential(1) : String(Number(value.toPrecision(2)))).replace(/^-/, "−");
 }
 
-/// A sentence with a capital and a full stop.
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+/// A sentence with a full stop, and with a capital unless it begins with the name of a field or of a file.
+export function sentence(text) {
+  const begin = /^([au]|\S+\.\w+) /.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
+  return begin + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+}
 
 /// Mask families as people see them.
 export const LAYOUTS = { uniform: "scattered uniformly", grid: "on a grid", cluster: "in clusters", lines: "on whole lines", block: "in one block" };
+
+const TASKS = { forward: "a", inverse: "u", joint: "each of a and u" };
+
+/// A condition, such as inverse/uniform/500, in words.
+export function measuredAs(condition) {
+  const [task, layout, budget] = condition.split("/");
+  return TASKS[task] && LAYOUTS[layout] ? `${grouped(Number(budget))} sensors of ${TASKS[task]}, ${LAYOUTS[layout]}` : `sensors as in ${condition}`;
+}
+
+/// A sentence of the library whose conditions are told in words.
+export const withoutNames = (text) => text.replace(/under ((?:forward|inverse|joint)\/\w+\/\d+)/g, (_, condition) => `with ${measuredAs(condition)}`);

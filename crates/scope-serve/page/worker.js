@@ -9,6 +9,8 @@ const RECORDS = 400;
 const MODES = 160;
 /// After so many records it is told how many there are.
 const RECORDS_BETWEEN = 10;
+/// Errors and bands for the very sensors are measured on so many fresh records.
+const MEASURED_ON = 100;
 
 let scope;
 let record; // the fresh record that is shown
@@ -79,19 +81,22 @@ const actions = {
       const answer = ofNetwork(own, sensors, file, (fields) => method === "network" && postMessage({ id, fields }));
       if (method === "network") return answer;
       const { errors: networkErrors, summary: networkSummary } = answer;
-      return { ...ofPosterior(linear.method(deviations), sensors, file), method, deviations, networkErrors, networkSummary };
+      return { ...inStages(linear.method(deviations), sensors, file), method, deviations, networkErrors, networkSummary };
     } finally {
       if (!file) sensors.free();
     }
   },
 
-  /// The exact posterior of points of a record, or of a file.
-  exact({ pde, deviations, number, channels, points, file }) {
+  /// What takes many seconds, for points of a record or for a file: the exact posterior, or the network with errors and bands
+  /// that are measured for these very sensors.
+  async slowly({ pde, method, deviations, number, channels, points, file }) {
     if (!file) actions.record({ pde, number });
     const sensors = file ? scope.Sensors.of_file(file.name, file.bytes) : scope.Sensors.of_record(record, channels, points);
-    const tell = (stage, share) => report("exact", share, stage);
+    const isExact = method === "exact";
+    const tell = (stage, share) => report(isExact ? "exact" : "measure", share, stage);
     try {
-      return { ...ofPosterior(scope.Method.exact(pde, SIZE, deviations), sensors, file !== undefined, tell), deviations };
+      const own = isExact ? scope.Method.exact(pde, SIZE, deviations) : await measuring(pde, file === undefined);
+      return { ...inStages(own, sensors, file !== undefined, tell), deviations };
     } finally {
       sensors.free();
     }
@@ -122,13 +127,13 @@ function ofNetwork(method, sensors, file, first) {
   return { ...answer, ...shared() };
 }
 
-/// What a posterior says; it is freed. `tell` hears of its stages.
-function ofPosterior(posterior, sensors, file, tell = () => {}) {
+/// What a method says that is used once; it is freed. `tell` hears of its stages.
+function inStages(method, sensors, file, tell = () => {}) {
   const begin = performance.now();
   try {
-    keep(posterior.recover_in_stages(sensors, tell));
+    keep(method.recover_in_stages(sensors, tell));
   } finally {
-    posterior.free();
+    method.free();
   }
   const milliseconds = performance.now() - begin;
   const errors = file ? undefined : record.errors(recovered.array("a"), recovered.array("u"));
@@ -138,7 +143,7 @@ function ofPosterior(posterior, sensors, file, tell = () => {}) {
 /// What any result has: its arrays and its summary.
 function shared() {
   const arrays = Object.fromEntries(recovered.names().map((name) => [name, recovered.array(name)]));
-  return { arrays, summary: JSON.parse(recovered.summary()) };
+  return { arrays, summary: JSON.parse(recovered.summary()), measurable: recovered.lacks_measurable_bands() };
 }
 
 /// Keeps a result in place of the one before.
@@ -156,18 +161,25 @@ function networkOf(pde) {
   return network;
 }
 
-async function load(pde) {
+const load = async (pde) => scope.Method.network(pde, ...(await filesOf(pde)));
+
+/// A network that measures its errors and bands for the very sensors; those of a record read it exactly.
+const measuring = async (pde, isExact) => scope.Method.measuring(pde, ...(await filesOf(pde)), MEASURED_ON, isExact);
+
+/// The weight file and the card of a problem's model.
+async function filesOf(pde) {
   const weights = fetched(`models/${pde}.safetensors`, (share) => report("model", share));
   const card = new TextDecoder().decode(await fetched(`models/${pde}.toml`));
-  return scope.Method.network(pde, await weights, card);
+  return [await weights, card];
 }
 
 /// Tells how much of something is done, from 0 to 1.
 const report = (what, share, stage) => postMessage({ progress: { what, share, stage } });
 
 async function fetched(path, progress) {
-  const response = await fetch(new URL(path, import.meta.url));
-  if (!response.ok) throw new Error(`${path} could not be loaded: the server says ${response.status}. The files of models/ must be in a folder models beside the page.`);
+  const response = await fetch(new URL(path, import.meta.url)).catch(() => undefined);
+  if (!response) throw new Error(`${path} could not be loaded: the server cannot be reached.`);
+  if (!response.ok) throw new Error(`${path} could not be loaded: the server says ${response.status}.`);
   const total = Number(response.headers.get("content-length"));
   const parts = [];
   let got = 0;

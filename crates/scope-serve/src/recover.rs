@@ -45,8 +45,9 @@ pub(crate) async fn recover(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Refusal> {
-    let Query(Asked { model }) = query
-        .map_err(|error| Refusal::bad(format!("{error}: name a model, as in /v1/recover?model=poisson")))?;
+    let Query(Asked { model }) = query.map_err(|_| {
+        Refusal::bad("the query has to name a model and nothing else, as in /v1/recover?model=poisson")
+    })?;
     let model = service.model(&model)?;
     let format = Format::accepted(&headers)?;
     let kind = body::kind(&headers);

@@ -30,7 +30,7 @@ fn bad_requests_hear_what_is_wrong() {
         (RECOVER, vec![CSV, "content-encoding: gzip"], &good, 415, "compressed"),
         (RECOVER, vec![CSV, "accept: image/png"], &good, 406, "application/x-npz"),
         ("/v1/recover?model=heat", vec![CSV], &good, 404, "the models here are poisson"),
-        ("/v1/recover", vec![CSV], &good, 400, "name a model"),
+        ("/v1/recover", vec![CSV], &good, 400, "the query has to name a model and nothing else"),
         ("/v1/models", vec![CSV], &good, 405, "another method"),
         ("/v3/recover", vec![CSV], &good, 404, "/openapi.json"),
     ];

@@ -54,6 +54,6 @@ impl LinearFit {
     /// the time.
     pub fn method(&self, deviations: bool) -> Method {
         let options = PosteriorOptions { deviations, ..PosteriorOptions::default() };
-        Method(Recovery::with_posterior(self.0.clone(), options))
+        Method::of_posterior(Recovery::with_posterior(self.0.clone(), options))
     }
 }

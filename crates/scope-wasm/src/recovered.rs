@@ -5,7 +5,7 @@ use std::fmt::Write;
 use scope::{
     Recovered,
     data::npy::{Dtype, Header},
-    recovery::{ProblemSummary, Summary},
+    recovery::{ProblemSummary, Summary, Uncertainty},
 };
 use wasm_bindgen::prelude::*;
 
@@ -59,6 +59,11 @@ impl RecoveredFields {
             }
         }
         text
+    }
+
+    /// Whether there are no error bands, and fresh records could tell them for these very sensors.
+    pub fn lacks_measurable_bands(&self) -> bool {
+        matches!(&self.recovered.uncertainty, Uncertainty::Unknown(without) if without.can_be_measured)
     }
 
     /// The text of `summary.json`: errors to expect, bands, warnings.

@@ -18,6 +18,8 @@ const SIZE = 128;
 const MOST = 150;
 /// As many as the page's.
 const FIT = { records: 400, modes: 160 };
+const MEASURED_ON = 100;
+const read = (path) => readFileSync(join(repository, path));
 const [module, step, pde, fitted] = process.argv.slice(2);
 
 /// What each worker of the page does.
@@ -31,11 +33,26 @@ const steps = {
 
   /// Answers with the network, and with a linear fit if there is one.
   answering(scope) {
-    const read = (path) => readFileSync(join(repository, path));
     const network = scope.Method.network(pde, read(`models/${pde}.safetensors`), read(`models/${pde}.toml`).toString());
     const sensors = sensorsOf(scope);
     network.recover(sensors, undefined).free();
     if (fitted) scope.LinearFit.of_bytes(readFileSync(fitted)).method(true).recover_in_stages(sensors, () => {}).free();
+  },
+
+  /// Answers with the network where a reading does not fit the others, which takes more passes.
+  doubting(scope) {
+    const network = scope.Method.network(pde, read(`models/${pde}.safetensors`), read(`models/${pde}.toml`).toString());
+    const lines = sensorsOf(scope).csv(pde, SIZE).trim().split("\n");
+    lines[7] = lines[7].replace(/[^,]*$/, "0.02");
+    const recovered = network.recover(scope.Sensors.of_file("faulty.csv", Buffer.from(lines.join("\n"))), undefined);
+    assert.match(recovered.summary(), /line 8/);
+    recovered.free();
+  },
+
+  /// Measures errors and bands for these very sensors.
+  measuring(scope) {
+    const network = scope.Method.measuring(pde, read(`models/${pde}.safetensors`), read(`models/${pde}.toml`).toString(), MEASURED_ON, true);
+    network.recover_in_stages(sensorsOf(scope), () => {}).free();
   },
 
   /// Computes an exact posterior with its standard deviations.
@@ -62,7 +79,8 @@ if (step) {
   const folder = mkdtempSync(join(tmpdir(), "scope-memory-"));
   try {
     const fit = join(folder, "fit");
-    const taken = [["fitting", "poisson", fit], ["answering", "poisson", fit], ["answering", "poisson"], ["answering", "cylinder"], ["exact", "poisson"]];
+    const others = ["doubting", "measuring", "exact"].map((step) => [step, "poisson"]);
+    const taken = [["fitting", "poisson", fit], ["answering", "poisson", fit], ["answering", "poisson"], ["answering", "cylinder"], ...others];
     for (const options of taken) {
       const megabytes = measured(...options);
       console.log(`${module}, ${options[0]} ${options[1]}${options[0] === "answering" && options[2] ? " with a linear fit" : ""}: ${megabytes} MB`);

@@ -26,11 +26,12 @@ function inFolder(csv, commands, read) {
   }
 }
 
-/// The fields a and u that `scope recover` writes.
-export function recoverNatively(pde, csv, disk) {
+/// The fields a and u that `scope recover` writes, and the bands where they are measured.
+export function recoverNatively(pde, csv, disk, measuring = []) {
   const geometry = disk ? ["--geometry", Array.from(disk).join(",")] : [];
-  const options = ["recover", "--model", pde, "--sensors", "sensors.csv", "--out", "out", "--device", "cpu", ...geometry];
-  return inFolder(csv, [options], (folder) => results(folder, ["a", "u"]));
+  const options = ["recover", "--model", pde, "--sensors", "sensors.csv", "--out", "out", "--device", "cpu", ...geometry, ...measuring];
+  const bands = measuring.length ? ["a_band68", "u_band95"] : [];
+  return inFolder(csv, [options], (folder) => results(folder, ["a", "u", ...bands]));
 }
 
 /// The fields of the exact posterior.

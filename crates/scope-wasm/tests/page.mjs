@@ -127,6 +127,7 @@ async function onADesktop() {
   await exact(page);
   await linear(page);
   await change(page, () => page.click('[data-value="network"]'));
+  await measured(page);
   await page.locator("#truth").fill("0");
   assert.equal(await page.textContent("#truth-shown"), "hidden");
   await page.click('[data-value="band"]');
@@ -152,7 +153,8 @@ async function exact(page) {
   await settled(page);
   assert.equal(await answered(page), before + 3, "the exact posterior of the newest sensors alone");
   assert.match(await page.textContent("#statement"), /exact posterior, this record/);
-  assert.match(await page.textContent("#statement"), /one standard deviation should lie 68% of all pixels; here, \d+% of a/);
+  assert.match(await page.textContent("#heads .third"), /standard deviation/);
+  assert.match(await page.textContent("#statement"), /one standard deviation lie 68% of all pixels, on average over fields; here, \d+% of a/);
   await compareWithProgram(page, "poisson", recoverExactly, 1e-4);
   await screenshot(page, "exact");
   await page.click("#again");
@@ -162,8 +164,8 @@ async function exact(page) {
   await page.click('[data-value="off"]');
 }
 
-/// The linear method is fitted once, while the network answers, and then answers itself, with standard deviations where
-/// they are looked at.
+/// The linear method is fitted once, while the network answers, and then answers itself, with error bands where they are
+/// looked at.
 async function linear(page) {
   const begin = performance.now();
   await page.click('[data-value="linear"]');
@@ -171,12 +173,42 @@ async function linear(page) {
   console.log(`the linear method after ${((performance.now() - begin) / 1000).toFixed(1)} s: ${await page.textContent("#statement .note")}`);
   await settled(page);
   await change(page, () => page.click('[data-value="band"]'));
-  assert.match(await page.textContent("#heads .third"), /standard deviation/);
-  assert.match(await page.textContent("#statement"), /Within one standard deviation should lie 68% of all pixels; here, \d+% of a and \d+% of u/);
+  assert.match(await page.textContent("#heads .third"), /error band/);
+  assert.match(await page.textContent("#row-u .third"), /holds 68%/);
+  assert.match(await page.textContent("#statement"), /Within its band lie 68% of all pixels, on average over fields; here, \d+% of a and \d+% of u/);
+  assert.doesNotMatch(await page.textContent("#statement"), /deviation/, "of two measures of spread the one on the screen is spoken of");
   await screenshot(page, "linear");
   await change(page, () => page.click("#again"));
   assert.match(await page.textContent("#statement"), /linear fit, this record/, "it is fitted once");
   await page.click('[data-value="off"]');
+}
+
+/// For few sensors the card has no bands: they are measured on the spot, as the program does, and given up for newer
+/// sensors.
+async function measured(page) {
+  const measure = "#statement button";
+  await change(page, () => page.locator("#count").fill("3"));
+  assert.equal(await count(page, "u"), 10);
+  assert.match(await page.textContent("#warnings"), /with 500 sensors of u, in clusters, the nearest condition/);
+  const before = await answered(page);
+  await page.click(measure);
+  await answers(page, before + 2);
+  await settled(page);
+  assert.match(await page.textContent("#statement"), /mean over 100 fresh records seen by these very sensors.*here, \d+% of a and \d+% of u/s);
+  assert.equal(await page.locator(measure).count(), 0);
+  assert.doesNotMatch(await page.textContent("#status"), /warning/, "readings of a record are known to be exact");
+  await screenshot(page, "measured");
+  const reference = recoverNatively("poisson", (await saved(page, "sensors")).toString(), undefined, ["--calibrate", "100", "--noise", "0"]);
+  const table = (await saved(page, "csv")).toString().trim().split("\n").map((line) => line.split(","));
+  for (const name of ["a_band68", "u_band95"]) {
+    const apart = difference(Float32Array.from(table.slice(1), (row) => row[table[0].indexOf(name)]), reference[name]);
+    assert.ok(apart <= 1e-3, `${name} is ${apart} from the program's`);
+  }
+  await change(page, () => page.locator("#count").fill("4"));
+  await page.click(measure);
+  await page.waitForFunction(() => /^Measuring/.test(document.querySelector("#status").textContent));
+  await change(page, () => page.locator("#count").fill("9"));
+  assert.match(await page.textContent("#status"), /^500 sensors/, "newer sensors are not kept waiting");
 }
 
 /// A file that is refused changes nothing of what is shown, and its sentence names it.
@@ -200,6 +232,7 @@ async function files(page) {
   assert.equal(await count(page, "u"), 64);
   assert.equal(await compareWithProgram(page, "poisson"), 64);
   assert.match(await page.textContent("#status"), /[1-9] warnings?$/, "these readings are no field of the problem's");
+  assert.match(await page.textContent("#statement"), /No error bands, for a reason below/, "a reason is told once");
   await page.click("#status a");
   assert.match(await page.evaluate(() => document.activeElement.id + location.hash), /^warnings#poisson/);
   await screenshot(page, "own-file");
@@ -256,6 +289,10 @@ async function elsewhere() {
   await answers(page, 1);
   assert.deepEqual(await page.$$eval("#problems button", (all) => all.map((one) => one.dataset.value)), ["helmholtz", "ns", "cylinder"]);
   assert.equal(await page.title(), "SCOPE: Helmholtz");
+  await page.route(/models\/ns\.safetensors/, (route) => route.abort());
+  await page.click('[data-value="ns"]');
+  await page.waitForSelector("#refused:not([hidden])");
+  assert.match(await page.textContent("#refused"), /models\/ns\.safetensors could not be loaded: the server cannot be reached/);
   await page.close();
 }
 
@@ -274,9 +311,21 @@ async function onAPhone() {
   await page.close();
 }
 
+/// Nothing is wider than any screen, and beside the fields the controls have room for a choice in one line.
+async function atEveryWidth() {
+  const page = await open("ns/0", { width: 1920, height: 1080 });
+  for (const [width, height] of [[1920, 1080], [1366, 768], [1280, 1024], [1101, 900], [721, 900], [320, 640]]) {
+    await page.setViewportSize({ width, height });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `something is wider than ${width} pixels`);
+    if (width > 720) assert.ok((await page.locator("#methods").boundingBox()).height < 40, `the methods break at ${width} pixels`);
+  }
+  await page.close();
+}
+
 try {
   await onADesktop();
   await onAPhone();
+  await atEveryWidth();
   await everyProblem();
   await elsewhere();
   console.log("the page does what the program does");

@@ -162,7 +162,7 @@ pub(crate) enum Command {
     Report(evaluation::ReportCommand),
     /// Look into a model: its latents, its decoder, the paper's transfer inequalities
     Diagnose(diagnose::DiagnoseCommand),
-    /// List, describe and pack models
+    /// List, describe, pack, export and calibrate models
     #[command(subcommand)]
     Model(model::ModelCommand),
     /// Show what this machine has, and check a GPU against the processor

@@ -26,12 +26,14 @@ Examples:
   scope data import own --problem problem.toml --from runs.nc --variables a=h0,u=h --groups run.npy --out data/mine
 
 Reads, and tells apart by content:
-  - folders that Hugging Face datasets saved (state.json with .arrow shards), in stored coordinates
+  - folders that Hugging Face datasets saved (state.json with .arrow shards), in
+    stored coordinates
   - DiffusionPDE's .mat files, v5 to v7.3, with their variable names
   - DiffusionPDE's cylinder folders (v.npy with cx.npy, cy.npy, r.npy)
   - a folder with a.npy and u.npy [N, S, S], or one file of pairs [N, 2, S, S]
-  - for a problem of your own, arrays [N, rows, columns]: .npy, or variables of .npz, HDF5 (NetCDF-4) or MATLAB files;
-    DIR/train and DIR/test are written, see docs/own-problem.md";
+  - for a problem of your own, arrays [N, rows, columns]: .npy, or variables of
+    .npz, HDF5 (NetCDF-4) or MATLAB files; DIR/train and DIR/test are written,
+    see docs/own-problem.md";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
