@@ -4,7 +4,7 @@
 //! from that with variance 1 / W_ii. Leaving sensor j out for good takes c c^T / W_jj from W, with c its column: what
 //! remains needs no new factor. Where the prior was estimated, held-out fields say how far readings usually are from that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     chi_square,
@@ -119,8 +119,26 @@ impl Posterior<'_> {
             }
         };
         let readings = &self.all.as_deref().unwrap_or(sensors).readings;
-        let predictions: Vec<Prediction> = readings.iter().map(predict).collect();
+        let mut predictions: Vec<Prediction> = readings.iter().map(predict).collect();
+        acquit_sound_ones(readings, &mut predictions, limit / usual);
         Ok(Some(LeaveOneOut { predictions, rest: remaining.check(other_limit) }))
+    }
+}
+
+/// Of several readings of a suspected place those are to blame that are beyond a limit themselves, if any is.
+fn acquit_sound_ones(readings: &[Used], predictions: &mut [Prediction], limit: f64) {
+    let is_far = |(reading, prediction): (&Used, &Prediction)| {
+        prediction.suspect && prediction.score(reading.value).abs() > limit
+    };
+    let far: Vec<bool> = readings.iter().zip(&*predictions).map(is_far).collect();
+    let blamed: HashSet<usize> = readings
+        .iter()
+        .zip(&far)
+        .filter(|(_, far)| **far)
+        .filter_map(|(reading, _)| reading.sensor)
+        .collect();
+    for ((reading, prediction), far) in readings.iter().zip(predictions).zip(far) {
+        prediction.suspect &= far || !reading.sensor.is_some_and(|sensor| blamed.contains(&sensor));
     }
 }
 

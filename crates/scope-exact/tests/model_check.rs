@@ -107,6 +107,17 @@ fn a_wrong_value_on_the_edge_contradicts_the_model() {
     assert_eq!(judged.predictions[40].expected, 0.0);
 }
 
+/// A sound reading is not blamed for another one of the same place.
+#[test]
+fn of_two_readings_of_one_place_the_faulty_one_is_named() {
+    let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
+    let mut readings = readings(Pde::POISSON, 4, 120);
+    readings.push(Reading { value: readings[17].value + 0.02, ..readings[17] });
+    let judged = posterior(&prior, &readings).leave_one_out().unwrap();
+    let suspects: Vec<usize> = (0..readings.len()).filter(|k| judged.predictions[*k].suspect).collect();
+    assert_eq!((readings[17].channel, suspects), (Channel::U, vec![120]));
+}
+
 /// Faulty sensors are found even where they hide each other, and are predicted by the sound ones alone.
 #[test]
 fn faulty_sensors_are_named_and_predicted_by_the_others() {
