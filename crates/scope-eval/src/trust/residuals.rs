@@ -42,13 +42,22 @@ impl fmt::Display for Residual {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { label, channel, value, expected, score, .. } = self;
         let score = score.abs();
-        let [value, expected] = [value, expected].map(|number| significant(*number, 5));
+        // Readings with an offset, as temperatures in kelvin have, differ in their last digits.
+        let larger = value.abs().max(expected.abs());
+        let [value, expected] =
+            [value, expected].map(|number| significant(*number, digits_to_tell(larger, self.residual())));
         let apart = significant(score, 3);
         write!(
             f,
             "{label}: {channel} is {value} where the others say {expected} ({apart} standard deviations)"
         )
     }
+}
+
+/// So many significant digits tell numbers of a size from others that are so far off.
+fn digits_to_tell(size: f64, apart: f64) -> usize {
+    let more = (size / apart.abs()).log10().ceil();
+    if more.is_finite() { (more as usize).clamp(3, 10) + 2 } else { 5 }
 }
 
 /// All readings of a problem, in the order of their file, whatever method says what the others expect.
@@ -134,6 +143,13 @@ mod tests {
                         \"one \"\"more\"\"\",\"u at (3, 4)\",u,0.25,0.5,3,1,2,8,true\n";
         assert_eq!(table, expected);
         assert_eq!(Residuals::CSV_HEADER.matches(',').count(), 9);
+    }
+
+    #[test]
+    fn numbers_that_differ_are_written_so() {
+        let kelvin = Residual { value: 293.33, expected: 293.3273, ..reading("line 2", true) }.to_string();
+        assert!(kelvin.contains("u is 293.33000 where the others say 293.32730"), "{kelvin}");
+        assert!(reading("line 2", true).to_string().contains("u is 3.0000 where the others say 1.0000"));
     }
 
     #[test]
