@@ -62,6 +62,11 @@ impl Innovations {
         Ok(Self { order, means, rows })
     }
 
+    /// Those of the readings at the places planned for that are looked at.
+    pub fn looked_at(&self, readings: &[Reading]) -> Vec<Reading> {
+        self.order.iter().map(|number| readings[*number]).collect()
+    }
+
     /// e = L^-1 (y - mean) of readings at the places planned for.
     pub fn of(&self, readings: &[Reading]) -> Vec<f64> {
         let mut whitened: Vec<f64> = Vec::with_capacity(self.order.len());

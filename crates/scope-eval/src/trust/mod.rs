@@ -166,7 +166,12 @@ impl Trust {
     /// Whether what a posterior expects of its own errors is not to be relied on.
     pub fn denies_expectation(&self) -> bool {
         let unsure = |warning: &Warning| matches!(warning, Warning::UnsureAmplitude { .. });
-        self.is_contradicted() || self.warnings.iter().any(unsure)
+        self.is_contradicted() || self.has_suspects() || self.warnings.iter().any(unsure)
+    }
+
+    /// Whether some of the measurements do not fit the others, and were used.
+    pub fn has_suspects(&self) -> bool {
+        self.warnings.iter().any(|warning| matches!(warning, Warning::Suspects(_)))
     }
 
     /// Whether the measurements contradict the model, so that nothing it says of its own errors holds.
@@ -359,6 +364,15 @@ mod tests {
         // A misfit beyond that of fresh exact readings is their noise, where it is as large as that.
         let only_noisy = weigh(&calibrated(5.0, 1e-5));
         assert!(matches!(only_noisy.warnings[..], [Warning::Noisy { .. }]), "{only_noisy:?}");
+    }
+
+    /// What a posterior expects of its errors counts on every reading that it was made from.
+    #[test]
+    fn readings_that_do_not_fit_the_others_deny_what_is_expected() {
+        let mut trust = weighed(31, 0.004, 0.004, Known::default());
+        assert!(!trust.denies_expectation());
+        trust.warn(Warning::Suspects(Suspects { first: Vec::new(), count: 1, others_agree: true }));
+        assert!(trust.denies_expectation());
     }
 
     #[test]

@@ -131,6 +131,8 @@ pub enum Warning {
         readings: usize,
         /// Whether a noise was stated.
         noise_stated: bool,
+        /// The noise with which they would be like these, in percent of the field's standard deviation, where there is one.
+        noise_percent: Option<f64>,
     },
     /// A task that the model was not trained for.
     Task(&'static str),
@@ -312,7 +314,7 @@ impl fmt::Display for Warning {
                 "{count} of {of} readings of {channel} have the other value than those around them say, where {usual:.0} are usual: some \
                  are wrong, and errors do not hold for them"
             ),
-            Warning::Unlike { ratio, readings, noise_stated } => {
+            Warning::Unlike { ratio, readings, noise_stated, noise_percent } => {
                 let (how, stated) = match (*ratio > 1.0, noise_stated) {
                     (true, true) => ("rougher", ", or noisier than stated"),
                     (true, false) => ("rougher or noisier", ""),
@@ -322,9 +324,14 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "the readings are {how} than those of this problem's own fields{stated}: what {readings} of them say beyond the others \
-                     is {} as large as expected; errors and bands that were measured on such fields do not hold for them",
+                     is {} as large as expected; ",
                     times(*ratio)
-                )
+                )?;
+                if let Some(percent) = noise_percent {
+                    let percent = significant(*percent, 2);
+                    write!(f, "a noise of {percent}% of the field's standard deviation would explain that; ")?;
+                }
+                f.write_str("errors and bands that were measured on such fields do not hold for them")
             }
             Warning::Task(task) => write!(f, "the model was not trained for {task} problems"),
             Warning::NoHeldOut(task) => write!(

@@ -45,7 +45,11 @@ impl Likeness {
         let plan = self.plan(prior, method, (context, &readings), noise)?;
         let check = plan.least_alike(&readings)?;
         let ratio = (check.statistic / check.degrees as f64).sqrt();
-        Some(Warning::Unlike { ratio, readings: check.degrees, noise_stated })
+        let noise_percent = match ratio > 1.0 && !noise_stated {
+            true => explaining_noise(prior, &plan.looked_at(&readings), method),
+            false => None,
+        };
+        Some(Warning::Unlike { ratio, readings: check.degrees, noise_stated, noise_percent })
     }
 
     fn plan(
@@ -67,6 +71,14 @@ impl Likeness {
         };
         Some(Arc::clone(&last.insert(planned).innovations))
     }
+}
+
+/// The noise with which readings would be like a prior's, in percent of their field's standard deviation: one that is smaller than the
+/// field.
+fn explaining_noise(prior: &Prior, readings: &[Reading], method: &MethodSummary) -> Option<f64> {
+    let posterior = prior.given(readings, with_rounding(NO_NOISE, &method.constants)).ok()?;
+    let share = posterior.consistent_noise(method.constants.map(|scaling| scaling.sigma))?;
+    (share < 1.0).then_some(100.0 * share)
 }
 
 /// The distribution of the fields that a method was trained on: none if they have other constants than the solver's.

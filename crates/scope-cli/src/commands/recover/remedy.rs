@@ -13,8 +13,9 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
     with_option(without, option)
 }
 
-/// A warning about a problem, and what to do about it; whether errors can be measured on fresh records.
-pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String {
+/// A warning about a problem, and what to do about it; whether errors can be measured on fresh records, and whether both fields are
+/// measured.
+pub(super) fn of_warning(makes_fresh_records: bool, both: bool, warning: &Warning) -> String {
     let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
     let option = match warning {
         Warning::NoGeometry { disk: true } => Some("--geometry CX,CY,R".to_owned()),
@@ -22,14 +23,27 @@ pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String
         Warning::NoHeldOut(_) => Some("scope evaluate".to_owned()),
         Warning::NoReference { can_be_measured: true, .. }
         | Warning::NoReferenceForNoise { can_be_measured: true } => Some("add --calibrate 200".to_owned()),
-        Warning::Noisy { percent, .. } => Some(format!("add --noise {}%{calibrate}", rounded(*percent))),
+        Warning::Noisy { channel, percent, .. } => {
+            let percent = rounded(*percent);
+            Some(match (both, *channel) {
+                (false, _) => format!("add --noise {percent}%{calibrate}"),
+                (true, "a") => {
+                    format!("add --noise {percent}%,0{calibrate}, with the noise of u for 0 if it has any")
+                }
+                (true, _) => {
+                    format!("add --noise 0,{percent}%{calibrate}, with the noise of a for 0 if it has any")
+                }
+            })
+        }
         Warning::UnseenNoise { .. } => {
             Some(format!("if they are noisy, add --noise S{calibrate}; if they are exact, --noise 0"))
         }
         Warning::UnsureAmplitude { .. } => Some("--scale u=U".to_owned()),
         Warning::OutsideRange { .. } => Some("--scale, --edge-value: docs/units.md".to_owned()),
-        Warning::Unlike { ratio, noise_stated: false, .. } if *ratio > 1.0 => {
-            Some(format!("if they are noisy, add --noise S{calibrate}"))
+        Warning::Unlike { ratio, noise_stated: false, noise_percent, .. } if *ratio > 1.0 => {
+            let noise =
+                noise_percent.map_or_else(|| "S".to_owned(), |percent| format!("{}%", rounded(percent)));
+            Some(format!("if they are noisy, add --noise {noise}{calibrate}"))
         }
         Warning::Contradiction(contradiction) if !contradiction.few_to_blame => {
             noise_option(contradiction.noise)
@@ -77,7 +91,12 @@ mod tests {
     fn a_noise_to_state_has_two_digits() {
         assert_eq!([0.0123, 0.98, 4.87, 21.3].map(rounded), ["0.012", "0.98", "4.9", "21"]);
         let warning = Warning::Noisy { channel: "u", percent: 4.87, stated: None };
-        assert!(of_warning(true, &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
-        assert!(of_warning(false, &warning).ends_with("(add --noise 4.9%)"));
+        assert!(of_warning(true, false, &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
+        assert!(of_warning(false, false, &warning).ends_with("(add --noise 4.9%)"));
+        // The noise of one field is not that of the other.
+        assert!(
+            of_warning(true, true, &warning)
+                .contains("add --noise 0,4.9% --calibrate 200, with the noise of a")
+        );
     }
 }

@@ -92,6 +92,8 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
     say_errors(summary, one);
     if one.trust.is_contradicted() {
         say("no expected error: the readings contradict the model");
+    } else if one.deviations && one.trust.has_suspects() {
+        say("no expected error: some readings do not fit the others");
     }
     if let Some([a, u]) = one.expected_percent {
         let shown =
@@ -289,7 +291,8 @@ pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
     let mut all: Vec<Warned> = Vec::new();
     for problem in problems {
         let warnings = problem.trust.warnings.iter();
-        let of_warning = |warning: &Warning| remedy::of_warning(method.makes_fresh_records, warning);
+        let both = problem.sensors().iter().all(|sensors| *sensors > 0);
+        let of_warning = |warning: &Warning| remedy::of_warning(method.makes_fresh_records, both, warning);
         let warnings = warnings.map(|warning| (warning.short(), of_warning(warning)));
         let cautions = problem.remarks.iter().filter(|remark| remark.is_caution());
         let remarks = cautions.map(|remark| ("", remedy::of_remark(remark)));
