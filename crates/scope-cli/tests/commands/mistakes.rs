@@ -168,3 +168,13 @@ fn a_report_leaves_out_runs_without_an_evaluation() {
         refused(root.path(), &["compare", "training", "limits"], 1).contains("training holds no evaluation")
     );
 }
+
+#[test]
+fn a_column_of_another_name_is_pointed_at_by_an_option() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("plate.csv"), "x [m],y [m],T [K]\n0.25,0.5,293.1\n").unwrap();
+    let recover =
+        ["recover", "--method", "exact", "--pde", "poisson", "--sensors", "plate.csv", "--out", "out"];
+    let said = refused(root.path(), &recover, 1);
+    assert!(said.contains("no column for the values") && said.contains("--columns x=NAME"), "{said}");
+}

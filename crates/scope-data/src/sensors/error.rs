@@ -235,7 +235,22 @@ impl From<OverBudget> for Fault {
     }
 }
 
+impl SensorFileError {
+    /// Whether a table's header does not say which column holds something.
+    pub fn lacks_column(&self) -> bool {
+        matches!(self, Self::Content { fault, .. } if fault.lacks_column())
+    }
+}
+
 impl Fault {
+    fn lacks_column(&self) -> bool {
+        match self {
+            Self::Line { fault, .. } => fault.lacks_column(),
+            Self::MissingColumn { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Refuses a finite measurement that single precision cannot hold.
     pub(super) fn require_storable(value: f64, column: impl FnOnce() -> String) -> Result<f64, Self> {
         if value.abs() <= f64::from(f32::MAX) {

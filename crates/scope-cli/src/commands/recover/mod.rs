@@ -142,11 +142,14 @@ impl RecoverCommand {
         let loaded = self.model.as_deref().map(|model| self.load(model)).transpose()?;
         let pde = loaded.as_ref().map(|network| network.model.about().pde);
         let options = self.table_options(pde.or(method.as_ref().map(ChosenMethod::pde)));
-        let file = if self.sensors.as_os_str() == "-" {
-            SensorFile::standard_input(&options)?
-        } else {
-            SensorFile::open_with(&self.sensors, &options)?
+        let file = match self.sensors.as_os_str() == "-" {
+            true => SensorFile::standard_input(&options),
+            false => SensorFile::open_with(&self.sensors, &options),
         };
+        let file = file.map_err(|error| match error.lacks_column() {
+            true => anyhow::anyhow!("{error} (--columns x=NAME,y=NAME,u=NAME)"),
+            false => error.into(),
+        })?;
         file.notes().iter().for_each(|line| notice(line));
         let (summary, spent) = match (loaded, method) {
             (_, Some(chosen)) => {
