@@ -72,9 +72,8 @@ impl FrameArguments {
             several => format!("; {several} readings that do not fit the others were not asked"),
         };
         notice(&format!(
-            "u is a multiple of {}, estimated from the readings (--scale u={}) and known to {:.0}%: they are no longer tested against an \
-             amplitude{faulty}",
-            significant(ratio, 4),
+            "fields are taken for {} times the model's, by what the readings say (--scale u={0}), which is known to {:.0}%: no reading is \
+             tested against an amplitude any more{faulty}",
             significant(ratio, 4),
             100.0 * deviation
         ));
