@@ -4,6 +4,7 @@ use crate::terminal::significant;
 use scope::{
     data::PerChannel,
     eval::trust::Warning,
+    pde::Pde,
     recovery::{Remark, WithoutBands},
 };
 
@@ -14,8 +15,10 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
 }
 
 /// A warning about a problem, and what to do about it; whether errors can be measured on fresh records.
-pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String {
+pub(super) fn of_warning(pde: Pde, makes_fresh_records: bool, warning: &Warning) -> String {
     let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
+    // Values of a problem of one's own cannot be scaled: its equation is not known.
+    let is_own = pde.descriptor().spec.is_some();
     let option = match warning {
         Warning::NoGeometry { disk: true } => Some("--geometry CX,CY,R".to_owned()),
         Warning::NoGeometry { disk: false } => Some("--known MASK.npy".to_owned()),
@@ -27,7 +30,7 @@ pub(super) fn of_warning(makes_fresh_records: bool, warning: &Warning) -> String
             Some(format!("if they are noisy, add --noise S{calibrate}; if they are exact, --noise 0"))
         }
         Warning::UnsureAmplitude { .. } => Some("--scale u=U".to_owned()),
-        Warning::OutsideRange { .. } => Some("--scale, --edge-value: docs/units.md".to_owned()),
+        Warning::OutsideRange { .. } if !is_own => Some("--scale, --edge-value: docs/units.md".to_owned()),
         Warning::Unlike { ratio, noise_stated: false, .. } if *ratio > 1.0 => {
             Some(format!("if they are noisy, add --noise S{calibrate}"))
         }
@@ -77,7 +80,8 @@ mod tests {
     fn a_noise_to_state_has_two_digits() {
         assert_eq!([0.0123, 0.98, 4.87, 21.3].map(rounded), ["0.012", "0.98", "4.9", "21"]);
         let warning = Warning::Noisy { channel: "u", percent: 4.87, stated: None };
-        assert!(of_warning(true, &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
-        assert!(of_warning(false, &warning).ends_with("(add --noise 4.9%)"));
+        let said = |calibrated| of_warning(Pde::POISSON, calibrated, &warning);
+        assert!(said(true).ends_with("(add --noise 4.9% --calibrate 200)"));
+        assert!(said(false).ends_with("(add --noise 4.9%)"));
     }
 }
