@@ -232,6 +232,7 @@ pub(crate) fn import_own(
     known: Option<PathBuf>,
     out: PathBuf,
     held_out: HeldOutOption,
+    calibration_fraction: Option<f64>,
     groups: Option<PathBuf>,
 ) -> PyResult<(String, String, Vec<String>)> {
     let source = |path: PathBuf| FieldSource { path, variable: String::new() };
@@ -245,7 +246,7 @@ pub(crate) fn import_own(
                 HeldOutOption::Fold(fold, of) => HeldOut::Fold { fold, of },
                 HeldOutOption::Share(share) => HeldOut::Share(share),
             },
-            calibration_fraction: None,
+            calibration_fraction,
         };
         let made = import(&request, &out, |_, _| watch.go_on()).map_err(of_data)?;
         let meta = |meta: &Meta| json(meta);
