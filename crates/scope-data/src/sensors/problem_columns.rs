@@ -32,9 +32,8 @@ impl ProblemColumns {
         let own = facts.fields.map(|field| as_column(field.name));
         let is_free = |channel: Channel| {
             let name = own[channel].as_str();
-            !present[channel]
-                || !(name.is_empty() || name.contains(SEPARATORS) || Meaning::is_taken(name))
-                    && !axes.iter().any(|axis| as_column(axis) == name)
+            let is_unusable = name.is_empty() || name.contains(SEPARATORS) || Meaning::is_taken(name);
+            !present[channel] || !(is_unusable || axes.iter().any(|axis| as_column(axis) == name))
         };
         let told_apart = !(present.a && present.u) || own.a != own.u;
         let fields = if told_apart && Channel::BOTH.into_iter().all(is_free) { own } else { plain };
