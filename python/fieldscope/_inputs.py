@@ -97,7 +97,7 @@ def _of_problem(
     if hasattr(problem, "data_vars"):
         return _native.Sensors.of_arrays([_of_dataset(problem)])
     if isinstance(problem, Mapping):
-        if any(isinstance(of_channel, tuple | list) and len(of_channel) == 2 for of_channel in problem.values()):
+        if any(_is_pair(of_channel) for of_channel in problem.values()):
             return _native.Sensors.of_arrays([_of_channels(problem)])
         return _native.Sensors.parse("the table", _csv(problem), named, marks, method)
     if isinstance(problem, tuple) and len(problem) == 2:
@@ -106,6 +106,11 @@ def _of_problem(
         f"readings cannot be {type(problem).__name__}: give points and values, a table (DataFrame, file or mapping of columns), "
         "an xarray.Dataset, or a mapping of channels to points and values"
     )
+
+
+def _is_pair(of_channel: Any) -> bool:
+    """Whether it is points and values, and no column of two numbers."""
+    return isinstance(of_channel, tuple | list) and len(of_channel) == 2 and np.ndim(of_channel[0]) > 0
 
 
 def _of_channels(problem: Mapping[str, Any]) -> Readings:
