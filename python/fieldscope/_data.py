@@ -148,10 +148,10 @@ def import_own(
             np.save(path, np.ascontiguousarray(floats(array, name)))
             return path
 
-        fields = (saved("a", a), saved("u", u))
+        files = (saved("a", a), saved("u", u), saved("known", known))
         numbers = groups if isinstance(groups, str | os.PathLike) else saved("groups", groups)
         held_out = fold or test_fraction
-        _native.import_own(problem, fields, saved("known", known), out, held_out, calibration_fraction, numbers)
+        _native.import_own(problem, files, out, held_out, calibration_fraction, numbers)
     return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
 
 

@@ -110,8 +110,7 @@ def write_folder(
 ) -> str: ...
 def import_own(
     problem: _Path,
-    fields: tuple[_Path | None, _Path | None],
-    known: _Path | None,
+    files: tuple[_Path | None, _Path | None, _Path | None],
     out: _Path,
     held_out: float | tuple[int, int],
     calibration_fraction: float | None,
