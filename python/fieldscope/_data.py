@@ -129,23 +129,29 @@ def import_own(
     known: ArrayLike | None = None,
     test_fraction: float = 0.1,
     fold: tuple[int, int] | None = None,
-    groups: Path | None = None,
+    calibration_fraction: float | None = None,
+    groups: ArrayLike | Path | None = None,
 ) -> tuple[Data, Data]:
     """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``.
 
     `known` says where each record's fields are known without sensors, of problems whose file gives values there: ``[n, rows, columns]``,
     not zero at these points. A `fold` such as ``(2, 5)``, instead of `test_fraction`, holds out the second of five parts: over all five every
-    record is held out once, for cross-validation.
+    record is held out once, for cross-validation. A `calibration_fraction` is held out besides, for error bands, as ``out/calibration``.
+    Records of one number in `groups` ``[n]``, or in such a file, stay in one set.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        paths: list[str | None] = []
-        for name, field in (("a", a), ("u", u), ("known", known)):
-            if field is None:
-                paths.append(None)
-                continue
-            paths.append(os.path.join(scratch, f"{name}.npy"))
-            np.save(str(paths[-1]), np.ascontiguousarray(floats(field, name)))
-        _native.import_own(problem, (paths[0], paths[1]), paths[2], out, fold or test_fraction, groups)
+
+        def saved(name: str, array: ArrayLike | None) -> str | None:
+            if array is None:
+                return None
+            path = os.path.join(scratch, f"{name}.npy")
+            np.save(path, np.ascontiguousarray(floats(array, name)))
+            return path
+
+        files = (saved("a", a), saved("u", u), saved("known", known))
+        numbers = groups if isinstance(groups, str | os.PathLike) else saved("groups", groups)
+        held_out = fold or test_fraction
+        _native.import_own(problem, files, out, held_out, calibration_fraction, numbers)
     return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
 
 

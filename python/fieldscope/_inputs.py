@@ -69,36 +69,48 @@ def readings_of(points: ArrayLike, values: ArrayLike, channel: str) -> Readings:
 
 
 def sensors_of(
-    points: Any, values: Any, channel: str, columns: Mapping[str, str] | None, missing: Iterable[Any] | None
+    method: _native.Method,
+    points: Any,
+    values: Any,
+    channel: str,
+    columns: Mapping[str, str] | None,
+    missing: Iterable[Any] | None,
 ) -> _native.Sensors:
     """The readings of one problem, or of many where a table tells them apart."""
     if values is not None:
         if columns is not None or missing is not None:
             raise TypeError("columns and missing are for tables: leave them out, or give a table")
         return _native.Sensors.of_arrays([readings_of(points, values, channel)])
-    return _of_problem(points, columns, missing)
+    return _of_problem(method, points, columns, missing)
 
 
-def _of_problem(problem: Any, columns: Mapping[str, str] | None, missing: Iterable[Any] | None) -> _native.Sensors:
+def _of_problem(
+    method: _native.Method, problem: Any, columns: Mapping[str, str] | None, missing: Iterable[Any] | None
+) -> _native.Sensors:
     named = None if columns is None else ",".join(f"{meaning}={name}" for meaning, name in columns.items())
     marks = None if missing is None else ",".join(str(mark) for mark in missing)
     if isinstance(problem, str | os.PathLike):
-        return _native.Sensors.open(problem, named, marks)
+        return _native.Sensors.open(problem, named, marks, method)
     if hasattr(problem, "to_csv") and hasattr(problem, "columns"):
         text = problem.to_csv(index=False)
-        return _native.Sensors.parse("the table", text.encode(), named, marks)
+        return _native.Sensors.parse("the table", text.encode(), named, marks, method)
     if hasattr(problem, "data_vars"):
         return _native.Sensors.of_arrays([_of_dataset(problem)])
     if isinstance(problem, Mapping):
-        if any(isinstance(of_channel, tuple | list) and len(of_channel) == 2 for of_channel in problem.values()):
+        if any(_is_pair(of_channel) for of_channel in problem.values()):
             return _native.Sensors.of_arrays([_of_channels(problem)])
-        return _native.Sensors.parse("the table", _csv(problem), named, marks)
+        return _native.Sensors.parse("the table", _csv(problem), named, marks, method)
     if isinstance(problem, tuple) and len(problem) == 2:
         return _native.Sensors.of_arrays([readings_of(problem[0], problem[1], "u")])
     raise TypeError(
         f"readings cannot be {type(problem).__name__}: give points and values, a table (DataFrame, file or mapping of columns), "
         "an xarray.Dataset, or a mapping of channels to points and values"
     )
+
+
+def _is_pair(of_channel: Any) -> bool:
+    """Whether it is points and values, and no column of two numbers."""
+    return isinstance(of_channel, tuple | list) and len(of_channel) == 2 and np.ndim(of_channel[0]) > 0
 
 
 def _of_channels(problem: Mapping[str, Any]) -> Readings:
@@ -153,12 +165,12 @@ def _broadcast(variable: Any, x: Any, y: Any) -> tuple[NDArray[np.float64], ...]
     return tuple(floats(each.values, "values").ravel() for each in (variable, x, y))
 
 
-def many_sensors(problems: Any, values: Any, channel: str) -> _native.Sensors:
+def many_sensors(method: _native.Method, problems: Any, values: Any, channel: str) -> _native.Sensors:
     """Problems that share their points, or each with its own; or a table with a column that tells them apart."""
     if values is None:
         if isinstance(problems, Sequence) and not isinstance(problems, str | bytes):
             return _native.Sensors.of_arrays([_one_of_many(problem, channel) for problem in problems])
-        return _of_problem(problems, None, None)
+        return _of_problem(method, problems, None, None)
     numbers = floats(values, "values")
     if numbers.ndim != 2:
         raise ValueError(f"values have the shape {numbers.shape}: expected (problems, n)")

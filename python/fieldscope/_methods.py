@@ -111,7 +111,7 @@ class Model(_Method):
         `points` may be a DataFrame, the path of a file, a mapping of columns, an ``xarray.Dataset`` with a or u, or
         ``{"a": (points, values), "u": (points, values)}``. The other arguments are the options of ``scope recover``.
         """
-        sensors = sensors_of(points, values, channel, columns, missing)
+        sensors = sensors_of(self._native, points, values, channel, columns, missing)
         options = self._options(
             noise, domain, scale, edge_value, geometry, known, drop_suspects, calibrate, unprojected
         )
@@ -140,7 +140,7 @@ class Model(_Method):
         each ``(points, values)`` or a mapping of channels to such pairs, or a table or file with a column "problem".
         `progress` hears how many problems are done, of how many.
         """
-        sensors = many_sensors(points, values, channel)
+        sensors = many_sensors(self._native, points, values, channel)
         options = self._options(
             noise, domain, scale, edge_value, geometry, known, drop_suspects, calibrate, unprojected
         )
@@ -191,6 +191,7 @@ class Posterior(_Method):
         domain: Sequence[float] | None = None,
         scale: Scale | None = None,
         edge_value: float | None = None,
+        known: ArrayLike | None = None,
         drop_suspects: bool = False,
         deviations: bool = True,
         samples: int = 0,
@@ -199,12 +200,13 @@ class Posterior(_Method):
         missing: Iterable[Any] | None = None,
     ) -> PosteriorRecovery:
         """The posterior given readings of one problem, which may come as `Model.recover` takes them."""
-        sensors = sensors_of(points, values, channel, columns, missing)
+        sensors = sensors_of(self._native, points, values, channel, columns, missing)
         options = _options(
             noise=noise_text(noise),
             domain=numbers_or_none(domain, 4, "domain"),
             scale=scale_text(scale),
             edge_value=edge_value,
+            known=mask_or_none(known, "known"),
             drop_suspects=drop_suspects,
             deviations=deviations,
             samples=samples,

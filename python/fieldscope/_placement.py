@@ -74,5 +74,5 @@ def place(
         "random_layouts": random_layouts,
         "seed": seed,
     }
-    there = None if given is None else sensors_of(given, None, "u", None, None)
+    there = None if given is None else sensors_of(method._native, given, None, "u", None, None)
     return Placement(_native.place(method._native, options, there, mask, points))

@@ -152,12 +152,14 @@ class Recovery:
         readings = self.sensors
         for key in ("channel", "value"):
             variables[f"sensor_{key}"] = ("sensor", readings[key], {"long_name": f"{key} of the reading"})
-        coordinates = {
-            "x": ("x", x, {"axis": "X", "long_name": "x, along axis 0"}),
-            "y": ("y", y, {"axis": "Y", "long_name": "y, along axis 1"}),
-            "sensor_x": ("sensor", readings["x"], {"long_name": "x of the sensor"}),
-            "sensor_y": ("sensor", readings["y"], {"long_name": "y of the sensor"}),
-        }
+        names, unit = self._native.axes()
+        length = {"units": unit} if unit else {}
+        coordinates: dict[str, Any] = {}
+        for number, (axis, places) in enumerate((("x", x), ("y", y))):
+            said = f"{names[number]}, along axis {number}"
+            coordinates[axis] = (axis, places, {"axis": axis.upper(), "long_name": said} | length)
+            of_sensors = {"long_name": f"{names[number]} of the sensor"} | length
+            coordinates[f"sensor_{axis}"] = ("sensor", readings[axis], of_sensors)
         attributes = {
             "Conventions": "CF-1.11",
             "title": f"{summary['pde']}, recovered from sensors",
@@ -180,7 +182,8 @@ class Recovery:
         return self.picture()
 
     def __repr__(self) -> str:
-        shape = " x ".join(str(length) for length in self.a.shape if length) or "no"
+        field = next(self.arrays[channel] for channel in "au" if channel in self.arrays)
+        shape = " x ".join(str(length) for length in field.shape if length) or "no"
         warned = f", {len(self.warnings)} warnings" if self.warnings else ""
         return f"<{type(self).__name__} of {self.summary['pde']}: {shape} points from {len(self.sensors['x'])} readings{warned}>"
 
@@ -220,14 +223,14 @@ class PosteriorRecovery(Recovery):
     @property
     def samples(self) -> dict[str, Field]:
         """The draws that `recover(samples=n)` made, ``[n, rows, columns]``."""
-        return {channel: self._native.samples(channel) for channel in "au"}
+        return {channel: self._native.samples(channel) for channel in self.mean}
 
     def sample(self, count: int, *, seed: int = 20261013) -> dict[str, Field]:
         """Draws of both fields from their distribution given the readings, ``[count, rows, columns]`` each. The posterior is computed
         again: where draws are wanted from the first, `recover(samples=n)` saves that time."""
         options = self._options | {"samples": count, "seed": seed, "deviations": False}
         (drawn,) = self._method._native.recover(self._given, options, None)
-        return {channel: drawn.samples(channel) for channel in "au"}
+        return {channel: drawn.samples(channel) for channel in self.mean}
 
     def _sample_variables(self) -> dict[str, Any]:
         samples = {channel: draws for channel, draws in self.samples.items() if len(draws)}

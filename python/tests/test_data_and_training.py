@@ -56,6 +56,36 @@ def test_records_of_one_s_own_are_imported(tmp_path):
     assert np.allclose(np.sort(held_out[:, 0, 0]), np.sort(a[:, 0, 0]), atol=1e-6)
 
 
+def test_a_problem_of_one_field_on_the_globe_goes_all_the_way(tmp_path):
+    problem = tmp_path / "sea.toml"
+    problem.write_text(
+        'name = "sea"\n[fields.u]\nname = "level"\nunit = "m"\n[grid]\nrows = 32\ncolumns = 40\n'
+        '[domain]\nx = [40.0, 50.0]\ny = [40.0, 60.0]\nunit = "deg"\nnames = ["lat", "lon"]\n'
+        "[known]\nper_record = true\nvalue = 0.0\n"
+    )
+    x, y = np.arange(32)[:, None] / 32, np.arange(40)[None] / 40
+    phase = np.arange(160)[:, None, None] * 0.7
+    land = np.zeros((160, 32, 40), bool)
+    land[:, :4, :4] = True
+    u = np.where(land, 0.0, np.sin(5 * x + phase) + np.cos((3 + phase / 60) * y - phase))
+    groups = np.arange(160) // 2
+    train, test = fieldscope.import_own(
+        problem, tmp_path / "out", u=u, known=land, groups=groups, test_fraction=0.1, calibration_fraction=0.2
+    )
+    assert (len(train), len(test), len(fieldscope.open_data(tmp_path / "out/calibration"))) == (112, 16, 32)
+    fit = fieldscope.fit_linear(train, 8, tmp_path / "fit.safetensors")
+    (tmp_path / "gauges.csv").write_text("Lat [deg],Lon [deg],level\n45.0,58.0,0.4\n42.0,51.0,-0.3\n")
+    table = {"lon": [58.0, 51.0], "lat": [45.0, 42.0], "u": [0.4, -0.3]}
+    recovered = [fit.recover(readings, noise="1%", known=land[0]) for readings in (tmp_path / "gauges.csv", table)]
+    assert all(np.array_equal(one.u, recovered[0].u) for one in recovered)
+    assert recovered[0].sensors["x"].tolist() == [42.0, 45.0] and (recovered[0].u[:4, :4] == 0).all()
+    assert repr(recovered[0]).startswith("<PosteriorRecovery of sea: 32 x 40 points from 2 readings")
+    assert set(recovered[0].sample(2)) == {"u"}
+    axes = recovered[0].to_xarray()
+    assert (axes.x.long_name, axes.x.units, axes.sensor_y.units) == ("lat, along axis 0", "deg", "deg")
+    assert len(fieldscope.place(fit, 1, given=tmp_path / "gauges.csv", noise="1%").points) == 1
+
+
 def test_masks_have_their_budget():
     assert fieldscope.mask("joint/cluster/500", range(3)).shape == (3, 2, 128, 128)
     assert fieldscope.mask("joint/uniform/500", 7).sum(axis=(1, 2)).tolist() == [500, 500]

@@ -138,7 +138,13 @@ impl Header {
         let name = name.ok_or("its elements are records, expected plain numbers")?;
         let found = Dtype::ALL.into_iter().find(|(_, known)| *known == name);
         let (dtype, _) = found.ok_or_else(|| {
-            format!("its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8', '|u1', '|b1'")
+            let remedy = match name.trim_start_matches(['<', '>', '=', '|']).chars().next() {
+                Some('f' | 'i' | 'u') => ": save x.astype(numpy.float64)",
+                _ => "",
+            };
+            format!(
+                "its elements are '{name}', expected one of '<f4', '<f8', '<i4', '<i8', '|u1', '|b1'{remedy}"
+            )
         })?;
         let order = field("fortran_order")?;
         let fortran_order = match (order.starts_with("True"), order.starts_with("False")) {
@@ -307,6 +313,10 @@ mod tests {
         assert!(refusal(&with_text("{'shape': (1,)}")).contains("no key 'descr'"));
         assert!(refusal(&with_text("{'descr': [('x', '<f4')]}")).contains("records"));
         assert!(refusal(&with_text("{'descr': '>f8', 'fortran_order': False}")).contains("'>f8'"));
+        for name in [">f8", "<f2", "<i2", "|i1", "<u8"] {
+            let text = format!("{{'descr': '{name}', 'fortran_order': False, 'shape': (1,)}}");
+            assert!(refusal(&with_text(&text)).ends_with("'|b1': save x.astype(numpy.float64)"), "{name}");
+        }
         let order = "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}";
         assert!(refusal(&with_text(order)).contains("fortran_order"));
         let shape = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, -2)}";

@@ -7,6 +7,7 @@ mod check_sets;
 mod dataset_folders;
 mod import_files;
 mod masks;
+mod own_columns;
 mod own_family;
 mod own_packing;
 mod sensor_files;

@@ -222,30 +222,31 @@ pub(crate) enum HeldOutOption {
     Share(f64),
 }
 
-/// Imports records of a problem of one's own from files of arrays, as `scope data import own` does: the sets'
+/// Imports records of a problem of one's own from files of arrays, of a, of u and of known regions, as `scope data import own` does: the sets'
 /// `meta.json`.
 #[pyfunction]
 pub(crate) fn import_own(
     py: Python<'_>,
     problem: PathBuf,
-    fields: (Option<PathBuf>, Option<PathBuf>),
-    known: Option<PathBuf>,
+    files: (Option<PathBuf>, Option<PathBuf>, Option<PathBuf>),
     out: PathBuf,
     held_out: HeldOutOption,
+    calibration_fraction: Option<f64>,
     groups: Option<PathBuf>,
 ) -> PyResult<(String, String, Vec<String>)> {
     let source = |path: PathBuf| FieldSource { path, variable: String::new() };
+    let (a, u, known) = files;
     work(py, None, |watch| {
         let request = OwnImport {
             pde: read_problem(&problem).map_err(refused)?,
-            fields: PerChannel { a: fields.0, u: fields.1 }.map(|path| path.map(source)),
+            fields: PerChannel { a, u }.map(|path| path.map(source)),
             known: known.map(source),
             groups,
             test: match held_out {
                 HeldOutOption::Fold(fold, of) => HeldOut::Fold { fold, of },
                 HeldOutOption::Share(share) => HeldOut::Share(share),
             },
-            calibration_fraction: None,
+            calibration_fraction,
         };
         let made = import(&request, &out, |_, _| watch.go_on()).map_err(of_data)?;
         let meta = |meta: &Meta| json(meta);

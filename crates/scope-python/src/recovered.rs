@@ -63,6 +63,12 @@ impl Recovered {
         self.recovered.method.coordinates().map(|axis| axis.to_pyarray(py))
     }
 
+    /// What the axes are called, and the unit of coordinates where a problem file states one.
+    fn axes(&self) -> ([&'static str; 2], &'static str) {
+        let extent = self.recovered.method.pde.descriptor().extent;
+        (extent.names, extent.unit)
+    }
+
     /// The readings, in the coordinates and units that they came in.
     fn readings<'py>(&self, py: Python<'py>) -> Readings<'py> {
         let readings = self.recovered.readings();

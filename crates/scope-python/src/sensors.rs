@@ -16,6 +16,7 @@ use scope::{
 use crate::{
     arrays::{numbers, points},
     error::{invalid, refused},
+    method::Method,
 };
 
 /// What measurements that come from no file are called.
@@ -37,10 +38,17 @@ type Readings<'py> = (String, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, 
 
 #[pymethods]
 impl Sensors {
-    /// Reads a file; `columns` and `missing` as the command takes them.
+    /// Reads a file for a method, whose problem may have names of its own for columns; `columns` and `missing` as the command takes
+    /// them.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf, columns: Option<&str>, missing: Option<&str>) -> PyResult<Self> {
-        let options = table_options(columns, missing)?;
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        columns: Option<&str>,
+        missing: Option<&str>,
+        method: PyRef<'_, Method>,
+    ) -> PyResult<Self> {
+        let options = table_options(columns, missing)?.of_problem(method.pde());
         let file = py.detach(|| SensorFile::open_with(path, &options)).map_err(refused)?;
         Ok(Self { source: Source::File(file) })
     }
@@ -53,8 +61,9 @@ impl Sensors {
         bytes: Vec<u8>,
         columns: Option<&str>,
         missing: Option<&str>,
+        method: PyRef<'_, Method>,
     ) -> PyResult<Self> {
-        let options = table_options(columns, missing)?;
+        let options = table_options(columns, missing)?.of_problem(method.pde());
         let file = py.detach(|| SensorFile::parse_with(name, bytes, &options)).map_err(refused)?;
         Ok(Self { source: Source::File(file) })
     }

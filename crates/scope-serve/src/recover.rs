@@ -8,7 +8,11 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use scope::{RecoveryError, SensorFile, SensorSet, data::observation::SensorError, recovery::Problem};
+use scope::{
+    RecoveryError, SensorFile, SensorSet,
+    data::{observation::SensorError, sensors::TableOptions},
+    recovery::Problem,
+};
 use serde::Deserialize;
 
 use crate::{
@@ -91,7 +95,8 @@ fn place_file(
     received: Received,
 ) -> Result<(Vec<Problem>, Vec<String>), Refusal> {
     let served = service.models.at(model);
-    let file = SensorFile::parse(NAME.to_owned(), received.bytes.into())
+    let table = TableOptions::default().of_problem(served.recovery.pde());
+    let file = SensorFile::parse_with(NAME.to_owned(), received.bytes.into(), &table)
         .map_err(|error| Refusal::bad(error.to_string()))?;
     let most = service.limits.problems;
     if file.len() > most {

@@ -95,6 +95,10 @@ fn a_known_region_of_each_record_passes_every_stage() {
         untold.contains("the known region is not given") && untold.contains("(--known MASK.npy)"),
         "{untold}"
     );
+    bench.write("nowhere.npy", &[32, 40], |_| 0.0);
+    let nowhere = ["nowhere", "--model", "run", "--known", "nowhere.npy"];
+    let told = succeed_with_warnings(here, &[&recover[..], &nowhere].concat());
+    assert!(!told.contains("is not given"), "a region without a point is one: {told}");
     bench.write("other.npy", &[40, 32], |_| 0.0);
     let other = [&recover[..], &["other", "--model", "run", "--known", "other.npy"]].concat();
     assert!(refused(here, &other, 1).contains("--known: the known region is on 40 x 32 points"));

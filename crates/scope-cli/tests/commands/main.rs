@@ -18,6 +18,7 @@ mod mask;
 mod mistakes;
 mod model;
 mod operator;
+mod own_names;
 mod own_problem;
 mod place;
 mod processes;

@@ -251,8 +251,10 @@ fn bad_records_are_refused_with_what_to_do() {
     for (complaint, expected) in &cases {
         assert!(complaint.contains(expected), "{complaint}");
     }
+    let twice = bench.refusal(&["--a", "a.npy", "--u", "a.npy"], 1);
+    assert!(twice.contains("a and u are equal in every value"), "{twice}");
     bench.write("a.npy", &[6, 32, 40], |k| wave(k % (3 * size)));
-    bench.write("u.npy", &[6, 32, 40], |k| wave(k % (3 * size)));
+    bench.write("u.npy", &[6, 32, 40], |k| wave(1 + k % (3 * size)));
     let twice = bench.refusal(&ARRAYS, 1);
     assert!(twice.contains("records 0 and 3 are equal in every value"), "{twice}");
 }
@@ -268,8 +270,9 @@ fn bad_requests_and_files_are_refused_with_what_to_do() {
     bench.write("groups.npy", &[5], |k| k as f32);
     bench.write("halves.npy", &[6], |k| k as f32 / 2.0);
     bench.write("one.npy", &[6], |_| 3.0);
+    bench.write("wide.npy", &[6], |k| 2.0_f32.powi(60 + k as i32));
     let arrays = |more: &[&'static str]| [&ARRAYS[..], more].concat();
-    let cases: [(Vec<&str>, i32, &str); 19] = [
+    let cases: [(Vec<&str>, i32, &str); 21] = [
         (vec![], 2, "name the records with --a and --u, or one file with --from"),
         (vec!["--a", "a.npy"], 1, "has the field u (u), and no file was named for it"),
         (vec!["--a", "missing.npy", "--u", "u.npy"], 1, "missing.npy"),
@@ -283,11 +286,21 @@ fn bad_requests_and_files_are_refused_with_what_to_do() {
         (arrays(&["--split", "test"]), 2, "--split is for released data"),
         (arrays(&["--test-fraction", "1.5"]), 1, "expected one between 0 and 1"),
         (arrays(&["--test-fraction", "0"]), 1, "expected one between 0 and 1"),
+        (arrays(&["--fold", "1/18446744073709551615"]), 1, "expected no more folds"),
+        (
+            arrays(&["--groups", "wide.npy"]),
+            1,
+            "expected whole numbers below 2^53; number them with numpy.unique",
+        ),
         (arrays(&["--fold", "6/5"]), 2, "expected i/n with i from 1 to n, as in 2/5"),
         (arrays(&["--fold", "1/2", "--test-fraction", "0.5"]), 2, "cannot be used with"),
         (arrays(&["--groups", "groups.npy"]), 1, "expected [6]: the group of every record"),
         (arrays(&["--groups", "halves.npy"]), 1, "expected whole numbers"),
-        (arrays(&["--groups", "one.npy"]), 1, "there is one group only"),
+        (
+            arrays(&["--groups", "one.npy"]),
+            1,
+            "the number of groups is 1, and training and testing need one each",
+        ),
         (arrays(&["--calibration-fraction", "0.95"]), 1, "below 1 together"),
     ];
     for (more, code, expected) in cases {
@@ -302,6 +315,14 @@ fn records_that_contradict_their_problem_are_refused() {
         PROBLEM.replace("name = \"a\"\n", "name = \"a\"\nkind = \"two-valued\"\nvalues = [0.0, 1.0]\n");
     let complaint = Bench::new(&two_valued).refusal(&ARRAYS, 1);
     assert!(complaint.contains("the field is stated to be 0 or 1"), "{complaint}");
+    let bench = Bench::new(&two_valued);
+    bench.write("a.npy", &[6, 32, 40], |_| 1.0);
+    let complaint = bench.refusal(&ARRAYS, 1);
+    assert!(complaint.contains("a (a) is 1.0 everywhere in the training split"), "{complaint}");
+    bench.write("a.npy", &[6, 32, 40], |k| (k % 3 % 2) as f32);
+    let own = ["data", "import", "own", "--problem", "problem.toml", "--out", "data"];
+    let said = succeed(bench.root.path(), &[&own[..], &ARRAYS].concat());
+    assert!(said.contains("  a: a, 0.0 or 1.0\n  u: u, mean"), "{said}");
     let positive = PROBLEM.replace("name = \"u\"\n", "name = \"u\"\nminimum = 0.0\n");
     let complaint = Bench::new(&positive).refusal(&ARRAYS, 1);
     assert!(complaint.contains("its minimum is stated to be 0"), "{complaint}");
@@ -369,10 +390,15 @@ fn archives_and_arrays_give_the_same_records() {
 /// There is no solver to ask: bands are measured on records that were held out.
 #[test]
 fn bands_come_from_held_out_records() {
-    let bench = Bench::new(PROBLEM);
+    let bench = Bench::new(&format!("{PROBLEM}[known]\nmask = \"corner.npy\"\na = 0.0\nu = 0.1\n"));
+    let corner = |k: usize| k % 1280 / 40 < 8 && k % 40 < 8;
+    bench.write("corner.npy", &[32, 40], |k| f32::from(u8::from(corner(k))));
     let wave = |k: usize| {
         let record = k / 1280;
         let point = k % 1280;
+        if corner(k) {
+            return 0.0;
+        }
         ((point / 40) as f32 * 0.2 + record as f32).sin() + ((point % 40) as f32 * 0.1 - record as f32).cos()
     };
     bench.write("a.npy", &[100, 32, 40], wave);
@@ -403,9 +429,15 @@ fn bands_come_from_held_out_records() {
     let complaint = refused(here, &[&calibrate[..], &["data/test"]].concat(), 1);
     assert!(complaint.contains("--calibration-fraction"), "{complaint}");
     succeed(here, &[&calibrate[..], &["data/calibration"]].concat());
-    let gauges: String = (0..40).map(|k| format!("{},{},0.3\n", k % 8 * 4, k / 8 * 7)).collect();
+    let reading = |[i, j]: [usize; 2]| format!("{i},{j},{}\n", 0.5 * wave(99 * 1280 + i * 40 + j) + 0.1);
+    let places = (0..41).map(|k| [(13 * k + 9) % 32, (29 * k + 17) % 40]);
+    let gauges: String = places.filter(|[i, j]| !corner(i * 40 + j)).map(reading).collect();
     fs::write(here.join("gauges.csv"), format!("i,j,u\n{gauges}")).unwrap();
     let recover = ["recover", "--model", "m.safetensors", "--sensors", "gauges.csv", "--device", "cpu"];
     succeed(here, &[&recover[..], &["--out", "mine"]].concat());
-    assert!(here.join("mine/u.npy").exists());
+    let width = MappedArray::open(&here.join("mine/u_band68.npy")).unwrap();
+    let [known, unknown] =
+        [true, false].map(|known| (0..1280).filter(move |k| corner(*k) == known).map(|k| width.value(k)));
+    assert!(known.into_iter().all(|width| width == 0.0), "nothing is uncertain where it is known");
+    assert!(unknown.into_iter().all(|width| width > 0.0));
 }

@@ -29,7 +29,7 @@ pub fn z_limit(records: usize) -> Option<f64> {
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// The statistics of a, then u.
+    /// The statistics of a, then u, of fields that there are.
     pub channels: Vec<ChannelReport>,
     /// The largest |z| that is no fault; none if there are too few records for statistics.
     pub z_limit: Option<f64>,
@@ -41,6 +41,15 @@ pub struct CheckReport {
     pub faults: Vec<String>,
 }
 
+impl CheckReport {
+    /// Whether anything but bytes is compared: of a problem of one's own nothing is known that its records should have.
+    pub fn compares(&self) -> bool {
+        let known = |estimate: &Estimate| estimate.reference.is_some();
+        !self.laws.is_empty()
+            || self.channels.iter().any(|channel| known(&channel.mean) || known(&channel.deviation))
+    }
+}
+
 /// Checks every byte against its hash, then statistics and laws. Faults are in the report; an error means
 /// that the set could not be checked.
 pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
@@ -50,7 +59,8 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     set.verify()?;
     let expected = reference::expected(set.meta());
     let measure = |channel| statistics::measure(set, channel, &expected[channel]);
-    let channels = Channel::BOTH.into_iter().map(measure);
+    let present = set.meta().pde.present();
+    let channels = Channel::BOTH.into_iter().filter(|channel| present[*channel]).map(measure);
     let channels = channels.collect::<Result<Vec<ChannelReport>, DataError>>()?;
     let laws = laws::test(set)?;
     let z_limit = z_limit(set.len());
@@ -65,8 +75,9 @@ pub fn check(set: &Dataset) -> Result<CheckReport, DataError> {
     }
     let mut notes = laws::notes(set)?;
     if z_limit.is_none() {
+        let checked = if laws.is_empty() { "" } else { "; only the laws were checked" };
         notes.push(format!(
-            "too few records for statistics: {}, at least {MIN_RECORDS} are needed; only the laws were checked",
+            "too few records for statistics: {}, at least {MIN_RECORDS} are needed{checked}",
             set.len()
         ));
     }

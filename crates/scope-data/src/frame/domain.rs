@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use scope_pde::Pde;
+use scope_pde::{Pde, descriptor::Extent};
 
 use super::FrameError;
 
@@ -18,6 +18,8 @@ pub struct Domain {
     high: [f64; 2],
     /// The unit of both, where a problem file states one.
     unit: &'static str,
+    /// What the axes are called.
+    names: [&'static str; 2],
 }
 
 impl Domain {
@@ -31,7 +33,7 @@ impl Domain {
                 return Err(FrameError::Interval { axis: name, low, high });
             }
         }
-        Ok(Self { low, high, unit: "" })
+        Ok(Self { low, high, unit: "", names: ["x", "y"] })
     }
 
     /// Where a problem of one's own lies, as its problem file states it; none for others, which lie wherever someone
@@ -39,8 +41,8 @@ impl Domain {
     pub(super) fn of_problem(pde: Pde) -> Option<Self> {
         let facts = pde.descriptor();
         let [x, y] = facts.extent.bounds;
-        let unit = facts.extent.unit;
-        facts.spec.map(|_| Self { low: [x[0], y[0]], high: [x[1], y[1]], unit })
+        let Extent { unit, names, .. } = facts.extent;
+        facts.spec.map(|_| Self { low: [x[0], y[0]], high: [x[1], y[1]], unit, names })
     }
 
     /// Its lengths along x and along y.
@@ -96,7 +98,8 @@ impl FromStr for Domain {
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [x0, x1, y0, y1] = self.bounds();
-        write!(f, "x from {x0} to {x1} and y from {y0} to {y1}")?;
+        let [x, y] = self.names;
+        write!(f, "{x} from {x0} to {x1} and {y} from {y0} to {y1}")?;
         if self.unit.is_empty() { Ok(()) } else { write!(f, " {}", self.unit) }
     }
 }

@@ -97,6 +97,9 @@ pub enum FrameError {
         "{0} has no value on the edge that could be chosen: its equation is another when a constant is added to u"
     )]
     Edge(Pde),
+    /// A value on the edge of a problem whose file says what it is.
+    #[error("the problem file of {0} says what is known on the edge: leave the value on the edge out")]
+    EdgeOfFile(Pde),
     /// A value on the edge that is no number.
     #[error("the value on the edge is not finite")]
     EdgeNotFinite,

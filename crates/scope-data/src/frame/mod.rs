@@ -109,7 +109,10 @@ impl StatedFrame {
         }
         let is_free = pde.descriptor().scaling.is_some_and(|law| law.free_edge_value);
         if edge_value != 0.0 && !is_free {
-            return Err(FrameError::Edge(pde));
+            return Err(match pde.descriptor().spec {
+                Some(_) => FrameError::EdgeOfFile(pde),
+                None => FrameError::Edge(pde),
+            });
         }
         Ok(Frame { domain, scale, edge_value, estimated: *estimated })
     }

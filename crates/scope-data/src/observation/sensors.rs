@@ -144,6 +144,8 @@ pub struct UserContext {
     pub measured: PerChannel<Mask>,
     /// \[rows, columns\] for a and for u, zero where nothing is seen.
     pub values: Fields,
+    /// Whether the region where the record is known by itself was given; it may hold no point.
+    pub region_given: bool,
     /// Sensors that share their pixel with an earlier one.
     pub shared: usize,
     /// All of them, by channel and place: what is known of them does not depend on the order of a file's rows.
@@ -209,7 +211,16 @@ impl UserContext {
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
         let values = pixels.each_ref().map(Pixels::stored);
         let masks = ContextMasks { seen: pixels.map(|pixels| pixels.mask), given };
-        Ok(Self { masks, measured, values, shared, sensors: placed, noise: PerChannel::both(0.0) })
+        let region_given = region.is_some();
+        Ok(Self {
+            masks,
+            measured,
+            values,
+            region_given,
+            shared,
+            sensors: placed,
+            noise: PerChannel::both(0.0),
+        })
     }
 
     /// The same sensors with a noise that a network is told of, in units of each field's standard deviation.

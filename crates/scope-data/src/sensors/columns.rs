@@ -48,8 +48,6 @@ pub(super) struct Columns {
     pub(super) unused: Vec<String>,
 }
 
-const PLACE: &str = "x and y (points of the unit square), or i and j (row and column of the grid)";
-
 impl Columns {
     /// Reads a header; `stated` says what some of its columns mean.
     pub(super) fn of_header(cells: &[&str], stated: &ColumnNames) -> Result<Self, Fault> {
@@ -63,7 +61,7 @@ impl Columns {
         if let Some((first, second)) = twice(&meanings) {
             return Err(both(first, second));
         }
-        let (coordinates, place) = place_of(&names, &meanings)?;
+        let (coordinates, place) = place_of(&names, &meanings, stated)?;
         let wide = PerChannel { a: find(Meaning::A), u: find(Meaning::U) };
         let values = match (find(Meaning::Channel), find(Meaning::Value), wide.a.or(wide.u)) {
             (Some(other), _, Some(column)) | (_, Some(other), Some(column)) => {
@@ -72,11 +70,11 @@ impl Columns {
             (Some(channel), Some(value), None) => Values::Long { channel, value },
             (None, None, Some(_)) => Values::Wide(wide),
             (None, Some(_), None) => {
-                let expected = "channel beside value; or call the values a or u, as in x,y,u";
+                let expected = format!("channel beside value; or call the values {}", stated.values("or"));
                 return Err(Fault::MissingColumn { missing: "the channel", expected });
             }
             (_, None, None) => {
-                let expected = "channel and value; or the values under a and u, as in x,y,u";
+                let expected = format!("channel and value; or the values under {}", stated.values("and"));
                 return Err(Fault::MissingColumn { missing: "the values", expected });
             }
         };
@@ -102,10 +100,11 @@ impl Columns {
     }
 }
 
-/// The columns of the place.
+/// The columns of the place, in a table whose columns may be called as is stated.
 pub(super) fn place_of(
     names: &[String],
     meanings: &[Option<Meaning>],
+    stated: &ColumnNames,
 ) -> Result<(Coordinates, [usize; 2]), Fault> {
     let find = |meaning: Meaning| meanings.iter().position(|found| *found == Some(meaning));
     let points = find(Meaning::X).zip(find(Meaning::Y));
@@ -116,7 +115,7 @@ pub(super) fn place_of(
         }
         (Some((x, y)), None) => Ok((Coordinates::Points, [x, y])),
         (None, Some((i, j))) => Ok((Coordinates::Pixels, [i, j])),
-        (None, None) => Err(Fault::MissingColumn { missing: "the place", expected: PLACE }),
+        (None, None) => Err(Fault::MissingColumn { missing: "the place", expected: stated.place() }),
     }
 }
 

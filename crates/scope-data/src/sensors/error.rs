@@ -98,7 +98,7 @@ pub enum Fault {
         /// What cannot be found.
         missing: &'static str,
         /// How it would be called.
-        expected: &'static str,
+        expected: String,
     },
     /// A column that was stated and is not there.
     #[error(": no column is called \"{name}\": the header has {header}")]

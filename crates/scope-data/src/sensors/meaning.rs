@@ -41,6 +41,32 @@ impl Meaning {
         })
     }
 
+    /// What a name means in a problem of one's own: what its file calls so, with a unit behind it or without. Other names of fields
+    /// are not guessed there, since a pressure may be anything; nor are other names of axes where the file names them, since its
+    /// first axis may be the latitude.
+    fn in_problem(own: &ProblemColumns, cell: &str) -> Option<Self> {
+        let ProblemColumns { axes: [x, y], fields, .. } = own;
+        let called = [(Meaning::X, x), (Meaning::Y, y), (Meaning::A, &fields.a), (Meaning::U, &fields.u)];
+        let spelled = [cell, without_unit(cell)].map(as_column);
+        let named = called.into_iter().find(|(_, name)| spelled.contains(&as_column(name)));
+        let plain = ["a", "u", "x", "y"].contains(&spelled[1].as_str());
+        let guessed = |meaning: &Meaning| match meaning {
+            Meaning::A | Meaning::U => plain,
+            Meaning::X | Meaning::Y => plain || [x, y] == ["x", "y"],
+            _ => true,
+        };
+        named.map(|(meaning, _)| meaning).or_else(|| Meaning::of(cell).filter(guessed))
+    }
+
+    /// Whether a name stands for a place, a channel or a problem in any table, or is that of a channel.
+    pub(super) fn is_taken(name: &str) -> bool {
+        match Self::of(name) {
+            None => false,
+            Some(Meaning::A | Meaning::U) => ["a", "u"].contains(&without_unit(name)),
+            Some(_) => true,
+        }
+    }
+
     /// The name that it goes by in [`ColumnNames`].
     fn of_key(key: &str) -> Option<Self> {
         Some(match key {
@@ -78,18 +104,40 @@ fn without_unit(name: &str) -> &str {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnNames {
     stated: Vec<(Meaning, String)>,
-    problem: Vec<(Meaning, String)>,
+    /// What a problem of one's own calls them.
+    problem: Option<ProblemColumns>,
 }
 
 impl ColumnNames {
     /// Also takes the names that a problem of one's own has for its axes and fields.
     pub fn of_problem(self, pde: Pde) -> Self {
-        if pde.descriptor().spec.is_none() {
-            return self;
+        let own = pde.descriptor().spec.map(|_| ProblemColumns::of(pde));
+        Self { problem: own, ..self }
+    }
+
+    /// What the columns of a place may be called, for messages.
+    pub(super) fn place(&self) -> String {
+        let pixels = "or i and j (row and column of the grid)";
+        match &self.problem {
+            None => format!("x and y (points of the unit square), {pixels}"),
+            Some(ProblemColumns { axes: [x, y], .. }) => {
+                format!("{x} and {y} (coordinates of the problem's domain), {pixels}")
+            }
         }
-        let ProblemColumns { axes: [x, y], fields } = ProblemColumns::of(pde);
-        let known = [(Meaning::X, x), (Meaning::Y, y), (Meaning::A, fields.a), (Meaning::U, fields.u)];
-        Self { problem: known.map(|(meaning, name)| (meaning, as_column(&name))).to_vec(), ..self }
+    }
+
+    /// What the columns of values may be called, for messages, with a word between the two.
+    pub(super) fn values(&self, between: &str) -> String {
+        match &self.problem {
+            None => format!("a {between} u, as in x,y,u"),
+            Some(ProblemColumns { axes: [x, y], fields, present }) => {
+                let fields = fields.each_ref().zip(*present).into_array();
+                let names: Vec<&str> =
+                    fields.iter().filter(|(_, present)| *present).map(|(name, _)| name.as_str()).collect();
+                let last = names.last().unwrap_or(&"u");
+                format!("{}, as in {x},{y},{last}", names.join(&format!(" {between} ")))
+            }
+        }
     }
 
     /// Whether nothing is stated.
@@ -99,9 +147,10 @@ impl ColumnNames {
 
     /// What a name means: what the problem calls so, or what anybody would.
     fn meaning_of(&self, cell: &str) -> Option<Meaning> {
-        let name = as_column(without_unit(cell));
-        let own = self.problem.iter().find(|(_, called)| *called == name);
-        own.map(|(meaning, _)| *meaning).or_else(|| Meaning::of(cell))
+        match &self.problem {
+            None => Meaning::of(cell),
+            Some(own) => Meaning::in_problem(own, cell),
+        }
     }
 
     /// What each column of a header means. A stated meaning is its column's alone: no other one is taken for it by its

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use scope_pde::Pde;
+
 use super::{meaning::ColumnNames, rows::read_number};
 
 /// How a table is read.
@@ -14,6 +16,11 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
+    /// The same for tables of a problem, which may have names of its own for their columns.
+    pub fn of_problem(self, pde: Pde) -> Self {
+        Self { columns: self.columns.of_problem(pde), ..self }
+    }
+
     /// Whether a table is to be read as it stands.
     pub(super) fn is_default(&self) -> bool {
         self.columns.is_empty() && self.missing.0.is_empty()

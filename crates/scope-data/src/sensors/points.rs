@@ -56,7 +56,7 @@ fn points_of(text: &str, options: &TableOptions) -> Result<(Vec<Place>, Vec<usiz
                 return Err(fault.on_line(table.number));
             }
             let (coordinates, place) =
-                place_of(&names, &meanings).map_err(|fault| fault.on_line(table.number))?;
+                place_of(&names, &meanings, &options.columns).map_err(|fault| fault.on_line(table.number))?;
             (names, coordinates, place)
         }
         None if table.first.len() == 2 => (vec!["x".to_owned(), "y".to_owned()], Coordinates::Points, [0, 1]),

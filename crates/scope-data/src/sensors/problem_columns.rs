@@ -2,8 +2,10 @@
 
 use scope_pde::{Channel, Pde, PerChannel};
 
-/// Names that mean something else in any table.
-const TAKEN: [&str; 9] = ["a", "u", "x", "y", "i", "j", "channel", "value", "problem"];
+use super::meaning::Meaning;
+
+/// What tables separate their cells with, or quote them.
+const SEPARATORS: [char; 5] = [',', ';', '\t', '"', '\''];
 
 /// The names of a problem's columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct ProblemColumns {
     pub axes: [String; 2],
     /// The values of a and of u.
     pub fields: PerChannel<String>,
+    /// Which fields the problem has.
+    pub present: PerChannel<bool>,
 }
 
 impl ProblemColumns {
@@ -20,20 +24,20 @@ impl ProblemColumns {
     pub fn of(pde: Pde) -> Self {
         let plain = PerChannel::from_fn(|channel: Channel| channel.name().to_owned());
         let facts = pde.descriptor();
+        let present = pde.present();
         if facts.spec.is_none() {
-            return Self { axes: ["x", "y"].map(str::to_owned), fields: plain };
+            return Self { axes: ["x", "y"].map(str::to_owned), fields: plain, present };
         }
         let axes = facts.extent.names.map(str::to_owned);
         let own = facts.fields.map(|field| as_column(field.name));
-        let present = pde.present();
         let is_free = |channel: Channel| {
             let name = own[channel].as_str();
-            let elsewhere = TAKEN.contains(&name) || axes.iter().any(|axis| as_column(axis) == name);
-            !present[channel] || (!name.is_empty() && !elsewhere)
+            let is_unusable = name.is_empty() || name.contains(SEPARATORS) || Meaning::is_taken(name);
+            !present[channel] || !(is_unusable || axes.iter().any(|axis| as_column(axis) == name))
         };
         let told_apart = !(present.a && present.u) || own.a != own.u;
         let fields = if told_apart && Channel::BOTH.into_iter().all(is_free) { own } else { plain };
-        Self { axes, fields }
+        Self { axes, fields, present }
     }
 }
 
@@ -63,7 +67,12 @@ mod tests {
             (["east", "north"].map(str::to_owned), "water_velocity")
         );
         assert_eq!(waves.fields.a, "height");
-        for (name, a, u) in [("same", "level", "Level"), ("taken", "u", "level"), ("axis", "x", "level")] {
+        for (name, a, u) in [
+            ("taken", "u", "level"),
+            ("row", "row", "level"),
+            ("latitude", "level", "Latitude"),
+            ("comma", "velocity, x", "level"),
+        ] {
             let fields = ProblemColumns::of(problem(name, a, u, ["x", "y"])).fields;
             assert_eq!((fields.a.as_str(), fields.u.as_str()), ("a", "u"), "{name}");
         }

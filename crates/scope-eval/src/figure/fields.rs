@@ -51,8 +51,9 @@ const BAR: f64 = 9.0;
 /// Room for the numbers beside a colour bar.
 const NUMBERS: f64 = 58.0;
 const TOP: f64 = 34.0;
-/// Above a row for its titles, and below it for the axis.
+/// Above a row for its titles, with another line where one is wider than its panel, and below it for the axis.
 const TITLES: f64 = 20.0;
+const TITLE_LINE: f64 = 12.0;
 const BELOW: f64 = 22.0;
 /// Around the dot of a sensor.
 const RIM: Colour = [150, 150, 150];
@@ -94,7 +95,8 @@ impl FieldPicture<'_> {
         let group_width = |group: &[FieldPanel<'_>]| group.len() as f64 * (size.0 + GAP) + BAR + NUMBERS;
         let width = rows.iter().map(|row| groups(row).iter().map(|group| group_width(group)).sum::<f64>());
         let width = left_of_panels + width.fold(0.0, f64::max);
-        let each = TITLES + size.1 + BELOW;
+        let titles = TITLES + TITLE_LINE * (title_lines(rows, size.0) - 1) as f64;
+        let each = titles + size.1 + BELOW;
         // A heading that is wider than the panels goes on below itself.
         let heading = wrapped(Letters::Normal, heading, width - left_of_panels);
         let first = TOP + HEADING_LINE * heading.len().saturating_sub(1) as f64;
@@ -111,7 +113,7 @@ impl FieldPicture<'_> {
             drawing.text(place, line, Letters::Small, Anchor::Start, ALARM);
         }
         for (k, row) in rows.iter().enumerate() {
-            let top = first + each * k as f64 + TITLES;
+            let top = first + each * k as f64 + titles;
             // A long name on a low panel is set small.
             let letters =
                 if Letters::Normal.width(&row.name) > each { Letters::Small } else { Letters::Normal };
@@ -122,6 +124,11 @@ impl FieldPicture<'_> {
                 for (k, panel) in group.iter().enumerate() {
                     let at = (left + k as f64 * (size.0 + GAP), top);
                     let place = PanelPlace { at, size, grid: row.grid };
+                    let title = wrapped(Letters::Small, &panel.title, title_room(group, k, size.0));
+                    for (line, text) in title.iter().rev().enumerate() {
+                        let above = (at.0, at.1 - 6.0 - TITLE_LINE * line as f64);
+                        drawing.text(above, text.trim_start(), Letters::Small, Anchor::Start, INK);
+                    }
                     draw_panel(&mut drawing, &place, panel, &scale);
                     draw_marks(&mut drawing, &place, rings, dots);
                     if left == left_of_panels && k == 0 {
@@ -150,6 +157,24 @@ fn wrapped(letters: Letters, text: &str, width: f64) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How wide the title of a panel among its neighbours may be: it ends before the next one's, and the last may stand above the colour
+/// bar.
+fn title_room(group: &[FieldPanel<'_>], panel: usize, width: f64) -> f64 {
+    if panel + 1 < group.len() { width + 0.5 * GAP } else { width + BAR + NUMBERS }
+}
+
+/// The most lines of a panel's title.
+fn title_lines(rows: &[FieldRow<'_>], width: f64) -> usize {
+    let of_group = |group: &[FieldPanel<'_>]| {
+        let lines = group
+            .iter()
+            .enumerate()
+            .map(|(k, panel)| wrapped(Letters::Small, &panel.title, title_room(group, k, width)).len());
+        lines.max().unwrap_or(1)
+    };
+    rows.iter().flat_map(groups).map(of_group).max().unwrap_or(1)
 }
 
 /// Neighbours that show the same thing.
@@ -224,7 +249,6 @@ fn shown<'a>(panel: &'a FieldPanel<'_>) -> impl Iterator<Item = (usize, f32)> + 
 
 fn draw_panel(drawing: &mut Drawing, place: &PanelPlace, panel: &FieldPanel<'_>, scale: &ColourScale) {
     let PanelPlace { at, size, grid } = *place;
-    drawing.text((at.0, at.1 - 6.0), &panel.title, Letters::Small, Anchor::Start, INK);
     let few = panel.shown.is_some_and(|mask| mask.count() <= MOST_DOTS);
     if few {
         let width = (place.pixel() * 1.6).clamp(2.5, 6.0);
@@ -309,6 +333,25 @@ mod tests {
         assert_eq!(colour(&row, 0, 2, 5), at(1.0));
         assert_eq!(colour(&row, 0, 5, 2), at(0.0));
         assert_eq!(colour(&row, 1, 5, 2), at(0.5));
+    }
+
+    /// A long title on a narrow panel goes on below itself, and all panels stand lower for it.
+    #[test]
+    fn titles_end_before_the_next_panel() {
+        let values = vec![1.0; SIZE * SIZE];
+        let titled = |title: &str| FieldPanel { title: title.into(), ..panel(&values, None, Measure::Field) };
+        let height = |title: &str| {
+            let panels = vec![titled(title), titled("truth")];
+            let rows = [FieldRow { name: "a".into(), grid: SIZE.into(), panels }];
+            let narrow = PanelAxes { bounds: [[0.0, 1.0], [0.0, 2.0]], ..PanelAxes::default() };
+            let room = narrow.panel_size().0 + GAP;
+            let lines = wrapped(Letters::Small, title, title_room(&rows[0].panels, 0, narrow.panel_size().0));
+            assert!(lines.iter().all(|line| Letters::Small.width(line.trim_start()) < room), "{lines:?}");
+            let picture =
+                FieldPicture { heading: "h", rows: &rows, axes: Some(&narrow), ..FieldPicture::default() };
+            picture.draw().size().1
+        };
+        assert_eq!(height("110 sensors, a region known"), TITLE_LINE + height("110 sensors"));
     }
 
     #[test]

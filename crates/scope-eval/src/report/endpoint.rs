@@ -46,8 +46,34 @@ impl Endpoint {
         self.measure(pde) == Measure::BitErrorRate
     }
 
+    /// What stands behind a problem's name where its error is another than that of the hidden field.
+    pub(super) fn mark(self, pde: Pde) -> &'static str {
+        match (self, self.measure(pde)) {
+            (_, Measure::BitErrorRate) => " (BER)",
+            (Endpoint::Forward, Measure::A) => " (a)",
+            (Endpoint::Inverse, Measure::U) => " (u)",
+            _ => "",
+        }
+    }
+
     /// The condition that tables compare at: 500 uniform points.
     pub fn condition(self, pde: Pde) -> Option<Condition> {
         Protocol::Uniform500.condition(pde, self.task())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_of_another_field_is_marked() {
+        let one: Pde = serde_json::from_str(
+            r#"{"name": "marked-lake", "fields": {"u": {"name": "level"}}, "grid": {"rows": 32, "columns": 40}}"#,
+        )
+        .unwrap();
+        assert_eq!(Endpoint::ALL.map(|endpoint| endpoint.mark(one)), ["", " (u)"]);
+        assert_eq!(Endpoint::ALL.map(|endpoint| endpoint.mark(Pde::DARCY)), ["", " (BER)"]);
+        assert_eq!(Endpoint::ALL.map(|endpoint| endpoint.mark(Pde::POISSON)), ["", ""]);
     }
 }

@@ -34,8 +34,8 @@ impl Row {
 fn columns(problems: &[Pde]) -> Vec<String> {
     let mut columns = vec!["method".to_owned()];
     for &pde in problems {
-        let inverse = if Endpoint::Inverse.is_classification(pde) { "inv (BER)" } else { "inv" };
-        columns.extend([format!("{} fwd", pde.title()), format!("{} {inverse}", pde.title())]);
+        let of = |endpoint: Endpoint, name| format!("{} {name}{}", pde.title(), endpoint.mark(pde));
+        columns.extend([of(Endpoint::Forward, "fwd"), of(Endpoint::Inverse, "inv")]);
     }
     columns.push("training".to_owned());
     columns

@@ -25,6 +25,18 @@ fn row(label: String, figures: &Channels, counts: String) -> Vec<Cell> {
     cells
 }
 
+/// Errors in the columns of their own fields: the endpoints of a problem of one field are both that one's.
+fn of_present_fields(pde: Pde, means: Channels) -> Channels {
+    let present = pde.present();
+    Channels {
+        forward_a: means.forward_a.filter(|_| present.a),
+        inverse_a: means.inverse_a.filter(|_| present.a),
+        forward_u: means.forward_u.filter(|_| present.u),
+        inverse_u: means.inverse_u.filter(|_| present.u),
+        ..means
+    }
+}
+
 /// Both channels problem by problem: a section each, the paper's rows first, then those of our runs that belong there.
 fn by_problem(
     name: TableName,
@@ -46,7 +58,11 @@ fn by_problem(
             .map(|figures| row(format!("the paper: {}", figures.method), figures, "—".to_owned()))
             .collect();
         rows.extend(measured.iter().map(|(run, measured)| {
-            row(format!("ours: {}", run.label()), &measured.means(), measured.counts())
+            row(
+                format!("ours: {}", run.label()),
+                &of_present_fields(pde, measured.means()),
+                measured.counts(),
+            )
         }));
         sections.push(Section { title: pde.title().to_owned(), rows });
     }
@@ -155,10 +171,7 @@ pub(super) fn dispersion(published: &Published, runs: &[Run], endpoint: Endpoint
         auxiliary: rows(auxiliary_by_label(runs.iter()), |run| run.auxiliary().means()),
     };
     let mut columns = vec!["method".to_owned()];
-    columns.extend(problems.iter().map(|&pde| {
-        let title = pde.title();
-        if endpoint.is_classification(pde) { format!("{title} (BER)") } else { title.to_owned() }
-    }));
+    columns.extend(problems.iter().map(|&pde| format!("{}{}", pde.title(), endpoint.mark(pde))));
     let (name, title) = match endpoint {
         Endpoint::Forward => (TableName::ForwardSd, "Forward recovery of u: mean and deviation over records"),
         Endpoint::Inverse => (TableName::InverseSd, "Inverse recovery of a: mean and deviation over records"),

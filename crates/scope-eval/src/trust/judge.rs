@@ -64,7 +64,7 @@ impl Case<'_> {
     /// All that speaks against a recovery.
     pub(super) fn warnings(&self, trust: &Trust) -> Vec<Warning> {
         let mut all = self.of_the_model(trust);
-        if self.pde.has_record_regions() && self.context.masks.given.count() == 0 {
+        if self.pde.has_record_regions() && !self.context.region_given {
             all.push(Warning::NoGeometry { disk: self.pde.has_disk() });
         }
         for channel in Channel::BOTH {

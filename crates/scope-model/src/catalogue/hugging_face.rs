@@ -3,8 +3,11 @@
 
 use std::path::Path;
 
-use scope_data::{StagedFolder, observation::Task};
-use scope_pde::Pde;
+use scope_data::{
+    StagedFolder,
+    observation::{Family, Task},
+};
+use scope_pde::{Channel, Pde, PerChannel};
 
 use super::{
     card::{Card, CardWeights},
@@ -49,11 +52,12 @@ fn page(about: &About, card: Option<&Card>) -> String {
     let rows: String = lines.iter().map(|(what, error)| format!("| {what} | {error:.2} |\n")).collect();
     format!(
         "{front}{index}---\n\n# {name}\n\n{introduction}\n{parameters} parameters, trained for {draws} draws with the recipe \
-         {recipe} on {records} records ({data}).\n\n| held-out error, 500 uniform readings | % |\n|---|---|\n{rows}\n\
+         {recipe} on {records} records ({data}).\n\n| held-out error, {readings} uniform readings | % |\n|---|---|\n{rows}\n\
          Measured on {held_out} records that training has not seen ({origin}). `model.toml` is the whole card.\n{usage}",
         front = front(about.pde),
         index = model_index(card, &lines),
         introduction = introduction(about),
+        readings = readings(card),
         parameters = card.parameters,
         draws = card.training.draws,
         recipe = card.training.recipe,
@@ -77,9 +81,25 @@ fn front(pde: Pde) -> String {
 fn introduction(about: &About) -> String {
     let problem = about.pde.name();
     let grid = about.config.resolution();
-    format!(
-        "A SCOPE model of {problem}: a few readings of a field in, both complete fields on a {grid} grid out.\n"
-    )
+    let complete = match only_field(about.pde) {
+        Some(_) => "the complete field",
+        None => "both complete fields",
+    };
+    format!("A SCOPE model of {problem}: a few readings of a field in, {complete} on a {grid} grid out.\n")
+}
+
+/// The field of a problem that has one only.
+fn only_field(pde: Pde) -> Option<Channel> {
+    match pde.present() {
+        PerChannel { a: true, u: true } => None,
+        PerChannel { a: true, .. } => Some(Channel::A),
+        PerChannel { .. } => Some(Channel::U),
+    }
+}
+
+/// How many readings stand for 500 of 128 x 128 on the card's grid.
+fn readings(card: &Card) -> usize {
+    Family::UNIFORM.points(500, card.resolution)
 }
 
 fn usage(name: &str) -> String {
@@ -92,6 +112,14 @@ fn usage(name: &str) -> String {
 /// The main errors of a card: what is recovered from what, and the mean error in percent.
 fn metrics(card: &Card) -> Vec<(String, f64)> {
     let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| card.held_out.primary(task));
+    if let Some(field) = only_field(card.pde) {
+        let error = match field {
+            Channel::A => forward.a,
+            Channel::U => inverse.u,
+        };
+        let what = format!("relative L2 error of {} from itself", field.name());
+        return error.map(|error| (what, error)).into_iter().collect();
+    }
     let all = [
         ("relative L2 error of u from a".to_owned(), forward.u),
         ("relative L2 error of a from u".to_owned(), inverse.a),
@@ -111,10 +139,12 @@ fn model_index(card: &Card, metrics: &[(String, f64)]) -> String {
         format!("          - {{type: error-percent, name: {}, value: {error}}}\n", quoted(what))
     };
     let lines: String = metrics.iter().map(metric).collect();
+    let source = if card.held_out.origin.starts_with("generated") { "generated" } else { "imported" };
     format!(
-        "model-index:\n  - name: {name}\n    results:\n      - task: {{type: other, name: recovery from 500 uniform \
-         readings}}\n        dataset: {{type: generated, name: {dataset}}}\n        metrics:\n{lines}",
-        name = quoted(&card.name)
+        "model-index:\n  - name: {name}\n    results:\n      - task: {{type: other, name: recovery from {readings} uniform \
+         readings}}\n        dataset: {{type: {source}, name: {dataset}}}\n        metrics:\n{lines}",
+        name = quoted(&card.name),
+        readings = readings(card),
     )
 }
 

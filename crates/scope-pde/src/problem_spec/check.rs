@@ -22,7 +22,7 @@ type Checked = Result<(), ProblemSpecError>;
 impl ProblemSpec {
     /// Refuses what cannot be a problem.
     pub fn check(&self) -> Checked {
-        require_text("name", &self.name, 0, MOST_NAME)?;
+        require_text("name", &self.name, 1, MOST_NAME)?;
         if let Some(title) = &self.title {
             require_text("title", title, 1, MOST_NAME)?;
         }
@@ -36,7 +36,26 @@ impl ProblemSpec {
                 self.check_field(channel, field)?;
             }
         }
+        self.check_names()?;
         self.known.as_ref().map_or(Ok(()), |known| self.check_known(known))
+    }
+
+    /// Refuses axes and fields that could not be told apart in a table, or where x is the second axis and y the first: elsewhere x is always the first.
+    fn check_names(&self) -> Checked {
+        let axes = self.domain.names.iter().zip(["domain.names[0]", "domain.names[1]"]);
+        let fields = self.fields.each_ref().into_array().into_iter().zip(["fields.a.name", "fields.u.name"]);
+        let fields = fields.filter_map(|(field, key)| Some((&field.as_ref()?.name, key)));
+        let all: Vec<(String, &str)> =
+            axes.chain(fields).map(|(name, key)| (name.to_lowercase().replace(' ', "_"), key)).collect();
+        for (k, (name, key)) in all.iter().enumerate() {
+            if let Some((_, first)) = all[..k].iter().find(|(other, _)| other == name) {
+                return Err(ProblemSpecError::SameName { first, second: key, name: name.clone() });
+            }
+        }
+        if all[0].0 == "y" && all[1].0 == "x" {
+            return Err(ProblemSpecError::AxesExchanged);
+        }
+        Ok(())
     }
 
     fn check_grid(&self) -> Checked {
@@ -64,9 +83,6 @@ impl ProblemSpec {
             if OTHER_COLUMNS.contains(&name.to_lowercase().as_str()) || name.contains([',', ';', '"', '\'']) {
                 return Err(ProblemSpecError::AxisName(name.clone()));
             }
-        }
-        if domain.names[0] == domain.names[1] {
-            return Err(ProblemSpecError::AxisNames(domain.names[0].clone()));
         }
         Ok(())
     }
@@ -153,12 +169,18 @@ impl KnownSpec {
 
 fn require_text(key: &str, text: &str, least: usize, most: usize) -> Checked {
     let letters = text.chars().count();
-    let printable = text.trim() == text && !text.chars().any(char::is_control);
+    let printable =
+        text.trim() == text && !text.chars().any(|letter| letter.is_control() || is_invisible(letter));
     if printable && (least..=most).contains(&letters) {
         return Ok(());
     }
     let text = text.chars().take(most).collect();
     Err(ProblemSpecError::Text { key: key.to_owned(), text, least, most })
+}
+
+/// Spaces without width, and marks that turn what follows around: a name with one is not the name that is seen.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 fn require_finite(key: &str, value: f64) -> Checked {

@@ -89,9 +89,22 @@ pub enum ProblemSpecError {
         /// What to do.
         nearest: String,
     },
-    /// Two axes of one name.
-    #[error("domain.names are both {0:?}: expected two different ones")]
-    AxisNames(String),
+    /// Two axes or fields of one name.
+    #[error("{first} and {second} are both {name:?}, capitals and spaces aside: expected different ones")]
+    SameName {
+        /// The key of one of them in the file.
+        first: &'static str,
+        /// The key of the other.
+        second: &'static str,
+        /// The name as that of a column.
+        name: String,
+    },
+    /// The axes are called as tables and JSON call the other one each.
+    #[error(
+        "domain.names calls the first axis y and the second x, and x is the first one (rows) in results: save numpy.swapaxes(x, 1, 2) and \
+         exchange rows and columns, or choose other names, as in [\"north\", \"east\"]"
+    )]
+    AxesExchanged,
     /// An axis that is called what another column of a table of sensors is.
     #[error(
         "domain.names has {0:?}, which tables of sensors use for something else, or cannot have: expected another name, without commas \

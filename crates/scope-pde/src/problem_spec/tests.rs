@@ -74,14 +74,16 @@ type Wrong = (&'static str, Value, &'static str);
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let wrong: [Wrong; 38] = [
-        ("/name", json!(""), "is no name"),
+    let wrong: [Wrong; 44] = [
+        ("/name", json!(""), "1 to 80 printable letters"),
         ("/name", json!("Heat flow"), "lower-case letters"),
         ("/name", json!(7), "expected a string"),
         ("/nam", json!("x"), "unknown field `nam`"),
         ("/title", json!("a\nb"), "printable"),
         ("/fields/v", json!({"name": "v"}), "unknown field `v`"),
         ("/fields/a/name", json!(""), "1 to 80 printable letters"),
+        ("/fields/a/name", json!("le\u{202e}vel"), "1 to 80 printable letters"),
+        ("/fields/a/name", json!("\u{200b}"), "1 to 80 printable letters"),
         ("/fields/a/unit", json!("x".repeat(40)), "0 to 24 printable letters"),
         (
             "/fields/a/kind",
@@ -107,14 +109,18 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         ("/domain/x", json!([1e16, 1.000_000_000_000_000_2e16]), "cannot be told apart"),
         ("/domain/names", json!(["u", "y"]), "for something else"),
         ("/domain/names", json!(["x, km", "y"]), "without commas"),
-        ("/name", json!("x".repeat(81)), "0 to 80 printable letters"),
+        ("/name", json!("x".repeat(81)), "1 to 80 printable letters"),
         (
             "/known",
             json!({"mask": [144, 6000], "value": 0.0, "a": 1.0, "u": 1.0}),
             "known.value has no effect",
         ),
         ("/domain/y", json!([3.0, -3.0]), "the smaller one first"),
-        ("/domain/names", json!(["x", "x"]), "two different ones"),
+        ("/domain/names", json!(["x", "x"]), "domain.names[0] and domain.names[1] are both \"x\""),
+        ("/domain/names", json!(["East", "east"]), "are both \"east\", capitals and spaces aside"),
+        ("/domain/names", json!(["Initial Temperature", "y"]), "domain.names[0] and fields.a.name are both"),
+        ("/domain/names", json!(["y", "x"]), "calls the first axis y and the second x"),
+        ("/fields/a/name", json!("Temperature after 0.1 s"), "fields.a.name and fields.u.name are both"),
         ("/known", json!({"mask": "land.npy", "value": 0.0}), "its mask is written out"),
         ("/known", json!({"mask": [3, 3], "value": 0.0}), "has 6 points, and the grid has 6144"),
         ("/known", json!({"mask": [6144], "value": 0.0}), "holds no point"),

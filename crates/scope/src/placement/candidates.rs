@@ -2,7 +2,13 @@
 
 use std::path::Path;
 
-use scope_data::{frame::Frame, npy::MappedArray, observation::Spot, read_bounded_text};
+use scope_data::{
+    frame::Frame,
+    npy::MappedArray,
+    observation::{Place, Spot},
+    read_bounded_text,
+    sensors::{PointFile, TableOptions},
+};
 use scope_pde::{GridShape, Pde};
 
 use crate::recovery::RecoveryError;
@@ -30,15 +36,20 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// Reads a table of points with columns x and y in the problem's own coordinates (.csv), or a mask \[rows,
-    /// columns\] that is not zero where sensors may be (.npy).
+    /// Reads a table of points in the problem's own coordinates (.csv), with columns called as in tables of its sensors,
+    /// or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
     pub fn open(path: &Path, pde: Pde) -> Result<Self, RecoveryError> {
+        let name = || path.display().to_string();
         let read = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => mask(&MappedArray::open(path)?),
-            Some("csv") => points(&read_bounded_text(path, MOST_BYTES)?, &Frame::of_problem(pde)),
+            Some("csv") => {
+                let text = read_bounded_text(path, MOST_BYTES)?;
+                let table = TableOptions::default().of_problem(pde);
+                points(&PointFile::parse(name(), text.as_bytes(), &table)?, &Frame::of_problem(pde))
+            }
             _ => Err("expected a table of points (.csv) or a mask (.npy)".to_owned()),
         };
-        read.map_err(|problem| RecoveryError::Candidates { file: path.display().to_string(), problem })
+        read.map_err(|problem| RecoveryError::Candidates { file: name(), problem })
     }
 
     /// The pixels of a grid that a mask \[rows, columns\] allows.
@@ -110,27 +121,20 @@ fn allowed_pixels(grid: GridShape, allowed: Vec<bool>) -> Result<Candidates, Str
     }
 }
 
-fn points(text: &str, frame: &Frame) -> Result<Candidates, String> {
-    let mut all = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        if all.is_empty() && cells == ["x", "y"] {
-            continue;
-        }
-        let at = number + 1;
-        let numbers: Option<Vec<f64>> = cells.iter().map(|cell| cell.parse().ok()).collect();
-        match numbers.as_deref() {
-            Some([x, y]) => match inside(frame, [*x, *y]) {
-                Some(point) => all.push(point),
-                None => return Err(format!("line {at}: ({x}, {y}) lies outside the {}", extent(frame))),
-            },
-            _ => return Err(format!("line {at}: expected two numbers, x and y")),
-        }
-        if all.len() > MOST_PLACES {
-            return Err(format!("there are more than {MOST_PLACES} points"));
-        }
+fn points(file: &PointFile, frame: &Frame) -> Result<Candidates, String> {
+    if file.points.len() > MOST_PLACES {
+        return Err(format!("there are more than {MOST_PLACES} points"));
     }
-    if all.is_empty() { Err("there are no points".to_owned()) } else { Ok(Candidates::Points(all)) }
+    let of = |(place, line): (&Place, &usize)| match *place {
+        Place::Point(x, y) => inside(frame, [x, y])
+            .ok_or_else(|| format!("line {line}: ({x}, {y}) lies outside the {}", extent(frame))),
+        Place::Index(..) => {
+            Err("rows and columns of the grid are given as a mask (.npy), and points by coordinates"
+                .to_owned())
+        }
+    };
+    let all: Result<Vec<[f64; 2]>, String> = file.points.iter().zip(&file.lines).map(of).collect();
+    Ok(Candidates::Points(all?))
 }
 
 /// A point of the problem's coordinates as one of the unit square, if it lies inside.
@@ -141,10 +145,7 @@ fn inside(frame: &Frame, point: [f64; 2]) -> Option<[f64; 2]> {
 
 /// Where points may lie, in words.
 fn extent(frame: &Frame) -> String {
-    match frame.domain().map(|domain| domain.bounds()) {
-        Some([x0, x1, y0, y1]) => format!("domain, which goes from {x0} to {x1} and from {y0} to {y1}"),
-        None => "unit square".to_owned(),
-    }
+    frame.domain().map_or("unit square".to_owned(), |domain| format!("domain, {domain}"))
 }
 
 #[cfg(test)]
@@ -152,19 +153,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn read(text: &str) -> Result<Candidates, String> {
+        let file = PointFile::parse("places".to_owned(), text.as_bytes(), &TableOptions::default());
+        points(&file.map_err(|error| error.to_string())?, &Frame::default())
+    }
+
     #[test]
     fn points_are_read_and_faults_named_by_line() {
-        assert_eq!(
-            points("x,y\n0.5, 0.25\n\n1,0\n", &Frame::default()),
-            Ok(Candidates::Points(vec![[0.5, 0.25], [1.0, 0.0]]))
-        );
+        let both = Candidates::Points(vec![[0.5, 0.25], [1.0, 0.0]]);
+        assert_eq!(read("x,y\n0.5, 0.25\n\n1,0\n"), Ok(both.clone()));
+        assert_eq!(read("name,y,x\nP1,0.25,0.5\nP2,0,1\n"), Ok(both), "columns may stand in any order");
         for (text, fault) in [
-            ("x,y\n0.5,1.5\n", "line 2: (0.5, 1.5) lies outside"),
-            ("0.5\n", "line 1: expected two numbers"),
-            ("0.5,nan\n", "line 1: (0.5, NaN) lies outside"),
+            ("x,y\n0.5,1.5\n", "line 2: (0.5, 1.5) lies outside the unit square"),
+            ("x,y\n0.5\n", "line 2"),
+            ("x,y\n0.5,nan\n", "line 2"),
             ("x,y\n", "no points"),
+            ("i,j\n3,4\n", "given as a mask"),
         ] {
-            let refusal = points(text, &Frame::default()).unwrap_err();
+            let refusal = read(text).unwrap_err();
             assert!(refusal.contains(fault), "{refusal}");
         }
     }
@@ -183,7 +189,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in "[-x,y0-9.e\n ]{0,60}") {
-            if let Ok(Candidates::Points(points)) = points(&text, &Frame::default()) {
+            if let Ok(Candidates::Points(points)) = read(&text) {
                 prop_assert!(points.iter().flatten().all(|x| (0.0..=1.0).contains(x)));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scope_data::{Channel, PerChannel, StagedFolder};
+use scope_data::{Channel, PerChannel, StagedFolder, sensors::ProblemColumns};
 use scope_eval::figure::{
     AxisLabel, Curve, CurveChart, Drawing, FieldPanel, FieldPicture, FieldRow, Measure, PanelAxes, Scale,
 };
@@ -73,7 +73,8 @@ impl SensorPlacement {
 
     /// A line for each sensor: where it is, and the errors expected with it and all before.
     fn table(&self) -> String {
-        let mut table = String::from("x,y,expected_a_percent,expected_u_percent\n");
+        let [x, y] = ProblemColumns::of(self.pde).axes;
+        let mut table = format!("{x},{y},expected_a_percent,expected_u_percent\n");
         for PlacedSensor { x, y, expected_percent } in &self.sensors {
             let cell =
                 |percent: Option<f64>| percent.map_or(String::new(), |percent| format!("{percent:.4}"));

@@ -120,15 +120,17 @@ pub fn place(
         }
         None => Vec::new(),
     };
+    let options = for_present_fields(pde, options)?;
     let target = Target(options.target);
     let mut placement = Placement::new(method.prior(), options.channel, &spots, noise, target, progress)?;
     let reading =
         |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
     let readings: Vec<Reading> = given.iter().map(reading).collect();
     placement.given(&readings, noise, progress)?;
+    let present = pde.present();
     let known = |percent: PerChannel<f64>| PerChannel {
-        a: Some(percent.a),
-        u: Some(percent.u).filter(|_| method.prior().is_linear()),
+        a: Some(percent.a).filter(|_| present.a),
+        u: Some(percent.u).filter(|_| present.u && method.prior().is_linear()),
     };
     let before_percent = known(placement.expected_percent());
     let random = RandomLayouts::draw(&placement, pde, &options, spots.len(), progress)?;
@@ -156,6 +158,19 @@ pub fn place(
             chosen_spots.iter().map(|spot| spot.at).collect(),
         ],
     })
+}
+
+/// What is asked for, without a field that the problem has not; asking for that one alone is refused.
+fn for_present_fields(pde: Pde, mut options: PlacementOptions) -> Result<PlacementOptions, RecoveryError> {
+    let present = pde.present();
+    let wanted = options.target;
+    options.target = wanted.zip(present).map(|(wanted, present)| wanted && present);
+    let alone = |channel: &Channel| wanted[*channel] && options.target == PerChannel::both(false);
+    let asked = |channel: &Channel| !present[*channel] && (options.channel == *channel || alone(channel));
+    match Channel::BOTH.into_iter().find(asked) {
+        Some(absent) => Err(RecoveryError::AbsentField(pde, absent.name())),
+        None => Ok(options),
+    }
 }
 
 /// One figure of the fields that are to be known well: 100 sqrt of the mean share of their variance that is left.

@@ -42,7 +42,11 @@ pub fn estimate_amplitude(
     noise: &dyn Fn(&Frame) -> PerChannel<f64>,
 ) -> Result<Option<Amplitude>, RecoveryError> {
     if !pde.descriptor().prior.is_linear() {
-        return Err(RecoveryError::Frame(FrameError::NoFreeAmplitude(pde)));
+        let refusal = match pde.descriptor().spec {
+            Some(_) => FrameError::UnknownEquation(pde),
+            None => FrameError::NoFreeAmplitude(pde),
+        };
+        return Err(RecoveryError::Frame(refusal));
     }
     let prior = Prior::new(pde, RESOLUTION)?;
     let constants = Constants::generated(pde);

@@ -16,6 +16,7 @@ use scope_exact::NO_NOISE;
 use scope_model::{
     About, Fields,
     bands::{Bands, misfits},
+    impose_certainty,
 };
 use serde::Serialize;
 
@@ -170,7 +171,7 @@ impl BandSource {
             (Origin::Card(bands), None) => self.of_card(bands, network, context, of_network),
             (Origin::None | Origin::Measured(_), None) => Err(WithoutBandsReason::NotInCard),
         };
-        let Stated { levels, half_widths, measured_on, times_usual } = match stated {
+        let Stated { levels, mut half_widths, measured_on, times_usual } = match stated {
             Ok(stated) => stated,
             Err(reason) => {
                 let can_be_measured = network.is_of_fresh_records();
@@ -183,8 +184,11 @@ impl BandSource {
         if let Some(share) = wide.min_by(f64::total_cmp).filter(|share| *share < FEWEST_WITHIN) {
             return without(WithoutBandsReason::FewWithin { share, level: levels[1] });
         }
+        // Errors were measured of the network's own fields, and what is known was imposed on these.
+        let pde = network.model.about().pde;
+        half_widths.iter_mut().for_each(|widths| impose_certainty(pde, context, widths));
         let of_all = BandSummary::of(levels, &half_widths);
-        let two_valued = network.model.about().pde.descriptor().fields.a.is_two_valued();
+        let two_valued = pde.descriptor().fields.a.is_two_valued();
         let [of_a, of_u] = of_all.mean_half_width;
         let mean_half_width = [of_a.filter(|_| !two_valued), of_u];
         let summary =

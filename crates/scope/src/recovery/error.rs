@@ -2,7 +2,7 @@
 
 use std::io;
 
-use scope_data::{DataError, frame::FrameError, observation::SensorError};
+use scope_data::{DataError, frame::FrameError, observation::SensorError, sensors::SensorFileError};
 use scope_eval::{EvalError, figure::FigureError};
 use scope_exact::PosteriorError;
 use scope_model::ModelError;
@@ -58,6 +58,12 @@ pub enum RecoveryError {
     /// A picture that could not be made.
     #[error(transparent)]
     Figure(#[from] FigureError),
+    /// A table of places that cannot be read.
+    #[error(transparent)]
+    Places(#[from] SensorFileError),
+    /// Sensors or fields to be placed for that the problem has not.
+    #[error("{0} has no field {1}: place sensors of the other one, and for it")]
+    AbsentField(Pde, &'static str),
     /// A file of places that cannot be used.
     #[error("{file}: {problem}")]
     Candidates {

@@ -6,7 +6,7 @@ use scope_data::{
 };
 use scope_pde::GridShape;
 
-use super::{recovered::Recovered, summary::MethodSummary};
+use super::{readings::SensorReading, recovered::Recovered, summary::MethodSummary};
 
 /// What the endings of arrays' names mean.
 const KINDS: [(&str, &str); 7] = [
@@ -54,13 +54,30 @@ impl Recovered {
     /// The coordinates of the grid.
     fn axes(&self) -> [Variable<'_>; 2] {
         let [x, y] = self.method.coordinates();
-        let axis = |name: &str, dimension, places, long_name: &str| Variable {
-            name: name.to_owned(),
-            dimensions: vec![dimension],
-            values: Values::Double(places),
-            attributes: vec![("axis", name.to_uppercase()), ("long_name", long_name.to_owned())],
+        let axis = |dimension: usize, places| {
+            let name = ["x", "y"][dimension];
+            let long_name = format!("{}, along axis {dimension}", self.axis_name(dimension));
+            let axis = vec![("axis", name.to_uppercase()), ("long_name", long_name)];
+            Variable {
+                name: name.to_owned(),
+                dimensions: vec![dimension],
+                values: Values::Double(places),
+                attributes: [axis, self.axis_unit()].concat(),
+            }
         };
-        [axis("x", X, x, "x, along axis 0"), axis("y", Y, y, "y, along axis 1")]
+        [axis(X, x), axis(Y, y)]
+    }
+
+    /// What the user calls an axis.
+    fn axis_name(&self, dimension: usize) -> &'static str {
+        self.method.pde.descriptor().extent.names[dimension]
+    }
+
+    /// The unit of coordinates, where a problem file states one.
+    fn axis_unit(&self) -> Attributes {
+        let facts = self.method.pde.descriptor();
+        let unit = facts.spec.map(|_| facts.extent.unit).filter(|unit| !unit.is_empty());
+        unit.map(|unit| ("units", unit.to_owned())).into_iter().collect()
     }
 
     fn labelled_field<'a>(&self, file: &str, fields: &[&'a [f32]]) -> Variable<'a> {
@@ -87,19 +104,28 @@ impl Recovered {
     /// The readings that were used, as the user knows them.
     fn labelled_readings(&self) -> [Variable<'static>; 4] {
         let readings = self.readings();
-        let variable = |what: &str, values, attributes: Attributes| Variable {
+        let variable = |what: &str, called: &str, values, attributes: Attributes| Variable {
             name: format!("sensor_{what}"),
             dimensions: vec![SENSOR],
             values,
-            attributes: [attributes, vec![("long_name", format!("{what} of the sensor"))]].concat(),
+            attributes: [attributes, vec![("long_name", format!("{called} of the sensor"))]].concat(),
+        };
+        let place = |what, dimension, of: fn(&SensorReading) -> f64| {
+            let places = Values::Double(readings.iter().map(of).collect());
+            variable(what, self.axis_name(dimension), places, self.axis_unit())
         };
         let channels = readings.iter().map(|reading| reading.channel as i8).collect();
         let flags = vec![("comment", "0 is a, 1 is u".to_owned())];
         [
-            variable("x", Values::Double(readings.iter().map(|reading| reading.x).collect()), vec![]),
-            variable("y", Values::Double(readings.iter().map(|reading| reading.y).collect()), vec![]),
-            variable("channel", Values::Bytes(channels), flags),
-            variable("value", Values::Double(readings.iter().map(|reading| reading.value).collect()), vec![]),
+            place("x", X, |reading| reading.x),
+            place("y", Y, |reading| reading.y),
+            variable("channel", "channel", Values::Bytes(channels), flags),
+            variable(
+                "value",
+                "value",
+                Values::Double(readings.iter().map(|reading| reading.value).collect()),
+                vec![],
+            ),
         ]
     }
 }

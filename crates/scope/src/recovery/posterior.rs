@@ -118,13 +118,18 @@ impl GaussianRecovery {
     /// What it is, with its noise in the frame's units.
     fn shown(&self, kind: &MethodKind) -> String {
         let noise = self.method.noise();
-        let PerChannel { a, u } =
-            PerChannel::from_fn(|channel| self.options.frame.width_of_ours(channel, noise[channel]));
+        let present = self.method.pde().present();
+        let of = |channel: Channel| {
+            let width = self.options.frame.width_of_ours(channel, noise[channel]);
+            format!("{} of {}", significant(width, 3), channel.name())
+        };
+        let noise: Vec<String> =
+            Channel::BOTH.into_iter().filter(|channel| present[*channel]).map(of).collect();
         let what = match kind {
             MethodKind::Linear => "the posterior of a linear fit",
             _ => "the exact posterior",
         };
-        format!("{what}, noise {} of a and {} of u", significant(a, 3), significant(u, 3))
+        format!("{what}, noise {}", noise.join(" and "))
     }
 
     /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.

@@ -120,10 +120,10 @@ pub struct ProblemSummary {
     pub range: [[f32; 2]; 2],
     /// Sensors that share their pixel with an earlier one.
     pub shared_pixels: usize,
-    /// The relative L2 error of a and u that the method itself expects, in percent; none where the readings contradict
-    /// it.
+    /// The relative L2 error of a and u that the method itself expects, in percent, of fields that there are; none where
+    /// the readings contradict it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_percent: Option<[f64; 2]>,
+    pub expected_percent: Option<[Option<f64>; 2]>,
     /// Measured bands about the fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bands: Option<BandSummary>,
@@ -194,9 +194,17 @@ impl From<&Recovered> for ProblemSummary {
     fn from(recovered: &Recovered) -> Self {
         let Recovered { problem, fields, uncertainty, residuals, samples, trust, remarks, .. } = recovered;
         let stated = uncertainty.deviation().filter(|_| !trust.denies_expectation());
+        let present = recovered.method.pde.present();
         let expected_percent = stated.map(|deviation| {
             let frame = &recovered.method.frame;
-            Channel::BOTH.map(|channel| expected_error(frame, channel, &fields[channel], &deviation[channel]))
+            let of = |channel| expected_error(frame, channel, &fields[channel], &deviation[channel]);
+            Channel::BOTH.map(|channel| present[channel].then(|| of(channel)))
+        });
+        let bands = uncertainty.bands().map(|bands| {
+            let mut summary = bands.summary.clone();
+            let widths = summary.mean_half_width.iter_mut().zip(present);
+            widths.filter(|(_, present)| !present).for_each(|(width, _)| *width = None);
+            summary
         });
         let without_bands = match uncertainty {
             Uncertainty::Unknown(reason) => Some(reason.clone()),
@@ -207,7 +215,7 @@ impl From<&Recovered> for ProblemSummary {
             range: [range(&fields.a), range(&fields.u)],
             shared_pixels: problem.context.shared,
             expected_percent,
-            bands: uncertainty.bands().map(|bands| bands.summary.clone()),
+            bands,
             without_bands,
             suspects: residuals.iter().flat_map(Residuals::suspects).cloned().collect(),
             suspects_left_out: residuals.as_ref().is_some_and(|residuals| residuals.left_out),

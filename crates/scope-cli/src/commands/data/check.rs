@@ -18,7 +18,8 @@ Example:
 Compares means, and root mean square deviations from the expected mean, with the released
 constants (at 128; elsewhere with closed forms), and tests the equation on sampled records.
 Exits with 1 when a figure is more than 4 + 50/N standard errors off for N records, or when a
-law is broken. Fewer than 10 records have no statistics: only the laws are checked.";
+law is broken. Fewer than 10 records have no statistics: only the laws are checked. Of records of your own nothing is
+known to compare them with: their bytes are checked, and their statistics shown.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,6 +53,47 @@ impl Check {
 /// Prints a report in tables.
 pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
     say(&meta.origin.describe(meta.pde));
+    if report.compares() {
+        say(&format!("\n{}", comparisons(report)));
+    } else {
+        say(&format!("\n{}", statistics(report)));
+    }
+    report.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    if report.faults.is_empty() {
+        say(&match report.z_limit {
+            _ if !report.compares() => {
+                "ok: every byte is as it was written; nothing is known of this problem that its records could be compared with"
+                    .to_owned()
+            }
+            Some(limit) => {
+                format!("ok: within {limit:.1} standard errors of what is expected, and every law holds")
+            }
+            None => "ok: every law holds".to_owned(),
+        });
+    }
+}
+
+/// What fields of a problem of one's own are like.
+fn statistics(report: &CheckReport) -> Table {
+    let mut table =
+        Table::new(&["", "mean", "std. error", "rms deviation", "std. error", "least", "greatest"]);
+    let error = |estimate: &Estimate| estimate.standard_error.map_or("-".to_owned(), |e| significant(e, 2));
+    for channel in &report.channels {
+        table.row([
+            channel.channel.to_owned(),
+            significant(channel.mean.value, 6),
+            error(&channel.mean),
+            significant(channel.deviation.value, 6),
+            error(&channel.deviation),
+            significant(channel.least, 6),
+            significant(channel.greatest, 6),
+        ]);
+    }
+    table
+}
+
+/// Figures beside what they should be, extremes and laws.
+fn comparisons(report: &CheckReport) -> String {
     let mut figures =
         Table::new(&["", "this set", "expected", "difference", "std. error", "z", "expected from"]);
     for channel in &report.channels {
@@ -81,16 +123,7 @@ pub(crate) fn print_report(meta: &Meta, report: &CheckReport) {
             verdict.into(),
         ]);
     }
-    say(&format!("\n{figures}\n{extremes}\n{laws}"));
-    report.notes.iter().for_each(|note| say(&format!("note: {note}")));
-    if report.faults.is_empty() {
-        say(&match report.z_limit {
-            Some(limit) => {
-                format!("ok: within {limit:.1} standard errors of what is expected, and every law holds")
-            }
-            None => "ok: every law holds".to_owned(),
-        });
-    }
+    format!("{figures}\n{extremes}\n{laws}")
 }
 
 fn estimate_row(name: String, estimate: &Estimate) -> [String; 7] {

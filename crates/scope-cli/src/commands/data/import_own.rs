@@ -8,6 +8,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use scope_data::{Channel, FieldSource, HeldOut, Meta, OwnImport, PerChannel, import_own, read_problem};
+use scope_pde::descriptor::FieldKind;
 
 use crate::{
     commands::{Misuse, Outcome},
@@ -177,15 +178,16 @@ fn say_set(meta: &Meta, folder: &Path) {
     if meta.split == scope_pde::Split::Train {
         for (channel, facts) in meta.pde.descriptor().fields.with_channels() {
             let measured = meta.channel(channel);
-            if facts.is_present() {
-                say(&format!(
-                    "  {}: {}, mean {}, standard deviation {}",
-                    channel.name(),
-                    facts.label(),
+            let values = match facts.kind {
+                FieldKind::Absent => continue,
+                FieldKind::TwoValued { low, high } => format!("{low:?} or {high:?}"),
+                FieldKind::Continuous => format!(
+                    "mean {}, standard deviation {}",
                     significant(measured.mean, 4),
                     significant(measured.sigma, 4)
-                ));
-            }
+                ),
+            };
+            say(&format!("  {}: {}, {values}", channel.name(), facts.label()));
         }
     }
 }

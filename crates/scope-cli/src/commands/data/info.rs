@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use scope_data::Dataset;
+use scope_pde::descriptor::{Descriptor, Extent, GridPoints, KnownRegion};
 
 use crate::{
     commands::Outcome,
@@ -51,11 +52,18 @@ impl Info {
                 grouped(shard.total)
             ));
         }
+        let facts = meta.pde.descriptor();
+        if facts.spec.is_some() {
+            say(&where_it_lies(facts));
+        }
         let mut table = Table::new(&["channel", "what", "mean", "sigma", "rms", "zero records"]);
-        for ((name, channel), what) in meta.channels().into_iter().zip(meta.pde.channels()) {
+        for ((name, channel), field) in meta.channels().into_iter().zip(facts.fields) {
+            if !field.is_present() {
+                continue;
+            }
             table.row([
                 name.into(),
-                what.into(),
+                field.label(),
                 significant(channel.mean, 9),
                 significant(channel.sigma, 9),
                 significant(channel.rms, 6),
@@ -68,4 +76,25 @@ impl Info {
         }
         Ok(Outcome::Success)
     }
+}
+
+/// The domain of a problem of one's own, how its points lie, and what is known of its fields.
+fn where_it_lies(facts: &Descriptor) -> String {
+    let Extent { bounds, names, unit } = facts.extent;
+    let axis = |axis: usize| {
+        let [low, high] = bounds[axis];
+        let points = match facts.grid[axis] {
+            GridPoints::Nodes => "nodes",
+            GridPoints::CellCentres => "cell centres",
+            GridPoints::Periodic => "periodic",
+        };
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        format!("{} from {low} to {high}{unit} ({points})", names[axis])
+    };
+    let known = match facts.known_region {
+        KnownRegion::Fixed(region) => format!("; {} points are always known", region.points().count()),
+        KnownRegion::PerRecord(_) => "; each record has a known region of its own".to_owned(),
+        KnownRegion::Disk | KnownRegion::Nowhere => String::new(),
+    };
+    format!("{} and {}{known}", axis(0), axis(1))
 }

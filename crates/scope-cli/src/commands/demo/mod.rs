@@ -93,7 +93,7 @@ impl Demo {
             Some(own) => self.own_model(own, &folder, &device)?,
             None => self.model(pde, &folder, &device)?,
         };
-        let usual = network.held_out.as_ref().and_then(|held_out| usual_errors(held_out, own.is_some()));
+        let usual = network.held_out.as_ref().and_then(|held_out| usual_errors(pde, held_out, own.is_some()));
         let recovery = Recovery::with_network(network, NetworkOptions::default())?;
         let problem = match &own {
             Some(own) => Problem::held_out(&recovery, own.held_out(), self.record)?,
@@ -116,7 +116,7 @@ impl Demo {
             }))?;
             return Ok(Outcome::Success);
         }
-        say_errors(&solved, problem.grid());
+        say_errors(pde, &solved, problem.grid());
         let wrong: Vec<f64> = solved.iter().filter_map(Solved::wrong_pixels).collect();
         if let [forward, inverse] = wrong[..] {
             say(&format!(
@@ -229,7 +229,7 @@ impl Demo {
 }
 
 /// The errors of each recovery, and how many pixels lie within its bands, if the model has any.
-fn say_errors(solved: &[Solved], grid: GridShape) {
+fn say_errors(pde: Pde, solved: &[Solved], grid: GridShape) {
     let level = solved.iter().find_map(|recovery| Some(recovery.within()?.0));
     let heads = ["what is measured", "error of a", "error of u", "a within band", "u within band"];
     let columns = if level.is_some() { heads.len() } else { 3 };
@@ -246,7 +246,11 @@ fn say_errors(solved: &[Solved], grid: GridShape) {
         let cells = [recovery.direction.measured(recovery.sensors())].into_iter().chain(errors).chain(within);
         table.row(cells.take(columns));
     }
-    say(&format!("{table}\n(relative L2 errors of both complete fields, {grid} points)"));
+    let fields = match pde.present() {
+        PerChannel { a: true, u: true } => "errors of both complete fields",
+        _ => "error of the complete field",
+    };
+    say(&format!("{table}\n(relative L2 {fields}, {grid} points)"));
     if let Some(level) = level {
         say(&format!(
             "(bands were measured on other records, and hold {:.0}% of all pixels on average over records)",
@@ -257,16 +261,19 @@ fn say_errors(solved: &[Solved], grid: GridShape) {
 
 /// What the model's errors are on average, as its card has them: one record may be easier or harder. Held-out records of one's own may be
 /// the very set that the record is of.
-fn usual_errors(held_out: &HeldOut, own: bool) -> Option<String> {
+fn usual_errors(pde: Pde, held_out: &HeldOut, own: bool) -> Option<String> {
     let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| held_out.primary(task));
-    let u = forward.u?;
-    let a = match (inverse.ber, inverse.a) {
-        (Some(wrong), _) => format!("{wrong:.1}% of all pixels of a"),
-        (None, a) => format!("{:.1}% for a", a?),
+    let hidden_a = || match (inverse.ber, inverse.a) {
+        (Some(wrong), _) => Some(format!("{wrong:.1}% of all pixels of a")),
+        (None, a) => Some(format!("{:.1}% for a", a?)),
+    };
+    let errors = match pde.present() {
+        PerChannel { a: true, u: true } => {
+            format!("forward {:.1}% for u, inverse {}", forward.u?, hidden_a()?)
+        }
+        PerChannel { a: true, .. } => format!("{:.1}% for a", forward.a?),
+        PerChannel { .. } => format!("{:.1}% for u", inverse.u?),
     };
     let which = if own { "held-out records, which may include this one" } else { "other records" };
-    Some(format!(
-        "(on average over {} {which}: forward {u:.1}% for u, inverse {a})",
-        grouped(held_out.records)
-    ))
+    Some(format!("(on average over {} {which}: {errors})", grouped(held_out.records)))
 }

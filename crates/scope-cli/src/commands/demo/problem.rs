@@ -207,7 +207,7 @@ impl Problem {
 
     /// The sensors as a user would write them.
     pub(super) fn sensors_csv(&self, solved: &Solved) -> String {
-        let ProblemColumns { axes: [x, y], fields } = ProblemColumns::of(self.pde);
+        let ProblemColumns { axes: [x, y], fields, .. } = ProblemColumns::of(self.pde);
         let mut text = format!("{x},{y},{}\n", fields[solved.direction.channel()]);
         for sensor in &solved.sensors {
             if let Place::Index(i, j) = sensor.place {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use scope_data::{Dataset, require_writable};
+use scope_data::{Dataset, PerChannel, require_writable};
 use scope_linear::{About, FitOptions, FitProgress, FitStage, LinearFit, MOST_MODES, fit};
 use serde::Serialize;
 
@@ -85,6 +85,13 @@ impl LinearCommand {
             return print_json(&Summary { about, seconds: spent.as_secs_f64() });
         }
         let [a, u] = about.held_out_percent;
+        let held = match about.source.pde.present() {
+            PerChannel { a: true, u: true } => {
+                format!("{a:.2}% of the variance of a and {u:.2}% of that of u")
+            }
+            PerChannel { a: true, .. } => format!("{a:.2}% of the variance of a"),
+            PerChannel { .. } => format!("{u:.2}% of the variance of u"),
+        };
         let fewer = if about.modes < self.modes { ", all that the records have," } else { "" };
         say(&format!(
             "{}, {} modes{fewer} of {} records in {:.1} s",
@@ -93,10 +100,7 @@ impl LinearCommand {
             grouped(about.records - about.held_out - about.calibration),
             spent.as_secs_f64()
         ));
-        say(&format!(
-            "of {} held-out records they hold {a:.2}% of the variance of a and {u:.2}% of that of u",
-            grouped(about.held_out)
-        ));
+        say(&format!("of {} held-out records they hold {held}", grouped(about.held_out)));
         match about.calibration {
             0 => warn(
                 "the fit is not calibrated: with fewer than 100 records it states no standard deviations and error bands, and tests \

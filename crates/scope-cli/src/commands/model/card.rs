@@ -63,7 +63,11 @@ impl ModelCard {
             _ => renewed(Card::read(&path)?, &blake3, held_out)?,
         };
         card.write(&path)?;
-        say(&format!("wrote {}: {} conditions", path.display(), card.held_out.conditions.len()));
+        let conditions = match card.held_out.conditions.len() {
+            1 => "1 condition".to_owned(),
+            several => format!("{several} conditions"),
+        };
+        say(&format!("wrote {}: {conditions}", path.display()));
         Ok(Outcome::Success)
     }
 

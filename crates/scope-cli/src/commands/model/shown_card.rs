@@ -1,5 +1,6 @@
 //! The card of a model, for people.
 
+use scope_data::observation::Family;
 use scope_model::{Card, CardTraining};
 
 use crate::commands::{Outcome, models};
@@ -25,11 +26,14 @@ pub(super) fn show(name: &str, json: bool) -> anyhow::Result<Outcome> {
         card.weights.blake3,
         found.shown()
     ));
-    say(&training(&card.training));
+    say(&training(card));
     say(&format!("data: {} records, {}", grouped(card.data.records), card.data.origin));
-    let [a, u] = [card.range.a, card.range.u]
-        .map(|[low, high]| format!("{} to {}", significant(low, 5), significant(high, 5)));
-    say(&format!("values of its training data: a from {a}, u from {u}"));
+    let present = card.pde.present();
+    let ranges = [("a", present.a, card.range.a), ("u", present.u, card.range.u)];
+    let ranges = ranges.into_iter().filter(|(_, present, _)| *present).map(|(name, _, [low, high])| {
+        format!("{name} from {} to {}", significant(low, 5), significant(high, 5))
+    });
+    say(&format!("values of its training data: {}", ranges.collect::<Vec<_>>().join(", ")));
     say(&match &card.bands {
         Some(bands) => {
             format!("error bands: measured on {} records, {}", grouped(bands.records), bands.origin)
@@ -40,8 +44,10 @@ pub(super) fn show(name: &str, json: bool) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn training(training: &CardTraining) -> String {
-    let CardTraining { recipe, draws, planned, tasks, sensors: [fewest, most], noise, .. } = training;
+fn training(card: &Card) -> String {
+    let training = &card.training;
+    let CardTraining { recipe, draws, planned, tasks, sensors, noise, .. } = training;
+    let [fewest, most] = sensors.map(|budget| Family::UNIFORM.points(budget, card.resolution));
     let [draws, planned] = [draws, planned].map(|count| grouped(*count as usize));
     let minutes = training.minutes.map_or(String::new(), |minutes| format!(" in {minutes:.0} minutes"));
     let device = training.device.as_ref().map_or(String::new(), |device| format!(" on {device}"));
@@ -52,9 +58,10 @@ fn training(training: &CardTraining) -> String {
         None => "exact readings".to_owned(),
     };
     format!(
-        "training: recipe {recipe}, {draws} of {planned} draws{minutes}{device}; {}; {fewest} to {} sensors of a field, {noise}",
+        "training: recipe {recipe}, {draws} of {planned} draws{minutes}{device}; {}; {} to {} sensors of a field, {noise}",
         tasks.iter().map(|task| task.name()).collect::<Vec<_>>().join(", "),
-        grouped(*most)
+        grouped(fewest),
+        grouped(most)
     )
 }
 

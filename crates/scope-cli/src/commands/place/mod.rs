@@ -10,7 +10,11 @@ use scope::{
     SensorFile,
     placement::{Candidates, PlacementOptions, PlacementSummary, SensorPlacement, place},
 };
-use scope_data::{Channel, Constants, PerChannel, frame::StatedNoise};
+use scope_data::{
+    Channel, Constants, PerChannel,
+    frame::StatedNoise,
+    sensors::{ProblemColumns, TableOptions},
+};
 use scope_eval::{PosteriorMethod, RecoveryMethod};
 use scope_exact::{PosteriorError, Stage, Step};
 
@@ -30,8 +34,8 @@ Examples:
   scope place --method exact --pde helmholtz --count 10 --allowed allowed.npy --random-layouts 1000 --out placed
   scope place --method linear --fit heat.safetensors --count 30 --noise 2% --out placed
 
-A table of places (.csv) has columns x, y in the unit square, or in the coordinates of a problem of your own; a mask
-(.npy) has the shape of the grid and not zero where sensors may be.
+A table of places (.csv) has columns x, y in the unit square, or in the coordinates of a problem of your own, called as
+its file calls them; a mask (.npy) has the shape of the grid and not zero where sensors may be.
 What sensors say does not matter to where the next one is best: of --given, places and channels are used.";
 
 /// Points along each axis if nothing is said.
@@ -87,13 +91,14 @@ fn channels() -> impl TypedValueParser<Value = Channel> {
 
 impl PlaceCommand {
     pub(crate) fn run(self) -> anyhow::Result<Outcome> {
-        let given = self.given.as_ref().map(SensorFile::open).transpose()?;
+        let method = self.posterior()?;
+        let table = TableOptions::default().of_problem(method.pde());
+        let given = self.given.as_ref().map(|file| SensorFile::open_with(file, &table)).transpose()?;
         given.iter().flat_map(SensorFile::notes).for_each(|line| notice(line));
         if let Some(file) = given.as_ref().filter(|file| file.len() != 1) {
             anyhow::bail!("{} holds {} problems: expected one", file.name(), grouped(file.len()));
         }
         let set = given.as_ref().map(|file| file.set(0)).transpose()?;
-        let method = self.posterior()?;
         let candidates = match &self.allowed {
             Some(path) => Candidates::open(path, method.pde())?,
             None => Candidates::Grid,
@@ -172,7 +177,8 @@ impl PlaceCommand {
 
     fn report(&self, placed: &SensorPlacement, summary: &PlacementSummary) {
         let percent = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}%"));
-        let mut table = Table::new(&["sensor", "x", "y", "expected a", "expected u"]);
+        let [x, y] = ProblemColumns::of(placed.pde).axes;
+        let mut table = Table::new(&["sensor", &x, &y, "expected a", "expected u"]);
         let before = placed.before_percent;
         table.row(["none".to_owned(), "-".into(), "-".into(), percent(before.a), percent(before.u)]);
         for (k, sensor) in placed.sensors.iter().enumerate() {

@@ -188,8 +188,11 @@ impl RecoverCommand {
 
     /// How tables are read: a problem of one's own has names for its columns.
     fn table_options(&self, pde: Option<Pde>) -> TableOptions {
-        let TableOptions { columns, missing } = self.frame.table_options();
-        TableOptions { columns: pde.map_or(columns.clone(), |pde| columns.of_problem(pde)), missing }
+        let stated = self.frame.table_options();
+        match pde {
+            Some(pde) => stated.of_problem(pde),
+            None => stated,
+        }
     }
 
     /// The way from the sensors of a file to fields by a network.

@@ -4,6 +4,7 @@ use crate::terminal::significant;
 use scope::{
     data::PerChannel,
     eval::trust::Warning,
+    pde::Pde,
     recovery::{Remark, WithoutBands},
 };
 
@@ -15,8 +16,10 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
 
 /// A warning about a problem, and what to do about it; whether errors can be measured on fresh records, and whether both fields are
 /// measured.
-pub(super) fn of_warning(makes_fresh_records: bool, both: bool, warning: &Warning) -> String {
+pub(super) fn of_warning(pde: Pde, makes_fresh_records: bool, both: bool, warning: &Warning) -> String {
     let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
+    // Values of a problem of one's own cannot be scaled: its equation is not known.
+    let is_own = pde.descriptor().spec.is_some();
     let option = match warning {
         Warning::NoGeometry { disk: true } => Some("--geometry CX,CY,R".to_owned()),
         Warning::NoGeometry { disk: false } => Some("--known MASK.npy".to_owned()),
@@ -39,7 +42,7 @@ pub(super) fn of_warning(makes_fresh_records: bool, both: bool, warning: &Warnin
             Some(format!("if they are noisy, add --noise S{calibrate}; if they are exact, --noise 0"))
         }
         Warning::UnsureAmplitude { .. } => Some("--scale u=U".to_owned()),
-        Warning::OutsideRange { .. } => Some("--scale, --edge-value: docs/units.md".to_owned()),
+        Warning::OutsideRange { .. } if !is_own => Some("--scale, --edge-value: docs/units.md".to_owned()),
         Warning::Unlike { ratio, noise_stated: false, noise_percent, .. } if *ratio > 1.0 => {
             let noise =
                 noise_percent.map_or_else(|| "S".to_owned(), |percent| format!("{}%", rounded(percent)));
@@ -91,12 +94,10 @@ mod tests {
     fn a_noise_to_state_has_two_digits() {
         assert_eq!([0.0123, 0.98, 4.87, 21.3].map(rounded), ["0.012", "0.98", "4.9", "21"]);
         let warning = Warning::Noisy { channel: "u", percent: 4.87, stated: None };
-        assert!(of_warning(true, false, &warning).ends_with("(add --noise 4.9% --calibrate 200)"));
-        assert!(of_warning(false, false, &warning).ends_with("(add --noise 4.9%)"));
+        let said = |fresh, both| of_warning(Pde::POISSON, fresh, both, &warning);
+        assert!(said(true, false).ends_with("(add --noise 4.9% --calibrate 200)"));
+        assert!(said(false, false).ends_with("(add --noise 4.9%)"));
         // The noise of one field is not that of the other.
-        assert!(
-            of_warning(true, true, &warning)
-                .contains("add --noise 0,4.9% --calibrate 200, with the noise of a")
-        );
+        assert!(said(true, true).contains("add --noise 0,4.9% --calibrate 200, with the noise of a"));
     }
 }

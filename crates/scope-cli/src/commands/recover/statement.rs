@@ -57,14 +57,15 @@ pub(super) fn say_recovered(
         .filter_map(|(present, file)| present.then_some(file))
         .collect();
     let files = files.join(", ");
-    say(&format!("wrote {}: {files}{}, {tables}{drawn}summary.json", out.display(), arrays(problems)));
+    let arrays = arrays(problems, present);
+    say(&format!("wrote {}: {files}{arrays}, {tables}{drawn}summary.json", out.display()));
     if let Some(equation) = summary.frame.as_ref().and_then(|frame| frame.equation.as_ref()) {
         say(&format!("in your units the fields obey {equation}: compare it with your problem"));
     }
 }
 
 /// What was written beside the fields.
-fn arrays(problems: &[ProblemSummary]) -> String {
+fn arrays(problems: &[ProblemSummary], present: PerChannel<bool>) -> String {
     let any = |has: fn(&ProblemSummary) -> bool| problems.iter().any(has);
     let uncertainty = if any(|problem| problem.deviations && problem.bands.is_some()) {
         " with their standard deviations and error bands"
@@ -75,8 +76,12 @@ fn arrays(problems: &[ProblemSummary]) -> String {
     } else {
         ""
     };
-    let draws =
-        if any(|problem| problem.samples > 0) { ", draws in a_samples.npy and u_samples.npy" } else { "" };
+    let draws = match present {
+        _ if !any(|problem| problem.samples > 0) => "",
+        PerChannel { a: true, u: true } => ", draws in a_samples.npy and u_samples.npy",
+        PerChannel { a: true, .. } => ", draws in a_samples.npy",
+        PerChannel { .. } => ", draws in u_samples.npy",
+    };
     let residuals = if any(|problem| problem.residuals) { ", residuals.csv" } else { "" };
     format!("{uncertainty}{draws}{residuals}")
 }
@@ -98,7 +103,8 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
     if let Some([a, u]) = one.expected_percent {
         let shown =
             |percent: f64| if percent < 0.1 { format!("{percent:.4}%") } else { format!("{percent:.2}%") };
-        say(&format!("expected error in L2: {} for a and {} for u", shown(a), shown(u)));
+        let expected = of_fields(PerChannel { a, u }.map(|percent| percent.map(shown)));
+        say(&format!("expected error in L2: {expected}"));
     }
     if let Some(bands) = &one.bands {
         say_bands(bands);
@@ -116,25 +122,36 @@ fn say_one(summary: &Summary, one: &ProblemSummary) {
     say(&format!("distance from the measurements themselves: {}", shown.join(", ")));
 }
 
+/// Figures of the fields that have one: "3% for a and 4% for u".
+fn of_fields(figures: PerChannel<Option<String>>) -> String {
+    let named = figures.with_channels();
+    let said =
+        named.into_iter().filter_map(|(channel, figure)| Some(format!("{} for {}", figure?, channel.name())));
+    said.collect::<Vec<_>>().join(" and ")
+}
+
+/// The same of errors; a field that there is and whose error is unknown has a dash.
+fn errors_of_fields(summary: &Summary, errors: PerChannel<Option<f64>>) -> String {
+    let present = summary.method.pde.present();
+    of_fields(errors.zip(present).map(|(error, present)| present.then(|| percent(error))))
+}
+
 /// Says what is known of the method's errors with such sensors.
 fn say_errors(summary: &Summary, one: &ProblemSummary) {
     let trust = &one.trust;
     if let Some(calibrated) = &trust.calibrated {
-        let PerChannel { a, u } = calibrated.error_percent;
         say(&format!(
-            "mean errors on {} fresh records seen by these very sensors{} are {} for a and {} for u",
+            "mean errors on {} fresh records seen by these very sensors{} are {}",
             grouped(calibrated.records),
             if is_noisy(trust) { " with their noise" } else { " without noise" },
-            percent(a),
-            percent(u),
+            errors_of_fields(summary, calibrated.error_percent),
         ));
     } else if let (Some(nearest), Some(errors)) = (&trust.nearest, &trust.held_out_percent) {
         say(&format!(
-            "most like {}, where the model's mean errors on {} held-out records are {} for a and {} for u",
+            "most like {}, where the model's mean errors on {} held-out records are {}",
             nearest.condition,
             grouped(summary.method.held_out_records.unwrap_or(0)),
-            percent(errors.a),
-            percent(errors.u),
+            errors_of_fields(summary, PerChannel { a: errors.a, u: errors.u }),
         ));
     }
     if let Some(ExactLimit { condition, records, error_percent }) = &trust.exact {
@@ -178,19 +195,16 @@ fn is_noisy(trust: &Trust) -> bool {
 fn say_bands(BandSummary { levels, mean_half_width: [a, u], measured_on, times_usual, .. }: &BandSummary) {
     for (k, level) in levels.iter().enumerate() {
         let percent = 100.0 * level;
-        let widths = [("a", a), ("u", u)];
-        let widths = widths
-            .iter()
-            .filter_map(|(name, widths)| Some(format!("+-{} for {name}", significant((**widths)?[k], 3))));
-        let widths: Vec<String> = widths.collect();
-        say(&format!("{percent:.0}% of pixels lie within {} on average", widths.join(" and ")));
+        let widths = PerChannel { a, u }.map(|widths| Some(format!("+-{}", significant((*widths)?[k], 3))));
+        say(&format!("{percent:.0}% of pixels lie within {} on average", of_fields(widths)));
     }
-    let widened = times_usual.map(|[a, u]| {
-        format!(
-            "; {} (a) and {} (u) times as wide as usual, by how far the recovery is from the measurements",
-            significant(a, 2),
-            significant(u, 2)
-        )
+    let widened = times_usual.map(|[times_a, times_u]| {
+        let times =
+            [("a", times_a, a), ("u", times_u, u)].into_iter().filter(|(_, _, widths)| widths.is_some());
+        let times: Vec<String> =
+            times.map(|(name, times, _)| format!("{} ({name})", significant(times, 2))).collect();
+        let times = times.join(" and ");
+        format!("; {times} times as wide as usual, by how far the recovery is from the measurements")
     });
     say(&format!("(measured on {measured_on}{})", widened.unwrap_or_default()));
 }
@@ -255,7 +269,7 @@ fn errors_of(problem: &ProblemSummary) -> (PerChannel<Option<f64>>, String) {
         return (calibrated.error_percent, "fresh records".to_owned());
     }
     if let Some([a, u]) = problem.expected_percent {
-        return (PerChannel { a: Some(a), u: Some(u) }, "the method".to_owned());
+        return (PerChannel { a, u }, "the method".to_owned());
     }
     match (&trust.nearest, &trust.held_out_percent) {
         (Some(nearest), Some(errors)) => {
@@ -292,7 +306,8 @@ pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
     for problem in problems {
         let warnings = problem.trust.warnings.iter();
         let both = problem.sensors().iter().all(|sensors| *sensors > 0);
-        let of_warning = |warning: &Warning| remedy::of_warning(method.makes_fresh_records, both, warning);
+        let of_warning =
+            |warning: &Warning| remedy::of_warning(method.pde, method.makes_fresh_records, both, warning);
         let warnings = warnings.map(|warning| (warning.short(), of_warning(warning)));
         let cautions = problem.remarks.iter().filter(|remark| remark.is_caution());
         let remarks = cautions.map(|remark| ("", remedy::of_remark(remark)));

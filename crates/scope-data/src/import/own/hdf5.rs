@@ -59,12 +59,14 @@ impl Packing {
 impl Hdf5Field {
     pub(super) fn open(path: &Path, variable: &str, shape: GridShape) -> Result<Self, DataError> {
         let malformed = |problem: String| DataError::malformed(path, KIND, problem);
-        let file = Mat73::open(Arc::new(map_file(path)?)).map_err(malformed)?;
+        // What the reader says of a file is about its format; the way out is the same.
+        let unread = |problem: String| malformed(format!("{problem}; save the fields as .npy files instead"));
+        let file = Mat73::open(Arc::new(map_file(path)?)).map_err(unread)?;
         let Some(found) = file.variables().find(|known| known.name == variable) else {
             let names: Vec<String> = file.variables().map(|known| known.name.clone()).collect();
             return Err(malformed(format!(
-                "it has no dataset '{variable}' of floating-point numbers in its root: groups and integers, which may be packed, are not read; \
-                 it has: {}",
+                "it has no dataset '{variable}' of floating-point numbers in its root: groups and integers, which may be packed, are not read, \
+                 save such fields as .npy files; it has: {}",
                 some_of(&names)
             )));
         };

@@ -46,9 +46,17 @@ impl MatlabField {
         Ok(Self { values, count, shape, records_last })
     }
 
-    /// The number of records, and whether they come last.
+    /// The number of records, and whether they come last, which a cube does not say.
     fn layout(path: &Path, variable: &Variable, shape: GridShape) -> Result<(usize, bool), DataError> {
         match variable.dimensions[..] {
+            [x, y, z] if x == y && y == z && [x, y] == shape.lengths() => {
+                let problem = format!(
+                    "'{}' has the shape {:?}, which does not tell where its records are: save it as a .npy file, or with another number of \
+                     records",
+                    variable.name, variable.dimensions
+                );
+                Err(DataError::malformed(path, KIND, problem))
+            }
             [rows, columns, count] if [rows, columns] == shape.lengths() && count > 0 => Ok((count, true)),
             _ => {
                 let what = format!("'{}'", variable.name);
@@ -75,5 +83,26 @@ impl IndexedField for MatlabField {
             (j * rows + i) * self.count + record
         };
         self.values[at].into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_first_or_last_and_a_cube_is_refused() {
+        let layout = |dimensions: &[usize], shape: GridShape| {
+            let name = "h".to_owned();
+            let variable = Variable { name, dimensions: dimensions.to_vec(), unpacked: 0, buffers: 0 };
+            MatlabField::layout(Path::new("x.mat"), &variable, shape).map_err(|error| error.to_string())
+        };
+        let rectangle = GridShape { rows: 32, columns: 40 };
+        assert_eq!(layout(&[32, 40, 7], rectangle), Ok((7, true)));
+        assert_eq!(layout(&[7, 32, 40], rectangle), Ok((7, false)));
+        assert_eq!(layout(&[32, 40, 40], rectangle), Ok((40, true)));
+        assert_eq!(layout(&[32, 32, 7], 32.into()), Ok((7, true)));
+        let refusal = layout(&[32, 32, 32], 32.into()).unwrap_err();
+        assert!(refusal.contains("does not tell where its records are: save it as a .npy file"), "{refusal}");
     }
 }

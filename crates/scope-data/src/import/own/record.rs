@@ -58,6 +58,11 @@ impl RecordCheck {
         let facts = self.pde.descriptor().fields[channel];
         self.settle_known(record, channel, field)?;
         if let Some(at) = field.iter().position(|value| !(*value as f32).is_finite()) {
+            if field[at].is_finite() {
+                let expected =
+                    format!("single precision ends at {:e}, state the field in another unit", f32::MAX);
+                return Err(self.refuse(record, channel, at, field[at], &expected));
+            }
             let [row, column] = self.shape.place(at);
             return Err(DataError::NotFinite {
                 record,

@@ -6,10 +6,16 @@ use scope_pde::random::Coordinates;
 
 use crate::{draw::Draw, error::DataError, npy::MappedArray};
 
+/// Whole numbers from here on cannot be told apart in double precision, which arrays are read in.
+const MOST_GROUP: f64 = 9_007_199_254_740_992.0;
+
 /// Reads the group of every record: an array \[N\] of numbers.
 pub(super) fn read_groups(path: &Path, count: usize) -> Result<Vec<u64>, DataError> {
+    let malformed = |problem: String| {
+        let remedy = "number them with numpy.unique(groups, return_inverse=True)[1]";
+        DataError::malformed(path, "array of groups", format!("{problem}; {remedy}"))
+    };
     let array = MappedArray::open(path)?;
-    let malformed = |problem: String| DataError::malformed(path, "array of groups", problem);
     if array.header().shape != [count] {
         let got = &array.header().shape;
         return Err(malformed(format!(
@@ -18,9 +24,9 @@ pub(super) fn read_groups(path: &Path, count: usize) -> Result<Vec<u64>, DataErr
     }
     let group = |record: usize| {
         let value = array.value(record);
-        let whole = value.is_finite() && value.fract() == 0.0;
-        whole.then_some(value.to_bits()).ok_or_else(|| {
-            malformed(format!("the group of record {record} is {value}: expected whole numbers"))
+        let is_number = value.fract() == 0.0 && value.abs() < MOST_GROUP;
+        is_number.then_some(value.to_bits()).ok_or_else(|| {
+            malformed(format!("the group of record {record} is {value:?}: expected whole numbers below 2^53"))
         })
     };
     (0..count).map(group).collect()
@@ -99,10 +105,20 @@ pub(super) fn choose(
     plan.check()?;
     let units = shuffled_units(name, count, groups);
     let parts_wanted = 2 + usize::from(plan.calibration.is_some());
+    let what = if groups.is_some() { "groups" } else { "records" };
     if units.len() < parts_wanted {
-        let what = if groups.is_some() { "group" } else { "record" };
         return Err(DataError::Request(format!(
-            "there is one {what} only, or too few of them: {parts_wanted} parts need at least one each"
+            "the number of {what} is {}, and {} need one each at least",
+            units.len(),
+            if parts_wanted == 2 { "training and testing" } else { "training, testing and error bands" }
+        )));
+    }
+    if let HeldOut::Fold { of, .. } = plan.test
+        && of > units.len()
+    {
+        return Err(DataError::Request(format!(
+            "there are {of} folds, and the number of {what} is {}: expected no more folds than that",
+            units.len()
         )));
     }
     let mut parts = vec![Part::Train; count];
@@ -161,7 +177,9 @@ fn split_fold(units: Vec<Unit>, fold: usize, of: usize, count: usize) -> (Vec<Un
     units.into_iter().partition(|records| {
         let twice_the_middle = 2 * before + records.len();
         before += records.len();
-        (twice_the_middle * of) / (2 * count) + 1 == fold
+        // In 128 bits, so that no number of folds is too large to be multiplied.
+        let before_it = twice_the_middle as u128 * of as u128 / (2 * count as u128);
+        before_it + 1 == fold as u128
     })
 }
 
@@ -239,9 +257,14 @@ mod tests {
                     .is_err()
             );
         }
-        // Ninety-nine records of one group cannot be shared out among nine folds.
-        let groups: Vec<u64> = (0..100).map(|record| u64::from(record == 0)).collect();
-        let folds = (1..=9).map(|fold| SplitPlan { test: HeldOut::Fold { fold, of: 9 }, calibration: None });
-        assert_eq!(folds.filter(|plan| choose("x", 100, *plan, Some(&groups)).is_ok()).count(), 2);
+        // Ninety-eight records of one group cannot be shared out among three folds.
+        let groups: Vec<u64> = (0..100).map(|record| record.min(2)).collect();
+        let folds = (1..=3).map(|fold| SplitPlan { test: HeldOut::Fold { fold, of: 3 }, calibration: None });
+        assert!(folds.filter(|plan| choose("x", 100, *plan, Some(&groups)).is_ok()).count() < 3);
+        for of in [101, usize::MAX] {
+            let plan = SplitPlan { test: HeldOut::Fold { fold: 1, of }, calibration: None };
+            let refusal = choose("x", 100, plan, None).unwrap_err().to_string();
+            assert!(refusal.contains("the number of records is 100: expected no more folds"), "{refusal}");
+        }
     }
 }

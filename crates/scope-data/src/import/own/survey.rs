@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use scope_pde::{Channel, Constants, GridShape, Pde, PerChannel, Scaling, descriptor::FieldKind};
 
 use super::split::Part;
-use crate::error::DataError;
+use crate::{error::DataError, significant};
 
 /// Thumbnails are so many points a side.
 const THUMBNAIL: usize = 8;
@@ -23,6 +23,8 @@ pub(super) struct Survey<'a> {
     seen: HashMap<[u8; 32], usize>,
     /// Pairs of equal records of one group.
     repeated: usize,
+    /// Whether a and u have been equal in every record so far.
+    one_field_twice: bool,
     thumbnails: Vec<[f32; 2 * THUMBNAIL * THUMBNAIL]>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Survey<'a> {
             moments: PerChannel::default(),
             seen: HashMap::new(),
             repeated: 0,
+            one_field_twice: pde.present() == PerChannel::both(true),
             thumbnails: Vec::with_capacity(parts.len()),
         }
     }
@@ -50,6 +53,7 @@ impl<'a> Survey<'a> {
     /// Takes a record, numbered from 0.
     pub(super) fn add(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
         self.require_new(number, record)?;
+        self.one_field_twice &= record.a == record.u;
         if self.parts[number] == Part::Train {
             for (moments, field) in self.moments.each_mut().zip(record) {
                 moments.add(field);
@@ -79,20 +83,24 @@ impl<'a> Survey<'a> {
     }
 
     pub(super) fn finish(self) -> Result<Surveyed, DataError> {
+        if self.one_field_twice {
+            return Err(DataError::Request(
+                "a and u are equal in every value of every record: was one file named for both? A problem may have one field only"
+                    .to_owned(),
+            ));
+        }
         let fields = self.pde.descriptor().fields;
-        let constants = PerChannel::try_from_fn(|channel: Channel| match fields[channel].kind {
-            FieldKind::Absent => Ok(Constants::UNSCALED[channel]),
-            FieldKind::TwoValued { low, high } => {
-                Ok(Scaling { mean: 0.5 * (low + high), sigma: 0.5 * (high - low) })
-            }
-            FieldKind::Continuous => self.moments[channel].scaling().ok_or_else(|| {
-                DataError::Request(format!(
-                    "{} ({}) is {} everywhere in the training split: there is nothing to learn of it",
-                    channel.name(),
-                    fields[channel].name,
-                    self.moments[channel].mean
-                ))
-            }),
+        let constants = PerChannel::try_from_fn(|channel: Channel| {
+            let measured = match fields[channel].kind {
+                FieldKind::Absent => Ok(Constants::UNSCALED[channel]),
+                FieldKind::TwoValued { low, high } => self.moments[channel]
+                    .require_variation()
+                    .map(|()| Scaling { mean: 0.5 * (low + high), sigma: 0.5 * (high - low) }),
+                FieldKind::Continuous => self.moments[channel].scaling(),
+            };
+            measured.map_err(|problem| {
+                DataError::Request(format!("{} ({}) {problem}", channel.name(), fields[channel].name))
+            })
         })?;
         let mut notes = Vec::new();
         if self.repeated > 0 {
@@ -125,12 +133,25 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Mean and deviation of a stream of values (Chan's pairwise update, one field at a time).
-#[derive(Clone, Copy, Debug, Default)]
+/// Sizes of values that single precision holds with room for what is computed of them.
+const SIZES: [f64; 2] = [1e-30, 1e30];
+/// A field that varies by less than this share of its mean has steps of an eighth of its deviation in single precision.
+const LEAST_VARIATION: f64 = 1e-6;
+
+/// Mean and deviation of a stream of values (Chan's pairwise update, one field at a time), and its extremes.
+#[derive(Clone, Copy, Debug)]
 struct Moments {
     count: f64,
     mean: f64,
     squares: f64,
+    least: f64,
+    greatest: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self { count: 0.0, mean: 0.0, squares: 0.0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
+    }
 }
 
 impl Moments {
@@ -143,14 +164,39 @@ impl Moments {
         self.squares += squares + apart * apart * self.count * n / total;
         self.mean += apart * n / total;
         self.count = total;
+        self.least = field.iter().copied().fold(self.least, f64::min);
+        self.greatest = field.iter().copied().fold(self.greatest, f64::max);
     }
 
-    /// The constants that values are stored with; none for values that never change.
-    fn scaling(&self) -> Option<Scaling> {
+    /// Refuses values that never change, and says so of the field.
+    fn require_variation(&self) -> Result<(), String> {
+        if self.least < self.greatest {
+            return Ok(());
+        }
+        let value = self.least;
+        Err(format!("is {value:?} everywhere in the training split: there is nothing to learn of it"))
+    }
+
+    /// The constants that values are stored with, or what is wrong with the field.
+    fn scaling(&self) -> Result<Scaling, String> {
+        self.require_variation()?;
+        let Self { least, greatest, mean, .. } = *self;
+        let size = least.abs().max(greatest.abs());
+        if !(SIZES[0]..=SIZES[1]).contains(&size) {
+            let [low, high] = SIZES;
+            return Err(format!(
+                "goes from {least:e} to {greatest:e}: state it in another unit, in which the largest value is from {low:e} to {high:e}"
+            ));
+        }
         let sigma = (self.squares / self.count).sqrt();
-        // Rounding of a constant leaves a deviation of about its last digit.
-        let varies = sigma.is_finite() && sigma > 1e-9 * self.mean.abs();
-        varies.then_some(Scaling { mean: self.mean, sigma })
+        if sigma <= LEAST_VARIATION * mean.abs() {
+            return Err(format!(
+                "varies by {} about {}, which single precision hardly resolves: subtract the mean from it before the import",
+                significant(sigma, 2),
+                significant(mean, 6)
+            ));
+        }
+        Ok(Scaling { mean, sigma })
     }
 }
 
@@ -183,6 +229,28 @@ mod tests {
         assert!((got - mean).abs() < 1e-8 && (sigma - variance.sqrt()).abs() < 1e-8);
         let mut constant = Moments::default();
         [[0.1; 3]; 4].iter().for_each(|field| constant.add(field));
-        assert!(constant.scaling().is_none());
+        let refusal = constant.scaling().unwrap_err();
+        assert!(refusal.contains("is 0.1 everywhere"), "{refusal}");
+    }
+
+    #[test]
+    fn what_single_precision_cannot_hold_is_refused_with_what_to_do() {
+        let of = |field: [f64; 3]| {
+            let mut moments = Moments::default();
+            moments.add(&field);
+            moments.scaling()
+        };
+        for (field, expected) in [
+            ([1e-300, 2e-300, 0.0], "goes from 0e0 to 2e-300: state it in another unit"),
+            ([1e37, -3e37, 0.0], "goes from -3e37 to 1e37: state it in another unit"),
+            (
+                [1e8, 1e8 + 1.0, 1e8 - 1.0],
+                "about 1.00000e8, which single precision hardly resolves: subtract",
+            ),
+        ] {
+            let refusal = of(field).unwrap_err();
+            assert!(refusal.contains(expected), "{refusal}");
+        }
+        assert!(of([300.0, 300.01, 299.99]).is_ok());
     }
 }
