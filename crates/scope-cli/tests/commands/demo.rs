@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{refused, scope, succeed};
+use crate::program::{alone, refused, scope, succeed};
 
 /// Files may be no larger than the picture is, as on a disk that runs full.
 #[cfg(target_os = "linux")]
@@ -56,11 +56,8 @@ fn an_interrupted_demo_says_that_nothing_is_left() {
         process::{Command, Stdio},
     };
     let root = tempfile::tempdir().unwrap();
-    // Away from the checkout, whose models the program would find.
-    let program = root.path().join("scope");
-    std::fs::copy(env!("CARGO_BIN_EXE_scope"), &program).unwrap();
-    let mut command = Command::new(program);
-    command.current_dir(root.path()).env_remove("SCOPE_MODELS").args(["demo", "--pde", "helmholtz"]);
+    let mut command = alone(root.path());
+    command.args(["demo", "--pde", "helmholtz"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut begun = [0; 40];
     child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();

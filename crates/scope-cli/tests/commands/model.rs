@@ -8,6 +8,8 @@ use scope::{
     pde::Pde,
 };
 
+use crate::program::alone;
+
 fn scope() -> Command {
     Command::cargo_bin("scope").unwrap()
 }
@@ -93,22 +95,11 @@ fn what_is_neither_size_nor_file_is_refused() {
     refused(&["model", "info", "--model", path.to_str().unwrap()], 1, "is not a usable weight file");
 }
 
-/// Away from any checkout, so that names are those of models inside the program.
 #[test]
 fn a_model_inside_the_program_is_packed_by_its_name() {
     let root = tempfile::tempdir().unwrap();
     let pack = ["model", "pack", "--run", "poisson", "--kind", "int8", "--out", "again.safetensors"];
-    let program = root.path().join("scope");
-    std::fs::copy(env!("CARGO_BIN_EXE_scope"), &program).unwrap();
-    let mut packing = Command::new(program);
-    packing.env_remove("SCOPE_MODELS").current_dir(&root).args(pack);
-    let output = loop {
-        match packing.output() {
-            // A child of another test has the copy open for writing until it begins its own program.
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
-            output => break output.unwrap(),
-        }
-    };
+    let output = alone(root.path()).args(pack).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("from inside this program"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! The real program in a folder, as tests of several commands run it.
 
-use std::path::Path;
+use std::{io::ErrorKind, path::Path};
 
 use assert_cmd::Command;
 
@@ -21,6 +21,24 @@ pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
 pub(crate) fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = scope(folder, arguments).assert().code(code).get_output().stderr.clone();
     String::from_utf8(output).unwrap()
+}
+
+/// A copy of the program in a folder away from the checkout, where it finds no models but its own.
+pub(crate) fn alone(folder: &Path) -> std::process::Command {
+    let program = folder.join("alone");
+    if !program.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_scope"), &program).unwrap();
+    }
+    let mut command = std::process::Command::new(program);
+    command.current_dir(folder).env_remove("SCOPE_MODELS").arg("--version");
+    // A child of another test has the copy open for writing until it begins its own program.
+    while let Err(error) = command.output() {
+        assert_eq!(error.kind(), ErrorKind::ExecutableFileBusy, "{error}");
+        std::thread::yield_now();
+    }
+    let mut command = std::process::Command::new(command.get_program());
+    command.current_dir(folder).env_remove("SCOPE_MODELS");
+    command
 }
 
 /// Has a hangup reach the program even where the tests themselves run under `nohup`, which ignores it for all below.

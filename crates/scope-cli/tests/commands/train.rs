@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::program::alone;
+
 /// The program in a folder of its own, with a small training set.
 struct Place(tempfile::TempDir);
 
@@ -275,19 +277,15 @@ fn a_run_goes_on_from_weights_and_says_so() {
 fn the_model_inside_the_program_can_be_gone_on_from_and_adapted() {
     let place = Place(tempfile::tempdir().unwrap());
     place.succeed(&["data", "generate", "poisson", "--count", "4", "--out", "data"]);
-    // Away from the checkout the program finds no folder of models.
-    fs::copy(env!("CARGO_BIN_EXE_scope"), place.path("alone")).unwrap();
-    let alone = |arguments: &[&str]| {
-        let mut command = Command::new(place.path("alone"));
+    let train = |arguments: &[&str]| {
         let more = ["--data", "data", "--set", "batch=2", "--draws", "2"];
-        command.args(arguments).args(more).current_dir(place.0.path()).env_remove("SCOPE_MODELS");
-        let output = command.output().unwrap();
+        let output = alone(place.0.path()).args(arguments).args(more).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let said = alone(&["train", "--pde", "poisson", "--recipe", "fo", "--from", "poisson", "--out", "on"]);
+    let said = train(&["train", "--pde", "poisson", "--recipe", "fo", "--from", "poisson", "--out", "on"]);
     assert!(said.contains("going on from poisson (inside this program) after"), "{said}");
-    let said = alone(&["adapt", "--base", "poisson", "--head", "1m", "--out", "sp"]);
+    let said = train(&["adapt", "--base", "poisson", "--head", "1m", "--out", "sp"]);
     assert!(said.contains("a new decoder on poisson (inside this program)"), "{said}");
 }
 
