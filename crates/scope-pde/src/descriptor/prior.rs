@@ -1,6 +1,10 @@
 //! The Gaussian prior of a problem, for the exact posterior.
 
-use crate::{channel::PerChannel, elliptic::Elliptic, navier_stokes::NavierStokes};
+use crate::{
+    channel::{Channel, PerChannel},
+    elliptic::Elliptic,
+    navier_stokes::NavierStokes,
+};
 
 /// The Gaussian random field that a problem starts from and how u follows from it, planned on S x S points.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +45,15 @@ impl GaussianPrior {
     /// Whether u is linear in a, so that both are Gaussian and any multiple of a solution is one.
     pub fn is_linear(self) -> bool {
         matches!(self, GaussianPrior::Linear { .. })
+    }
+
+    /// Whether a field is Gaussian, so that its readings can be compared with it.
+    pub fn covers(self, channel: Channel) -> bool {
+        match self {
+            GaussianPrior::Linear { .. } => true,
+            GaussianPrior::InitialState(_) => channel == Channel::A,
+            GaussianPrior::None(_) => false,
+        }
     }
 
     /// What the exact posterior has been measured to have, where it has.

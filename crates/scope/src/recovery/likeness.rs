@@ -6,11 +6,11 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use scope_data::{
-    Channel, Constants, PerChannel,
+    Constants, PerChannel,
     observation::{Placed, UserContext},
 };
 use scope_eval::trust::Warning;
-use scope_exact::{FieldPrior, Innovations, NO_NOISE, Prior, Reading, with_rounding};
+use scope_exact::{Innovations, NO_NOISE, Prior, Reading, with_rounding};
 
 use super::{posterior::readings_of, summary::MethodSummary};
 
@@ -39,7 +39,7 @@ impl Likeness {
     ) -> Option<Warning> {
         let prior = self.prior.get_or_init(|| prior_of(method)).as_ref()?;
         let mut readings = readings_of(context);
-        readings.retain(|reading| prior.is_linear() || reading.channel == Channel::A);
+        readings.retain(|reading| method.pde.descriptor().prior.covers(reading.channel));
         let noise_stated = noise.is_some_and(|noise| noise != NO_NOISE);
         let noise = with_rounding(noise.unwrap_or(NO_NOISE), &method.constants);
         let plan = self.plan(prior, method, (context, &readings), noise)?;
