@@ -273,7 +273,40 @@ export class Method {
         return Method.__wrap(ret[0]);
     }
     /**
-     * A trained network, from the bytes of its weight file and the text of its card.
+     * The same with errors and error bands that are measured on so many fresh records for the very sensors, which takes a pass for
+     * each of them. Readings may be known to be exact.
+     * @param {string} name
+     * @param {Uint8Array | number[]} weights
+     * @param {string} card
+     * @param {number} fresh_records
+     * @param {boolean} exact_readings
+     * @returns {Method}
+     */
+    static measuring(name, weights, card, fresh_records, exact_readings) {
+        const val4 = +fresh_records;
+        const val5 = +exact_readings;
+        let ptr0, len0, ptr1, len1, ptr2, len2;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(weights, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+            ptr2 = passStringToWasm0(card, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len2 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        const ret = wasm.method_measuring(ptr0, len0, ptr1, len1, ptr2, len2, val4, val5);
+        if (ret[2]) {
+            throw takeFromExternrefTable0(ret[1]);
+        }
+        return Method.__wrap(ret[0]);
+    }
+    /**
+     * A trained network, from the bytes of its weight file and the text of its card, with the errors and error bands of the card.
      * @param {string} name
      * @param {Uint8Array | number[]} weights
      * @param {string} card
@@ -316,8 +349,8 @@ export class Method {
         return RecoveredFields.__wrap(ret[0]);
     }
     /**
-     * The same by a posterior, which takes longer: `progress` hears of every stage by name, and of how much of it is
-     * done, from 0 to 1.
+     * The same where it takes longer, by a posterior or with fresh records: `progress` hears of every stage by name, and of how
+     * much of it is done, from 0 to 1.
      * @param {Sensors} sensors
      * @param {Function} progress
      * @returns {RecoveredFields}
@@ -384,6 +417,14 @@ export class RecoveredFields {
         } finally {
             wasm.__wbindgen_free(deferred1_0, deferred1_1, 1);
         }
+    }
+    /**
+     * Whether there are no error bands, and fresh records could tell them for these very sensors.
+     * @returns {boolean}
+     */
+    lacks_measurable_bands() {
+        const ret = wasm.recoveredfields_lacks_measurable_bands(this.__wbg_ptr);
+        return ret !== 0;
     }
     /**
      * The names of its arrays, as `scope recover` names its files: `a`, `u`, `a_band68` and so on.
