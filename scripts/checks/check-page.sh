@@ -25,5 +25,5 @@ done
 
 target/release/scope serve --port 0 --models models > "$work/serve.txt" &
 server=$!
-until grep -q http "$work/serve.txt"; do sleep 0.2; done
+until grep -qs http "$work/serve.txt"; do sleep 0.2; done
 node "$tests/page.mjs" "$(grep -o 'http://[0-9.:]*' "$work/serve.txt" | head -1)" ${1:+"$(realpath -m "$1")"}
