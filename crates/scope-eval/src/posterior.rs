@@ -103,7 +103,8 @@ impl PosteriorMethod {
         self.identity.clone()
     }
 
-    /// Whether it says how far it may be off: the exact posterior knows, and a linear fit that has records to measure it on.
+    /// Whether it says how far it may be off: the exact posterior knows, and a linear fit that has records to measure
+    /// it on.
     pub fn knows_its_errors(&self) -> bool {
         self.prior.held_out().is_none_or(|records| records.count() >= FEWEST_HELD_OUT)
     }

@@ -1,8 +1,9 @@
 //! The amplitude of readings and their noise, both the most likely ones.
 //!
-//! Readings y of fields that are U times as large as the prior's have the covariance A K + v N, with A = U^2, K what the prior says of them
-//! and N the shape of their noise. In the eigenvectors of N^(-1/2) K N^(-1/2) with eigenvalues lambda they are independent numbers z with
-//! variances A lambda + v, so that for each v / A the best A is a mean, and one search finds both.
+//! Readings y of fields that are U times as large as the prior's have the covariance A K + v N, with A = U^2, K what
+//! the prior says of them and N the shape of their noise. In the eigenvectors of N^(-1/2) K N^(-1/2) with eigenvalues
+//! lambda they are independent numbers z with variances A lambda + v, so that for each v / A the best A is a mean, and
+//! one search finds both.
 
 use scope_data::PerChannel;
 use scope_pde::linear::{
@@ -60,8 +61,8 @@ struct Independent {
     along: Vec<f64>,
 }
 
-/// The most likely amplitude and noise of readings of a prior's fields; `shape` is what the noise is a multiple of, and `least` the least
-/// multiple. None without readings that say anything.
+/// The most likely amplitude and noise of readings of a prior's fields; `shape` is what the noise is a multiple of, and
+/// `least` the least multiple. None without readings that say anything.
 pub fn estimate_amplitude_and_noise(
     prior: &dyn FieldPrior,
     readings: &[Reading],
@@ -210,7 +211,8 @@ mod tests {
 
     const SIZE: usize = 32;
 
-    /// Readings of a draw times an amplitude, with a noise in shares of the field's deviation and a few that are off by three of it.
+    /// Readings of a draw times an amplitude, with a noise in shares of the field's deviation and a few that are off by
+    /// three of it.
     fn readings(prior: &Prior, record: u64, amplitude: f64, noise: f64, faulty: usize) -> Vec<Reading> {
         let sigma = amplitude * Constants::generated(Pde::POISSON).u.sigma;
         let mut stream = Coordinates::new("test-amplitude").number(record).stream();
@@ -227,7 +229,8 @@ mod tests {
             .collect()
     }
 
-    /// Means over records of ln U / U0 and of what it is said to be off, in standard deviations; and the mean noise, in shares.
+    /// Means over records of ln U / U0 and of what it is said to be off, in standard deviations; and the mean noise, in
+    /// shares.
     fn estimated(noise: f64, faulty: usize, stated: Option<f64>) -> [f64; 3] {
         let prior = Prior::new(Pde::POISSON, SIZE).unwrap();
         let constants = Constants::generated(Pde::POISSON);

@@ -1,12 +1,12 @@
 //! Standard deviations and half-widths that are true of held-out fields.
 //!
-//! Of n held-out fields and a further one each is as likely to be the hardest. So a half-width that holds a share
-//! p (n + 1) / n of the pixels of the n holds at least p of the further field's, on average over such fields (split conformal
-//! prediction, for pixels that come in fields).
+//! Of n held-out fields and a further one each is as likely to be the hardest. So a half-width that holds a share p (n
+//! + 1) / n of the pixels of the n holds at least p of the further field's, on average over such fields (split
+//! conformal prediction, for pixels that come in fields).
 //!
-//! A field whose readings are further than usual from what was expected has larger errors too. So errors are counted in deviations times
-//! a factor that the readings of their own field say: (m + n r) / (m + n) is its square, for n sensors whose statistic is r times as
-//! large as usual, as if m more had told that the field is an ordinary one.
+//! A field whose readings are further than usual from what was expected has larger errors too. So errors are counted in
+//! deviations times a factor that the readings of their own field say: (m + n r) / (m + n) is its square, for n sensors
+//! whose statistic is r times as large as usual, as if m more had told that the field is an ordinary one.
 
 use scope_data::{Channel, PerChannel};
 
@@ -43,8 +43,8 @@ pub struct Calibration {
 }
 
 impl Posterior<'_> {
-    /// What its standard deviations are to be multiplied by, so that they and half-widths that are to hold these shares of
-    /// the pixels are true of held-out fields; none if no field is asked.
+    /// What its standard deviations are to be multiplied by, so that they and half-widths that are to hold these shares
+    /// of the pixels are true of held-out fields; none if no field is asked.
     pub fn calibrate(
         &self,
         deviations: &Deviations,

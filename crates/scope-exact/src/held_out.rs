@@ -1,8 +1,8 @@
 //! What the statements of a posterior are worth, measured on fields that its prior was not made from.
 //!
-//! A prior that was estimated from records is not quite their distribution: modes follow the very records that they were found in,
-//! fields are not Gaussian, and what modes leave out is not as rough as is assumed. So the same sensors with the same noise look at
-//! fields that were held out, and what is made of these is measured.
+//! A prior that was estimated from records is not quite their distribution: modes follow the very records that they
+//! were found in, fields are not Gaussian, and what modes leave out is not as rough as is assumed. So the same sensors
+//! with the same noise look at fields that were held out, and what is made of these is measured.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -47,15 +47,17 @@ pub(crate) struct HeldOutReadings {
     pub(crate) statistic: PredictionInterval,
     /// Their mean.
     pub(crate) scatter: f64,
-    /// The root mean square of the readings' distances from what the others say, in the deviations that are stated of these.
+    /// The root mean square of the readings' distances from what the others say, in the deviations that are stated of
+    /// these.
     pub(crate) distance: f64,
-    /// The largest distance of each field, in units of that and, if its readings scatter more than usual, of their scatter.
+    /// The largest distance of each field, in units of that and, if its readings scatter more than usual, of their
+    /// scatter.
     pub(crate) largest: PredictionInterval,
 }
 
 impl Posterior<'_> {
-    /// How many held-out fields are asked what its statements are worth: none if its prior is exact or has too few, or if sensors are so
-    /// many that they take conjugate gradients.
+    /// How many held-out fields are asked what its statements are worth: none if its prior is exact or has too few, or
+    /// if sensors are so many that they take conjugate gradients.
     pub fn held_out_fields(&self) -> usize {
         let all = self.prior.held_out().map_or(0, |fields| fields.count());
         match self.sensors.len() {

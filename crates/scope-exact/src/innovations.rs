@@ -1,9 +1,10 @@
 //! Whether readings are like those of a prior, from coarse scales to fine ones.
 //!
-//! Taken in the order of what remains unknown, each reading says something beyond those before it. With L L^T = K + s^2 in that order (a
-//! pivoted Cholesky factor), e = L^-1 y are independent standard normal numbers if fields are draws from the prior and the noise is
-//! as stated. The first of them are of the coarsest scales, the last of the finest. Noise, and fields that are smoother or rougher than
-//! the prior's, show in the last ones, where a sum over all of them may hide them.
+//! Taken in the order of what remains unknown, each reading says something beyond those before it. With L L^T = K + s^2
+//! in that order (a pivoted Cholesky factor), e = L^-1 y are independent standard normal numbers if fields are draws
+//! from the prior and the noise is as stated. The first of them are of the coarsest scales, the last of the finest.
+//! Noise, and fields that are smoother or rougher than the prior's, show in the last ones, where a sum over all of them
+//! may hide them.
 
 use std::collections::HashSet;
 
@@ -15,18 +16,20 @@ use crate::{
     reading::Reading, sensors::Sensors,
 };
 
-/// So many readings of each field are looked at, taken from all of them in pairs of neighbours. Those of u cost a solution each.
+/// So many readings of each field are looked at, taken from all of them in pairs of neighbours. Those of u cost a
+/// solution each.
 const MOST: PerChannel<usize> = PerChannel { a: 512, u: 512 };
-/// Readings that say less than this beyond the others, as a share of their field's variance, are not looked at: there errors of less than
-/// a thousandth of the field's deviation decide. A noise of a thousandth takes seven points from the 68% band of Poisson's a about 500
-/// sensors of u, one of half of that three, and rounding to four digits none.
+/// Readings that say less than this beyond the others, as a share of their field's variance, are not looked at: there
+/// errors of less than a thousandth of the field's deviation decide. A noise of a thousandth takes seven points from
+/// the 68% band of Poisson's a about 500 sensors of u, one of half of that three, and rounding to four digits none.
 const LEAST: f64 = 7e-7;
 /// The scales that readings are judged by, besides all together.
 const SCALES: usize = 3;
 /// Readings of the prior's own fields are taken to be unlike them with this probability.
 const FALSE_ALARM: f64 = 1e-4;
 
-/// In which order readings at some places are taken, and what each says beyond those before it, whatever the values are.
+/// In which order readings at some places are taken, and what each says beyond those before it, whatever the values
+/// are.
 #[derive(Clone, Debug)]
 pub struct Innovations {
     /// The numbers of the readings, in the order given.
@@ -78,8 +81,8 @@ impl Innovations {
         whitened
     }
 
-    /// The test of the scale at which readings are least like the prior's, of all that fail it: the sum of squares of its innovations is far
-    /// larger or far smaller than their number.
+    /// The test of the scale at which readings are least like the prior's, of all that fail it: the sum of squares of
+    /// its innovations is far larger or far smaller than their number.
     pub fn least_alike(&self, readings: &[Reading]) -> Option<ModelCheck> {
         let whitened = self.of(readings);
         let share = whitened.len().div_ceil(SCALES).max(1);
@@ -93,8 +96,8 @@ impl Innovations {
     }
 }
 
-/// The order in which the rows of a covariance \[n, n\] are taken, each time the one with the greatest variance left, in units of its scale;
-/// and the rows of its factor, up to the diagonal. It ends where less than [`LEAST`] is left.
+/// The order in which the rows of a covariance \[n, n\] are taken, each time the one with the greatest variance left,
+/// in units of its scale; and the rows of its factor, up to the diagonal. It ends where less than [`LEAST`] is left.
 fn pivoted_factor(matrix: &[f64], scales: &[f64]) -> (Vec<usize>, Vec<Vec<f64>>) {
     let n = scales.len();
     let mut remaining: Vec<f64> = (0..n).map(|k| matrix[k * n + k]).collect();
@@ -198,7 +201,8 @@ mod tests {
         }
     }
 
-    /// Bands about a that rest on curvatures of u do not hold beside errors that a look at the coarse scales does not show.
+    /// Bands about a that rest on curvatures of u do not hold beside errors that a look at the coarse scales does not
+    /// show.
     #[test]
     fn a_noise_of_a_five_hundredth_of_u_is_noticed_and_four_digits_are_not() {
         let prior = Prior::new(Pde::POISSON, SIZE).unwrap();

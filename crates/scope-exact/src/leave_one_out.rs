@@ -2,7 +2,8 @@
 //!
 //! With W = (K + s^2)^-1 and w = W y, the other sensors expect y_i - w_i / W_ii of sensor i, and its own value differs
 //! from that with variance 1 / W_ii. Leaving sensor j out for good takes c c^T / W_jj from W, with c its column: what
-//! remains needs no new factor. Where the prior was estimated, held-out fields say how far readings usually are from that.
+//! remains needs no new factor. Where the prior was estimated, held-out fields say how far readings usually are from
+//! that.
 
 use std::collections::{HashMap, HashSet};
 

@@ -6,8 +6,8 @@
 //! exact posterior from sensors of itself; the final one follows by the solver.
 //!
 //! The latent field f is the random source (before Helmholtz clears its edge) or the initial vorticity, with covariance
-//! C. A sensor is a linear functional of f: a value of f itself, or of u = G f, with G the solver. With K the covariance
-//! of the sensors, s their noise and y their values,
+//! C. A sensor is a linear functional of f: a value of f itself, or of u = G f, with G the solver. With K the
+//! covariance of the sensors, s their noise and y their values,
 //!
 //! ```text
 //! mean     = cov(f, y) (K + s^2)^-1 y

@@ -21,15 +21,16 @@ const SHARES: [f64; 2] = [1e-9, 1e9];
 const HALVINGS: usize = 40;
 
 /// A chi-square test of the whitened measurements: y^T (K + s^2)^-1 y has a chi-square distribution with as many
-/// degrees of freedom as there are measurements, if fields are draws from the prior and the noise is as stated. Where the
-/// prior was estimated, it is compared with what held-out fields have.
+/// degrees of freedom as there are measurements, if fields are draws from the prior and the noise is as stated. Where
+/// the prior was estimated, it is compared with what held-out fields have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelCheck {
     /// y^T (K + s^2)^-1 y.
     pub statistic: f64,
     /// The number of measurements, those of one place counted once.
     pub degrees: usize,
-    /// The least and the largest statistic over the number of measurements that are not unusual, where held-out fields say so.
+    /// The least and the largest statistic over the number of measurements that are not unusual, where held-out fields
+    /// say so.
     pub usual: Option<[f64; 2]>,
 }
 

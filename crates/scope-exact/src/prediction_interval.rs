@@ -42,8 +42,8 @@ impl PredictionInterval {
     }
 }
 
-/// What Student's t with so many degrees of freedom, ten or more, exceeds with a probability below a half (an expansion in
-/// their inverse).
+/// What Student's t with so many degrees of freedom, ten or more, exceeds with a probability below a half (an expansion
+/// in their inverse).
 fn student_quantile(probability: f64, degrees: f64) -> f64 {
     let z = chi_square::quantile(2.0 * probability, 1).sqrt();
     let power = |k: i32| z.powi(k);

@@ -14,8 +14,8 @@ use crate::{
     subspace::{Modes, modes},
 };
 
-/// One record in so many is kept from the modes: half of these measure how much of other records they hold, and the others stay with
-/// the fit, to measure what is said of any sensors.
+/// One record in so many is kept from the modes: half of these measure how much of other records they hold, and the
+/// others stay with the fit, to measure what is said of any sensors.
 const HELD_OUT: usize = 10;
 /// From so many records on some stay with the fit, and at least so many measure what modes leave out.
 const FEWEST_TO_CALIBRATE: usize = 100;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::LinearError, fit::LinearFit};
 
-/// The version of the file that this program writes. It also reads version 1, whose fits have no records for calibration.
+/// The version of the file that this program writes. It also reads version 1, whose fits have no records for
+/// calibration.
 pub const FORMAT_VERSION: u32 = 2;
 /// The entry of the metadata that is ours.
 const KEY: &str = "scope-linear-fit";
@@ -40,8 +41,8 @@ pub struct About {
     pub held_out: usize,
     /// The share of the variance of a and u of those that the modes hold, in percent.
     pub held_out_percent: [f64; 2],
-    /// How many more stay with the fit, so that what it says of its own accuracy can be measured for any sensors: none in older fits, and
-    /// where there were too few.
+    /// How many more stay with the fit, so that what it says of its own accuracy can be measured for any sensors: none
+    /// in older fits, and where there were too few.
     #[serde(default)]
     pub calibration: usize,
 }

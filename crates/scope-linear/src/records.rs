@@ -2,7 +2,8 @@
 
 use scope_data::{DataError, Dataset};
 
-/// The most bytes of records that are in memory at once, and the fewest and most records. A browser gives a page less memory.
+/// The most bytes of records that are in memory at once, and the fewest and most records. A browser gives a page less
+/// memory.
 const BLOCK_BYTES: usize = if cfg!(target_family = "wasm") { 8 << 20 } else { 64 << 20 };
 const BLOCK_RECORDS: [usize; 2] = [16, 512];
 

@@ -60,7 +60,8 @@ fn within(posterior: &Posterior, truth: &Fields<f64>) -> [f64; 2] {
     })
 }
 
-/// Of fresh fields as many pixels lie within bands as is said, readings contradict none of them, and those that do are told.
+/// Of fresh fields as many pixels lie within bands as is said, readings contradict none of them, and those that do are
+/// told.
 #[test]
 fn what_is_said_is_true_of_fields_that_are_no_gaussians() {
     let truth = LinearPrior::new(synthetic_fit(16));

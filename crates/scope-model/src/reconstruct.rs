@@ -23,8 +23,8 @@ use crate::{
     weights::{About, WeightFile},
 };
 
-/// Contexts that go through the network together: on the CPU, and on a GPU. A browser's module, whose memory never shrinks, has room for
-/// one.
+/// Contexts that go through the network together: on the CPU, and on a GPU. A browser's module, whose memory never
+/// shrinks, has room for one.
 const BATCH_SIZES: [usize; 2] = [if cfg!(target_family = "wasm") { 1 } else { 8 }, 32];
 
 /// What products are computed in.

@@ -222,8 +222,8 @@ pub(crate) enum HeldOutOption {
     Share(f64),
 }
 
-/// Imports records of a problem of one's own from files of arrays, of a, of u and of known regions, as `scope data import own` does: the sets'
-/// `meta.json`.
+/// Imports records of a problem of one's own from files of arrays, of a, of u and of known regions, as `scope data
+/// import own` does: the sets' `meta.json`.
 #[pyfunction]
 pub(crate) fn import_own(
     py: Python<'_>,

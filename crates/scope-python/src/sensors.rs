@@ -38,8 +38,8 @@ type Readings<'py> = (String, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, 
 
 #[pymethods]
 impl Sensors {
-    /// Reads a file for a method, whose problem may have names of its own for columns; `columns` and `missing` as the command takes
-    /// them.
+    /// Reads a file for a method, whose problem may have names of its own for columns; `columns` and `missing` as the
+    /// command takes them.
     #[staticmethod]
     fn open(
         py: Python<'_>,

@@ -25,13 +25,14 @@ const MEASURING: &str = "fresh records";
 
 #[wasm_bindgen]
 impl Method {
-    /// A trained network, from the bytes of its weight file and the text of its card, with the errors and error bands of the card.
+    /// A trained network, from the bytes of its weight file and the text of its card, with the errors and error bands
+    /// of the card.
     pub fn network(name: &str, weights: Vec<u8>, card: &str) -> Result<Method, JsError> {
         Self::with_options(name, weights, card, NetworkOptions::default())
     }
 
-    /// The same with errors and error bands that are measured on so many fresh records for the very sensors, which takes a pass for
-    /// each of them. Readings may be known to be exact.
+    /// The same with errors and error bands that are measured on so many fresh records for the very sensors, which
+    /// takes a pass for each of them. Readings may be known to be exact.
     pub fn measuring(
         name: &str,
         weights: Vec<u8>,
@@ -73,8 +74,8 @@ impl Method {
         Ok(RecoveredFields { recovered, notes: sensors.notes.clone() })
     }
 
-    /// The same where it takes longer, by a posterior or with fresh records: `progress` hears of every stage by name, and of how
-    /// much of it is done, from 0 to 1.
+    /// The same where it takes longer, by a posterior or with fresh records: `progress` hears of every stage by name,
+    /// and of how much of it is done, from 0 to 1.
     pub fn recover_in_stages(
         &self,
         sensors: &Sensors,

@@ -1,5 +1,5 @@
-//! What help ends with: examples as they are written, since a command broken at the width of a terminal could not be pasted, and prose
-//! in lines that every terminal has room for.
+//! What help ends with: examples as they are written, since a command broken at the width of a terminal could not be
+//! pasted, and prose in lines that every terminal has room for.
 
 use clap::Command;
 
@@ -18,7 +18,8 @@ pub(crate) fn with_unbroken_examples(command: Command) -> Command {
     }
 }
 
-/// A text whose prose has lines of 80 columns at most. Lines that are indented are examples or parts of a list, and stay.
+/// A text whose prose has lines of 80 columns at most. Lines that are indented are examples or parts of a list, and
+/// stay.
 fn with_prose_filled(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| {
         let is_prose = paragraph.lines().all(|line| !line.starts_with(' '));

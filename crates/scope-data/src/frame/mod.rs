@@ -24,7 +24,8 @@ use crate::{
     sensors::SensorSet,
 };
 
-/// An amplitude that is known to so many percent is mostly within a factor of 1.5 of the true one, as errors that are stated have to be.
+/// An amplitude that is known to so many percent is mostly within a factor of 1.5 of the true one, as errors that are
+/// stated have to be.
 const SURE_AMPLITUDE_PERCENT: f64 = 20.0;
 
 /// A frame as it is stated, before it is known which problem it is for.
@@ -134,7 +135,8 @@ impl Frame {
         self.estimated.unwrap_or(0.0)
     }
 
-    /// The relative standard deviation, in percent, of an amplitude that is not known well enough for errors to be stated.
+    /// The relative standard deviation, in percent, of an amplitude that is not known well enough for errors to be
+    /// stated.
     pub fn unsure_amplitude_percent(&self) -> Option<f64> {
         self.estimated.map(|deviation| 100.0 * deviation).filter(|percent| *percent > SURE_AMPLITUDE_PERCENT)
     }

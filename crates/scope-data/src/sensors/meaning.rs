@@ -41,9 +41,9 @@ impl Meaning {
         })
     }
 
-    /// What a name means in a problem of one's own: what its file calls so, with a unit behind it or without. Other names of fields
-    /// are not guessed there, since a pressure may be anything; nor are other names of axes where the file names them, since its
-    /// first axis may be the latitude.
+    /// What a name means in a problem of one's own: what its file calls so, with a unit behind it or without. Other
+    /// names of fields are not guessed there, since a pressure may be anything; nor are other names of axes where the
+    /// file names them, since its first axis may be the latitude.
     fn in_problem(own: &ProblemColumns, cell: &str) -> Option<Self> {
         let ProblemColumns { axes: [x, y], fields, .. } = own;
         let called = [(Meaning::X, x), (Meaning::Y, y), (Meaning::A, &fields.a), (Meaning::U, &fields.u)];

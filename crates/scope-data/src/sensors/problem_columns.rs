@@ -19,8 +19,8 @@ pub struct ProblemColumns {
 }
 
 impl ProblemColumns {
-    /// Those of a problem. Fields of one's own are called by their names, "water level" as `water_level`, unless that would be another
-    /// column's name: then both are called a and u.
+    /// Those of a problem. Fields of one's own are called by their names, "water level" as `water_level`, unless that
+    /// would be another column's name: then both are called a and u.
     pub fn of(pde: Pde) -> Self {
         let plain = PerChannel::from_fn(|channel: Channel| channel.name().to_owned());
         let facts = pde.descriptor();

@@ -159,8 +159,8 @@ fn wrapped(letters: Letters, text: &str, width: f64) -> Vec<String> {
     lines
 }
 
-/// How wide the title of a panel among its neighbours may be: it ends before the next one's, and the last may stand above the colour
-/// bar.
+/// How wide the title of a panel among its neighbours may be: it ends before the next one's, and the last may stand
+/// above the colour bar.
 fn title_room(group: &[FieldPanel<'_>], panel: usize, width: f64) -> f64 {
     if panel + 1 < group.len() { width + 0.5 * GAP } else { width + BAR + NUMBERS }
 }

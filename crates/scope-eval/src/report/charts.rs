@@ -21,8 +21,8 @@ const BUDGET_CHARTS: [(Task, Measure); 4] = [
     (Task::Joint, Measure::U),
 ];
 
-/// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit errors). As in the
-/// paper's figure, the auxiliary operators come first, observed and scored in ways of their own.
+/// Mean errors with their deviations over records, a group of bars a problem; forward u, or inverse a (Darcy: bit
+/// errors). As in the paper's figure, the auxiliary operators come first, observed and scored in ways of their own.
 pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
     let problems: BTreeSet<Pde> = runs.iter().map(Run::pde).collect();
     type MeasuredOf = fn(&Run) -> Measured<'_>;
@@ -62,8 +62,8 @@ pub fn comparison_chart(runs: &[Run], endpoint: Endpoint) -> Drawing {
     bar_chart(&name, &axis, &groups, &bars)
 }
 
-/// The paper's figure of grounding and readout, from its own figures: auxiliary operators, recipes and decoders. The operators were observed
-/// and scored in ways of their own, so they compare among themselves only.
+/// The paper's figure of grounding and readout, from its own figures: auxiliary operators, recipes and decoders. The
+/// operators were observed and scored in ways of their own, so they compare among themselves only.
 pub fn published_chart(published: &Published, endpoint: Endpoint) -> Drawing {
     let figure = |row: &Channels| match endpoint {
         Endpoint::Forward => Some((row.forward_u?, row.forward_u_sd?)),
@@ -86,8 +86,8 @@ pub fn published_chart(published: &Published, endpoint: Endpoint) -> Drawing {
     bar_chart(name, "error, % (Darcy's a: bit errors)", &groups, &bars)
 }
 
-/// An error under a task against the number of sensors, a curve a family, of what was evaluated under all conditions; `mean` is
-/// the mean error under one.
+/// An error under a task against the number of sensors, a curve a family, of what was evaluated under all conditions;
+/// `mean` is the mean error under one.
 fn budget_chart(
     of: &str,
     task: Task,

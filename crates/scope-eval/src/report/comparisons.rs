@@ -107,8 +107,8 @@ impl Compared {
         }
     }
 
-    /// The comparison of two runs, if they have one, on the most records that both were evaluated on: other records or masks are
-    /// no pair.
+    /// The comparison of two runs, if they have one, on the most records that both were evaluated on: other records or
+    /// masks are no pair.
     pub(super) fn paired(&self, first: &Run, second: &Run) -> Option<Paired> {
         let pde = first.pde();
         let condition = Protocol::Uniform500.condition(pde, self.task).filter(|_| self.is_of(pde))?;

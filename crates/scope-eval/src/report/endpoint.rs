@@ -27,7 +27,8 @@ impl Endpoint {
         }
     }
 
-    /// The measure of its error: the inverse of a two-valued field is a classification, and a problem of one field has that one's.
+    /// The measure of its error: the inverse of a two-valued field is a classification, and a problem of one field has
+    /// that one's.
     pub fn measure(self, pde: Pde) -> Measure {
         let fields = pde.descriptor().fields;
         match self {

@@ -74,8 +74,8 @@ struct Strand<'a> {
 }
 
 impl Strand<'_> {
-    /// Whether its points can be drawn against a cost. The minutes of a run are those of its end and say nothing of its moments,
-    /// and runs of equal minutes have no order.
+    /// Whether its points can be drawn against a cost. The minutes of a run are those of its end and say nothing of its
+    /// moments, and runs of equal minutes have no order.
     fn has(&self, cost: Cost) -> bool {
         let costs: Option<Vec<f64>> = self.points.iter().map(|point| cost.of(point.budget)).collect();
         cost == Cost::Draws
@@ -91,9 +91,9 @@ impl Strand<'_> {
     }
 }
 
-/// Charts for each problem and endpoint that has curves, with the names of their files: against draws and, for finished runs
-/// whose lengths were times, against minutes. Errors are those at uniform/500. A curve goes through moments of one training, or
-/// through finished runs of one kind and seed.
+/// Charts for each problem and endpoint that has curves, with the names of their files: against draws and, for finished
+/// runs whose lengths were times, against minutes. Errors are those at uniform/500. A curve goes through moments of one
+/// training, or through finished runs of one kind and seed.
 pub fn learning_charts(published: &Published, runs: &Runs) -> Vec<(String, CurveChart)> {
     let measured = problems(runs.latest.iter().chain(&runs.earlier));
     let all = measured.into_iter().flat_map(|pde| Endpoint::ALL.map(|endpoint| (pde, endpoint)));
@@ -132,8 +132,8 @@ fn strands<'a>(points: &[Point<'a>]) -> Vec<Strand<'a>> {
     moments.into_iter().map(strand(false)).chain(runs.into_iter().map(strand(true))).collect()
 }
 
-/// Points that belong together and were measured on records and masks of the same set, by draws. A second one with the same draws
-/// begins another curve, in the order they come.
+/// Points that belong together and were measured on records and masks of the same set, by draws. A second one with the
+/// same draws begins another curve, in the order they come.
 fn gather<'a: 'b, 'b>(
     points: impl Iterator<Item = &'b Point<'a>>,
     together: impl Fn(&Point<'a>, &Point<'a>) -> bool,

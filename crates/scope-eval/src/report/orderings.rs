@@ -32,7 +32,8 @@ const COLUMNS: [&str; 12] = [
 /// How many of them are ours.
 const OURS: usize = 8;
 
-/// A section for each comparison, and a row for each problem: the paper's differences of means, and ours, paired record by record.
+/// A section for each comparison, and a row for each problem: the paper's differences of means, and ours, paired record
+/// by record.
 pub(super) fn orderings(published: &Published, runs: &[Run]) -> Table {
     let problems = problems(runs.iter());
     let mut has_ours = false;
@@ -118,7 +119,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A row for each kind of training that has pairs from several seeds: means and deviations of their differences over seeds.
+/// A row for each kind of training that has pairs from several seeds: means and deviations of their differences over
+/// seeds.
 fn over_seeds(pairs: &[Pair<'_>]) -> Vec<Vec<Cell>> {
     let mut kinds: BTreeMap<String, BTreeMap<Option<u64>, &Pair<'_>>> = BTreeMap::new();
     for pair in pairs {

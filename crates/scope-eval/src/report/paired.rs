@@ -14,8 +14,8 @@ use crate::{paired::matching, protocol::Protocol};
 /// The most other pairs of ours that are listed.
 const MOST_OTHERS: usize = 12;
 
-/// A section for each comparison of the paper and each error, with the paper's rows and ours; then other pairs of our runs on the same
-/// records and masks, in the order they were given.
+/// A section for each comparison of the paper and each error, with the paper's rows and ours; then other pairs of our
+/// runs on the same records and masks, in the order they were given.
 pub(super) fn paired(published: &Published, runs: &[Run]) -> Table {
     let mut sections = Vec::new();
     let mut has_ours = false;

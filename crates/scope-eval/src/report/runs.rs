@@ -32,11 +32,13 @@ impl Runs {
     }
 }
 
-/// The evaluations of one model on one data set, with masks of one seed and computed in one way, under any number of protocols.
+/// The evaluations of one model on one data set, with masks of one seed and computed in one way, under any number of
+/// protocols.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub(super) records: Vec<Record>,
-    /// What its label says of masks and computation, where the same model was tested on the same data in another way too.
+    /// What its label says of masks and computation, where the same model was tested on the same data in another way
+    /// too.
     apart: String,
 }
 
@@ -76,7 +78,8 @@ impl Run {
         let mut apart = String::new();
         if grid.points() != NAMED_POINTS {
             apart.push_str(&format!(", {grid} grid"));
-            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points. The auxiliary study has none.
+            // Budgets are shares: a small grid's figures stand beside those of 128 x 128 points. The auxiliary study
+            // has none.
             if !matches!(self.identity().method.kind, MethodKind::Auxiliary(_)) {
                 let points = Family::UNIFORM.points(500, grid);
                 apart.push_str(&format!(", {points} points for 500"));
@@ -101,8 +104,8 @@ impl Run {
         on_the_same(own) == on_the_same(other) && own.method.precedes(&other.method)
     }
 
-    /// What all its evaluations have in common: problem, method, data, mask seed and computation. Numbers of records are each
-    /// evaluation's own.
+    /// What all its evaluations have in common: problem, method, data, mask seed and computation. Numbers of records
+    /// are each evaluation's own.
     pub(super) fn identity(&self) -> &Provenance {
         &self.records[0].results.identity
     }
@@ -181,7 +184,8 @@ impl Run {
         }
     }
 
-    /// The hidden field of both tasks under the auxiliary study, in the paper's units: physical ones for Darcy, stored coordinates elsewhere.
+    /// The hidden field of both tasks under the auxiliary study, in the paper's units: physical ones for Darcy, stored
+    /// coordinates elsewhere.
     pub(super) fn auxiliary(&self) -> Measured<'_> {
         let pde = self.pde();
         let is_classified = Endpoint::Inverse.is_classification(pde);
@@ -213,7 +217,8 @@ impl Run {
     }
 }
 
-/// How a model was tested: the seed of the masks, where and in which precision it was computed, and the noise of the readings.
+/// How a model was tested: the seed of the masks, where and in which precision it was computed, and the noise of the
+/// readings.
 fn how(identity: &Provenance) -> (u64, &str, Option<TestNoise>) {
     (identity.masks.seed, &identity.computed, identity.masks.noise)
 }
@@ -223,8 +228,8 @@ pub(super) fn are_all_own(measured: &BTreeSet<Pde>) -> bool {
     !measured.is_empty() && measured.iter().all(|pde| pde.descriptor().spec.is_some())
 }
 
-/// The problems that tables and charts have a place for: the paper's, and those of other runs after them; those of someone's own runs
-/// alone if there are no others.
+/// The problems that tables and charts have a place for: the paper's, and those of other runs after them; those of
+/// someone's own runs alone if there are no others.
 pub(super) fn problems<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Pde> {
     let measured: BTreeSet<Pde> = runs.map(Run::pde).collect();
     if are_all_own(&measured) {

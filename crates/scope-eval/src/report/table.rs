@@ -93,8 +93,8 @@ impl Cell {
     }
 }
 
-/// Marks the least and the second least figure of each column among some rows, by unrounded values. A column with a single
-/// figure has no place to give.
+/// Marks the least and the second least figure of each column among some rows, by unrounded values. A column with a
+/// single figure has no place to give.
 pub(super) fn rank(rows: &mut [&mut Vec<Cell>]) {
     let columns = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     for column in 0..columns {

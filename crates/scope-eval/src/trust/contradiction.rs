@@ -4,19 +4,21 @@ use std::fmt;
 
 use scope_data::{PerChannel, significant};
 
-/// The outcome of a chi-square test that readings and model cannot both pass: y^T (K + s^2)^-1 y of n readings y, with K + s^2
-/// their covariance under the model, is far larger or far smaller than n. Prints as a sentence.
+/// The outcome of a chi-square test that readings and model cannot both pass: y^T (K + s^2)^-1 y of n readings y, with
+/// K + s^2 their covariance under the model, is far larger or far smaller than n. Prints as a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contradiction {
     /// y^T (K + s^2)^-1 y.
     pub statistic: f64,
     /// n, which the statistic is on average.
     pub readings: usize,
-    /// The noise of readings of a and u with which they would agree with the model, where there is one that makes sense.
+    /// The noise of readings of a and u with which they would agree with the model, where there is one that makes
+    /// sense.
     pub noise: PerChannel<Option<f64>>,
     /// Whether all but a few readings, which are suspected, agree with the model.
     pub few_to_blame: bool,
-    /// Whether it is what some of the readings say beyond the others, at one range of scales, where all of them together agree.
+    /// Whether it is what some of the readings say beyond the others, at one range of scales, where all of them
+    /// together agree.
     pub at_some_scales: bool,
 }
 

@@ -7,11 +7,12 @@ use scope_data::{
 use scope_pde::{Pde, descriptor::ExactErrors};
 use serde::Serialize;
 
-/// Errors go with the number of sensors to a power of 1.4 at most: within this factor of numbers they are within one of 1.5.
+/// Errors go with the number of sensors to a power of 1.4 at most: within this factor of numbers they are within one of
+/// 1.5.
 const NEAR: f64 = 1.3;
 
-/// The mean gap of n sensors that are scattered evenly is 1 / (2 sqrt(n)), give or take what chance does to a few of them. Those of a grid
-/// have 0.77 times as much, those in a part of the square or on lines far more.
+/// The mean gap of n sensors that are scattered evenly is 1 / (2 sqrt(n)), give or take what chance does to a few of
+/// them. Those of a grid have 0.77 times as much, those in a part of the square or on lines far more.
 const GAP: f64 = 0.5;
 const NARROWEST: f64 = 0.82;
 const WIDEST: f64 = 1.2;
@@ -29,8 +30,9 @@ pub struct ExactLimit {
 }
 
 impl ExactLimit {
-    /// The measured condition of a task that sensors with exact readings are like: about as many of every measured field, as evenly
-    /// scattered. None for a problem without exact posterior, nor for sensors unlike all that were measured.
+    /// The measured condition of a task that sensors with exact readings are like: about as many of every measured
+    /// field, as evenly scattered. None for a problem without exact posterior, nor for sensors unlike all that were
+    /// measured.
     pub fn nearest(pde: Pde, task: &str, coverage: &PerChannel<Option<Coverage>>) -> Option<Self> {
         let measured: Vec<Coverage> = coverage.iter().flatten().copied().collect();
         if measured.is_empty() || !measured.iter().all(is_scattered) {

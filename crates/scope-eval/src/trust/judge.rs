@@ -17,9 +17,10 @@ use super::{
 const SLACK: f64 = 0.1;
 /// Sensors leave gaps when these are so many times as wide as those of the nearest condition.
 const WIDE_GAPS: f64 = 1.5;
-/// A recovery that misses its own sensors by more than this many times the held-out error does not fit them. Of 2,000 recoveries of
-/// exact readings by the five shipped models, from 500 to 8,192 scattered sensors, those of Poisson, Helmholtz, Darcy and Navier-Stokes
-/// missed them by 1.9 times at most, and six of 400 flows past a cylinder by more than 2.5, which were harder than others.
+/// A recovery that misses its own sensors by more than this many times the held-out error does not fit them. Of 2,000
+/// recoveries of exact readings by the five shipped models, from 500 to 8,192 scattered sensors, those of Poisson,
+/// Helmholtz, Darcy and Navier-Stokes missed them by 1.9 times at most, and six of 400 flows past a cylinder by more
+/// than 2.5, which were harder than others.
 const POOR_FIT: f64 = 2.5;
 /// A recovery that misses its own sensors by more than this does not fit them, however large the held-out error is.
 const POOR_FIT_PERCENT: f64 = 50.0;
@@ -27,22 +28,25 @@ const POOR_FIT_PERCENT: f64 = 50.0;
 const LARGE_ERROR_PERCENT: f64 = 50.0;
 /// Measurements are unlike those of fresh records if they are off by more than this many times the worst of these.
 const BEYOND_FRESH: f64 = 1.2;
-/// Readings look noisy if neighbours differ from the recovery by more than this many times the held-out error of their field. Exact
-/// ones differ by up to 0.55 times that error (five records each of the five shipped models, five conditions of uniform sensors).
+/// Readings look noisy if neighbours differ from the recovery by more than this many times the held-out error of their
+/// field. Exact ones differ by up to 0.55 times that error (five records each of the five shipped models, five
+/// conditions of uniform sensors).
 const LOOKS_NOISY: f64 = 0.7;
-/// The same on a grid, where errors between sensors are smaller: there exact readings differ by up to 0.80 times the error.
+/// The same on a grid, where errors between sensors are smaller: there exact readings differ by up to 0.80 times the
+/// error.
 const LOOKS_NOISY_ON_GRID: f64 = 1.0;
-/// Where the whole misfit is as rough as noise, less of it looks noisy. The misfit of exact readings of Darcy's u and of u of
-/// Navier-Stokes is smooth: neighbours differ by 0.70 of it at most.
+/// Where the whole misfit is as rough as noise, less of it looks noisy. The misfit of exact readings of Darcy's u and
+/// of u of Navier-Stokes is smooth: neighbours differ by 0.70 of it at most.
 const ROUGH: f64 = 0.72;
 const ROUGH_LOOKS_NOISY: f64 = 0.45;
-/// Flows past a disk are smoother: there neighbours differ by 0.35 of the misfit at most (244 records, 500 to 8,192 scattered sensors of
-/// a or of u, the shipped model), and bands that follow the misfit are widened by less noise.
+/// Flows past a disk are smoother: there neighbours differ by 0.35 of the misfit at most (244 records, 500 to 8,192
+/// scattered sensors of a or of u, the shipped model), and bands that follow the misfit are widened by less noise.
 const ROUGH_PAST_DISK: f64 = 0.45;
 const ROUGH_PAST_DISK_LOOKS_NOISY: f64 = 0.15;
 /// With fewer sensors than this it cannot be told how rough a misfit is.
 const FEWEST_FOR_ROUGHNESS: usize = 100;
-/// A noise that may go unnoticed is told of if it is more than this share of the field's standard deviation, and of its error.
+/// A noise that may go unnoticed is told of if it is more than this share of the field's standard deviation, and of its
+/// error.
 const UNSEEN_NOISE: f64 = 0.01;
 const UNSEEN_BESIDE_ERROR: f64 = 0.5;
 /// Readings look noisier than stated if neighbours differ from the recovery by more than this many times the noise.
@@ -200,7 +204,8 @@ impl Case<'_> {
         })
     }
 
-    /// Readings that are noisier than stated. Where nothing is known of the errors of a recovery, its roughness cannot be told from noise.
+    /// Readings that are noisier than stated. Where nothing is known of the errors of a recovery, its roughness cannot
+    /// be told from noise.
     fn noisy(&self, trust: &Trust, channel: Channel) -> Option<Warning> {
         let noise = trust.noise_percent[channel]?;
         let estimated = self.estimated(trust, channel)?;
@@ -233,15 +238,16 @@ impl Case<'_> {
         Some(times * error / 100.0 * size_of_field)
     }
 
-    /// Whether the misfit of exact readings is known to be smooth. That of a Gaussian field is as rough as noise itself, but such readings
-    /// are compared with the field's own distribution; of a problem of one's own nothing is known.
+    /// Whether the misfit of exact readings is known to be smooth. That of a Gaussian field is as rough as noise
+    /// itself, but such readings are compared with the field's own distribution; of a problem of one's own nothing is
+    /// known.
     fn is_known_smooth(&self, channel: Channel) -> bool {
         let descriptor = self.pde.descriptor();
         self.stated(channel).is_none() && descriptor.solver.is_some() && !descriptor.prior.covers(channel)
     }
 
-    /// Whether neighbouring residuals, with such a robust standard deviation of their differences, differ by more than this share of
-    /// what they are.
+    /// Whether neighbouring residuals, with such a robust standard deviation of their differences, differ by more than
+    /// this share of what they are.
     fn is_rough(&self, channel: Channel, estimated: f64, share: f64) -> bool {
         let sensors = &self.fitted[channel];
         let squares: f64 = sensors.iter().map(|sensor| sensor.residual().powi(2)).sum();
@@ -249,7 +255,8 @@ impl Case<'_> {
         sensors.len() >= FEWEST_FOR_ROUGHNESS && estimated > share * misfit
     }
 
-    /// A noise that readings may have without looking noisy, where none was stated and errors are those of fresh exact ones.
+    /// A noise that readings may have without looking noisy, where none was stated and errors are those of fresh exact
+    /// ones.
     fn unseen_noise(&self, channel: Channel) -> Option<Warning> {
         let calibrated = self.known.calibrated.filter(|_| self.known.noise.is_none())?;
         if self.fitted[channel].is_empty() {

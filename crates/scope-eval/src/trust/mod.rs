@@ -48,7 +48,8 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The range of noise that the model was trained with, in units of the field's standard deviation; none if all readings were exact.
+    /// The range of noise that the model was trained with, in units of the field's standard deviation; none if all
+    /// readings were exact.
     pub fn noise_trained(&self) -> Option<[f64; 2]> {
         let card = self.card.and_then(|card| card.training.noise);
         card.or_else(|| self.training.and_then(CardTraining::noise_of))
@@ -65,10 +66,12 @@ pub struct Trust {
     /// The condition most like this one among those that the model was evaluated under.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Nearest>,
-    /// Mean errors on held-out records under that condition, in percent; none where they say nothing of these sensors or readings.
+    /// Mean errors on held-out records under that condition, in percent; none where they say nothing of these sensors
+    /// or readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out_percent: Option<ConditionErrors>,
-    /// What was measured on fresh records for these very sensors and their noise; none where the measurements are unlike these.
+    /// What was measured on fresh records for these very sensors and their noise; none where the measurements are
+    /// unlike these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<Calibrated>,
     /// What the exact posterior has with about as many sensors, where it exists.
@@ -298,8 +301,8 @@ mod tests {
         assert_eq!((silent.warnings.len(), silent.held_out_percent.is_some()), (0, true));
     }
 
-    /// What is said of 128 sensors of a field that is as large as usual, whose recovery is off by something smooth, and readings by a
-    /// noise, as shares of it.
+    /// What is said of 128 sensors of a field that is as large as usual, whose recovery is off by something smooth, and
+    /// readings by a noise, as shares of it.
     fn smoothly_off(pde: Pde, smooth: f64, noise: f64) -> Vec<Warning> {
         let constants = Constants::released(pde);
         let size = constants.u.mean.hypot(constants.u.sigma);
@@ -337,7 +340,8 @@ mod tests {
         assert!(!looks_noisy(Pde::NAVIER_STOKES, 0.01, 0.005));
     }
 
-    /// Exact readings of a Gaussian field are missed by something as rough as noise, so that roughness alone says nothing there.
+    /// Exact readings of a Gaussian field are missed by something as rough as noise, so that roughness alone says
+    /// nothing there.
     #[test]
     fn a_rough_misfit_of_a_gaussian_field_is_no_noise() {
         assert!(looks_noisy(Pde::NAVIER_STOKES, 0.0, 0.0084));

@@ -11,8 +11,8 @@ use scope_model::HeldOut;
 use scope_pde::{GridShape, Pde};
 use serde::Serialize;
 
-/// Errors go with the gaps between sensors to this power at most: the largest median, over pairs of layouts with equally many sensors,
-/// of the five shipped models' fields (0.4 to 2.05).
+/// Errors go with the gaps between sensors to this power at most: the largest median, over pairs of layouts with
+/// equally many sensors, of the five shipped models' fields (0.4 to 2.05).
 const GAP_POWER: f64 = 2.0;
 /// Errors go with the number of sensors to this power, where no other number of the layout was evaluated.
 const COUNT_POWER: f64 = 1.0;
@@ -76,15 +76,16 @@ impl Nearest {
 
     /// How far the errors of the sensors may be from the condition's, as a factor.
     ///
-    /// Errors change with the number of sensors as they do between the condition and the next one of its layout, and with gaps that are wider or
-    /// narrower than such a number alone would make them.
+    /// Errors change with the number of sensors as they do between the condition and the next one of its layout, and
+    /// with gaps that are wider or narrower than such a number alone would make them.
     fn likely_factor(&self, held_out: &HeldOut) -> f64 {
         let more = self.sensors_ratio.ln();
         let gaps = self.gap_ratio.ln() + 0.5 * more;
         (self.count_power(held_out) * more.abs() + GAP_POWER * gaps.abs()).exp()
     }
 
-    /// p where errors go as (number of sensors)^-p towards the next number of the same layout, of the channel that changes more.
+    /// p where errors go as (number of sensors)^-p towards the next number of the same layout, of the channel that
+    /// changes more.
     fn count_power(&self, held_out: &HeldOut) -> f64 {
         let own = self.condition;
         let alike = |other: &&Condition| {

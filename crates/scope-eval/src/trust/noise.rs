@@ -24,11 +24,11 @@ pub struct ReadingsNoise {
     pub estimated: Option<f64>,
 }
 
-/// The standard deviation of readings' errors, by how the residuals of neighbours differ: s = 1.4826 median |r - r'| / sqrt(2) over
-/// sensors and their nearest other ones.
+/// The standard deviation of readings' errors, by how the residuals of neighbours differ: s = 1.4826 median |r - r'| /
+/// sqrt(2) over sensors and their nearest other ones.
 ///
-/// The recovery takes the field itself out of the readings, the difference takes out whatever else is smooth (an error of the
-/// recovery, a wrong boundary), and the median what single sensors are off. None for few sensors.
+/// The recovery takes the field itself out of the readings, the difference takes out whatever else is smooth (an error
+/// of the recovery, a wrong boundary), and the median what single sensors are off. None for few sensors.
 pub(crate) fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
     if sensors.len() < FEWEST {
         return None;
@@ -50,7 +50,8 @@ pub(crate) fn estimate_noise(sensors: &[Fitted]) -> Option<f64> {
     Some(robust_deviation(differences) / 2.0_f64.sqrt())
 }
 
-/// The standard deviation of normal numbers about zero by their median absolute value, which a few wild ones do not change; zero of none.
+/// The standard deviation of normal numbers about zero by their median absolute value, which a few wild ones do not
+/// change; zero of none.
 pub fn robust_deviation(mut values: Vec<f64>) -> f64 {
     if values.is_empty() {
         return 0.0;

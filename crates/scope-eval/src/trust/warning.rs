@@ -64,7 +64,8 @@ pub enum Warning {
         /// The widest gap, in sides of the square.
         largest: f64,
     },
-    /// Sensors unlike those of every condition that the model was evaluated under: no held-out error says anything of them.
+    /// Sensors unlike those of every condition that the model was evaluated under: no held-out error says anything of
+    /// them.
     NoReference {
         /// The nearest condition.
         condition: Condition,
@@ -131,7 +132,8 @@ pub enum Warning {
         readings: usize,
         /// Whether a noise was stated.
         noise_stated: bool,
-        /// The noise with which they would be like these, in percent of the field's standard deviation, where there is one.
+        /// The noise with which they would be like these, in percent of the field's standard deviation, where there is
+        /// one.
         noise_percent: Option<f64>,
     },
     /// A task that the model was not trained for.
@@ -154,7 +156,8 @@ pub enum Warning {
         /// Whether it is judged beside a stated noise.
         beyond_noise: bool,
     },
-    /// Errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it unseen.
+    /// Errors so large that little of a field is recovered: the model has learned little, or sensors leave most of it
+    /// unseen.
     LargeErrors {
         /// The condition of these errors; none if they were measured for the very sensors.
         condition: Option<Condition>,
@@ -181,7 +184,8 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Whether the measurements are unlike all that errors and bands were measured on, so that none of these says anything of them.
+    /// Whether the measurements are unlike all that errors and bands were measured on, so that none of these says
+    /// anything of them.
     pub fn denies_errors(&self) -> bool {
         match self {
             Warning::OutsideRange { .. }

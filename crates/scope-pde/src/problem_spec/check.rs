@@ -40,7 +40,8 @@ impl ProblemSpec {
         self.known.as_ref().map_or(Ok(()), |known| self.check_known(known))
     }
 
-    /// Refuses axes and fields that could not be told apart in a table, or where x is the second axis and y the first: elsewhere x is always the first.
+    /// Refuses axes and fields that could not be told apart in a table, or where x is the second axis and y the first:
+    /// elsewhere x is always the first.
     fn check_names(&self) -> Checked {
         let axes = self.domain.names.iter().zip(["domain.names[0]", "domain.names[1]"]);
         let fields = self.fields.each_ref().into_array().into_iter().zip(["fields.a.name", "fields.u.name"]);

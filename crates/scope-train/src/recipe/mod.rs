@@ -64,8 +64,8 @@ pub struct Recipe {
     pub precision: Option<Precision>,
     /// Number of examples in a step.
     pub batch: usize,
-    /// The parts that a batch is cut into and summed over in a fixed order, so that any number of processes up to theirs gives
-    /// the same bits; without, a batch is one.
+    /// The parts that a batch is cut into and summed over in a fixed order, so that any number of processes up to
+    /// theirs gives the same bits; without, a batch is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<usize>,
     /// The optimizer.

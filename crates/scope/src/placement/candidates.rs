@@ -36,8 +36,8 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// Reads a table of points in the problem's own coordinates (.csv), with columns called as in tables of its sensors,
-    /// or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
+    /// Reads a table of points in the problem's own coordinates (.csv), with columns called as in tables of its
+    /// sensors, or a mask \[rows, columns\] that is not zero where sensors may be (.npy).
     pub fn open(path: &Path, pde: Pde) -> Result<Self, RecoveryError> {
         let name = || path.display().to_string();
         let read = match path.extension().and_then(|ending| ending.to_str()) {

@@ -32,8 +32,8 @@ const STANDS_OUT: f64 = 5.0;
 /// A reading so many robust standard deviations from what the others say is suspect. Errors of a network have longer
 /// tails than normal ones: the worst of 500 exact readings had 12.5 (a cylinder's flow), of 500 with 5% noise 4.5.
 const SUSPECT: f64 = 15.0;
-/// The same beside a field of two values: where an interface meets the edge, exact readings of Darcy's u reached 28, but for a pixel in a
-/// corner of one of 100 records, which had 68.
+/// The same beside a field of two values: where an interface meets the edge, exact readings of Darcy's u reached 28,
+/// but for a pixel in a corner of one of 100 records, which had 68.
 const SUSPECT_BESIDE_JUMPS: f64 = 30.0;
 /// A recovery that is so many robust standard deviations from a reading it was made from, beside those around it, is
 /// looked into: it costs nothing to see, and exact readings that do so cost the passes that clear them.

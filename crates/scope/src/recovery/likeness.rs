@@ -73,8 +73,8 @@ impl Likeness {
     }
 }
 
-/// The noise with which readings would be like a prior's, in percent of their field's standard deviation: one that is smaller than the
-/// field.
+/// The noise with which readings would be like a prior's, in percent of their field's standard deviation: one that is
+/// smaller than the field.
 fn explaining_noise(prior: &Prior, readings: &[Reading], method: &MethodSummary) -> Option<f64> {
     let posterior = prior.given(readings, with_rounding(NO_NOISE, &method.constants)).ok()?;
     let share = posterior.consistent_noise(method.constants.map(|scaling| scaling.sigma))?;

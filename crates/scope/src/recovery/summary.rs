@@ -120,8 +120,8 @@ pub struct ProblemSummary {
     pub range: [[f32; 2]; 2],
     /// Sensors that share their pixel with an earlier one.
     pub shared_pixels: usize,
-    /// The relative L2 error of a and u that the method itself expects, in percent, of fields that there are; none where
-    /// the readings contradict it.
+    /// The relative L2 error of a and u that the method itself expects, in percent, of fields that there are; none
+    /// where the readings contradict it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_percent: Option<[Option<f64>; 2]>,
     /// Measured bands about the fields.

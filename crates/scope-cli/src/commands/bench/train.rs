@@ -32,8 +32,8 @@ pub(crate) struct BenchTrain {
     /// A SCOPE model of some size, or an operator
     #[arg(long, default_value = "base", value_parser = network_names())]
     model: NetworkChoice,
-    /// What is minimised [default: fo; auxiliary for an operator of the auxiliary study, which has that and auxiliary-g]; full-idle
-    /// is full while its variance term is zero, sp-10m the training of a replacement decoder
+    /// What is minimised [default: fo; auxiliary for an operator of the auxiliary study, which has that and
+    /// auxiliary-g]; full-idle is full while its variance term is zero, sp-10m the training of a replacement decoder
     #[arg(long, value_parser = ["full", "full-idle", "fjv", "fo", "sp-10m", "auxiliary", "auxiliary-g"])]
     objective: Option<String>,
     /// What follows the gradients

@@ -259,8 +259,8 @@ fn say_errors(pde: Pde, solved: &[Solved], grid: GridShape) {
     }
 }
 
-/// What the model's errors are on average, as its card has them: one record may be easier or harder. Held-out records of one's own may be
-/// the very set that the record is of.
+/// What the model's errors are on average, as its card has them: one record may be easier or harder. Held-out records
+/// of one's own may be the very set that the record is of.
 fn usual_errors(pde: Pde, held_out: &HeldOut, own: bool) -> Option<String> {
     let [forward, inverse] = [Task::Forward, Task::Inverse].map(|task| held_out.primary(task));
     let hidden_a = || match (inverse.ber, inverse.a) {

@@ -106,7 +106,8 @@ impl Solved {
         Some(100.0 * wrong as f64 / truth.len() as f64)
     }
 
-    /// The level of the narrower band, and the shares of the pixels of a and u that lie within it; a field of two values has no band.
+    /// The level of the narrower band, and the shares of the pixels of a and u that lie within it; a field of two
+    /// values has no band.
     pub(super) fn within(&self) -> Option<(f64, [Option<f64>; 2])> {
         let bands = self.recovered.uncertainty.bands()?;
         let share = |difference: &[f32], widths: &[f32]| {

@@ -94,15 +94,15 @@ pub(crate) struct RecoverCommand {
     /// The cylinder's disk in pixels, or with --domain in its coordinates, for problems whose file gives none
     #[arg(long, value_name = "CX,CY,R", conflicts_with = "method", value_parser = disk, allow_hyphen_values = true)]
     geometry: Option<Disk>,
-    /// Where the fields are known without sensors, for problems with a known region in each record: a .npy file [rows, columns],
-    /// not zero there
+    /// Where the fields are known without sensors, for problems with a known region in each record: a .npy file [rows,
+    /// columns], not zero there
     #[arg(long, value_name = "MASK", conflicts_with = "geometry")]
     known: Option<PathBuf>,
     /// Also write at.csv: both fields, and how far they may be off, at the points of a table with columns x and y
     #[arg(long, value_name = "POINTS")]
     at: Option<PathBuf>,
-    /// Also write, beside npy, what other programs open: fields.csv, a line for each pixel with x, y, both fields and how far they may be
-    /// off; fields.nc (NetCDF); fields.zarr.zip; or fields.vti, for ParaView
+    /// Also write, beside npy, what other programs open: fields.csv, a line for each pixel with x, y, both fields and
+    /// how far they may be off; fields.nc (NetCDF); fields.zarr.zip; or fields.vti, for ParaView
     #[arg(long, value_enum, default_value = "npy")]
     format: FieldFormat,
     /// Measure a model's errors and error bands for these very sensors and their noise, on N fresh records of the
@@ -113,8 +113,8 @@ pub(crate) struct RecoverCommand {
     /// (zero edges, speeds that are not negative, two values)
     #[arg(long, conflicts_with = "method")]
     unprojected: bool,
-    /// What a model's network is computed in: int8 takes less time on a processor, with errors like those of f32, where the model
-    /// is stored so
+    /// What a model's network is computed in: int8 takes less time on a processor, with errors like those of f32, where
+    /// the model is stored so
     #[arg(long, value_name = "KIND", default_value = "f32", value_parser = error_keeping_precisions(), conflicts_with = "method")]
     precision: Precision,
     /// Draw the first N problems

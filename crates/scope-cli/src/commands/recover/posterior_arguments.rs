@@ -12,13 +12,13 @@ const RESOLUTION: usize = 128;
 /// What only a posterior takes.
 #[derive(Debug, Args)]
 pub(super) struct PosteriorArguments {
-    /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the field's own, one
-    /// for both channels or one each for a and u [default: rounding to float32]; a model that was trained with noise weighs
-    /// readings by it, and --calibrate measures what it costs
+    /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the
+    /// field's own, one for both channels or one each for a and u [default: rounding to float32]; a model that was
+    /// trained with noise weighs readings by it, and --calibrate measures what it costs
     #[arg(long, value_name = "S[,S]", allow_hyphen_values = true)]
     noise: Option<StatedNoise>,
-    /// Leave out readings that do not fit the others, a tenth of them at most, and say which; with a model this takes up to
-    /// sixteen more passes
+    /// Leave out readings that do not fit the others, a tenth of them at most, and say which; with a model this takes
+    /// up to sixteen more passes
     #[arg(long)]
     drop_suspects: bool,
     /// With --method: the fields only, without standard deviations, which take most of the time

@@ -14,8 +14,8 @@ pub(super) fn of_missing_bands(without: &WithoutBands) -> String {
     with_option(without, option)
 }
 
-/// A warning about a problem, and what to do about it; whether errors can be measured on fresh records, and whether both fields are
-/// measured.
+/// A warning about a problem, and what to do about it; whether errors can be measured on fresh records, and whether
+/// both fields are measured.
 pub(super) fn of_warning(pde: Pde, makes_fresh_records: bool, both: bool, warning: &Warning) -> String {
     let calibrate = if makes_fresh_records { " --calibrate 200" } else { "" };
     // Values of a problem of one's own cannot be scaled: its equation is not known.

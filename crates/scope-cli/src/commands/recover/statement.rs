@@ -299,8 +299,8 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.1}%"))
 }
 
-/// Warns of what speaks against each problem's recovery. What is said of several problems alike is one line; of many different
-/// things, some are shown.
+/// Warns of what speaks against each problem's recovery. What is said of several problems alike is one line; of many
+/// different things, some are shown.
 pub(super) fn warn_of(Summary { method, problems, .. }: &Summary) {
     let mut all: Vec<Warned> = Vec::new();
     for problem in problems {

@@ -1,4 +1,5 @@
-//! Fields in a MATLAB file. Its first axis is contiguous, so that records are interleaved: a variable is held in memory whole.
+//! Fields in a MATLAB file. Its first axis is contiguous, so that records are interleaved: a variable is held in memory
+//! whole.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! Records of one's own: fields from arrays or variables, checked, normalised, and split for training and testing.
 //!
-//! Two passes over the files, one record at a time. The first checks every value and measures the training split; the second writes
-//! both sets.
+//! Two passes over the files, one record at a time. The first checks every value and measures the training split; the
+//! second writes both sets.
 
 mod arrays;
 mod hdf5;
@@ -62,8 +62,8 @@ pub struct OwnImported {
     pub notes: Vec<String>,
 }
 
-/// Reads fields of one's own into the folders `train` and `test` of a folder, and `calibration` if that is asked for. `progress` hears (done, of all), and stops the work by
-/// returning false.
+/// Reads fields of one's own into the folders `train` and `test` of a folder, and `calibration` if that is asked for.
+/// `progress` hears (done, of all), and stops the work by returning false.
 pub fn import_own(
     request: &OwnImport,
     out: &Path,
@@ -194,8 +194,8 @@ impl OwnFields {
         }
     }
 
-    /// Hands out every record in physical units, checked against what the problem states, with its known region if it has
-    /// one of its own; a field that there is not is zero.
+    /// Hands out every record in physical units, checked against what the problem states, with its known region if it
+    /// has one of its own; a field that there is not is zero.
     fn each(
         &self,
         mut take: impl FnMut(usize, PerChannel<&[f64]>, Option<&RecordRegion>) -> Result<(), DataError>,

@@ -94,8 +94,8 @@ impl SplitPlan {
 /// The records that stay together: those of a group, or one alone.
 type Unit = Vec<usize>;
 
-/// What each record is for: about as many are held out as planned, at least one for each part, and not all. Records of a group stay
-/// together. The choice depends on the problem's name and the numbers of records or groups alone.
+/// What each record is for: about as many are held out as planned, at least one for each part, and not all. Records of
+/// a group stay together. The choice depends on the problem's name and the numbers of records or groups alone.
 pub(super) fn choose(
     name: &str,
     count: usize,

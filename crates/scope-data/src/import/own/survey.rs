@@ -9,7 +9,8 @@ use crate::{error::DataError, significant};
 
 /// Thumbnails are so many points a side.
 const THUMBNAIL: usize = 8;
-/// Neighbours in a file that differ by less than this share of what any two records differ are probably times of one simulation.
+/// Neighbours in a file that differ by less than this share of what any two records differ are probably times of one
+/// simulation.
 const ALIKE: f64 = 0.5;
 
 /// What is gathered while records pass by.
@@ -64,8 +65,8 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    /// Refuses a record that is another one again: it would be tested on what was trained on, or count twice. Within a group it stays
-    /// in one split.
+    /// Refuses a record that is another one again: it would be tested on what was trained on, or count twice. Within a
+    /// group it stays in one split.
     fn require_new(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
         let mut hasher = blake3::Hasher::new();
         record.iter().for_each(|field| {
