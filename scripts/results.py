@@ -139,16 +139,17 @@ def rows(tree):
     stated = ["**{:.2f}** ± {:.2f}".format(*tree.main("poisson", task)) for task in ("forward", "inverse")]
     length = f"{training['minutes']:.1f} minutes, {millions(training['draws'])} draws"
     yield ("Poisson", ours), [length, *stated]
-    for minutes, cells in learning(tree):
-        yield ("Poisson", f"{minutes:g}"), cells
+    for pde in ("poisson", "ns"):
+        for minutes, cells in learning(tree, pde):
+            yield (HEADINGS[pde], f"{minutes:g}"), cells
     for method in ("FO", "Full"):
         errors = [f"{tree.paper(method, 'poisson', task):.2f}" for task in ("forward", "inverse")]
         yield ("Poisson", f"the paper's SCOPE-{method}, base"), [None, *errors]
 
 
-def learning(tree):
-    """The table of learning curves: minutes, then draws and errors of each recipe."""
-    curves = {(cost, task): tree.chart(f"poisson-{cost}-{task}")["curves"]
+def learning(tree, pde):
+    """A problem's table of learning curves: minutes, then draws and errors of each recipe."""
+    curves = {(cost, task): tree.chart(f"{pde}-{cost}-{task}")["curves"]
               for cost in ("draws", "minutes") for task in ("forward", "inverse")}
     for k, (minutes, _) in enumerate(curves["minutes", "forward"][0]["points"]):
         cells = []

@@ -5,8 +5,8 @@
 #   scripts/studies/learning-curves.sh PDE [MINUTES...]
 #   scripts/studies/learning-curves.sh poisson 0.2 0.5 1.2
 #
-# Needs a GPU. Leaves one evaluation a run, PDE-RECIPE-MINUTES/, and the charts in $OUT (default: results/curves). What
-# is there is not trained again. RECIPES (fo muon-fits), MODEL (small), COUNT (50000) and TEST (1000) records,
+# Needs a GPU. Leaves one evaluation a run, PDE-RECIPE-MINUTES/, and the charts in $OUT (default: results/curves), those
+# of curves from three times on. What is there is not trained again. RECIPES (fo muon-fits), MODEL (small), COUNT (50000) and TEST (1000) records,
 # RESOLUTION (128), DEVICE (cuda), SCOPE (the program), SETTINGS for every recipe; WORK, MINUTES and PACKED are those of
 # scripts/session.sh.
 set -euo pipefail
