@@ -94,7 +94,7 @@ part_own-problem() {
 own_problem() { COUNT=${OWN_COUNT:-20000} TEST=${OWN_TEST:-400} scripts/own-problem-gpu.sh "${OWN_MINUTES:-5}"; }
 part_scale() { ROUNDS=${ROUNDS:-3} SECONDS_EACH=${SECONDS_EACH:-1} DRAWS=${SCALE_DRAWS:-16000} timed_script scripts/benchmarks/scale-bench.sh; }
 part_bench() {
-    SELFTEST=no ROUNDS=${ROUNDS:-2} SECONDS_EACH=${SECONDS_EACH:-0.5} PEER=${PEER:-small base} BUDGET=${BUDGET:-45} \
+    SELFTEST=no ROUNDS=${ROUNDS:-2} SECONDS_EACH=${SECONDS_EACH:-0.5} PEER=${PEER:-base small} BUDGET=${BUDGET:-45} \
         ROWS=${BENCH_ROWS:-small muon base operators infer evaluate} scripts/benchmarks/gpu-bench.sh ${peer:+"$peer"}
 }
 paper() { scripts/paper.sh "${PROBLEMS:-poisson,ns,darcy}"; }

@@ -31,14 +31,13 @@ def gathered(folder):
 
 
 def best_of_peer(folder, size):
-    """PyTorch's shortest time and largest memory of each mode and batch."""
-    best, most = {}, {}
-    for path in [folder / f"peer-{size}.json", *([folder / "peer-sp.json"] if size == "base" else [])]:
+    """PyTorch's shortest time of each mode and batch, and the memory of the form that took it."""
+    best = {}
+    for path in [*sorted(folder.glob(f"peer-{size}*.json")), *([folder / "peer-sp.json"] if size == "base" else [])]:
         for row in json.loads(path.read_text())["rows"] if path.exists() else []:
             key = (row["mode"], row["batch"])
-            best[key] = min(best.get(key, row["ms"]), row["ms"])
-            most[key] = max(most.get(key, row["gib"]), row["gib"])
-    return best, most
+            best[key] = min(best.get(key, (row["ms"], row["gib"])), (row["ms"], row["gib"]))
+    return best
 
 
 def evaluations(folder):
@@ -60,13 +59,12 @@ def main():
         infer = re.fullmatch(r"infer-(\w+)-(\w+)", name)
         size, _, objective = name.partition("-") if not infer else (infer[1], "", "")
         mode = "infer" if infer else PEERS.get(objective)
-        best, most = peers.get(size, ({}, {}))
-        theirs = best.get((mode, batch)) if precision == "bf16" else None
+        theirs, most = peers.get(size, {}).get((mode, batch), (None, None)) if precision == "bf16" else (None, None)
         ours = statistics.median(rounds)
         memory = held.get((name, batch, precision))
         cells = [name, f"{batch}", precision, f"{ours:.3f}", f"{min(rounds):.3f} to {max(rounds):.3f}"]
         cells += [f"{theirs:.3f}", f"{ours / theirs:.2f}"] if theirs else ["", ""]
-        cells += [f"{memory:.2f}" if memory else "", f"{most[mode, batch]:.2f}" if theirs and memory else ""]
+        cells += [f"{memory:.2f}" if memory else "", f"{most:.2f}" if theirs and memory else ""]
         print(f"| {' | '.join(cells)} |")
     rates = list(evaluations(folder))
     if rates:

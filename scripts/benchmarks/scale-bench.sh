@@ -20,7 +20,7 @@ mkdir -p "$out"
 work=$(mktemp -d); mps=
 finish() {
     [ -z "$mps" ] || echo quit | nvidia-cuda-mps-control >/dev/null 2>&1 || true
-    tar -C "$work" --exclude=data --exclude=model.safetensors --exclude=state -czf "$out/scale-bench.tar.gz" . || true
+    tar -C "$work" --exclude=./mps --exclude=data --exclude=model.safetensors --exclude=state -czf "$out/scale-bench.tar.gz" . || true
     rm -rf "$work"
     hand_out scale-bench "$out"
 }
@@ -31,7 +31,11 @@ in_time() { [ $SECONDS -lt "${LIMIT:-460}" ] && [ "$(left)" -gt 10 ] || { echo "
 with_nccl
 gpus=$(nvidia-smi --list-gpus | wc -l)
 ranks=$((gpus < 4 ? 2 : gpus < 8 ? 4 : 8))
-echo "$("$scope" --version), GPUs: $gpus, ranks: $ranks, NCCL from ${wheel:-the loader}"
+nccl=$(python3 -c 'import ctypes
+version = ctypes.c_int()
+ctypes.CDLL("libnccl.so.2").ncclGetVersion(ctypes.byref(version))
+print(version.value)' 2>/dev/null) || nccl="of unknown version"
+echo "$("$scope" --version), GPUs: $gpus, ranks: $ranks, NCCL $nccl from ${wheel:-the loader}"
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sort | uniq -c
 if [ "$gpus" = 1 ]; then
     export NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_MAX_CTAS=8
@@ -85,6 +89,7 @@ together() { # NAME ARGUMENTS...: the median step of ranks that take as many ste
     [ -z "$failed" ]
 }
 works=1
+untried() { [ -n "$works" ] || echo "NOT TRIED, because $ranks ranks did not work above: $1"; }
 for case in "${cases[@]}"; do
     # shellcheck disable=SC2086
     set -- $case; name=$1; shift
@@ -112,6 +117,7 @@ for name in ("base-fo", "base-full", "small-muon"):
 PYTHON
 
 echo "== training: no team, one rank, and $ranks ranks"
+untried "training of $ranks ranks"
 "$scope" data generate poisson --count 2000 --out "$work/data" >/dev/null
 run() { # NAME ARGUMENTS...
     in_time "$1" || return 0
@@ -139,6 +145,7 @@ done
 [ -z "$works" ] || run "full-cap-every-4-ranks" --recipe full --set cap_every=4 --device cuda:0 --processes $ranks
 
 echo "== a rank that is killed"
+untried "a rank that is killed"
 killed() {
     # In the place of the subshell, so that the processes are its own children.
     (exec timeout 100 "$scope" train --data "$work/data" --model small --recipe fo --draws 6400000 --device cuda:0 --processes $ranks --save-every 5 \

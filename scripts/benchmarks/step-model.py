@@ -21,9 +21,9 @@ options = parser.parse_args()
 BUCKET = 8.4e6  # bytes
 # Name, parameters, gradients that are reduced, measured ms at batch 32 a GPU (docs/PERFORMANCE.md), share that is backward, Muon.
 STEPS = [
-    ("base FO", 40.04e6, 1, 6.44, 2 / 3, False),
-    ("base Full", 40.04e6, 4, 20.92, 2 / 3, False),
-    ("small muon-fits", 6.85e6, 1, 3.01, 0.5, True),
+    ("base FO", 40.04e6, 1, 6.47, 2 / 3, False),
+    ("base Full", 40.04e6, 4, 21.02, 2 / 3, False),
+    ("small muon-fits", 6.85e6, 1, 2.98, 0.5, True),
 ]
 
 
