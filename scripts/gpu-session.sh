@@ -103,7 +103,7 @@ part_operators() {
     PARTS="operators auxiliary" DRAWS=${DRAWS:-200000} OPERATOR_DRAWS=${OPERATOR_DRAWS:-50000} \
         AUXILIARY=${AUXILIARY-aux-fno:auxiliary aux-fno:auxiliary-g} paper
 }
-part_curves() { scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5}; }
+part_curves() { scripts/studies/learning-curves.sh ns ${CURVES:-0.2 0.5 0.8}; }
 part_ablation() { scripts/studies/ablation.sh "${PDE:-poisson}" "${DRAWS:-320000}" ${SEEDS:-1 2 3}; }
 part_time-to-error() { DRAWS=${DRAWS:-80000 320000 1280000} PEER_DRAWS=${PEER_DRAWS-320000} scripts/benchmarks/time-to-error.sh ${peer:+"$peer"}; }
 part_cylinder() { COUNT=${CYLINDER_COUNT:-14000} EACH=${EACH:-8} scripts/models/campaign.sh "${STRETCH:-1}" cylinder; }
