@@ -35,6 +35,7 @@ type Handle = *mut c_void;
 /// Of `ncclDataType_t` and `ncclRedOp_t`.
 const INT8: c_int = 0;
 const FLOAT32: c_int = 7;
+const SUM: c_int = 0;
 const AVERAGE: c_int = 4;
 const SUCCESS: c_int = 0;
 
@@ -272,10 +273,13 @@ impl Nccl {
         self.cuda.bind()?;
         self.cuda.0.streams.precede(&self.stream)?;
         let at = address as *mut c_void;
+        // The library multiplies by one over the ranks before it adds, and of one rank alone it would read and write all
+        // gradients for that; their sum is where it is already.
+        let operation = if self.size == 1 { SUM } else { AVERAGE };
         // SAFETY: f32 numbers of a live tensor on this GPU, in place; the stream follows whatever wrote them.
         let status = unsafe {
             let stream = self.stream.cu_stream();
-            (self.functions.all_reduce)(at, at, count, FLOAT32, AVERAGE, handle, stream)
+            (self.functions.all_reduce)(at, at, count, FLOAT32, operation, handle, stream)
         };
         self.functions.check("taking a mean over GPUs", status)
     }
