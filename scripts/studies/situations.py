@@ -252,6 +252,15 @@ def wanted(arguments):
                 yield Part(number, method, range(first, min(first + arguments.together, arguments.records)))
 
 
+def require_models(arguments, parts):
+    """Ends the study where the program has no model of a problem, which it would refuse as it refuses bad readings."""
+    listed = subprocess.run([arguments.scope, "model", "list", "--json"], capture_output=True, text=True, check=True)
+    known = {model["card"]["name"] for model in json.loads(listed.stdout)}
+    missing = {part.situation.pde for part in parts if part.method == "network"} - known
+    if missing:
+        sys.exit(f"there is no model of {', '.join(sorted(missing))}: name a folder of models in SCOPE_MODELS")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scope", default="target/release/scope", help="the program")
@@ -271,6 +280,7 @@ def main():
     problems = {part.situation.pde for part in parts} - {"poisson"}
     arguments.generated = {pde: Generated(arguments.scope, pde, arguments.records, arguments.work) for pde in problems}
     if not arguments.assemble:
+        require_models(arguments, parts)
         with ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(lambda part: work(arguments, part), sorted(parts, key=lambda part: -part.cost())))
     missing = assemble(arguments, parts)
