@@ -158,7 +158,9 @@ def measured(code, summary, out, truths):
             within = None
             if widths is not None and np.isfinite(widths[0][k]).all():
                 inner = (slice(1, -1), slice(1, -1))
-                within = [100.0 * float(np.mean((error <= width[k])[inner])) for width in widths]
+                # Where a value is known whatever was measured a band has no width, and says nothing.
+                unknown = widths[-1][k][inner] > 0.0
+                within = [100.0 * float(np.mean((error <= width[k])[inner][unknown])) for width in widths]
             record[channel] = {"stated": stated, "basis": basis, "true": float(true), "within": within}
     return {"code": code, "records": records}
 
