@@ -12,6 +12,7 @@ mod pixels;
 mod place;
 mod sampler;
 mod seen;
+mod sensor_error;
 mod sensors;
 mod test_noise;
 
@@ -25,6 +26,7 @@ pub use noise::{ReadingNoise, trust};
 pub use place::{Place, STENCIL_POINTS, Spot, Stencil};
 pub use sampler::{BERNOULLI_EPOCHS, MaskSampler, Namespace, TEST_MASK_SEED, TRAIN_MASK_SEED};
 pub use seen::Seen;
+pub use sensor_error::SensorError;
 pub(crate) use sensors::locate;
-pub use sensors::{Placed, Sensor, SensorError, UserContext};
+pub use sensors::{Placed, Sensor, UserContext};
 pub use test_noise::TestNoise;

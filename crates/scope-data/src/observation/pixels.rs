@@ -2,7 +2,7 @@
 
 use scope_pde::GridShape;
 
-use super::{mask::Mask, sensors::SensorError};
+use super::{mask::Mask, sensor_error::SensorError};
 use crate::{Channel, Scaling};
 
 /// Beyond so many standard deviations a value is no field's: it is in other units.

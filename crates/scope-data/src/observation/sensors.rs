@@ -1,6 +1,6 @@
 //! A context from measurements of one's own.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use scope_pde::{GridShape, Pde, cylinder::Disk, descriptor::KnownRegion};
 
@@ -10,8 +10,9 @@ use super::{
     noise::trust,
     pixels::Pixels,
     place::{Place, Spot},
+    sensor_error::SensorError,
 };
-use crate::{Channel, Constants, Fields, PerChannel, Scaling, record_region::RecordRegion};
+use crate::{Channel, Constants, Fields, PerChannel, record_region::RecordRegion};
 
 /// One measurement in physical units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,104 +24,6 @@ pub struct Sensor {
     /// The value measured.
     pub value: f64,
 }
-
-/// Why sensors cannot be used. Sensors are numbered from 0, in the order given.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum SensorError {
-    /// A value or coordinate that is NaN or infinite.
-    NotFinite {
-        /// Which sensor.
-        sensor: usize,
-        /// "value" or "coordinate".
-        what: &'static str,
-    },
-    /// A place outside the grid.
-    Outside {
-        /// Which sensor.
-        sensor: usize,
-        /// Where it was said to be.
-        place: String,
-        /// Where it may be.
-        range: String,
-    },
-    /// Two measurements of one pixel that contradict each other and are far from all values of the field: in other
-    /// units.
-    Units {
-        /// The later sensor.
-        sensor: usize,
-        /// What it measured.
-        value: f64,
-        /// "a" or "u".
-        channel: &'static str,
-        /// Where values of the channel are.
-        scaling: Scaling,
-    },
-    /// Two measurements of one pixel that contradict each other.
-    Contradiction {
-        /// The earlier sensor and the later one.
-        sensors: [usize; 2],
-        /// What they measured.
-        values: [f64; 2],
-        /// "a" or "u".
-        channel: &'static str,
-        /// Axis 0 and axis 1.
-        pixel: [usize; 2],
-        /// The standard deviation of the channel.
-        sigma: f64,
-    },
-    /// A measurement of a field that the problem has not.
-    NoField {
-        /// Which sensor.
-        sensor: usize,
-        /// "a" or "u".
-        channel: &'static str,
-        /// The problem.
-        pde: &'static str,
-    },
-    /// A disk, or another known region of the record, that cannot be.
-    Region(String),
-}
-
-impl SensorError {
-    /// The error in words, with names for the sensors.
-    pub fn describe(&self, name: impl Fn(usize) -> String) -> String {
-        match self {
-            SensorError::NotFinite { sensor, what } => {
-                format!("{}: the {what} is not finite", name(*sensor))
-            }
-            SensorError::Outside { sensor, place, range } => {
-                format!("{}: {place} lies outside {range}", name(*sensor))
-            }
-            SensorError::Units { sensor, value, channel, scaling: Scaling { mean, sigma } } => format!(
-                "{}: {channel} is {value}, and values of this field lie about {mean:.4} with a standard deviation of {sigma:.4}: \
-                 its units are others, state what they are multiples of",
-                name(*sensor)
-            ),
-            SensorError::Contradiction { sensors, values, channel, pixel: [i, j], sigma } => format!(
-                "{} and {}: both measure {channel} at pixel ({i}, {j}), but {} and {} are further apart than the \
-                 field's standard deviation of {sigma}: remove one, or give the rows of different problems a column \
-                 \"problem\"",
-                name(sensors[0]),
-                name(sensors[1]),
-                values[0],
-                values[1],
-            ),
-            SensorError::NoField { sensor, channel, pde } => {
-                format!("{}: it measures {channel}, and {pde} has the other field only", name(*sensor))
-            }
-            SensorError::Region(problem) => problem.clone(),
-        }
-    }
-}
-
-impl fmt::Display for SensorError {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.describe(|sensor| format!("sensor {sensor}")))
-    }
-}
-
-impl std::error::Error for SensorError {}
 
 /// A measurement on a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,18 +73,7 @@ impl UserContext {
         if let Some(region) = region {
             region.check(pde, shape).map_err(SensorError::Region)?;
         }
-        let mut placed = Vec::with_capacity(sensors.len());
-        for (number, sensor) in sensors.iter().enumerate() {
-            if !pde.present()[sensor.channel] {
-                let channel = sensor.channel.name();
-                return Err(SensorError::NoField { sensor: number, channel, pde: pde.name() });
-            }
-            if !sensor.value.is_finite() {
-                return Err(SensorError::NotFinite { sensor: number, what: "value" });
-            }
-            let spot = locate(pde, shape, number, sensor.place)?;
-            placed.push(Placed { number, channel: sensor.channel, spot, value: sensor.value });
-        }
+        let mut placed = placed(pde, shape, sensors)?;
         // Only now: sensors in other coordinates or units share pixels and contradict each other by that alone.
         let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], shape));
         for sensor in &placed {
@@ -192,20 +84,11 @@ impl UserContext {
             x.channel.cmp(&y.channel).then(along(0)).then(along(1)).then(x.value.total_cmp(&y.value))
         });
         let measured = pixels.each_ref().map(|pixels| pixels.mask.clone());
-        let mut given = Mask::empty(shape);
-        if let Some(region) = region {
-            given = region.points(shape);
-            require_pixels(region, &given).map_err(SensorError::Region)?;
-        }
-        let known_region = pde.descriptor().known_region;
-        if let KnownRegion::Fixed(known) = known_region {
-            known.points().for_each(|point| {
-                given.insert(point);
-            });
-        }
+        let given = known_points(pde, shape, region)?;
+        let known = pde.descriptor().known_region.values();
         for (channel, pixels) in pixels.each_mut().with_channels() {
             if pde.present()[channel] {
-                given.points().for_each(|point| pixels.know(point, known_region.values()[channel]));
+                given.points().for_each(|point| pixels.know(point, known[channel]));
             }
         }
         let shared = pixels.iter().map(|pixels| pixels.shared).sum();
@@ -259,6 +142,37 @@ impl UserContext {
         }
         readings
     }
+}
+
+/// The sensors on a grid, in the order given.
+fn placed(pde: Pde, shape: GridShape, sensors: &[Sensor]) -> Result<Vec<Placed>, SensorError> {
+    let place = |(number, sensor): (usize, &Sensor)| {
+        let channel = sensor.channel;
+        if !pde.present()[channel] {
+            return Err(SensorError::NoField { sensor: number, channel: channel.name(), pde: pde.name() });
+        }
+        if !sensor.value.is_finite() {
+            return Err(SensorError::NotFinite { sensor: number, what: "value" });
+        }
+        let spot = locate(pde, shape, number, sensor.place)?;
+        Ok(Placed { number, channel, spot, value: sensor.value })
+    };
+    sensors.iter().enumerate().map(place).collect()
+}
+
+/// The points that are known without sensors: those of every record, and those of this one.
+fn known_points(pde: Pde, shape: GridShape, region: Option<&RecordRegion>) -> Result<Mask, SensorError> {
+    let mut given = Mask::empty(shape);
+    if let Some(region) = region {
+        given = region.points(shape);
+        require_pixels(region, &given).map_err(SensorError::Region)?;
+    }
+    if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
+        known.points().for_each(|point| {
+            given.insert(point);
+        });
+    }
+    Ok(given)
 }
 
 /// Refuses a disk between pixels, as one in sides of the square is: a model would be told of none.
