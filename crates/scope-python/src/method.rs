@@ -22,7 +22,7 @@ use crate::{
     options::RecoverOptions,
     recovered::Recovered,
     sensors::Sensors,
-    work::{Watch, stopped, work},
+    work::{Watch, require_own_threads, stopped, work},
 };
 
 /// Problems recovered together: their contexts are in memory at once.
@@ -74,6 +74,7 @@ impl Method {
     /// The exact posterior of a problem on S x S points.
     #[staticmethod]
     fn exact(py: Python<'_>, pde: &str, resolution: usize) -> PyResult<Self> {
+        require_own_threads()?;
         let pde: Pde = pde.parse().map_err(refused)?;
         let method = py.detach(|| PosteriorMethod::exact(pde, Constants::generated(pde), resolution));
         Ok(Self { kind: Kind::Posterior(Box::new(method.map_err(refused)?)), on_gpu: false })
