@@ -104,6 +104,8 @@ impl Method {
             "rows": rows,
             "columns": columns,
             "domain": domain,
+            "axes": pde.descriptor().extent.names,
+            "unit": pde.descriptor().extent.unit,
             "has_disk": pde.has_disk(),
         }))
     }
@@ -240,6 +242,9 @@ fn place(
                 if range.starts_with("the unit square") =>
             {
                 " (domain=(x0, x1, y0, y1))"
+            }
+            RecoveryError::Sensors(SensorError::NotFinite { what: "value", .. }) if !sensors.are_a_file() => {
+                "; if it was not measured, leave it out, or mask it, as numpy.ma.masked_invalid does"
             }
             RecoveryError::Sensors(SensorError::Units { .. }) => " (scale=..., see docs/units.md)",
             RecoveryError::Sensors(SensorError::Region(_))
