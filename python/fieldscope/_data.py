@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fieldscope import _native
 from fieldscope._inputs import Path, floats
+from fieldscope._options import MOST_SEED, fold_or_none, number_or_none, seed_of, text, whole_number, whole_number_or_none
 
 Field: TypeAlias = NDArray[np.float32]
 
@@ -31,6 +33,10 @@ class Records:
     def __len__(self) -> int:
         return len(self.a)
 
+    def __repr__(self) -> str:
+        count, rows, columns = self.a.shape
+        return f"<Records: {count} of {rows} x {columns} points>"
+
 
 class Data:
     """A data set's folder, verified when it is opened."""
@@ -38,6 +44,9 @@ class Data:
     def __init__(self, folder: Path) -> None:
         self._native = _native.Dataset(folder)
         self.meta: dict[str, Any] = json.loads(self._native.meta)
+
+    def __reduce__(self) -> tuple[type[Data], tuple[str]]:
+        return Data, (os.path.abspath(self._native.folder),)
 
     @property
     def folder(self) -> FilePath:
@@ -49,9 +58,9 @@ class Data:
 
     def read(self, first: int = 0, count: int | None = None) -> Records:
         """Some records in physical units; all by default."""
-        if first < 0:
-            raise ValueError("records are counted from 0")
-        a, u = self._native.read(first, max(len(self) - first, 0) if count is None else count)
+        first = whole_number(first, "first")
+        rest = max(len(self) - first, 0)
+        a, u = self._native.read(first, rest if count is None else whole_number(count, "count"))
         disks = self.folder / "geometry.npy"
         geometry = np.load(disks)[first : first + len(a)] if disks.exists() else None
         return Records(a, u, geometry)
@@ -92,7 +101,13 @@ def generate(
     >>> generate("poisson", 2, seed=7, resolution=32).u.shape
     (2, 32, 32)
     """
-    options = {"problem": problem, "count": count, "seed": seed, "split": split, "resolution": resolution}
+    options = {
+        "problem": text(problem, "problem"),
+        "count": whole_number(count, "count", 1),
+        "seed": seed_of(seed),
+        "split": text(split, "split"),
+        "resolution": whole_number(resolution, "resolution"),
+    }
     if out is not None:
         _native.generate_folder(options, out, _listener(progress))
         return Data(out).read()
@@ -111,12 +126,13 @@ def write_data(
 ) -> Data:
     """Writes records of one of the five problems, in physical units, as a new data set. `source` says where they come from."""
     fields = (floats(a, "a"), floats(u, "u"))
-    if fields[0].ndim != 3 or fields[0].shape != fields[1].shape:
-        raise ValueError(f"a and u have the shapes {fields[0].shape} and {fields[1].shape}: expected (n, rows, columns), the same")
+    if fields[0].ndim != 3 or fields[0].shape != fields[1].shape or not len(fields[0]):
+        shapes = f"a and u have the shapes {fields[0].shape} and {fields[1].shape}"
+        raise ValueError(f"{shapes}: expected (n, rows, columns), the same, with n from 1 up")
     disks = None if geometry is None else floats(geometry, "geometry")
     if disks is not None and disks.ndim != 2:
         raise ValueError(f"geometry has the shape {disks.shape}: expected (n, 3)")
-    _native.write_folder(out, problem, split, fields, disks, source)
+    _native.write_folder(out, text(problem, "problem"), text(split, "split"), fields, disks, text(source, "source"))
     return Data(out)
 
 
@@ -127,7 +143,7 @@ def import_own(
     a: ArrayLike | None = None,
     u: ArrayLike | None = None,
     known: ArrayLike | None = None,
-    test_fraction: float = 0.1,
+    test_fraction: float | None = None,
     fold: tuple[int, int] | None = None,
     calibration_fraction: float | None = None,
     groups: ArrayLike | Path | None = None,
@@ -135,10 +151,16 @@ def import_own(
     """Writes records of a problem of your own, whose file is `problem`, as the data sets ``out/train`` and ``out/test``.
 
     `known` says where each record's fields are known without sensors, of problems whose file gives values there: ``[n, rows, columns]``,
-    not zero at these points. A `fold` such as ``(2, 5)``, instead of `test_fraction`, holds out the second of five parts: over all five every
-    record is held out once, for cross-validation. A `calibration_fraction` is held out besides, for error bands, as ``out/calibration``.
-    Records of one number in `groups` ``[n]``, or in such a file, stay in one set.
+    not zero at these points. A tenth of the records is held out for testing, or `test_fraction`. A `fold` such as ``(2, 5)`` holds out the
+    second of five parts instead: over all five every record is held out once, for cross-validation. A `calibration_fraction` is held out
+    besides, for error bands, as ``out/calibration``. Records of one number in `groups` ``[n]``, or in such a file, stay in one set. What is
+    noticed of the records, such as neighbours that are much alike, is a `UserWarning`.
     """
+    if fold is not None and test_fraction is not None:
+        raise ValueError("fold and test_fraction both say what is held out: give one of them")
+    stated = 0.1 if test_fraction is None else number_or_none(test_fraction, "test_fraction")
+    held_out = fold_or_none(fold) or stated
+    calibration = number_or_none(calibration_fraction, "calibration_fraction")
     with tempfile.TemporaryDirectory() as scratch:
 
         def saved(name: str, array: ArrayLike | None) -> str | None:
@@ -150,8 +172,13 @@ def import_own(
 
         files = (saved("a", a), saved("u", u), saved("known", known))
         numbers = groups if isinstance(groups, str | os.PathLike) else saved("groups", groups)
-        held_out = fold or test_fraction
-        _native.import_own(problem, files, out, held_out, calibration_fraction, numbers)
+        try:
+            _, _, notes = _native.import_own(problem, files, out, held_out, calibration, numbers)
+        except ValueError as error:
+            # Users know their arrays by name, and not the files of a moment.
+            raise ValueError(str(error).replace(scratch + os.sep, "")) from None
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
     return Data(FilePath(out) / "train"), Data(FilePath(out) / "test")
 
 
@@ -170,15 +197,16 @@ def mask(
     >>> mask("forward/uniform/500").sum(axis=(1, 2)).tolist()
     [500, 0]
     """
-    alone = isinstance(records, int | np.integer)
+    several = isinstance(records, Iterable)
+    numbers = records if isinstance(records, Iterable) else [records]
     options = {
-        "condition": condition,
-        "problem": problem,
-        "resolution": resolution,
-        "records": [records] if alone else list(records),  # type: ignore[arg-type]
-        "split": split,
-        "draw": draw,
-        "seed": seed,
+        "condition": text(condition, "condition"),
+        "problem": text(problem, "problem"),
+        "resolution": whole_number(resolution, "resolution"),
+        "records": [whole_number(number, "a record") for number in numbers],
+        "split": text(split, "split"),
+        "draw": whole_number(draw, "draw"),
+        "seed": whole_number_or_none(seed, "seed", 0, MOST_SEED),
     }
     seen = _native.mask(options)
-    return seen.reshape(seen.shape[1:]) if alone else seen
+    return seen if several else seen.reshape(seen.shape[1:])

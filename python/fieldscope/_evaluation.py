@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from fieldscope import _native
 from fieldscope._data import Data, open_data
-from fieldscope._inputs import Noise, Path, noise_text
+from fieldscope._inputs import Noise, Path
 from fieldscope._methods import Model, Posterior
+from fieldscope._options import flag, noise_text, seed_of, text, whole_number, whole_number_or_none
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Evaluation:
     identity: dict[str, Any]
     conditions: dict[str, dict[str, dict[str, Any]]]
     values: dict[str, dict[str, NDArray[np.float64]]]
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {self.identity['pde']} under {', '.join(self.conditions)}: {self.identity['records']} records>"
 
 
 def evaluate(
@@ -41,15 +45,19 @@ def evaluate(
 ) -> Evaluation:
     """Recovers the first `limit` records of a set under a protocol's conditions, or under conditions such as
     ``["inverse/uniform/500"]``, and scores them. With `out` the file of ``scope evaluate`` is written there, with its values beside it."""
+    if not isinstance(method, Model | Posterior):
+        raise TypeError(f"method must be a Model or a Posterior, and is {type(method).__name__}: take fieldscope.load, exact or linear")
     named = isinstance(protocol, str)
+    if not named and not (isinstance(protocol, Iterable) and len(list(protocol)) > 0):
+        raise TypeError('protocol must be a name such as "uniform500", or a list of conditions, and there are none')
     options = {
         "protocol": protocol if named else "conditions",
-        "conditions": None if named else list(protocol),
-        "limit": limit,
-        "seed": seed,
+        "conditions": None if named else [text(condition, "a condition") for condition in protocol],
+        "limit": whole_number_or_none(limit, "limit", 1),
+        "seed": seed_of(seed),
         "noise": noise_text(noise),
-        "untold": untold,
-        "batch": batch,
+        "untold": flag(untold, "untold"),
+        "batch": whole_number(batch, "batch", 1),
         "out": out,
     }
 

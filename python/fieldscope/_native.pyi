@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ class Sensors:
     @staticmethod
     def parse(name: str, bytes: bytes, columns: str | None, missing: str | None, method: Method) -> Sensors: ...
     @staticmethod
-    def of_arrays(problems: Sequence[Sequence[tuple[str, _Floats, _Floats]]]) -> Sensors: ...
+    def of_arrays(problems: Sequence[Sequence[tuple[str, _Floats, _Floats, list[int]]]]) -> Sensors: ...
     def one(self, index: int) -> Sensors: ...
     def __len__(self) -> int: ...
     @property
@@ -79,7 +79,7 @@ class Placement:
 
 @final
 class Dataset:
-    def __init__(self, folder: _Path) -> None: ...
+    def __new__(cls, folder: _Path) -> Self: ...
     @property
     def meta(self) -> str: ...
     @property
@@ -112,7 +112,7 @@ def import_own(
     problem: _Path,
     files: tuple[_Path | None, _Path | None, _Path | None],
     out: _Path,
-    held_out: float | tuple[int, int],
+    held_out: float | tuple[int, int] | None,
     calibration_fraction: float | None,
     groups: _Path | None,
 ) -> tuple[str, str, list[str]]: ...

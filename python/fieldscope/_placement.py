@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fieldscope import _native
-from fieldscope._inputs import Noise, Path, noise_text, points_of, sensors_of
-from fieldscope._methods import Posterior
+from fieldscope._inputs import Noise, Path, points_of, sensors_of
+from fieldscope._methods import Posterior, Problem
+from fieldscope._options import noise_text, seed_of, text_or_none, whole_number
 
 
 class Placement:
     """Sensors that were placed, and what they leave unknown."""
 
-    def __init__(self, native: _native.Placement) -> None:
+    def __init__(self, native: _native.Placement, problem: Problem) -> None:
         self._native = native
+        self._problem = problem
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a placement cannot be pickled: send its points, or save it to a folder")
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -33,12 +38,15 @@ class Placement:
 
     @property
     def sd(self) -> dict[str, NDArray[np.float32]]:
-        """The standard deviations of a and u that remain."""
-        return {channel: self._native.deviation(channel) for channel in "au"}
+        """The standard deviations of a and u that remain, of the fields that the problem has."""
+        return {channel: self._native.deviation(channel) for channel in "au" if self._problem.present[channel]}
 
     def save(self, folder: Path) -> None:
         """Writes the folder that ``scope place`` writes."""
         self._native.save(folder)
+
+    def __repr__(self) -> str:
+        return f"<Placement of {len(self.points)} sensors for {self._problem.name}>"
 
 
 def place(
@@ -65,14 +73,17 @@ def place(
         if array.dtype == np.bool_ and array.ndim == 2:
             mask = array
         else:
-            points = points_of(allowed)
+            points, masked = points_of(allowed)
+            points = points[~masked]
     options = {
-        "count": count,
-        "channel": channel,
-        "target": target,
+        "count": whole_number(count, "count"),
+        "channel": text_or_none(channel, "channel"),
+        "target": text_or_none(target, "target"),
         "noise": noise_text(noise),
-        "random_layouts": random_layouts,
-        "seed": seed,
+        "random_layouts": whole_number(random_layouts, "random_layouts"),
+        "seed": seed_of(seed),
     }
     there = None if given is None else sensors_of(method._native, given, None, "u", None, None)
-    return Placement(_native.place(method._native, options, there, mask, points))
+    if there is not None and len(there) != 1:
+        raise ValueError(f"{there.name} has readings of {len(there)} problems: expected those of one")
+    return Placement(_native.place(method._native, options, there, mask, points), method.problem)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fieldscope import _native
 from fieldscope._inputs import Path
+from fieldscope._options import seed_of, whole_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,6 +48,9 @@ class Recovery:
         self._native = native
         self._sensors = sensors
         self._notes = list(notes)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a recovery cannot be pickled: send its arrays, as in dict(recovery.arrays), or save it to a folder")
 
     @property
     def a(self) -> Field:
@@ -228,7 +232,7 @@ class PosteriorRecovery(Recovery):
     def sample(self, count: int, *, seed: int = 20261013) -> dict[str, Field]:
         """Draws of both fields from their distribution given the readings, ``[count, rows, columns]`` each. The posterior is computed
         again: where draws are wanted from the first, `recover(samples=n)` saves that time."""
-        options = self._options | {"samples": count, "seed": seed, "deviations": False}
+        options = self._options | {"samples": whole_number(count, "count"), "seed": seed_of(seed), "deviations": False}
         (drawn,) = self._method._native.recover(self._given, options, None)
         return {channel: drawn.samples(channel) for channel in self.mean}
 
@@ -260,16 +264,21 @@ class Recoveries(Sequence[R]):
     @property
     def a(self) -> Field:
         """All input fields, ``[problems, rows, columns]``: a copy."""
-        return np.stack([recovery.a for recovery in self])
+        return self._stacked("a")
 
     @property
     def u(self) -> Field:
         """All response fields, ``[problems, rows, columns]``: a copy."""
-        return np.stack([recovery.u for recovery in self])
+        return self._stacked("u")
+
+    def _stacked(self, channel: str) -> Field:
+        if not self._recoveries:
+            raise ValueError("nothing was recovered: there were no problems")
+        return np.stack([recovery._field(channel) for recovery in self])
 
     def save(self, folder: Path, *, pictures: int = 1) -> None:
         """Writes the folder that ``scope recover`` writes for these problems, with pictures of the first ones."""
-        _native.save([each._native for each in self], folder, self._sensors, self._notes, pictures)
+        _native.save([each._native for each in self], folder, self._sensors, self._notes, whole_number(pictures, "pictures"))
 
     def __repr__(self) -> str:
         return f"<Recoveries of {len(self)} problems>"

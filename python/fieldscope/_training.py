@@ -12,6 +12,17 @@ from fieldscope import _native
 from fieldscope._data import Data, open_data
 from fieldscope._inputs import Path
 from fieldscope._methods import Model, load
+from fieldscope._options import (
+    flag,
+    number_or_none,
+    seed_of,
+    settings_text,
+    text,
+    text_or_none,
+    threads_or_none,
+    whole_number,
+    whole_number_or_none,
+)
 
 
 @dataclass(frozen=True)
@@ -63,20 +74,20 @@ def train(
     """
     options = {
         "out": out,
-        "model": model,
-        "recipe": recipe,
-        "epochs": epochs,
-        "draws": draws,
-        "minutes": minutes,
-        "settings": [f"{key}={value}" for key, value in (settings or {}).items()],
-        "seed": seed,
-        "resume": resume,
-        "save_every": save_every,
-        "keep": keep,
-        "milestones": milestones,
-        "log_every": log_every,
-        "device": device,
-        "threads": threads,
+        "model": text(model, "model"),
+        "recipe": text_or_none(recipe, "recipe"),
+        "epochs": number_or_none(epochs, "epochs"),
+        "draws": whole_number_or_none(draws, "draws", 1),
+        "minutes": number_or_none(minutes, "minutes"),
+        "settings": settings_text(settings),
+        "seed": seed_of(seed),
+        "resume": flag(resume, "resume"),
+        "save_every": number_or_none(save_every, "save_every"),
+        "keep": whole_number(keep, "keep"),
+        "milestones": whole_number(milestones, "milestones"),
+        "log_every": whole_number(log_every, "log_every", 1),
+        "device": text(device, "device"),
+        "threads": threads_or_none(threads),
     }
 
     def hear(news: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import fieldscope
 
@@ -36,6 +37,9 @@ def test_written_records_read_back(small, tmp_path):
     data = fieldscope.write_data(tmp_path / "mine", "poisson", records.a, records.u)
     again = data.read()
     assert len(data) == 3 and np.allclose(again.u, records.u, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="with n from 1 up"):
+        fieldscope.write_data(tmp_path / "none", "poisson", records.a[:0], records.u[:0])
+    assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match="already exists"):
         fieldscope.write_data(tmp_path / "mine", "poisson", records.a, records.u)
 
@@ -51,9 +55,27 @@ def test_records_of_one_s_own_are_imported(tmp_path):
     train, test = fieldscope.import_own(problem, tmp_path / "out", a=a, u=0.5 * a, test_fraction=0.1)
     assert len(train) + len(test) == 40
     folds = [fieldscope.import_own(problem, tmp_path / f"fold-{k}", a=a, u=0.5 * a, fold=(k, 4)) for k in (1, 2, 3, 4)]
+    with pytest.raises(ValueError, match="^u.npy is not a usable file of fields"):
+        fieldscope.import_own(problem, tmp_path / "turned", a=a, u=a[:, :16])
+    for wrong, sentence in {(1, 2, 3): "two whole numbers", (0, 4): "fold is 0"}.items():
+        with pytest.raises(ValueError, match=sentence):
+            fieldscope.import_own(problem, tmp_path / "wrong", a=a, u=a, fold=wrong)
+    with pytest.raises(ValueError, match="give one of them"):
+        fieldscope.import_own(problem, tmp_path / "wrong", a=a, u=a, fold=(1, 4), test_fraction=0.2)
+    with pytest.raises(ValueError, match="a are masked in"):
+        fieldscope.import_own(problem, tmp_path / "wrong", a=np.ma.masked_less(a, 0), u=a)
     assert [len(test) for _, test in folds] == [10, 10, 10, 10]
     held_out = np.concatenate([test.read().a for _, test in folds])
     assert np.allclose(np.sort(held_out[:, 0, 0]), np.sort(a[:, 0, 0]), atol=1e-6)
+
+
+def test_what_is_noticed_of_records_is_a_warning(tmp_path):
+    problem = tmp_path / "flow.toml"
+    problem.write_text('name = "flow"\n[fields.u]\nname = "speed"\n[grid]\nrows = 32\ncolumns = 32\n')
+    steps = np.random.default_rng(0).normal(size=(60, 32, 32))
+    steps[1:] *= 0.05
+    with pytest.warns(UserWarning, match="groups"):
+        fieldscope.import_own(problem, tmp_path / "out", u=steps.cumsum(axis=0))
 
 
 def test_a_problem_of_one_field_on_the_globe_goes_all_the_way(tmp_path):
@@ -83,6 +105,12 @@ def test_a_problem_of_one_field_on_the_globe_goes_all_the_way(tmp_path):
     assert set(recovered[0].sample(2)) == {"u"}
     axes = recovered[0].to_xarray()
     assert (axes.x.long_name, axes.x.units, axes.sensor_y.units) == ("lat, along axis 0", "deg", "deg")
+    named = xr.Dataset({"level": ("n", [0.4, -0.3])}, {"lat": ("n", [45.0, 42.0]), "lon": ("n", [58.0, 51.0])})
+    assert np.array_equal(fit.recover(named, noise="1%", known=land[0]).u, recovered[0].u)
+    assert (fit.problem.axes, fit.problem.unit) == (("lat", "lon"), "deg")
+    assert set(fieldscope.place(fit, 1, noise="1%").sd) == {"u"}
+    with pytest.raises(ValueError, match="known is NaN at 1280 points"):
+        fit.recover(named, known=np.full((32, 40), np.nan))
     assert len(fieldscope.place(fit, 1, given=tmp_path / "gauges.csv", noise="1%").points) == 1
 
 

@@ -85,7 +85,11 @@ def test_readings_that_contradict_the_problem_are_said_to(coarse_readings, scope
     assert np.array_equal(np.load(tmp_path / "c/u.npy"), recovery.u)
 
 
-@pytest.mark.parametrize("kind", ["float32", "fortran", "strided", "lists", "pandas", "xarray", "grid", "dict", "columns", "many"])
+KINDS = ["float32", "fortran", "strided", "big-endian", "lists", "pandas", "index", "nullable", "y before x", "xarray", "grid"]
+KINDS += ["turned grid", "data array", "dict", "columns", "named columns", "cells of numpy", "many", "generator", "many of channels"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_whatever_readings_come_in_the_fields_are_the_same(model, readings, record, kind):
     points, values = readings
     expected = model.recover(points, values).u
@@ -95,17 +99,76 @@ def test_whatever_readings_come_in_the_fields_are_the_same(model, readings, reco
         "float32": lambda: model.recover(points, values.astype(np.float32)),
         "fortran": lambda: model.recover(np.asfortranarray(points), values),
         "strided": lambda: model.recover(np.repeat(points, 2, axis=0)[::2], np.repeat(values, 3)[::3]),
+        "big-endian": lambda: model.recover(points.astype(">f8"), values.astype(">f8")),
         "lists": lambda: model.recover(points.tolist(), values.tolist()),
         "pandas": lambda: model.recover(table(readings)),
+        "index": lambda: model.recover(table(readings).set_index(["x", "y"])),
+        "nullable": lambda: model.recover(table(readings).convert_dtypes()),
+        "y before x": lambda: model.recover(table(readings)[["y", "x"]], values),
         "xarray": lambda: model.recover(
             xr.Dataset({"u": ("sensor", values)}, {"x": ("sensor", points[:, 0]), "y": ("sensor", points[:, 1])})
         ),
         "grid": lambda: model.recover(xr.Dataset({"u": (("x", "y"), grid)}, {"x": axis, "y": axis})),
+        "turned grid": lambda: model.recover(xr.Dataset({"u": (("y", "x"), grid.T)}, {"x": axis, "y": axis})),
+        "data array": lambda: model.recover(xr.DataArray(grid, {"x": axis, "y": axis}, ("x", "y"), name="u")),
         "dict": lambda: model.recover({"u": (points, values)}),
         "columns": lambda: model.recover({"x": points[:, 0], "y": points[:, 1], "u": values}),
+        "named columns": lambda: model.recover({"x": points[:, 0], "y": points[:, 1], "u (m, mean)": values}),
+        "cells of numpy": lambda: model.recover(
+            {"x": [*points[:, 0], 0.5], "y": [*points[:, 1], 0.5], "u": [*map(np.float64, values), None]}
+        ),
         "many": lambda: model.recover_many(points, np.stack([values, values]))[1],
     }
+    given |= {
+        "generator": lambda: model.recover_many([points, values] for _ in range(2))[1],
+        "many of channels": lambda: model.recover_many(points, {"u": np.stack([values, values])})[1],
+    }
     assert np.array_equal(given[kind]().u, expected)
+
+
+def test_what_is_masked_was_not_measured(model, readings):
+    points, values = readings
+    left_out = np.arange(len(values)) % 3 == 0
+    # What lies under a mask is often a mark such as 99.
+    masked = np.ma.masked_array(np.where(left_out, 99.0, values), left_out)
+    expected = model.recover(points[~left_out], values[~left_out]).u
+    nowhere = np.ma.masked_array(points, np.column_stack([left_out, left_out]))
+    table_of_masked = {"x": points[:, 0], "y": points[:, 1], "u": masked}
+    for recovery in (
+        model.recover(points, masked),
+        model.recover(nowhere, values),
+        model.recover(table_of_masked),
+        model.recover_many(points, [masked, masked])[1],
+        model.recover_many([(points, values), (points, masked)])[1],
+    ):
+        assert len(recovery.sensors["x"]) == 333 and np.array_equal(recovery.u, expected)
+    wrong = masked.copy()
+    wrong[4] = np.nan
+    with pytest.raises(ValueError, match="sensor 5: the value is not finite; .* numpy.ma.masked_invalid"):
+        model.recover(points, wrong)
+
+
+@pytest.mark.parametrize("missing", ["-9999", -9999, [-9999.0], ["NA", "-9999"]])
+def test_marks_of_missing_readings_come_alone_or_several(model, readings, missing):
+    frame = table(readings)
+    frame.loc[::7, "u"] = -9999.0
+    assert len(model.recover(frame, missing=missing).sensors["x"]) == 428
+
+
+def test_a_frame_of_single_precision_is_read_as_arrays_are(coarse_readings):
+    points, values = (array.astype(np.float32) for array in coarse_readings)
+    posterior = fieldscope.exact("poisson", resolution=32)
+    given = [posterior.recover(points, values, noise="1%"), posterior.recover(table((points, values)), noise="1%")]
+    assert np.array_equal(given[0].a, given[1].a)
+
+
+def test_posteriors_of_many_problems_are_those_of_each(coarse_readings):
+    points, values = coarse_readings
+    posterior = fieldscope.exact("poisson", resolution=32)
+    many = posterior.recover_many(points, np.stack([values, 2 * values]), noise="1%", samples=1)
+    alone = posterior.recover(points, 2 * values, noise="1%")
+    assert np.array_equal(many[1].u, alone.u) and np.array_equal(many[1].sd["a"], alone.sd["a"])
+    assert np.array_equal(many[1].sample(1)["a"], many[1].samples["a"])
 
 
 def test_threads_share_a_model(model, readings):

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{
     PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, ToPyArray,
 };
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyMemoryError, prelude::*};
 use rayon::prelude::*;
 use scope::{
     data::{
@@ -121,7 +121,7 @@ pub(crate) fn generate<'py>(
     let count = options.count;
     let (fields, disks) = work(py, listener, |watch| {
         let generator = Generator::new(identity).map_err(refused)?;
-        let mut fields = PerChannel::from_fn(|_| vec![0.0_f32; count * points]);
+        let mut fields = PerChannel { a: room(count, points)?, u: room(count, points)? };
         let PerChannel { a, u } = &mut fields;
         let done = std::sync::atomic::AtomicUsize::new(0);
         let places = a.par_chunks_mut(points).zip(u.par_chunks_mut(points)).enumerate();
@@ -151,6 +151,19 @@ pub(crate) fn generate<'py>(
     let disks = (!disks.is_empty()).then(|| PyArray2::from_vec2(py, &disks)).transpose();
     let PerChannel { a, u } = fields;
     Ok((array(a)?, array(u)?, disks.map_err(|error| invalid(error.to_string()))?))
+}
+
+/// Zeros for so many records, where memory can hold them.
+fn room(count: usize, points: usize) -> PyResult<Vec<f32>> {
+    let mut values = Vec::new();
+    let reserved = count.checked_mul(points).filter(|length| values.try_reserve_exact(*length).is_ok());
+    let Some(length) = reserved else {
+        return Err(PyMemoryError::new_err(format!(
+            "memory cannot hold {count} records of {points} points: make fewer at a time, as in shards of `scope data generate`"
+        )));
+    };
+    values.resize(length, 0.0);
+    Ok(values)
 }
 
 /// Makes records into a folder, as `scope data generate` does.

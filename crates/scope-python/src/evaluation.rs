@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use scope::{
     data::{
         PerChannel,
-        frame::StatedNoise,
         observation::{Condition, UserContext},
     },
     eval::{
@@ -22,6 +21,7 @@ use crate::{
     data::Dataset,
     error::{invalid, json, refused},
     method::{Kind, Method},
+    options::stated_noise,
     work::{Watch, stopped, work},
 };
 
@@ -54,6 +54,7 @@ pub(crate) fn evaluate(
     let set = &data.set;
     work(py, listener, |watch| {
         let noise = options.test_noise(set)?;
+        options.out.as_deref().map_or(Ok(()), scope::data::require_writable).map_err(refused)?;
         let records = options.limit.unwrap_or(usize::MAX).min(set.len());
         if records == 0 || options.batch == 0 {
             return Err(invalid("limit and batch are whole numbers from 1 up"));
@@ -109,8 +110,7 @@ pub(crate) fn evaluate(
 impl EvaluateOptions {
     /// The noise of the readings; a noise of zero is none.
     fn test_noise(&self, data: &scope::data::Dataset) -> PyResult<Option<TestNoise>> {
-        let Some(noise) = &self.noise else { return Ok(None) };
-        let noise: StatedNoise = noise.parse().map_err(refused)?;
+        let Some(noise) = stated_noise(self.noise.as_deref())? else { return Ok(None) };
         let levels = noise.shares(&data.meta().constants());
         Ok((levels != PerChannel::both(0.0)).then_some(TestNoise { levels, untold: self.untold }))
     }

@@ -22,7 +22,7 @@ use crate::{
     options::RecoverOptions,
     recovered::Recovered,
     sensors::Sensors,
-    work::{Watch, stopped, work},
+    work::{Watch, require_own_threads, stopped, work},
 };
 
 /// Problems recovered together: their contexts are in memory at once.
@@ -74,6 +74,7 @@ impl Method {
     /// The exact posterior of a problem on S x S points.
     #[staticmethod]
     fn exact(py: Python<'_>, pde: &str, resolution: usize) -> PyResult<Self> {
+        require_own_threads()?;
         let pde: Pde = pde.parse().map_err(refused)?;
         let method = py.detach(|| PosteriorMethod::exact(pde, Constants::generated(pde), resolution));
         Ok(Self { kind: Kind::Posterior(Box::new(method.map_err(refused)?)), on_gpu: false })
@@ -103,6 +104,8 @@ impl Method {
             "rows": rows,
             "columns": columns,
             "domain": domain,
+            "axes": pde.descriptor().extent.names,
+            "unit": pde.descriptor().extent.unit,
             "has_disk": pde.has_disk(),
         }))
     }
@@ -239,6 +242,9 @@ fn place(
                 if range.starts_with("the unit square") =>
             {
                 " (domain=(x0, x1, y0, y1))"
+            }
+            RecoveryError::Sensors(SensorError::NotFinite { what: "value", .. }) if !sensors.are_a_file() => {
+                "; if it was not measured, leave it out, or mask it, as numpy.ma.masked_invalid does"
             }
             RecoveryError::Sensors(SensorError::Units { .. }) => " (scale=..., see docs/units.md)",
             RecoveryError::Sensors(SensorError::Region(_))

@@ -5,7 +5,7 @@ use scope::{
     NetworkOptions, PosteriorOptions, RecoveryError, SensorSet,
     data::{
         Constants, GridShape, PerChannel, RecordRegion,
-        frame::{Domain, Frame, StatedFrame, StatedNoise, StatedScale},
+        frame::{Domain, Frame, FrameError, StatedFrame, StatedNoise, StatedScale},
         observation::Mask,
     },
     pde::{Pde, cylinder::Disk, descriptor::KnownRegion},
@@ -68,8 +68,7 @@ impl RecoverOptions {
 
     /// The noise that was stated, in the units of a frame.
     fn noise_in(&self, frame: &Frame, constants: &Constants) -> PyResult<Option<PerChannel<f64>>> {
-        let stated: Option<Result<StatedNoise, _>> = self.noise.as_deref().map(str::parse);
-        let stated = stated.transpose().map_err(refused)?;
+        let stated = stated_noise(self.noise.as_deref())?;
         Ok(stated.map(|noise| noise.physical(&frame.constants(constants))))
     }
 
@@ -126,6 +125,14 @@ impl RecoverOptions {
     pub(crate) fn has_domain(&self) -> bool {
         self.domain.is_some()
     }
+}
+
+/// A noise as the package hands it over.
+pub(crate) fn stated_noise(noise: Option<&str>) -> PyResult<Option<StatedNoise>> {
+    let read = |text: &str| {
+        text.parse().map_err(|expected: FrameError| invalid(format!("noise is \"{text}\": {expected}")))
+    };
+    noise.map(read).transpose()
 }
 
 /// The region of rows that say where fields are known; the package hands over those of an array, which have equal

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use scope::{
-    data::{Channel, DataError, PerChannel, frame::StatedNoise},
+    data::{Channel, DataError, PerChannel},
     eval::RecoveryMethod,
     pde::GridShape,
     placement::{Candidates, PlacementOptions, SensorPlacement},
@@ -16,6 +16,7 @@ use crate::{
     arrays::field_of,
     error::{invalid, json, refused},
     method::{Kind, Method},
+    options::stated_noise,
     sensors::{Sensors, channel_of},
     work::{stopped, work},
 };
@@ -78,7 +79,7 @@ pub(crate) fn place(
         ));
     };
     let candidates = candidates(posterior.pde(), allowed, points)?;
-    let noise: Option<StatedNoise> = options.noise.as_deref().map(str::parse).transpose().map_err(refused)?;
+    let noise = stated_noise(options.noise.as_deref())?;
     let constants = posterior.constants();
     let noise = noise.map(|noise| noise.physical(&constants)).unwrap_or_default();
     let posterior = (**posterior).clone().with_noise(noise);

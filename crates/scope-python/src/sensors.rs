@@ -33,8 +33,8 @@ enum Source {
     Arrays(Vec<SensorSet>),
 }
 
-/// The readings of one channel: its name, points \[n, 2\] and values \[n\].
-type Readings<'py> = (String, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
+/// The readings of one channel: its name, points \[n, 2\] and values \[n\], and which of these were not measured.
+type Readings<'py> = (String, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Vec<usize>);
 
 #[pymethods]
 impl Sensors {
@@ -68,18 +68,21 @@ impl Sensors {
         Ok(Self { source: Source::File(file) })
     }
 
-    /// One problem for each list of readings.
+    /// One problem for each list of readings. Those that were not measured are left out, and messages count them still.
     #[staticmethod]
     fn of_arrays(problems: Vec<Vec<Readings<'_>>>) -> PyResult<Self> {
         let set = |(index, readings): (usize, &Vec<Readings<'_>>)| {
             let mut sensors = Vec::new();
-            for (channel, at, values) in readings {
+            let mut left_out = Vec::new();
+            for (channel, at, values, unmeasured) in readings {
                 let channel = channel_of(channel)?;
+                left_out.extend(unmeasured.iter().map(|number| sensors.len() + number));
                 let places = points(at)?.into_iter().map(|[x, y]| Place::Point(x, y));
                 let measured = places.zip(numbers(values));
                 sensors.extend(measured.map(|(place, value)| Sensor { channel, place, value }));
             }
-            Ok(SensorSet::new((index + 1).to_string(), sensors))
+            let all = SensorSet::new((index + 1).to_string(), sensors);
+            Ok(if left_out.is_empty() { all } else { all.without(&left_out) })
         };
         let sets: PyResult<Vec<SensorSet>> = problems.iter().enumerate().map(set).collect();
         Ok(Self { source: Source::Arrays(sets?) })
@@ -128,6 +131,11 @@ impl Sensors {
             Source::File(file) => file.set(index).map_err(refused),
             Source::Arrays(sets) => Ok(Cow::Borrowed(&sets[index])),
         }
+    }
+
+    /// Whether they come from a file, or a table that is read as one.
+    pub(crate) fn are_a_file(&self) -> bool {
+        matches!(self.source, Source::File(_))
     }
 
     /// The grid, where a file is made of whole grids.

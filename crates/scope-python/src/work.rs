@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Condvar, Mutex, PoisonError,
+        Condvar, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -77,6 +77,7 @@ pub(crate) fn work<T: Send>(
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> PyResult<T> + Send,
 ) -> PyResult<T> {
+    require_own_threads()?;
     let listener = listener.map(|listener| listener.clone().unbind());
     py.detach(|| {
         let watch = Watch::default();
@@ -114,6 +115,20 @@ pub(crate) fn work<T: Send>(
             }
         })
     })
+}
+
+/// Refuses work in a process that was forked from one that had worked: it would wait for ever for threads that a fork
+/// does not inherit.
+pub(crate) fn require_own_threads() -> PyResult<()> {
+    static WORKED_IN: OnceLock<u32> = OnceLock::new();
+    let own = std::process::id();
+    if *WORKED_IN.get_or_init(|| own) == own {
+        return Ok(());
+    }
+    Err(PyRuntimeError::new_err(
+        "this process was forked from one that had worked with fieldscope already, and a fork inherits no threads: start \
+         processes with multiprocessing.get_context(\"spawn\")",
+    ))
 }
 
 /// Work that was asked to stop and says so is a matter of whoever asked.
