@@ -311,7 +311,7 @@ impl GaussianRecovery {
                 let known = context.masks.given.without(&context.measured[channel]);
                 readings.extend(known.points().map(|point| {
                     let [i, j] = context.masks.shape().place(point);
-                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel] }
+                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel], is_known: true }
                 }));
             }
         }
@@ -407,8 +407,12 @@ impl GaussianRecovery {
 
 /// What sensors say, in our units.
 pub(super) fn readings_of(context: &UserContext) -> Vec<Reading> {
-    let reading =
-        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+    let reading = |sensor: &Placed| Reading {
+        channel: sensor.channel,
+        spot: sensor.spot,
+        value: sensor.value,
+        is_known: false,
+    };
     context.sensors.iter().map(reading).collect()
 }
 
