@@ -78,6 +78,19 @@ pub enum SensorError {
         /// The problem.
         pde: &'static str,
     },
+    /// A measurement of what is always known, which says otherwise.
+    Known {
+        /// Which sensor.
+        sensor: usize,
+        /// What it measured.
+        value: f64,
+        /// "a" or "u".
+        channel: &'static str,
+        /// What the field is there in every record.
+        known: f64,
+        /// How many other sensors do so.
+        others: usize,
+    },
     /// A disk, or another known region of the record, that cannot be.
     Region(String),
 }
@@ -108,6 +121,18 @@ impl SensorError {
             ),
             SensorError::NoField { sensor, channel, pde } => {
                 format!("{}: it measures {channel}, and {pde} has the other field only", name(*sensor))
+            }
+            SensorError::Known { sensor, value, channel, known, others } => {
+                let others = match others {
+                    0 => String::new(),
+                    1 => "; one more sensor lies there".to_owned(),
+                    others => format!("; {others} more sensors lie there"),
+                };
+                format!(
+                    "{}: {channel} is {value}, and its nearest pixel lies in the known region, where {channel} is {known} in every record: \
+                     move it to a place outside of the region, or leave it out{others}",
+                    name(*sensor)
+                )
             }
             SensorError::Region(problem) => problem.clone(),
         }
@@ -155,6 +180,24 @@ pub struct UserContext {
     pub noise: PerChannel<f64>,
 }
 
+/// A reading may be off what is always known at its place by so much of the larger of both.
+const ROUNDING: f64 = 1e-5;
+
+/// Refuses sensors on points that are the same in every record, as on land, if they say something else: their values
+/// could say nothing of the field, and as exact readings of what is known they would contradict it.
+fn require_unknown(pde: Pde, shape: GridShape, placed: &[Placed]) -> Result<(), SensorError> {
+    let KnownRegion::Fixed(region) = pde.descriptor().known_region else { return Ok(()) };
+    let says_otherwise = |sensor: &&Placed| {
+        let known = region.values[sensor.channel];
+        let apart = (sensor.value - known).abs();
+        apart > ROUNDING * sensor.value.abs().max(known.abs()) && region.contains(sensor.spot.nearest(shape))
+    };
+    let mut wrong = placed.iter().filter(says_otherwise);
+    let Some(Placed { number: sensor, channel, value, .. }) = wrong.next().copied() else { return Ok(()) };
+    let known = region.values[channel];
+    Err(SensorError::Known { sensor, value, channel: channel.name(), known, others: wrong.count() })
+}
+
 impl UserContext {
     /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged,
     /// unless they are further apart than the channel's standard deviation. What is always known, and a cylinder's disk
@@ -182,6 +225,7 @@ impl UserContext {
             let spot = locate(pde, shape, number, sensor.place)?;
             placed.push(Placed { number, channel: sensor.channel, spot, value: sensor.value });
         }
+        require_unknown(pde, shape, &placed)?;
         // Only now: sensors in other coordinates or units share pixels and contradict each other by that alone.
         let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], shape));
         for sensor in &placed {
@@ -348,6 +392,22 @@ mod tests {
         assert!(beyond.contains("sensor 1: (1.2, 0.5) lies outside the unit square: scale"), "{beyond}");
         let beyond = refusal(sensor(Place::Point(12.0, 5.0), 1.0)).to_string();
         assert!(beyond.contains("name the columns i and j"), "{beyond}");
+    }
+
+    #[test]
+    fn sensors_where_every_record_is_known_are_refused_unless_they_say_so() {
+        let text = r#"{"name": "strait", "fields": {"u": {"name": "temperature"}}, "grid": {"rows": 32, "columns": 32},
+            "known": {"mask": [0, 64, 960], "value": 0}}"#;
+        let pde: Pde = serde_json::from_str(text).unwrap();
+        let of = |sensors: &[Sensor]| UserContext::new(pde, &Constants::UNSCALED, 32, sensors, None);
+        let on = |i, value| sensor(Place::Index(i, 3), value);
+        assert!(of(&[on(2, 5.0), on(1, 0.0)]).is_ok());
+        let refusal = of(&[on(2, 5.0), on(1, 15.5), on(0, 14.0)]).unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("sensor 1: u is 15.5, and its nearest pixel lies in the known region, where u is 0 in every record"),
+            "{refusal}"
+        );
+        assert!(refusal.ends_with("; one more sensor lies there"), "{refusal}");
     }
 
     #[test]
