@@ -1,7 +1,7 @@
 //! Standard deviations and half-widths that are true of held-out fields.
 //!
-//! Of n held-out fields and a further one each is as likely to be the hardest. So a half-width that holds a share p (n
-//! + 1) / n of the pixels of the n holds at least p of the further field's, on average over such fields (split
+//! Of n held-out fields and a further one each is as likely to be the hardest. So a half-width that holds a share
+//! p (n + 1) / n of the pixels of the n holds at least p of the further field's, on average over such fields (split
 //! conformal prediction, for pixels that come in fields).
 //!
 //! A field whose readings are further than usual from what was expected has larger errors too. So errors are counted in
