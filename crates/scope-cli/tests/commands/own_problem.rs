@@ -374,7 +374,7 @@ fn a_field_is_measured_where_it_is_not_known() {
                    [known]\nmask = \"land.npy\"\nvalue = 0.0\n";
     let bench = Bench::new(problem);
     bench.write("land.npy", &[32, 40], |k| f32::from(u8::from(k % 40 < 6)));
-    let wave = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 } + (k / 1280) as f32 * 1e-3;
+    let wave = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 } + (k / 1280) as f32 * 1e-3;
     let import = |offset: f32, out: &str| {
         let kelvin = |k: usize| if k % 40 < 6 { f32::NAN } else { offset + wave(k) };
         bench.write("u.npy", &[12, 32, 40], kelvin);
