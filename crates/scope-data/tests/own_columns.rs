@@ -49,3 +49,24 @@ fn tables_of_a_problem_of_one_s_own_are_read_by_its_names() {
         "a comma cannot stand in a column's name: {refusal}"
     );
 }
+
+/// The records lie on just the grid whose axes are called so; values are not converted, and that is said.
+#[test]
+fn angles_of_the_problem_s_own_axes_need_no_note_and_other_units_do() {
+    let text = r#"{"name": "sea", "fields": {"u": {"name": "temperature", "unit": "degC"}}, "grid": {"rows": 32, "columns": 40},
+        "domain": {"x": [30, 50], "y": [-20, 12], "unit": "deg", "names": ["lat", "lon"]}}"#;
+    let pde: Pde = serde_json::from_str(text).unwrap();
+    let notes = |header: &str, options: &TableOptions| {
+        let bytes = format!("{header}\n41,2,288.5\n").into_bytes();
+        SensorFile::parse_with("buoys".into(), bytes, options).unwrap().notes().to_vec()
+    };
+    let own = TableOptions::default().of_problem(pde);
+    for header in ["lat,lon,temperature", "lat (deg),lon [Deg],temperature (degc)", "lat,lon,u"] {
+        assert!(notes(header, &own).is_empty(), "{header}: {:?}", notes(header, &own));
+    }
+    let said = notes("lat,lon,temperature (K)", &own);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("names the unit K, and the problem has degC there"), "{said:?}");
+    let said = notes("lat,lon,u", &TableOptions::default());
+    assert!(said[0].contains("project them first"), "{said:?}");
+}

@@ -16,7 +16,7 @@ use scope_exact::{
 };
 use scope_linear::LinearPrior;
 use scope_model::{MethodIdentity, MethodKind};
-use scope_pde::{GridShape, Pde};
+use scope_pde::{GridShape, Pde, descriptor::KnownRegion};
 
 use crate::{
     bands::LEVELS,
@@ -128,8 +128,17 @@ impl PosteriorMethod {
         Ok(posterior)
     }
 
+    /// What a context shows, but for what every record has in a known region: a prior knows that too, and as exact
+    /// readings they would make any field look like an easy one.
     fn readings(&self, context: &[f32]) -> Vec<Reading> {
-        readings(context, self.prior.resolution(), &self.constants)
+        let grid = self.prior.resolution();
+        let mut readings = readings(context, grid, &self.constants);
+        if let KnownRegion::Fixed(region) = self.prior.pde().descriptor().known_region {
+            let mut is_known = vec![false; grid.points()];
+            region.points().for_each(|point| is_known[point] = true);
+            readings.retain(|reading| !is_known[reading.spot.nearest(grid)]);
+        }
+        readings
     }
 
     fn mean(&self, context: &[f32]) -> Result<Fields, PosteriorError> {

@@ -115,7 +115,11 @@ fn statistic(sensors: &Sensors, kernel: &[f64], noise: PerChannel<f64>) -> f64 {
     let n = sensors.len();
     let mut matrix = kernel.to_vec();
     for k in 0..n {
-        matrix[k * n + k] += noise[sensors.channel(k)] / sensors.repeats[k] + sensors.interpolation[k];
+        matrix[k * n + k] += if sensors.is_known[k] {
+            sensors.noise[k]
+        } else {
+            noise[sensors.channel(k)] / sensors.repeats[k] + sensors.interpolation[k]
+        };
     }
     let Ok(factor) = Cholesky::new(matrix, n) else { return f64::INFINITY };
     let mut weights = sensors.values.clone();

@@ -12,13 +12,15 @@ pub struct Reading {
     pub spot: Spot,
     /// The value measured, in physical units.
     pub value: f64,
+    /// Whether nothing was measured: what the record has there is known, and has none of the noise of readings.
+    pub is_known: bool,
 }
 
 impl Reading {
     /// The reading of a pixel, told by its place among all of them, row after row.
     pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
         let [row, column] = grid.into().place(point);
-        Self { channel, spot: Spot::pixel(row, column), value }
+        Self { channel, spot: Spot::pixel(row, column), value, is_known: false }
     }
 }
 

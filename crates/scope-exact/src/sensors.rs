@@ -16,8 +16,12 @@ use crate::{
     reading::Reading,
 };
 
-/// What a polynomial through so many points says otherwise is taken for the error of interpolation.
-const FEWER_POINTS: usize = 4;
+/// What a polynomial through so many points says otherwise is taken for the error of interpolation: the first that is
+/// another one, as beside a known region all of them may have to do with fewer.
+const FEWER_POINTS: [usize; 3] = [4, 2, 1];
+
+/// Known values are rounded to such a share of the field's standard deviation.
+const ROUNDED: f64 = 1e-6;
 
 /// Sensors that say something, those of a before those of u.
 #[derive(Clone, Debug)]
@@ -36,6 +40,8 @@ pub(crate) struct Sensors {
     pub(crate) repeats: Vec<f64>,
     /// The variance of what interpolation may be off; zero on a pixel.
     pub(crate) interpolation: Vec<f64>,
+    /// Whether each is a known value, which another noise of the readings would not change.
+    pub(crate) is_known: Vec<bool>,
     /// What became of each reading.
     pub(crate) readings: Vec<Used>,
     /// How many lie between pixels.
@@ -73,11 +79,15 @@ impl Sensors {
         require_sound(prior, readings)?;
         let pde = prior.pde();
         let grid = prior.resolution();
+        let own_noise = |reading: &Reading| {
+            let stated = noise[reading.channel].powi(2);
+            if reading.is_known { known_noise(prior, reading).min(stated) } else { stated }
+        };
         let used = |reading: &Reading| Used {
             sensor: None,
             channel: reading.channel,
             value: reading.value,
-            noise: noise[reading.channel].powi(2),
+            noise: own_noise(reading),
         };
         let mut sensors = Self {
             stencils: Vec::new(),
@@ -87,6 +97,7 @@ impl Sensors {
             noise: Vec::new(),
             repeats: Vec::new(),
             interpolation: Vec::new(),
+            is_known: Vec::new(),
             readings: readings.iter().map(used).collect(),
             between_pixels: 0,
         };
@@ -104,7 +115,7 @@ impl Sensors {
                 in_parallel(progress, Stage::Interpolation, telling.len(), ROWS_AT_ONCE, of_place)?;
             for ((stencil, at), of_place) in telling.into_iter().zip(of_places) {
                 let mean = prior.mean_at(channel, &stencil);
-                sensors.add(stencil, &at, mean, noise[channel].powi(2), of_place);
+                sensors.add(stencil, &at, mean, own_noise(&at.reading), of_place);
             }
             if channel == Channel::A {
                 sensors.of_a = sensors.stencils.len();
@@ -125,6 +136,7 @@ impl Sensors {
         self.noise.push(noise / at.count + interpolation);
         self.repeats.push(at.count);
         self.interpolation.push(interpolation);
+        self.is_known.push(at.reading.is_known);
     }
 
     /// Readings of what is zero by definition.
@@ -176,6 +188,7 @@ impl Sensors {
             noise: of(&self.noise),
             repeats: of(&self.repeats),
             interpolation: of(&self.interpolation),
+            is_known: kept.iter().map(|k| self.is_known[*k]).collect(),
             readings: self.readings.iter().filter_map(used).collect(),
             between_pixels: stencils.iter().filter(|stencil| stencil.single().is_none()).count(),
             stencils,
@@ -259,13 +272,23 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
     places
 }
 
+/// The square of what known values are taken to be off by: rounding of what the field has there.
+fn known_noise(prior: &dyn FieldPrior, reading: &Reading) -> f64 {
+    let point = reading.spot.nearest(prior.resolution());
+    prior.variances()[reading.channel][point] * ROUNDED.powi(2)
+}
+
 /// The variance, under the prior, of what two polynomials say differently: no field is known between its pixels. Zero
 /// on a pixel.
 fn interpolation_variance(prior: &dyn FieldPrior, reading: &Reading, stencil: &Stencil) -> f64 {
     if stencil.single().is_some() {
         return 0.0;
     }
-    let fewer = Stencil::new(prior.pde(), reading.channel, prior.resolution(), reading.spot, FEWER_POINTS);
+    let through =
+        |points: usize| Stencil::new(prior.pde(), reading.channel, prior.resolution(), reading.spot, points);
+    let Some(fewer) = FEWER_POINTS.into_iter().map(through).find(|fewer| fewer != stencil) else {
+        return 0.0;
+    };
     let less = fewer.weights.iter().map(|(point, weight)| (*point, -weight));
     let difference: Vec<(usize, f64)> = stencil.weights.iter().copied().chain(less).collect();
     prior.variance_of(reading.channel, &difference)

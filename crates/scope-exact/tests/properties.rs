@@ -79,7 +79,12 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
                 .map(|_| {
                     let spot = Spot { at: [0, 1].map(|_| stream.random::<f64>() * (size - 1) as f64) };
                     // Ten points know more than the six that the method takes.
-                    Reading { channel, spot, value: Stencil::new(pde, channel, size, spot, 10).value(field) }
+                    Reading {
+                        channel,
+                        spot,
+                        value: Stencil::new(pde, channel, size, spot, 10).value(field),
+                        is_known: false,
+                    }
                 })
                 .collect();
             let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
@@ -101,13 +106,31 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
 fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
     let prior = Prior::new(Pde::POISSON, 32).unwrap();
     let mean = |offset: f64| {
-        let reading = Reading { channel: Channel::U, spot: Spot { at: [12.0 + offset, 20.0] }, value: 0.004 };
+        let reading = Reading {
+            channel: Channel::U,
+            spot: Spot { at: [12.0 + offset, 20.0] },
+            value: 0.004,
+            is_known: false,
+        };
         prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
     };
     let on = mean(0.0);
     let near = mean(1e-5);
     let apart = on.iter().zip(&near).map(|(on, near)| (on - near).abs()).fold(0.0, f64::max);
     assert!(apart > 0.0 && apart < 1e-4 * on.iter().fold(0.0, |most, x| x.abs().max(most)), "{apart}");
+}
+
+/// What is known of a record, as a body in it, is not as uncertain as what instruments say.
+#[test]
+fn known_values_have_none_of_the_readings_noise() {
+    let prior = Prior::new(Pde::POISSON, 32).unwrap();
+    let noise = PerChannel { a: 0.3, u: 0.0 };
+    let mean = |is_known: bool| {
+        let spot = Spot::pixel(10, 12);
+        let reading = Reading { channel: Channel::A, spot, value: 0.2, is_known };
+        prior.given(&[reading], noise).unwrap().mean().unwrap().a[10 * 32 + 12]
+    };
+    assert!((mean(true) - 0.2).abs() < 1e-6 && (mean(false) - 0.2).abs() > 0.05);
 }
 
 #[test]

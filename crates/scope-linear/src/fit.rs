@@ -7,6 +7,7 @@ use scope_data::{DataError, Dataset};
 use scope_exact::FEWEST_HELD_OUT;
 
 use crate::{
+    equal_fields::EqualFields,
     error::LinearError,
     fit_file::{About, MOST_VALUES, Source},
     product::{product, subtract_from_rows},
@@ -112,11 +113,17 @@ pub fn fit_records(
     if options.modes.saturating_mul(length) > MOST_VALUES {
         return Err(LinearError::TooLarge { modes: options.modes, values: length, most: MOST_VALUES });
     }
-    let mean = mean(records, fitted.clone(), progress)?;
-    let Modes { mut directions, variances } = modes(records, fitted.clone(), &mean, options.modes, progress)?;
+    let mut mean = mean(records, fitted.clone(), progress)?;
+    // Fields of the built-in problems have means that are nearly flat, and are stored in units of what they vary by.
+    let fields = match source.pde.descriptor().spec {
+        Some(_) => EqualFields::measure(records, fitted.clone(), &mean, progress)?,
+        None => EqualFields::unweighted(records),
+    };
+    fields.weigh(&mut mean);
+    let Modes { mut directions, variances } = modes(&fields, fitted.clone(), &mean, options.modes, progress)?;
     let count = variances.len();
     let measured = fitted.end..fitted.end + held_out;
-    let seen = HeldOut::measure(records, measured, &mean, &directions, count, progress)?;
+    let seen = HeldOut::measure(&fields, measured, &mean, &directions, count, progress)?;
     let deviations = seen.deviations(&variances);
     directions.par_chunks_mut(count).for_each(|row| {
         row.iter_mut().zip(&deviations).for_each(|(x, deviation)| *x *= deviation);
@@ -125,7 +132,9 @@ pub fn fit_records(
     let about = About { source, modes: count, records: all, held_out, held_out_percent, calibration };
     let mut kept = vec![0.0; calibration * length];
     records.read(all - calibration, &mut kept)?;
-    Ok(LinearFit { about, mean, modes: directions, residual: seen.residual(), calibration: kept })
+    let mut residual = seen.residual();
+    [&mut mean, &mut directions, &mut residual].into_iter().for_each(|values| fields.unweigh(values));
+    Ok(LinearFit { about, mean, modes: directions, residual, calibration: kept })
 }
 
 /// How many records are kept from the modes.

@@ -14,6 +14,7 @@
 //! [`scope_exact::Posterior`] has its mean, standard deviations, samples, tests of the readings and placement.
 
 mod calibration_records;
+mod equal_fields;
 mod error;
 mod fit;
 mod fit_file;

@@ -2,7 +2,8 @@
 
 use scope_data::{DataError, Dataset, Request, generate};
 use scope_linear::{
-    FitOptions, FitProgress, FitStage, FreshRecords, LinearError, LinearFit, RecordArray, fit, fit_records,
+    FitOptions, FitProgress, FitStage, FreshRecords, LinearError, LinearFit, RecordArray, Source, fit,
+    fit_records,
 };
 use scope_pde::{Identity, Pde, Split};
 
@@ -113,4 +114,29 @@ fn records_in_memory_are_fitted_as_those_of_a_folder() {
     // The hash of a file is that of its header too.
     of_folder.about.source.blake3.clone_from(&of_memory.about.source.blake3);
     assert!(of_memory == of_folder);
+}
+
+/// What a field of one's own is stored in units of says nothing of its modes: a known region at zero makes that large.
+#[test]
+fn modes_of_one_s_own_fields_do_not_depend_on_their_units() {
+    let text = r#"{"name": "sea", "fields": {"a": {"name": "temperature"}, "u": {"name": "salinity"}},
+        "grid": {"rows": 32, "columns": 32}}"#;
+    let length = 2 * 32 * 32;
+    let fit_of = |unit_of_a: f32| {
+        let value = |record: usize, pixel: usize| {
+            let sum = (0..5).map(|k| wave(record, 40 + k) * wave(pixel, k) / (1 << k) as f64).sum::<f64>();
+            sum as f32 * if pixel < length / 2 { unit_of_a } else { 1.0 }
+        };
+        let values = (0..60 * length).map(|at| value(at / length, at % length)).collect();
+        let pde: Pde = serde_json::from_str(text).unwrap();
+        let source = Source { pde, resolution: 32.into(), ..source() };
+        let records = RecordArray { values, length };
+        fit_records(&records, source, FitOptions { modes: 3 }, &FitProgress(&|_, _, _| true)).unwrap()
+    };
+    let (one, other) = (fit_of(1.0), fit_of(1.0 / 64.0));
+    let of_a = length / 2 * 3;
+    assert_eq!(one.modes[of_a..], other.modes[of_a..]);
+    assert!(one.modes[..of_a].iter().zip(&other.modes).all(|(x, y)| *x == 64.0 * y));
+    assert!(one.residual[..length / 2].iter().zip(&other.residual).all(|(x, y)| *x == 64.0 * y));
+    assert_eq!(one.about.held_out_percent, other.about.held_out_percent);
 }

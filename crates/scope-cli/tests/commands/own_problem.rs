@@ -13,7 +13,7 @@ use scope_data::{
     npz::{Array, npz_bytes},
 };
 
-use crate::program::{refused, succeed};
+use crate::program::{refused, scope, succeed};
 
 fn fixture(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shallow-water");
@@ -79,7 +79,6 @@ fn records_become_a_model_bands_and_a_recovered_field() {
     assert!(errors["errors_percent"]["inverse/uniform/500"]["a"].as_f64().unwrap() > 0.0);
 }
 
-/// Both splits together hold every record of the files, once, to single precision.
 /// A linear fit carries rectangle, coordinates and units as a model does.
 #[test]
 fn a_linear_fit_of_records_recovers_evaluates_and_places() {
@@ -112,6 +111,7 @@ fn a_linear_fit_of_records_recovers_evaluates_and_places() {
     assert!(places.lines().nth(1).unwrap().starts_with("2,3.5,"), "{places}");
 }
 
+/// Both splits together hold every record of the files, once, to single precision.
 fn records_are_those_of_the_files(here: &Path) {
     let files = ["a.npy", "u.npy"].map(|name| MappedArray::open(Path::new(&fixture(name))).unwrap());
     let points = 32 * 40;
@@ -220,6 +220,11 @@ impl Bench {
         assert!(!self.path("data/train").exists() && !self.path("data/test").exists(), "{complaint}");
         complaint
     }
+}
+
+/// What a command that must succeed says beside its result.
+fn noted(here: &Path, arguments: &[&str]) -> String {
+    String::from_utf8(scope(here, arguments).assert().success().get_output().stderr.clone()).unwrap()
 }
 
 pub(crate) const ARRAYS: [&str; 4] = ["--a", "a.npy", "--u", "u.npy"];
@@ -360,6 +365,94 @@ fn one_field_and_a_known_region_pass_every_stage() {
     fs::write(here.join("other.csv"), "x,y,a\n0.5,0.5,1.2\n").unwrap();
     let complaint = refused(here, &[&recover[..], &["other", "--sensors", "other.csv"]].concat(), 1);
     assert!(complaint.contains("it measures a, and lake has the other field only"), "{complaint}");
+}
+
+/// What is known before anything is measured says nothing of how a field varies: the unit does not, either.
+#[test]
+fn a_field_is_measured_where_it_is_not_known() {
+    let problem = "name = \"sea\"\n[fields.u]\nname = \"temperature\"\n[grid]\nrows = 32\ncolumns = 40\n\
+                   [known]\nmask = \"land.npy\"\nvalue = 0.0\n";
+    let bench = Bench::new(problem);
+    bench.write("land.npy", &[32, 40], |k| f32::from(u8::from(k % 40 < 6)));
+    let wave = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 } + (k / 1280) as f32 * 1e-3;
+    let import = |offset: f32, out: &str| {
+        let kelvin = |k: usize| if k % 40 < 6 { f32::NAN } else { offset + wave(k) };
+        bench.write("u.npy", &[12, 32, 40], kelvin);
+        let own = ["data", "import", "own", "--problem", "problem.toml", "--u", "u.npy", "--out", out];
+        let said = noted(bench.root.path(), &own);
+        let train = Dataset::open(&bench.path(out).join("train")).unwrap();
+        (train.meta().constants().u, said)
+    };
+    let (celsius, calm) = import(2.0, "celsius");
+    let (kelvin, said) = import(275.0, "kelvin");
+    assert!((celsius.mean - 2.0).abs() < 0.02 && (celsius.sigma - 1.0).abs() < 0.01, "{celsius:?}");
+    assert!(kelvin.sigma > 50.0, "a value that is far from the field counts with it: {kelvin:?}");
+    assert!(!calm.contains("known region"), "{calm}");
+    assert!(
+        said.contains("u (temperature) is 0 in the known region, 275 standard deviations from its mean"),
+        "{said}"
+    );
+}
+
+/// An evaluation shows a method what is known. Readings of that tell nothing, and must not make bands narrow.
+#[test]
+fn bands_of_a_linear_fit_hold_beside_a_known_region() {
+    let problem = "name = \"bay\"\n[fields.u]\nname = \"level\"\n[grid]\nrows = 32\ncolumns = 40\n\
+                   [known]\nmask = \"land.npy\"\nvalue = 0.0\n";
+    let bench = Bench::new(problem);
+    bench.write("land.npy", &[32, 40], |k| f32::from(u8::from(k % 40 < 10)));
+    // A number between -1 and 1 that depends on two others.
+    let any = |record: usize, k: usize| {
+        let word = (record as u64 * 31 + k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        word as f32 / (1 << 23) as f32 - 1.0
+    };
+    let level = |at: usize| {
+        let (record, row, column) = (at / 1280, at % 1280 / 40, at % 40);
+        let wave = |k: usize| {
+            let phase = (k % 6) as f32 * 0.16 * row as f32 + (k / 6) as f32 * 0.13 * column as f32;
+            any(record, k) * (phase + 6.0 * any(k, 7)).sin()
+        };
+        if column < 10 { f32::NAN } else { (0..36).map(wave).sum() }
+    };
+    bench.write("u.npy", &[150, 32, 40], level);
+    let here = bench.root.path();
+    let own = ["data", "import", "own", "--problem", "problem.toml", "--u", "u.npy", "--out", "data"];
+    succeed(here, &own);
+    succeed(here, &["fit", "linear", "--data", "data/train", "--modes", "20", "--out", "fit.safetensors"]);
+    let evaluate = ["evaluate", "--method", "linear", "--fit", "fit.safetensors", "--data", "data/test"];
+    let said = succeed(here, &[&evaluate[..], &["--coverage", "--json", "-"]].concat());
+    let results: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let within = &results["conditions"]["inverse/uniform/500"]["u/within68"]["mean"];
+    let within = within.as_f64().unwrap_or_else(|| panic!("{said}"));
+    assert!((60.0..85.0).contains(&within), "{within}");
+}
+
+/// A fit is tried on the last records of a set, which are of groups that it was made from if groups take turns.
+#[test]
+fn groups_that_take_turns_are_told_of() {
+    let bench = Bench::new(PROBLEM);
+    let import = |groups: [i64; 6], out: &str| {
+        let mut bytes = Header::new(Dtype::I64, &[6]).to_bytes();
+        bytes.extend(groups.iter().flat_map(|group| group.to_le_bytes()));
+        fs::write(bench.path("groups.npy"), bytes).unwrap();
+        let own =
+            ["data", "import", "own", "--problem", "problem.toml", "--groups", "groups.npy", "--out", out];
+        noted(bench.root.path(), &[&own[..], &ARRAYS].concat())
+    };
+    let in_order = import([1, 1, 2, 2, 3, 3], "in-order");
+    assert!(!in_order.contains("lie apart"), "{in_order}");
+    let in_turns = import([1, 2, 3, 1, 2, 3], "in-turns");
+    assert!(in_turns.contains("records of one group lie apart in the files"), "{in_turns}");
+}
+
+/// Values over powers of ten are told of: a mean square sees the largest ones only.
+#[test]
+fn values_over_powers_of_ten_are_told_of() {
+    let bench = Bench::new(PROBLEM);
+    bench.write("a.npy", &[6, 32, 40], |k| 10.0_f32.powf(3.0 * (k as f32 * 0.37).sin()));
+    let own = ["data", "import", "own", "--problem", "problem.toml", "--out", "data"];
+    let said = noted(bench.root.path(), &[&own[..], &ARRAYS].concat());
+    assert!(said.contains("a (a) spans 6.0 powers of ten") && !said.contains("u (u) spans"), "{said}");
 }
 
 /// An archive is read as it is unpacked, arrays are mapped: the sets are equal in every byte.

@@ -2,7 +2,7 @@
 
 use scope_pde::{
     GridShape, Pde,
-    descriptor::{FieldKind, GridPoints},
+    descriptor::{FieldKind, GridPoints, KnownPoints, KnownRegion},
 };
 
 use crate::Channel;
@@ -74,7 +74,8 @@ pub struct Stencil {
 
 impl Stencil {
     /// The polynomial through `points` x `points` pixels about a spot, of degree `points` - 1 along each axis; a field
-    /// of two values is what it is on the nearest pixel.
+    /// of two values is what it is on the nearest pixel. A field may jump to what it always is in a region, as at a
+    /// coast: of such points none counts for a place beside them, and the polynomial has fewer points there.
     pub fn new(pde: Pde, channel: Channel, shape: impl Into<GridShape>, spot: Spot, points: usize) -> Self {
         let shape = shape.into();
         match pde.descriptor().fields[channel].kind {
@@ -82,6 +83,17 @@ impl Stencil {
             FieldKind::Continuous | FieldKind::Absent => {}
         }
         let ends_meet = pde.periodic();
+        match pde.descriptor().known_region {
+            KnownRegion::Fixed(known) => Self::beside(&known, ends_meet, shape, spot, points),
+            _ => Self::polynomial(ends_meet, shape, spot, points),
+        }
+    }
+
+    /// The polynomial through all of so many points squared; through one, the value on the nearest pixel.
+    fn polynomial(ends_meet: [bool; 2], shape: GridShape, spot: Spot, points: usize) -> Self {
+        if points <= 1 {
+            return Self { weights: vec![(spot.nearest(shape), 1.0)] };
+        }
         let [rows, columns] = [0, 1].map(|axis| {
             let size = shape.lengths()[axis];
             along(spot.at[axis], size, points.min(size), ends_meet[axis])
@@ -90,6 +102,32 @@ impl Stencil {
             columns.iter().map(move |&(j, wj)| (shape.point(i, j), wi * wj)).collect::<Vec<_>>()
         };
         Self { weights: rows.iter().flat_map(row).collect() }
+    }
+
+    /// The polynomial of the highest degree that needs no known point; next to these, the mean of the pixels around
+    /// that are not known, by their weights in a bilinear polynomial. A place whose own pixel is known has its value.
+    fn beside(
+        known: &KnownPoints,
+        ends_meet: [bool; 2],
+        shape: GridShape,
+        spot: Spot,
+        points: usize,
+    ) -> Self {
+        let on_pixel = spot.at.iter().all(|at| at.fract() == 0.0);
+        if on_pixel || known.contains(spot.nearest(shape)) {
+            return Self::polynomial(ends_meet, shape, spot, 1);
+        }
+        let fewer =
+            (2..=points).rev().step_by(2).map(|points| Self::polynomial(ends_meet, shape, spot, points));
+        let is_free = |stencil: &Self| !stencil.weights.iter().any(|(point, _)| known.contains(*point));
+        if let Some(free) = fewer.into_iter().find(is_free) {
+            return free;
+        }
+        let mut around = Self::polynomial(ends_meet, shape, spot, points.min(2));
+        around.weights.retain(|(point, _)| !known.contains(*point));
+        let sum: f64 = around.weights.iter().map(|(_, weight)| weight).sum();
+        around.weights.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        around
     }
 
     /// What a field is there.
@@ -162,6 +200,37 @@ mod tests {
             let [x, y] = Spot::of_point(pde, 128, 0.3, 0.875).point(pde, 128);
             assert!((x - 0.3).abs() < 1e-12 && (y - 0.875).abs() < 1e-12, "{pde}");
         }
+    }
+
+    /// A field on 32 x 40 points, of which the columns from 20 on are known.
+    fn coast() -> Pde {
+        let known = (0..32 * 40).map(|point| point % 40 >= 20);
+        let mask = scope_pde::MaskSpec::of_points(known);
+        let mask = serde_json::to_string(&mask).unwrap();
+        let text = format!(
+            r#"{{"name": "coast", "fields": {{"u": {{"name": "temperature"}}}}, "grid": {{"rows": 32, "columns": 40}},
+                "known": {{"mask": {mask}, "value": 0}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn no_known_point_counts_for_a_place_beside_it() {
+        let pde = coast();
+        let field: Vec<f64> = (0..32 * 40)
+            .map(|point| if point % 40 < 20 { 280.0 + (point % 40) as f64 } else { 0.0 })
+            .collect();
+        let value = |at: [f64; 2]| Stencil::new(pde, Channel::U, [32, 40], Spot { at }, 6).value(&field);
+        for column in [3.3, 16.7, 17.2, 18.5] {
+            assert!(
+                (value([7.4, column]) - 280.0 - column).abs() < 1e-9,
+                "column {column}: {}",
+                value([7.4, column])
+            );
+        }
+        // Half a pixel from the coast only the pixels before it are left.
+        assert!((value([7.4, 19.4]) - 299.0).abs() < 1e-9);
+        assert_eq!(value([7.4, 19.6]), 0.0, "a place whose pixel is known");
     }
 
     #[test]

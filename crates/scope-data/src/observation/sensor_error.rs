@@ -58,6 +58,19 @@ pub enum SensorError {
         /// The problem.
         pde: &'static str,
     },
+    /// A measurement of what is always known, which says otherwise.
+    Known {
+        /// Which sensor.
+        sensor: usize,
+        /// What it measured.
+        value: f64,
+        /// "a" or "u".
+        channel: &'static str,
+        /// What the field is there in every record.
+        known: f64,
+        /// How many other sensors do so.
+        others: usize,
+    },
     /// A disk, or another known region of the record, that cannot be.
     Region(String),
 }
@@ -88,6 +101,18 @@ impl SensorError {
             ),
             SensorError::NoField { sensor, channel, pde } => {
                 format!("{}: it measures {channel}, and {pde} has the other field only", name(*sensor))
+            }
+            SensorError::Known { sensor, value, channel, known, others } => {
+                let others = match others {
+                    0 => String::new(),
+                    1 => "; one more sensor lies there".to_owned(),
+                    others => format!("; {others} more sensors lie there"),
+                };
+                format!(
+                    "{}: {channel} is {value}, and its nearest pixel lies in the known region, where {channel} is {known} in every record: \
+                     move it to a place outside of the region, or leave it out{others}",
+                    name(*sensor)
+                )
             }
             SensorError::Region(problem) => problem.clone(),
         }

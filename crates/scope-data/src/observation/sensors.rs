@@ -58,6 +58,24 @@ pub struct UserContext {
     pub noise: PerChannel<f64>,
 }
 
+/// A reading may be off what is always known at its place by so much of the larger of both.
+const ROUNDING: f64 = 1e-5;
+
+/// Refuses sensors on points that are the same in every record, as on land, if they say something else: their values
+/// could say nothing of the field, and as exact readings of what is known they would contradict it.
+fn require_unknown(pde: Pde, shape: GridShape, placed: &[Placed]) -> Result<(), SensorError> {
+    let KnownRegion::Fixed(region) = pde.descriptor().known_region else { return Ok(()) };
+    let says_otherwise = |sensor: &&Placed| {
+        let known = region.values[sensor.channel];
+        let apart = (sensor.value - known).abs();
+        apart > ROUNDING * sensor.value.abs().max(known.abs()) && region.contains(sensor.spot.nearest(shape))
+    };
+    let mut wrong = placed.iter().filter(says_otherwise);
+    let Some(Placed { number: sensor, channel, value, .. }) = wrong.next().copied() else { return Ok(()) };
+    let known = region.values[channel];
+    Err(SensorError::Known { sensor, value, channel: channel.name(), known, others: wrong.count() })
+}
+
 impl UserContext {
     /// Places sensors on a grid, where each counts for the pixel nearest to it. Sensors of one pixel are averaged,
     /// unless they are further apart than the channel's standard deviation. What is always known, and a cylinder's disk
@@ -74,6 +92,7 @@ impl UserContext {
             region.check(pde, shape).map_err(SensorError::Region)?;
         }
         let mut placed = placed(pde, shape, sensors)?;
+        require_unknown(pde, shape, &placed)?;
         // Only now: sensors in other coordinates or units share pixels and contradict each other by that alone.
         let mut pixels = PerChannel::from_fn(|channel| Pixels::new(channel, constants[channel], shape));
         for sensor in &placed {
@@ -262,6 +281,22 @@ mod tests {
         assert!(beyond.contains("sensor 1: (1.2, 0.5) lies outside the unit square: scale"), "{beyond}");
         let beyond = refusal(sensor(Place::Point(12.0, 5.0), 1.0)).to_string();
         assert!(beyond.contains("name the columns i and j"), "{beyond}");
+    }
+
+    #[test]
+    fn sensors_where_every_record_is_known_are_refused_unless_they_say_so() {
+        let text = r#"{"name": "strait", "fields": {"u": {"name": "temperature"}}, "grid": {"rows": 32, "columns": 32},
+            "known": {"mask": [0, 64, 960], "value": 0}}"#;
+        let pde: Pde = serde_json::from_str(text).unwrap();
+        let of = |sensors: &[Sensor]| UserContext::new(pde, &Constants::UNSCALED, 32, sensors, None);
+        let on = |i, value| sensor(Place::Index(i, 3), value);
+        assert!(of(&[on(2, 5.0), on(1, 0.0)]).is_ok());
+        let refusal = of(&[on(2, 5.0), on(1, 15.5), on(0, 14.0)]).unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("sensor 1: u is 15.5, and its nearest pixel lies in the known region, where u is 0 in every record"),
+            "{refusal}"
+        );
+        assert!(refusal.ends_with("; one more sensor lies there"), "{refusal}");
     }
 
     #[test]

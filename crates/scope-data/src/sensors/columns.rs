@@ -28,7 +28,7 @@ pub(super) enum Values {
 
 impl Values {
     /// The columns that are read.
-    fn columns(self) -> Vec<usize> {
+    pub(super) fn columns(self) -> Vec<usize> {
         match self {
             Values::Long { channel, value } => vec![channel, value],
             Values::Wide(columns) => columns.into_iter().flatten().collect(),

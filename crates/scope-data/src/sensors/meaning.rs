@@ -91,13 +91,18 @@ pub(super) fn is_angle(name: &str) -> bool {
 
 /// A name without the unit in brackets behind it.
 fn without_unit(name: &str) -> &str {
+    name_and_unit(name).0
+}
+
+/// A name, and the unit in brackets behind it.
+fn name_and_unit(name: &str) -> (&str, Option<&str>) {
     let name = name.trim();
     for [open, close] in [['[', ']'], ['(', ')']] {
-        if let Some((before, _)) = name.strip_suffix(close).and_then(|name| name.rsplit_once(open)) {
-            return before.trim();
+        if let Some((before, unit)) = name.strip_suffix(close).and_then(|name| name.rsplit_once(open)) {
+            return (before.trim(), Some(unit.trim()));
         }
     }
-    name
+    (name, None)
 }
 
 /// Which columns of a table hold what, stated by the user, as in `x=lon,y=lat,u=head`, or by the problem of the table.
@@ -130,7 +135,7 @@ impl ColumnNames {
     pub(super) fn values(&self, between: &str) -> String {
         match &self.problem {
             None => format!("a {between} u, as in x,y,u"),
-            Some(ProblemColumns { axes: [x, y], fields, present }) => {
+            Some(ProblemColumns { axes: [x, y], fields, present, .. }) => {
                 let fields = fields.each_ref().zip(*present).into_array();
                 let names: Vec<&str> =
                     fields.iter().filter(|(_, present)| *present).map(|(name, _)| name.as_str()).collect();
@@ -138,6 +143,31 @@ impl ColumnNames {
                 format!("{}, as in {x},{y},{last}", names.join(&format!(" {between} ")))
             }
         }
+    }
+
+    /// Whether a problem of one's own calls an axis so.
+    pub(super) fn is_axis(&self, cell: &str) -> bool {
+        let axes = self.problem.as_ref().map(|own| &own.axes);
+        axes.is_some_and(|axes| axes.iter().any(|axis| as_column(axis) == as_column(without_unit(cell))))
+    }
+
+    /// Says so of a column that names another unit than its field or axis has in a problem of one's own: values are
+    /// not converted.
+    pub(super) fn other_unit(&self, cell: &str) -> Option<String> {
+        let own = self.problem.as_ref()?;
+        let (_, unit) = name_and_unit(cell);
+        // A field's own name may end in brackets.
+        let unit = unit.filter(|_| !own.has(cell))?;
+        let expected = match self.meaning_of(cell)? {
+            Meaning::A => own.units.a,
+            Meaning::U => own.units.u,
+            Meaning::X | Meaning::Y => own.unit_of_axes,
+            _ => "",
+        };
+        let is_other = !expected.is_empty() && as_column(expected) != as_column(unit);
+        is_other.then(|| {
+            format!("the column {cell} names the unit {unit}, and the problem has {expected} there: values are taken for {expected}")
+        })
     }
 
     /// Whether nothing is stated.

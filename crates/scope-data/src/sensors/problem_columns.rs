@@ -16,6 +16,9 @@ pub struct ProblemColumns {
     pub fields: PerChannel<String>,
     /// Which fields the problem has.
     pub present: PerChannel<bool>,
+    /// The units of the fields and of the axes; empty where none is stated.
+    pub(super) units: PerChannel<&'static str>,
+    pub(super) unit_of_axes: &'static str,
 }
 
 impl ProblemColumns {
@@ -25,8 +28,11 @@ impl ProblemColumns {
         let plain = PerChannel::from_fn(|channel: Channel| channel.name().to_owned());
         let facts = pde.descriptor();
         let present = pde.present();
+        let units = facts.fields.map(|field| field.unit);
+        let unit_of_axes = facts.extent.unit;
         if facts.spec.is_none() {
-            return Self { axes: ["x", "y"].map(str::to_owned), fields: plain, present };
+            let axes = ["x", "y"].map(str::to_owned);
+            return Self { axes, fields: plain, present, units, unit_of_axes };
         }
         let axes = facts.extent.names.map(str::to_owned);
         let own = facts.fields.map(|field| as_column(field.name));
@@ -37,7 +43,13 @@ impl ProblemColumns {
         };
         let told_apart = !(present.a && present.u) || own.a != own.u;
         let fields = if told_apart && Channel::BOTH.into_iter().all(is_free) { own } else { plain };
-        Self { axes, fields, present }
+        Self { axes, fields, present, units, unit_of_axes }
+    }
+
+    /// Whether a column is called just as an axis or a field is.
+    pub(super) fn has(&self, cell: &str) -> bool {
+        let cell = as_column(cell);
+        self.axes.iter().any(|axis| as_column(axis) == cell) || self.fields.iter().any(|field| *field == cell)
     }
 }
 

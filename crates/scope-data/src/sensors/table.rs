@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{
     columns::{Columns, Coordinates, Values},
     error::Fault,
-    meaning::is_angle,
+    meaning::{ColumnNames, is_angle},
     options::{MissingMarks, TableOptions},
     rows::{Table, finite_number, is_index, read_number, shortened},
     set::{Labels, SensorSet},
@@ -35,9 +35,22 @@ pub(super) fn parse(text: &str, options: &TableOptions) -> Result<(Vec<SensorSet
     let table = Table::open(text)?;
     let columns = columns_of(&table, options).map_err(|fault| fault.on_line(table.number))?;
     let budget = Budget::of_file(text.len() as u64);
+    let notes = notes_of(&columns, &options.columns);
     let mut reader = Reader::new(columns, &options.missing, budget);
     table.each_row(|line, cells| reader.row(line, cells))?;
-    reader.finish()
+    let (sets, read) = reader.finish()?;
+    Ok((sets, [notes, read].concat()))
+}
+
+/// What is worth knowing of the columns by their names alone.
+fn notes_of(columns: &Columns, stated: &ColumnNames) -> Vec<String> {
+    // A problem of one's own whose axes are angles has its records on just that grid: nothing is to be projected.
+    let is_place = |name: &String| is_angle(name) && !stated.is_axis(name);
+    let angles = columns.place.iter().any(|column| is_place(&columns.names[*column]));
+    let angles = angles.then(|| ANGLES.to_owned());
+    let read = columns.values.columns().into_iter().chain(columns.place);
+    let units = read.filter_map(|column| stated.other_unit(&columns.names[column]));
+    angles.into_iter().chain(units).collect()
 }
 
 fn columns_of(table: &Table, options: &TableOptions) -> Result<Columns, Fault> {
@@ -183,10 +196,6 @@ impl<'a> Reader<'a> {
         };
         if self.marked > 0 {
             notes.push(format!("{} readings are marked as missing", self.marked));
-        }
-        let angles = self.columns.place.iter().any(|column| is_angle(&self.columns.names[*column]));
-        if angles && !pixels {
-            notes.push(ANGLES.to_owned());
         }
         if !self.columns.unused.is_empty() {
             notes.push(format!("columns that are not used: {}", self.columns.unused.join(", ")));

@@ -12,6 +12,8 @@ pub struct Contradiction {
     pub statistic: f64,
     /// n, which the statistic is on average.
     pub readings: usize,
+    /// The least and the largest statistic of records, where it was judged by these and not by what n has.
+    pub usual: Option<[f64; 2]>,
     /// The noise of readings of a and u with which they would agree with the model, where there is one that makes
     /// sense.
     pub noise: PerChannel<Option<f64>>,
@@ -31,8 +33,16 @@ impl Contradiction {
 
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { statistic, readings, noise, few_to_blame, at_some_scales } = self;
-        let spread = (2.0 * *readings as f64).sqrt();
+        let Self { statistic, readings, usual, noise, few_to_blame, at_some_scales } = self;
+        let expected = match usual {
+            Some([least, most]) => {
+                format!("held-out records have {} to {}", significant(*least, 2), significant(*most, 2))
+            }
+            None => format!(
+                "{readings} readings of this problem with this noise have {readings} +- {:.0}",
+                (2.0 * *readings as f64).sqrt()
+            ),
+        };
         let whose = if *at_some_scales {
             "what some of them say beyond the others, at some range of scales, has a chi-square statistic of"
         } else {
@@ -40,8 +50,7 @@ impl fmt::Display for Contradiction {
         };
         write!(
             f,
-            "the readings contradict the model: {whose} {}, where {readings} readings of this problem with this noise have {readings} +- \
-             {spread:.0}; ",
+            "the readings contradict the model: {whose} {}, where {expected}; ",
             significant(*statistic, 3)
         )?;
         f.write_str(if self.is_too_small() {
@@ -75,13 +84,32 @@ mod tests {
     fn both_sides_are_told_apart_and_figures_are_plain() {
         let of = |statistic: f64| {
             let noise = PerChannel::both(None);
-            Contradiction { statistic, readings: 500, noise, few_to_blame: false, at_some_scales: false }
-                .to_string()
+            Contradiction {
+                statistic,
+                readings: 500,
+                usual: None,
+                noise,
+                few_to_blame: false,
+                at_some_scales: false,
+            }
+            .to_string()
         };
         assert!(of(13.086).contains("is 13.1, where 500 readings"), "{}", of(13.086));
         assert!(of(13.086).contains("smaller or smoother than this problem's"));
         assert!(
             of(130_862.4).contains("is 130862, where") && of(130_862.4).contains("do not rely on the fields")
+        );
+        let judged = Contradiction {
+            statistic: 3.59,
+            readings: 3,
+            usual: Some([0.021, 2.34]),
+            noise: PerChannel::both(None),
+            few_to_blame: false,
+            at_some_scales: false,
+        };
+        assert!(
+            judged.to_string().contains("is 3.59, where held-out records have 0.021 to 2.3; do not rely"),
+            "{judged}"
         );
         assert!(of(1.234e12).contains("is 1.23e12, where"));
     }

@@ -82,4 +82,14 @@ impl KnownPoints {
     pub fn points(&self) -> impl Iterator<Item = usize> + use<> {
         points_of_runs(self.runs)
     }
+
+    /// Whether a point is one of them.
+    pub fn contains(&self, point: usize) -> bool {
+        let mut end = 0;
+        let run = self.runs.iter().position(|run| {
+            end += *run as usize;
+            point < end
+        });
+        run.is_some_and(|run| run % 2 == 1)
+    }
 }

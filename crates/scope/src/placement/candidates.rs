@@ -9,7 +9,7 @@ use scope_data::{
     read_bounded_text,
     sensors::{PointFile, TableOptions},
 };
-use scope_pde::{GridShape, Pde};
+use scope_pde::{GridShape, Pde, descriptor::KnownRegion};
 
 use crate::recovery::RecoveryError;
 
@@ -68,9 +68,26 @@ impl Candidates {
         Ok(Candidates::Points(points.iter().map(inside).collect::<Result<_, _>>()?))
     }
 
-    /// Their places on a problem's grid.
+    /// Their places on a problem's grid, without those on points that are the same in every record: a sensor says
+    /// nothing there, and may be on land.
     pub(super) fn spots(&self, pde: Pde, grid: impl Into<GridShape>) -> Result<Vec<Spot>, RecoveryError> {
         let grid = grid.into();
+        let mut spots = self.stated_spots(pde, grid)?;
+        if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
+            let mut is_known = vec![false; grid.points()];
+            known.points().for_each(|point| is_known[point] = true);
+            spots.retain(|spot| !is_known[spot.nearest(grid)]);
+        }
+        if spots.is_empty() {
+            return Err(at_hand(
+                "all of them lie in the known region, where the fields are the same in every record: allow some outside of it"
+                    .to_owned(),
+            ));
+        }
+        Ok(spots)
+    }
+
+    fn stated_spots(&self, pde: Pde, grid: GridShape) -> Result<Vec<Spot>, RecoveryError> {
         let pixel = |point: usize| {
             let [i, j] = grid.place(point);
             Spot::pixel(i, j)
@@ -156,6 +173,18 @@ mod tests {
     fn read(text: &str) -> Result<Candidates, String> {
         let file = PointFile::parse("places".to_owned(), text.as_bytes(), &TableOptions::default());
         points(&file.map_err(|error| error.to_string())?, &Frame::default())
+    }
+
+    #[test]
+    fn no_place_is_one_where_every_record_is_known() {
+        let text = r#"{"name": "coast", "fields": {"u": {"name": "temperature"}}, "grid": {"rows": 32, "columns": 32},
+            "known": {"mask": [0, 64, 960], "value": 0}}"#;
+        let pde: Pde = serde_json::from_str(text).unwrap();
+        assert_eq!(Candidates::Grid.spots(pde, 32).unwrap().len(), 960);
+        let both = Candidates::Points(vec![[0.0, 0.5], [0.5, 0.5]]);
+        assert_eq!(both.spots(pde, 32).unwrap().len(), 1);
+        let refusal = Candidates::Points(vec![[0.0, 0.5]]).spots(pde, 32).unwrap_err().to_string();
+        assert!(refusal.contains("all of them lie in the known region"), "{refusal}");
     }
 
     #[test]

@@ -311,7 +311,7 @@ impl GaussianRecovery {
                 let known = context.masks.given.without(&context.measured[channel]);
                 readings.extend(known.points().map(|point| {
                     let [i, j] = context.masks.shape().place(point);
-                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel] }
+                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel], is_known: true }
                 }));
             }
         }
@@ -360,9 +360,10 @@ impl GaussianRecovery {
         let can_be = check.contradicts() || self.options.noise.is_some();
         let noise = self.consistent_noise(posterior, |share| can_be && (LEAST_NOISE..1.0).contains(&share));
         let few_to_blame = few_to_blame && check.contradicts();
-        let ModelCheck { statistic, degrees: readings, .. } = check;
+        let ModelCheck { statistic, degrees: readings, usual } = check;
+        let usual = usual.map(|ratios| ratios.map(|ratio| ratio * readings as f64));
         let at_some_scales = false;
-        let contradiction = Contradiction { statistic, readings, noise, few_to_blame, at_some_scales };
+        let contradiction = Contradiction { statistic, readings, usual, noise, few_to_blame, at_some_scales };
         Some(Warning::Contradiction(contradiction))
     }
 
@@ -378,8 +379,14 @@ impl GaussianRecovery {
         let plan = Innovations::plan(self.method.prior(), &readings, self.method.noise(), deviations).ok()?;
         let ModelCheck { statistic, degrees: readings, .. } = plan.least_alike(&readings)?;
         let noise = PerChannel::both(None);
-        let contradiction =
-            Contradiction { statistic, readings, noise, few_to_blame: false, at_some_scales: true };
+        let contradiction = Contradiction {
+            statistic,
+            readings,
+            usual: None,
+            noise,
+            few_to_blame: false,
+            at_some_scales: true,
+        };
         Some(Warning::Contradiction(contradiction))
     }
 
@@ -387,7 +394,8 @@ impl GaussianRecovery {
     fn less_noise(&self, posterior: &Posterior, warnings: &[Warning]) -> Option<Remark> {
         self.options.noise.filter(|_| warnings.is_empty())?;
         posterior.model_check().filter(|check| self.knows_its_errors(posterior) && check.is_too_calm())?;
-        let noise = self.consistent_noise(posterior, |_| true);
+        // Where only next to none would do, it is the field that is calm, and the noise may be as stated.
+        let noise = self.consistent_noise(posterior, |share| share >= LEAST_NOISE);
         (!noise.is_unknown()).then_some(Remark::LessNoise(noise))
     }
 
@@ -407,8 +415,12 @@ impl GaussianRecovery {
 
 /// What sensors say, in our units.
 pub(super) fn readings_of(context: &UserContext) -> Vec<Reading> {
-    let reading =
-        |sensor: &Placed| Reading { channel: sensor.channel, spot: sensor.spot, value: sensor.value };
+    let reading = |sensor: &Placed| Reading {
+        channel: sensor.channel,
+        spot: sensor.spot,
+        value: sensor.value,
+        is_known: false,
+    };
     context.sensors.iter().map(reading).collect()
 }
 

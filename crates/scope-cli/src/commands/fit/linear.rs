@@ -102,10 +102,12 @@ impl LinearCommand {
         ));
         say(&format!("of {} held-out records they hold {held}", grouped(about.held_out)));
         match about.calibration {
-            0 => warn(
-                "the fit is not calibrated: with fewer than 100 records it states no standard deviations and error bands, and tests \
-                 no readings",
-            ),
+            // An import holds out records to test with, so 100 of them are fewer here.
+            0 => warn(&format!(
+                "the fit is not calibrated: with fewer than 100 records, and this set has {}, it states no standard deviations and error \
+                 bands, and tests no readings",
+                grouped(about.records)
+            )),
             kept => say(&format!(
                 "{} more stay with the fit: its error bands and its tests of readings are measured on them",
                 grouped(kept)

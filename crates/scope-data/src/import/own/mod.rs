@@ -80,8 +80,8 @@ pub fn import_own(
         done += 1;
         if progress(done, all) { Ok(()) } else { Err(DataError::Interrupted) }
     };
-    fields.each(|number, record, _| {
-        survey.add(number, record)?;
+    fields.each(|number, record, region| {
+        survey.add(number, record, region)?;
         tick()
     })?;
     let Surveyed { constants, notes } = survey.finish()?;

@@ -1,25 +1,36 @@
 //! What all records tell: normalisation of the training split, fields that never change, records that occur twice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use scope_pde::{Channel, Constants, GridShape, Pde, PerChannel, Scaling, descriptor::FieldKind};
+use scope_pde::{
+    Channel, Constants, GridShape, Pde, PerChannel, Scaling,
+    descriptor::{FieldKind, KnownRegion},
+};
 
 use super::split::Part;
-use crate::{error::DataError, significant};
+use crate::{error::DataError, observation::Mask, record_region::RecordRegion, significant};
 
 /// Thumbnails are so many points a side.
 const THUMBNAIL: usize = 8;
 /// Neighbours in a file that differ by less than this share of what any two records differ are probably times of one
 /// simulation.
 const ALIKE: f64 = 0.5;
+/// What a field is in a known region is far from it if it lies so many standard deviations from the mean elsewhere.
+const FAR: f64 = 5.0;
+/// A field of one sign whose sizes span so many powers of ten is told of: the largest values alone make its errors.
+const DECADES: f64 = 3.0;
 
 /// What is gathered while records pass by.
 pub(super) struct Survey<'a> {
     pde: Pde,
     parts: &'a [Part],
     groups: Option<&'a [u64]>,
-    /// The moments of the training split.
+    /// The points that every record has in its known region.
+    known: Mask,
+    /// The moments of the training split, without what is known before anything is measured.
     moments: PerChannel<Moments>,
+    /// Those of all points.
+    whole: PerChannel<Moments>,
     /// The record that first had some values.
     seen: HashMap<[u8; 32], usize>,
     /// Pairs of equal records of one group.
@@ -39,11 +50,20 @@ pub(super) struct Surveyed {
 
 impl<'a> Survey<'a> {
     pub(super) fn new(pde: Pde, parts: &'a [Part], groups: Option<&'a [u64]>) -> Self {
+        let facts = pde.descriptor();
+        let mut known = Mask::empty(facts.shape.unwrap_or(GridShape::square(1)));
+        if let KnownRegion::Fixed(region) = facts.known_region {
+            region.points().for_each(|point| {
+                known.insert(point);
+            });
+        }
         Self {
             pde,
             parts,
             groups,
+            known,
             moments: PerChannel::default(),
+            whole: PerChannel::default(),
             seen: HashMap::new(),
             repeated: 0,
             one_field_twice: pde.present() == PerChannel::both(true),
@@ -51,13 +71,22 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Takes a record, numbered from 0.
-    pub(super) fn add(&mut self, number: usize, record: PerChannel<&[f64]>) -> Result<(), DataError> {
+    /// Takes a record, numbered from 0, with its known region if that is its own.
+    pub(super) fn add(
+        &mut self,
+        number: usize,
+        record: PerChannel<&[f64]>,
+        region: Option<&RecordRegion>,
+    ) -> Result<(), DataError> {
         self.require_new(number, record)?;
         self.one_field_twice &= record.a == record.u;
         if self.parts[number] == Part::Train {
-            for (moments, field) in self.moments.each_mut().zip(record) {
-                moments.add(field);
+            let own = region.map(|region| region.points(self.known.shape()));
+            let known = own.as_ref().unwrap_or(&self.known);
+            for (channel, field) in record.with_channels() {
+                let values = field.iter().enumerate().filter(|(point, _)| !known.contains(*point));
+                self.moments[channel].add(&values.map(|(_, value)| *value).collect::<Vec<f64>>());
+                self.whole[channel].add(field);
             }
         }
         let shape = self.pde.descriptor().shape.unwrap_or(GridShape::square(1));
@@ -97,7 +126,13 @@ impl<'a> Survey<'a> {
                 FieldKind::TwoValued { low, high } => self.moments[channel]
                     .require_variation()
                     .map(|()| Scaling { mean: 0.5 * (low + high), sigma: 0.5 * (high - low) }),
-                FieldKind::Continuous => self.moments[channel].scaling(),
+                // A value that is far away would be so large beside the others that a network learned nothing else.
+                FieldKind::Continuous => self.moments[channel].scaling().and_then(|elsewhere| {
+                    match self.far_known_value(channel, elsewhere) {
+                        None => Ok(elsewhere),
+                        Some(_) => self.whole[channel].scaling(),
+                    }
+                }),
             };
             measured.map_err(|problem| {
                 DataError::Request(format!("{} ({}) {problem}", channel.name(), fields[channel].name))
@@ -108,7 +143,47 @@ impl<'a> Survey<'a> {
             notes.push(format!("{} records are equal to another one of their group", self.repeated));
         }
         notes.extend(self.neighbours_alike());
+        notes.extend(self.scattered_groups());
+        for (channel, field) in fields.with_channels() {
+            if let (FieldKind::Continuous, Ok(elsewhere)) = (field.kind, self.moments[channel].scaling()) {
+                let named = |problem: String| format!("{} ({}) {problem}", channel.name(), field.name);
+                notes.extend(self.far_known_value(channel, elsewhere).map(named));
+                notes.extend(self.moments[channel].decades().map(named));
+            }
+        }
         Ok(Surveyed { constants, notes })
+    }
+
+    /// Says so of a known value that is far from all others, as a mark for land is.
+    fn far_known_value(&self, channel: Channel, Scaling { mean, sigma }: Scaling) -> Option<String> {
+        let region = self.pde.descriptor().known_region;
+        if !matches!(region, KnownRegion::Fixed(_) | KnownRegion::PerRecord(_)) {
+            return None;
+        }
+        let known = region.values()[channel];
+        let apart = (known - mean).abs() / sigma;
+        (apart > FAR).then(|| {
+            format!(
+                "is {known} in the known region, {apart:.0} standard deviations from its mean of {} elsewhere, beside which a network \
+                 sees less of how the field varies: if it is only a mark, as for land, have NaN in the records there and state a value near \
+                 the mean",
+                significant(mean, 4)
+            )
+        })
+    }
+
+    /// Says so if records of one group do not follow each other in the training split. A set does not say which group a
+    /// record is of, so that whoever keeps its last records from a fit takes them from groups that were fitted.
+    fn scattered_groups(&self) -> Option<String> {
+        let trained = self.groups?.iter().zip(self.parts).filter(|(_, part)| **part == Part::Train);
+        let mut in_turn: Vec<u64> = trained.map(|(group, _)| *group).collect();
+        in_turn.dedup();
+        let different: HashSet<&u64> = in_turn.iter().collect();
+        (different.len() < in_turn.len()).then(|| {
+            "records of one group lie apart in the files: put them in the order of their groups, or a linear fit, which is tried on the \
+             last records of the training set, is tried on groups that it was made from, and its errors look smaller than they are"
+                .to_owned()
+        })
     }
 
     /// Says so if records that follow each other are alike, and nothing keeps them in one split.
@@ -157,6 +232,9 @@ impl Default for Moments {
 
 impl Moments {
     fn add(&mut self, field: &[f64]) {
+        if field.is_empty() {
+            return;
+        }
         let n = field.len() as f64;
         let mean = field.iter().sum::<f64>() / n;
         let squares: f64 = field.iter().map(|value| (value - mean).powi(2)).sum();
@@ -167,6 +245,19 @@ impl Moments {
         self.count = total;
         self.least = field.iter().copied().fold(self.least, f64::min);
         self.greatest = field.iter().copied().fold(self.greatest, f64::max);
+    }
+
+    /// Says so of values of one sign that span powers of ten.
+    fn decades(&self) -> Option<String> {
+        let [least, greatest] = [self.least, self.greatest].map(f64::abs);
+        let decades = (greatest / least).log10().abs();
+        let is_wide = self.least * self.greatest > 0.0 && decades > DECADES;
+        is_wide.then(|| {
+            format!(
+                "spans {decades:.1} powers of ten: its largest values alone make what is called its error; import its logarithm if small \
+                 ones matter"
+            )
+        })
     }
 
     /// Refuses values that never change, and says so of the field.
