@@ -74,7 +74,7 @@ impl<'a> Placement<'a> {
             return Err(PosteriorError::NonlinearTarget(prior.pde()));
         }
         let readings: Vec<Reading> =
-            candidates.iter().map(|spot| Reading { channel, spot: *spot, value: 0.0 }).collect();
+            candidates.iter().map(|spot| Reading::new(channel, *spot, 0.0)).collect();
         let candidates = Sensors::new(prior, &readings, noise, progress)?;
         let mut numbers = vec![0; candidates.len()];
         for (number, reading) in candidates.readings.iter().enumerate().rev() {

@@ -12,13 +12,21 @@ pub struct Reading {
     pub spot: Spot,
     /// The value measured, in physical units.
     pub value: f64,
+    /// The standard deviation of what this reading is off by besides the noise of its channel, for being written with few
+    /// digits.
+    pub rounding: f64,
 }
 
 impl Reading {
+    /// A reading that is off by the noise of its channel alone.
+    pub fn new(channel: Channel, spot: Spot, value: f64) -> Self {
+        Self { channel, spot, value, rounding: 0.0 }
+    }
+
     /// The reading of a pixel, told by its place among all of them, row after row.
     pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
         let [row, column] = grid.into().place(point);
-        Self { channel, spot: Spot::pixel(row, column), value }
+        Self::new(channel, Spot::pixel(row, column), value)
     }
 }
 

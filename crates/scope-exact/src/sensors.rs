@@ -58,6 +58,8 @@ struct Repeated {
     reading: Reading,
     sum: f64,
     count: f64,
+    /// The sum of the squares of their rounding.
+    rounding: f64,
     /// Their numbers among all readings.
     members: Vec<usize>,
 }
@@ -77,7 +79,7 @@ impl Sensors {
             sensor: None,
             channel: reading.channel,
             value: reading.value,
-            noise: noise[reading.channel].powi(2),
+            noise: noise[reading.channel].powi(2) + reading.rounding.powi(2),
         };
         let mut sensors = Self {
             stencils: Vec::new(),
@@ -122,7 +124,7 @@ impl Sensors {
         self.stencils.push(stencil);
         self.values.push(at.sum / at.count - mean);
         self.means.push(mean);
-        self.noise.push(noise / at.count + interpolation);
+        self.noise.push((noise + at.rounding / at.count) / at.count + interpolation);
         self.repeats.push(at.count);
         self.interpolation.push(interpolation);
     }
@@ -235,6 +237,9 @@ fn require_sound(prior: &dyn FieldPrior, readings: &[Reading]) -> Result<(), Pos
         if !reading.value.is_finite() {
             return Err(PosteriorError::NotFinite(number));
         }
+        if !(reading.rounding.is_finite() && reading.rounding >= 0.0) {
+            return Err(PosteriorError::Noise(reading.rounding));
+        }
         if reading.channel == Channel::U && !prior.is_linear() {
             return Err(PosteriorError::NonlinearSensors(prior.pde()));
         }
@@ -250,10 +255,17 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
         let key = reading.spot.at.map(f64::to_bits);
         let place = *known.entry(key).or_insert(places.len());
         if place == places.len() {
-            places.push(Repeated { reading: *reading, sum: 0.0, count: 0.0, members: Vec::new() });
+            places.push(Repeated {
+                reading: *reading,
+                sum: 0.0,
+                count: 0.0,
+                rounding: 0.0,
+                members: Vec::new(),
+            });
         }
         places[place].sum += reading.value;
         places[place].count += 1.0;
+        places[place].rounding += reading.rounding.powi(2);
         places[place].members.push(number);
     }
     places

@@ -79,7 +79,7 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
                 .map(|_| {
                     let spot = Spot { at: [0, 1].map(|_| stream.random::<f64>() * (size - 1) as f64) };
                     // Ten points know more than the six that the method takes.
-                    Reading { channel, spot, value: Stencil::new(pde, channel, size, spot, 10).value(field) }
+                    Reading::new(channel, spot, Stencil::new(pde, channel, size, spot, 10).value(field))
                 })
                 .collect();
             let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
@@ -101,13 +101,29 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
 fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
     let prior = Prior::new(Pde::POISSON, 32).unwrap();
     let mean = |offset: f64| {
-        let reading = Reading { channel: Channel::U, spot: Spot { at: [12.0 + offset, 20.0] }, value: 0.004 };
+        let reading = Reading::new(Channel::U, Spot { at: [12.0 + offset, 20.0] }, 0.004);
         prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
     };
     let on = mean(0.0);
     let near = mean(1e-5);
     let apart = on.iter().zip(&near).map(|(on, near)| (on - near).abs()).fold(0.0, f64::max);
     assert!(apart > 0.0 && apart < 1e-4 * on.iter().fold(0.0, |most, x| x.abs().max(most)), "{apart}");
+}
+
+/// What readings are off by for being written with few digits is a noise of their own, and several of one place have less.
+#[test]
+fn rounding_is_a_noise_of_each_reading() {
+    let prior = Prior::new(Pde::POISSON, 32).unwrap();
+    let at = |k: usize| Reading::of_pixel(Channel::U, 97 + 41 * (k / 2), 32, 1e-4 * (k % 7) as f64);
+    let exact: Vec<Reading> = (0..24).map(at).collect();
+    let rounded: Vec<Reading> = exact.iter().map(|reading| Reading { rounding: 3e-4, ..*reading }).collect();
+    let noisy = prior.given(&exact, PerChannel { a: 0.0, u: 3e-4 }).unwrap();
+    let written = prior.given(&rounded, NO_NOISE).unwrap();
+    assert_eq!(written.mean().unwrap(), noisy.mean().unwrap());
+    assert_eq!(written.deviations(0).unwrap().fields, noisy.deviations(0).unwrap().fields);
+    assert_eq!(written.model_check(), noisy.model_check());
+    let refused = prior.given(&[Reading { rounding: f64::NAN, ..exact[0] }], NO_NOISE);
+    assert!(refused.is_err());
 }
 
 #[test]
