@@ -80,6 +80,15 @@ def times(factor):
     return lambda values, sigma, rng: factor * values
 
 
+def digits(count):
+    """Readings that are written with so many significant digits."""
+    return lambda values, sigma, rng: np.array([float(f"{value:.{count}g}") for value in values])
+
+
+def decimals(count):
+    return lambda values, sigma, rng: np.round(values, count)
+
+
 def flipped(count):
     """So many readings of a field of two values have the other one."""
 
@@ -110,6 +119,10 @@ POISSON = [
     Situation("noise of 20%, stated", noise=0.2, options=["--noise", "20%"]),
     Situation("noise of 20%, calibrated", noise=0.2, options=["--noise", "20%", *CALIBRATE], only="network"),
     Situation("noise of 5% on a, not stated", noise=0.05, channel="a"),
+    Situation("written with 3 digits", spoil=digits(3)),
+    Situation("written with 2 digits", spoil=digits(2)),
+    Situation("written with 2 digits, calibrated", spoil=digits(2), options=CALIBRATE, only="network"),
+    Situation("a written with 2 decimals", channel="a", spoil=decimals(2)),
     Situation("5 sensors", sensors=5),
     Situation("50 sensors", sensors=50),
     Situation("200 sensors", sensors=200),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `scope recover` says of its own accuracy, and what is true, in 71 situations that sensors come in.
+"""What `scope recover` says of its own accuracy, and what is true, in 75 situations that sensors come in.
 
     python3 scripts/studies/situations.py --scope target/release/scope --records 50 --jobs 2 --work situations > table.md
 

@@ -73,10 +73,8 @@ impl<'a> Placement<'a> {
         if target.0.u && !prior.is_linear() {
             return Err(PosteriorError::NonlinearTarget(prior.pde()));
         }
-        let readings: Vec<Reading> = candidates
-            .iter()
-            .map(|spot| Reading { channel, spot: *spot, value: 0.0, is_known: false })
-            .collect();
+        let readings: Vec<Reading> =
+            candidates.iter().map(|spot| Reading::new(channel, *spot, 0.0)).collect();
         let candidates = Sensors::new(prior, &readings, noise, progress)?;
         let mut numbers = vec![0; candidates.len()];
         for (number, reading) in candidates.readings.iter().enumerate().rev() {

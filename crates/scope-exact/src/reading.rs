@@ -14,13 +14,26 @@ pub struct Reading {
     pub value: f64,
     /// Whether nothing was measured: what the record has there is known, and has none of the noise of readings.
     pub is_known: bool,
+    /// The standard deviation of what this reading is off by besides the noise of its channel, for being written with few
+    /// digits.
+    pub rounding: f64,
 }
 
 impl Reading {
+    /// A reading that is off by the noise of its channel alone.
+    pub fn new(channel: Channel, spot: Spot, value: f64) -> Self {
+        Self { channel, spot, value, is_known: false, rounding: 0.0 }
+    }
+
+    /// What the record is known to have at a place, without a sensor.
+    pub fn known(channel: Channel, spot: Spot, value: f64) -> Self {
+        Self { is_known: true, ..Self::new(channel, spot, value) }
+    }
+
     /// The reading of a pixel, told by its place among all of them, row after row.
     pub fn of_pixel(channel: Channel, point: usize, grid: impl Into<GridShape>, value: f64) -> Self {
         let [row, column] = grid.into().place(point);
-        Self { channel, spot: Spot::pixel(row, column), value, is_known: false }
+        Self::new(channel, Spot::pixel(row, column), value)
     }
 }
 

@@ -64,6 +64,8 @@ struct Repeated {
     reading: Reading,
     sum: f64,
     count: f64,
+    /// The sum of the squares of their rounding.
+    rounding: f64,
     /// Their numbers among all readings.
     members: Vec<usize>,
 }
@@ -79,7 +81,7 @@ impl Sensors {
         require_sound(prior, readings)?;
         let pde = prior.pde();
         let grid = prior.resolution();
-        let own_noise = |reading: &Reading| {
+        let of_channel = |reading: &Reading| {
             let stated = noise[reading.channel].powi(2);
             if reading.is_known { known_noise(prior, reading).min(stated) } else { stated }
         };
@@ -87,7 +89,7 @@ impl Sensors {
             sensor: None,
             channel: reading.channel,
             value: reading.value,
-            noise: own_noise(reading),
+            noise: of_channel(reading) + reading.rounding.powi(2),
         };
         let mut sensors = Self {
             stencils: Vec::new(),
@@ -115,7 +117,7 @@ impl Sensors {
                 in_parallel(progress, Stage::Interpolation, telling.len(), ROWS_AT_ONCE, of_place)?;
             for ((stencil, at), of_place) in telling.into_iter().zip(of_places) {
                 let mean = prior.mean_at(channel, &stencil);
-                sensors.add(stencil, &at, mean, own_noise(&at.reading), of_place);
+                sensors.add(stencil, &at, mean, of_channel(&at.reading), of_place);
             }
             if channel == Channel::A {
                 sensors.of_a = sensors.stencils.len();
@@ -133,7 +135,7 @@ impl Sensors {
         self.stencils.push(stencil);
         self.values.push(at.sum / at.count - mean);
         self.means.push(mean);
-        self.noise.push(noise / at.count + interpolation);
+        self.noise.push((noise + at.rounding / at.count) / at.count + interpolation);
         self.repeats.push(at.count);
         self.interpolation.push(interpolation);
         self.is_known.push(at.reading.is_known);
@@ -248,6 +250,9 @@ fn require_sound(prior: &dyn FieldPrior, readings: &[Reading]) -> Result<(), Pos
         if !reading.value.is_finite() {
             return Err(PosteriorError::NotFinite(number));
         }
+        if !(reading.rounding.is_finite() && reading.rounding >= 0.0) {
+            return Err(PosteriorError::Noise(reading.rounding));
+        }
         if reading.channel == Channel::U && !prior.is_linear() {
             return Err(PosteriorError::NonlinearSensors(prior.pde()));
         }
@@ -263,10 +268,17 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
         let key = reading.spot.at.map(f64::to_bits);
         let place = *known.entry(key).or_insert(places.len());
         if place == places.len() {
-            places.push(Repeated { reading: *reading, sum: 0.0, count: 0.0, members: Vec::new() });
+            places.push(Repeated {
+                reading: *reading,
+                sum: 0.0,
+                count: 0.0,
+                rounding: 0.0,
+                members: Vec::new(),
+            });
         }
         places[place].sum += reading.value;
         places[place].count += 1.0;
+        places[place].rounding += reading.rounding.powi(2);
         places[place].members.push(number);
     }
     places

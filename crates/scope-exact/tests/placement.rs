@@ -13,7 +13,7 @@ fn spots(points: impl Iterator<Item = usize>, size: usize) -> Vec<Spot> {
 }
 
 fn reading(channel: Channel, spot: Spot) -> Reading {
-    Reading { channel, spot, value: 0.0, is_known: false }
+    Reading::new(channel, spot, 0.0)
 }
 
 /// The share of variance, of a and u alike, that the posterior itself says is left.

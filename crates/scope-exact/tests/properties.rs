@@ -79,12 +79,7 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
                 .map(|_| {
                     let spot = Spot { at: [0, 1].map(|_| stream.random::<f64>() * (size - 1) as f64) };
                     // Ten points know more than the six that the method takes.
-                    Reading {
-                        channel,
-                        spot,
-                        value: Stencil::new(pde, channel, size, spot, 10).value(field),
-                        is_known: false,
-                    }
+                    Reading::new(channel, spot, Stencil::new(pde, channel, size, spot, 10).value(field))
                 })
                 .collect();
             let posterior = prior.given(&readings, rounding_noise(&Constants::generated(pde))).unwrap();
@@ -106,12 +101,7 @@ fn between_pixels_the_field_is_interpolated_as_well_as_stated() {
 fn a_sensor_between_pixels_is_its_pixel_s_when_it_gets_there() {
     let prior = Prior::new(Pde::POISSON, 32).unwrap();
     let mean = |offset: f64| {
-        let reading = Reading {
-            channel: Channel::U,
-            spot: Spot { at: [12.0 + offset, 20.0] },
-            value: 0.004,
-            is_known: false,
-        };
+        let reading = Reading::new(Channel::U, Spot { at: [12.0 + offset, 20.0] }, 0.004);
         prior.given(&[reading], NO_NOISE).unwrap().mean().unwrap().a
     };
     let on = mean(0.0);
@@ -127,10 +117,26 @@ fn known_values_have_none_of_the_readings_noise() {
     let noise = PerChannel { a: 0.3, u: 0.0 };
     let mean = |is_known: bool| {
         let spot = Spot::pixel(10, 12);
-        let reading = Reading { channel: Channel::A, spot, value: 0.2, is_known };
+        let reading = Reading { is_known, ..Reading::new(Channel::A, spot, 0.2) };
         prior.given(&[reading], noise).unwrap().mean().unwrap().a[10 * 32 + 12]
     };
     assert!((mean(true) - 0.2).abs() < 1e-6 && (mean(false) - 0.2).abs() > 0.05);
+}
+
+/// What readings are off by for being written with few digits is a noise of their own, and several of one place have less.
+#[test]
+fn rounding_is_a_noise_of_each_reading() {
+    let prior = Prior::new(Pde::POISSON, 32).unwrap();
+    let at = |k: usize| Reading::of_pixel(Channel::U, 97 + 41 * (k / 2), 32, 1e-4 * (k % 7) as f64);
+    let exact: Vec<Reading> = (0..24).map(at).collect();
+    let rounded: Vec<Reading> = exact.iter().map(|reading| Reading { rounding: 3e-4, ..*reading }).collect();
+    let noisy = prior.given(&exact, PerChannel { a: 0.0, u: 3e-4 }).unwrap();
+    let written = prior.given(&rounded, NO_NOISE).unwrap();
+    assert_eq!(written.mean().unwrap(), noisy.mean().unwrap());
+    assert_eq!(written.deviations(0).unwrap().fields, noisy.deviations(0).unwrap().fields);
+    assert_eq!(written.model_check(), noisy.model_check());
+    let refused = prior.given(&[Reading { rounding: f64::NAN, ..exact[0] }], NO_NOISE);
+    assert!(refused.is_err());
 }
 
 #[test]

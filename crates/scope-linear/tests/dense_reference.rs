@@ -99,7 +99,7 @@ fn readings() -> Vec<Reading> {
         let at = if k.is_multiple_of(2) { [i.round(), j.round()] } else { [i, j] };
         let channel = if k.is_multiple_of(3) { Channel::U } else { Channel::A };
         let value = if channel == Channel::A { 1.5 + 2.0 * wave(k, 5) } else { -0.5 + 0.01 * wave(k, 6) };
-        Reading { channel, spot: Spot { at }, value, is_known: false }
+        Reading::new(channel, Spot { at }, value)
     };
     let mut all: Vec<Reading> = Vec::new();
     for reading in (0..40).map(reading) {

@@ -45,7 +45,7 @@ fn each_step_is_the_best_of_all_candidates() {
         for step in 0..5 {
             let with = |k: usize| {
                 let mut more = sensors.clone();
-                more.push(Reading { channel, spot: spots[k], value: 0.0, is_known: false });
+                more.push(Reading::new(channel, spots[k], 0.0));
                 left(&prior, &more)
             };
             let chosen = placement.place_next().unwrap();
@@ -57,7 +57,7 @@ fn each_step_is_the_best_of_all_candidates() {
                 let stated = chosen.expected_percent[field];
                 assert!((stated - 100.0 * share.sqrt()).abs() < 1e-6, "step {step} of {field:?}");
             }
-            sensors.push(Reading { channel, spot: spots[chosen.candidate], value: 0.0, is_known: false });
+            sensors.push(Reading::new(channel, spots[chosen.candidate], 0.0));
         }
     }
 }

@@ -12,14 +12,15 @@ use scope::{
     Device, Network, NetworkOptions, PosteriorOptions, Recovered, Recovery, RecoveryError, SensorSet,
     data::{
         Channel, Constants, PerChannel,
+        frame::StatedFrame,
         npy::MappedArray,
         observation::{Place, Sensor, SensorError, Spot},
         schedule::SensorMix,
     },
     eval::trust::Warning,
     model::{About, Model, Preset, Quantisation, Training},
-    pde::{Pde, cylinder::Disk},
-    recovery::{Points, Progress, ResultFolder, Uncertainty, WithoutBandsReason},
+    pde::{Generator, Identity, Pde, Split, cylinder::Disk},
+    recovery::{Points, Progress, Remark, ResultFolder, Uncertainty, WithoutBandsReason},
 };
 
 const SIZE: usize = 32;
@@ -237,6 +238,34 @@ fn the_exact_posterior_gives_deviations_and_draws() {
     let out = root.path().join("out");
     recovered.write(&out).unwrap();
     assert!(files(&out).is_superset(&["a_sd.npy", "u_samples.npy"].map(str::to_owned).into()));
+}
+
+/// Readings that are written with two digits are off by more than single precision, and agree with the problem where
+/// that counts as noise; who says that they are exact is told that they are not.
+#[test]
+fn few_digits_count_as_noise_unless_one_is_stated() {
+    let identity = Identity { pde: Pde::POISSON, seed: 7, split: Split::Test, resolution: SIZE };
+    let record = Generator::new(identity).unwrap().record(0).unwrap();
+    let sensor = |k: usize| {
+        let [i, j] = [1 + 7 * k % 30, 1 + 11 * k % 29];
+        let written: f64 = format!("{:.1e}", record.fields.u[i * SIZE + j]).parse().unwrap();
+        // In millimetres, where ours are metres: rounding has the user's unit too.
+        Sensor { channel: Channel::U, place: Place::Index(i, j), value: 1000.0 * written }
+    };
+    let set = SensorSet::new("written", (0..200).map(sensor).collect());
+    let scale = Some("u=1000".parse().unwrap());
+    let frame = StatedFrame { scale, ..StatedFrame::default() }.of_problem(Pde::POISSON).unwrap();
+    let recovered = |noise| {
+        let options = PosteriorOptions { noise, frame, ..PosteriorOptions::default() };
+        Recovery::exact(Pde::POISSON, SIZE, options).unwrap().recover(&set).unwrap()
+    };
+    let agreed = recovered(None);
+    assert_eq!(agreed.trust.warnings, []);
+    let said = |remark: &Remark| matches!(remark, Remark::FewDigits(PerChannel { a: None, u: Some(_) }));
+    assert!(agreed.remarks.iter().any(said), "{:?}", agreed.remarks);
+    let stated_exact = recovered(Some(PerChannel::both(0.0)));
+    assert!(stated_exact.trust.is_contradicted());
+    assert!(!stated_exact.remarks.iter().any(said));
 }
 
 #[test]

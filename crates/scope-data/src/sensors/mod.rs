@@ -11,6 +11,7 @@ mod meaning;
 mod options;
 mod points;
 mod problem_columns;
+mod rounding;
 mod rows;
 mod separator;
 mod set;

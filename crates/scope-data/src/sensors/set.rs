@@ -1,6 +1,8 @@
 //! The measurements of one problem.
 
+use super::rounding::rounding;
 use crate::{
+    Channel,
     observation::{Place, Sensor, SensorError},
     record_region::RecordRegion,
 };
@@ -60,6 +62,19 @@ impl SensorSet {
         };
         let sensors = kept.iter().map(|k| self.sensors[*k]).collect();
         Self { name: self.name.clone(), sensors, region: self.region.clone(), labels }
+    }
+
+    /// The standard deviation of what each reading is off by for being written with few digits; zero where there are too
+    /// few of a field to tell.
+    pub fn rounding(&self) -> Vec<f64> {
+        let mut all = vec![0.0; self.sensors.len()];
+        for channel in Channel::BOTH {
+            let numbers: Vec<usize> =
+                (0..all.len()).filter(|number| self.sensors[*number].channel == channel).collect();
+            let values: Vec<f64> = numbers.iter().map(|number| self.sensors[*number].value).collect();
+            numbers.into_iter().zip(rounding(&values)).for_each(|(number, rounding)| all[number] = rounding);
+        }
+        all
     }
 
     /// An error of placing these sensors, in the words of their file.

@@ -123,12 +123,7 @@ pub fn place(
     let options = for_present_fields(pde, options)?;
     let target = Target(options.target);
     let mut placement = Placement::new(method.prior(), options.channel, &spots, noise, target, progress)?;
-    let reading = |sensor: &Placed| Reading {
-        channel: sensor.channel,
-        spot: sensor.spot,
-        value: sensor.value,
-        is_known: false,
-    };
+    let reading = |sensor: &Placed| Reading::new(sensor.channel, sensor.spot, sensor.value);
     let readings: Vec<Reading> = given.iter().map(reading).collect();
     placement.given(&readings, noise, progress)?;
     let present = pde.present();

@@ -106,7 +106,7 @@ fn readings(frame: &Frame, pde: Pde, set: &SensorSet) -> Option<Vec<Reading>> {
     let reading = |(number, sensor): (usize, &Sensor)| {
         let spot = frame.spot(pde, RESOLUTION, number, sensor.place).ok()?;
         let value = frame.value_to_ours(sensor.channel, sensor.value);
-        Some(Reading { channel: sensor.channel, spot, value, is_known: false })
+        Some(Reading::new(sensor.channel, spot, value))
     };
     chosen.map(reading).collect()
 }

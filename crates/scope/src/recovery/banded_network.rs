@@ -247,7 +247,10 @@ impl BandedNetwork {
         let mut context = [rest.context.with_noise(self.told())];
         let mut fields = self.network.model.recover_sensors(&mut context)?;
         let [context] = context;
-        Ok((Problem { name: rest.name, sensors: rest.sensors, context }, fields.remove(0)))
+        Ok((
+            Problem { name: rest.name, sensors: rest.sensors, context, rounding: rest.rounding },
+            fields.remove(0),
+        ))
     }
 }
 

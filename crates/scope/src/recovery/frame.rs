@@ -139,7 +139,7 @@ fn warning_in(frame: &Frame, warning: &mut Warning) {
 
 fn remark_in(frame: &Frame, remark: &mut Remark) {
     match remark {
-        Remark::LessNoise(noise) => noise_in(frame, noise),
+        Remark::LessNoise(noise) | Remark::FewDigits(noise) => noise_in(frame, noise),
         Remark::SuspectsLeftOut(suspects) => suspects_in(frame, suspects),
         _ => {}
     }

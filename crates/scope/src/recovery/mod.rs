@@ -33,7 +33,7 @@ use std::{path::Path, sync::Arc};
 use scope_data::{
     Constants, DataError,
     frame::Frame,
-    observation::{Place, SensorError, Spot, UserContext},
+    observation::{Place, Sensor, SensorError, Spot, UserContext},
     sensors::SensorSet,
 };
 use scope_engine::Device;
@@ -44,7 +44,7 @@ use scope_eval::{
 use scope_exact::Step;
 use scope_linear::LinearPrior;
 use scope_model::Fields;
-use scope_pde::{GridShape, Pde};
+use scope_pde::{GridShape, Pde, descriptor::FieldKind};
 
 pub use amplitude::estimate_amplitude;
 pub use bands::{BandSummary, ErrorBands};
@@ -233,8 +233,19 @@ impl Recovery {
     /// What it returns is for [`Self::recover_all`].
     pub fn place(&self, sensors: &SensorSet) -> Result<Problem, RecoveryError> {
         let frame = &self.summary.frame;
-        let sensors = frame.sensors_to_ours(self.resolution(), sensors)?;
-        Problem::place(&self.summary, &sensors).map_err(|error| error.express_in(frame))
+        let ours = frame.sensors_to_ours(self.resolution(), sensors)?;
+        Problem::place(&self.summary, &ours, self.rounding(sensors)).map_err(|error| error.express_in(frame))
+    }
+
+    /// What each reading is off by for being written with few digits, in our units. A value of a field of two stands for
+    /// itself.
+    fn rounding(&self, sensors: &SensorSet) -> Vec<f64> {
+        let fields = &self.summary.pde.descriptor().fields;
+        let ours = |(sensor, rounding): (&Sensor, f64)| match fields[sensor.channel].kind {
+            FieldKind::Continuous => rounding / self.summary.frame.scale(sensor.channel).abs(),
+            FieldKind::TwoValued { .. } | FieldKind::Absent => 0.0,
+        };
+        sensors.sensors.iter().zip(sensors.rounding()).map(ours).collect()
     }
 
     /// Finds where points in the user's coordinates lie on the grid; errors number them from 0.

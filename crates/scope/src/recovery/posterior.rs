@@ -10,7 +10,7 @@ use scope_eval::{
     PosteriorMethod, RecoveryMethod, single_precision,
     trust::{Contradiction, Residual, Residuals, Suspects, Warning},
 };
-use scope_exact::{Innovations, LeaveOneOut, ModelCheck, Posterior, PosteriorError, Reading};
+use scope_exact::{Innovations, LeaveOneOut, ModelCheck, Posterior, PosteriorError, Reading, rounding_noise};
 use scope_model::{Fields, MethodKind, impose_certainty, impose_known_facts};
 
 use super::{
@@ -28,6 +28,9 @@ const MOST_LEFT_OUT: f64 = 0.1;
 /// No less noise than this share of a field's standard deviation is said to explain readings.
 const LEAST_NOISE: f64 = 1e-7;
 
+/// Few digits are spoken of where they are off by so many times what single precision is.
+const NOTICED_ROUNDING: f64 = 10.0;
+
 /// An amplitude that was estimated is taken to be off by so many of its standard deviations at most.
 const AMPLITUDE_SIGMAS: f64 = 4.0;
 
@@ -35,7 +38,7 @@ const AMPLITUDE_SIGMAS: f64 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub struct PosteriorOptions {
     /// The standard deviations of the readings' errors, in the frame's units; without them, readings are taken to be
-    /// off by no more than rounding to single precision.
+    /// off by no more than rounding, to the digits that they are written with and to single precision.
     pub noise: Option<PerChannel<f64>>,
     /// Whether readings that do not fit the others are left out.
     pub drop_suspects: bool,
@@ -129,7 +132,22 @@ impl GaussianRecovery {
             MethodKind::Linear => "the posterior of a linear fit",
             _ => "the exact posterior",
         };
-        format!("{what}, noise {}", noise.join(" and "))
+        match self.options.noise {
+            Some(_) => format!("{what}, noise {}", noise.join(" and ")),
+            None => format!("{what}, no noise stated"),
+        }
+    }
+
+    /// What readings of a and u are off by for being written with few digits, as root mean squares, where it is noticed.
+    fn few_digits(&self, readings: &[Reading]) -> Option<Remark> {
+        let least = rounding_noise(&self.method.constants());
+        let noise = PerChannel::from_fn(|channel| {
+            let of_channel = readings.iter().filter(|reading| reading.channel == channel);
+            let squares: f64 = of_channel.clone().map(|reading| reading.rounding.powi(2)).sum();
+            let noise = (squares / of_channel.count().max(1) as f64).sqrt();
+            Some(noise).filter(|noise| *noise > NOTICED_ROUNDING * least[channel])
+        });
+        (!noise.is_unknown()).then_some(Remark::FewDigits(noise))
     }
 
     /// The posterior given a problem's sensors. `progress` hears of its steps, and says whether to go on.
@@ -143,7 +161,7 @@ impl GaussianRecovery {
         let most = ((MOST_LEFT_OUT * numbers.len() as f64) as usize).max(1);
         let mut left_out: Vec<Numbered> = Vec::new();
         loop {
-            let posterior = self.method.given(&self.readings(&problem.context), progress)?;
+            let posterior = self.method.given(&self.readings(&problem), progress)?;
             let judged = if self.knows_its_errors(&posterior) {
                 posterior.leave_one_out_watched(progress)?
             } else {
@@ -174,7 +192,7 @@ impl GaussianRecovery {
             // Which readings are left out is known once they are judged.
             return Ok(self.estimate(problem, progress)?.fields);
         }
-        let posterior = self.method.given(&self.readings(&problem.context), progress)?;
+        let posterior = self.method.given(&self.readings(&problem), progress)?;
         let mut fields = single_precision(posterior.mean()?);
         self.impose_known_facts(&problem.context, [&mut fields], Vec::new());
         Ok(fields)
@@ -198,10 +216,11 @@ impl GaussianRecovery {
         let mut remarks = remarks(posterior, problem.context.sensors.len(), deviations.as_ref());
         let few_to_blame = judged.as_ref().is_some_and(|(judged, _)| !judged.rest.contradicts());
         let mut warnings: Vec<Warning> =
-            self.contradiction(posterior, &problem.context, few_to_blame).into_iter().collect();
+            self.contradiction(posterior, &problem, few_to_blame).into_iter().collect();
         if let Some(percent) = self.options.frame.unsure_amplitude_percent() {
             warnings.push(Warning::UnsureAmplitude { percent });
         }
+        remarks.extend(self.few_digits(&self.readings(&problem)));
         remarks.extend(self.less_noise(posterior, &warnings));
         let residuals = judged.map(|(judged, mut readings)| {
             let dropped = !left_out.is_empty();
@@ -302,8 +321,13 @@ impl GaussianRecovery {
 
     /// What sensors say, and then what is known inside a region of the record itself: where it lies says something of
     /// the fields around it. A region that all records have says nothing that a fit does not know.
-    fn readings(&self, context: &UserContext) -> Vec<Reading> {
+    fn readings(&self, problem: &Problem) -> Vec<Reading> {
+        let Problem { context, rounding, .. } = problem;
         let mut readings = readings_of(context);
+        if self.options.noise.is_none() {
+            let own = readings.iter_mut().zip(&context.sensors);
+            own.for_each(|(reading, sensor)| reading.rounding = rounding[sensor.number]);
+        }
         let pde = self.method.pde();
         if pde.has_record_regions() {
             let values = pde.descriptor().known_region.values();
@@ -311,7 +335,7 @@ impl GaussianRecovery {
                 let known = context.masks.given.without(&context.measured[channel]);
                 readings.extend(known.points().map(|point| {
                     let [i, j] = context.masks.shape().place(point);
-                    Reading { channel, spot: Spot::pixel(i, j), value: values[channel], is_known: true }
+                    Reading::known(channel, Spot::pixel(i, j), values[channel])
                 }));
             }
         }
@@ -338,12 +362,7 @@ impl GaussianRecovery {
     }
 
     /// Whether the measurements contradict the model, and with which noise they would not.
-    fn contradiction(
-        &self,
-        posterior: &Posterior,
-        context: &UserContext,
-        few_to_blame: bool,
-    ) -> Option<Warning> {
+    fn contradiction(&self, posterior: &Posterior, problem: &Problem, few_to_blame: bool) -> Option<Warning> {
         // Fields of a fit are not Gaussian: easy ones are calm.
         let widely =
             |check: &ModelCheck, factor: f64| ModelCheck { statistic: check.statistic * factor, ..*check };
@@ -354,7 +373,7 @@ impl GaussianRecovery {
                 || (self.is_exact() && widely(check, unsure).is_too_calm())
         };
         let known = posterior.model_check().filter(|_| self.knows_its_errors(posterior));
-        let Some(check) = known.filter(fails) else { return self.at_some_scales(context) };
+        let Some(check) = known.filter(fails) else { return self.at_some_scales(problem) };
         // A noise larger than the field itself explains nothing, and one that was not stated cannot have been too
         // large.
         let can_be = check.contradicts() || self.options.noise.is_some();
@@ -369,11 +388,11 @@ impl GaussianRecovery {
 
     /// Whether readings contradict the exact model at some scales, where their amplitude was chosen so that on the
     /// whole they do not.
-    fn at_some_scales(&self, context: &UserContext) -> Option<Warning> {
+    fn at_some_scales(&self, problem: &Problem) -> Option<Warning> {
         if !self.is_exact() || !self.options.frame.amplitude_is_estimated() {
             return None;
         }
-        let readings = self.readings(context);
+        let readings = self.readings(problem);
         let deviations = self.method.constants().map(|scaling| scaling.sigma);
         // What cannot be planned for is not judged; why it cannot was said when it was placed.
         let plan = Innovations::plan(self.method.prior(), &readings, self.method.noise(), deviations).ok()?;
@@ -415,12 +434,7 @@ impl GaussianRecovery {
 
 /// What sensors say, in our units.
 pub(super) fn readings_of(context: &UserContext) -> Vec<Reading> {
-    let reading = |sensor: &Placed| Reading {
-        channel: sensor.channel,
-        spot: sensor.spot,
-        value: sensor.value,
-        is_known: false,
-    };
+    let reading = |sensor: &Placed| Reading::new(sensor.channel, sensor.spot, sensor.value);
     context.sensors.iter().map(reading).collect()
 }
 

@@ -17,11 +17,17 @@ pub struct Problem {
     pub sensors: SensorSet,
     /// What a method reads of them.
     pub context: UserContext,
+    /// The standard deviation of what each sensor is off by for being written with few digits, in our units.
+    pub rounding: Vec<f64>,
 }
 
 impl Problem {
-    /// Puts sensors on the grid, and refuses those that cannot be used.
-    pub(super) fn place(method: &MethodSummary, set: &SensorSet) -> Result<Self, RecoveryError> {
+    /// Puts sensors, which may be off by some rounding, on the grid, and refuses those that cannot be used.
+    pub(super) fn place(
+        method: &MethodSummary,
+        set: &SensorSet,
+        rounding: Vec<f64>,
+    ) -> Result<Self, RecoveryError> {
         let SensorSet { name, sensors, region, .. } = set;
         if region.is_some() && !method.pde.has_record_regions() {
             return Err(RecoveryError::NoGeometry(method.pde));
@@ -32,12 +38,14 @@ impl Problem {
         if task_of(&context.measured).is_none() {
             return Err(RecoveryError::NothingMeasured);
         }
-        Ok(Self { name: name.clone(), sensors: set.clone(), context })
+        Ok(Self { name: name.clone(), sensors: set.clone(), context, rounding })
     }
 
     /// The same problem without some of its sensors, told by their numbers from 0.
     pub(super) fn without(&self, method: &MethodSummary, left_out: &[usize]) -> Result<Self, RecoveryError> {
-        Self::place(method, &self.sensors.without(left_out))
+        let numbers = (0..self.rounding.len()).filter(|number| !left_out.contains(number));
+        let rounding = numbers.map(|number| self.rounding[number]).collect();
+        Self::place(method, &self.sensors.without(left_out), rounding)
     }
 }
 

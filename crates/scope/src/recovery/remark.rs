@@ -24,6 +24,8 @@ pub enum Remark {
         /// How many sensors there are in all.
         of: usize,
     },
+    /// Readings of a and u that are written with few digits: what that may be off counts as noise.
+    FewDigits(PerChannel<Option<f64>>),
     /// Readings that scatter less than the noise that was stated; with so much of it for a and u they would agree.
     LessNoise(PerChannel<Option<f64>>),
     /// Readings that did not fit the others and were left out.
@@ -52,7 +54,10 @@ impl Remark {
             | Remark::NoiseFloor(_)
             | Remark::LeftOut(_)
             | Remark::NotConverged(_) => true,
-            Remark::BetweenPixels { .. } | Remark::OnEdge { .. } | Remark::DeviationFromDraws { .. } => false,
+            Remark::BetweenPixels { .. }
+            | Remark::OnEdge { .. }
+            | Remark::FewDigits(_)
+            | Remark::DeviationFromDraws { .. } => false,
         }
     }
 }
@@ -74,18 +79,18 @@ impl fmt::Display for Remark {
                 grouped(*of)
             ),
             Remark::SuspectsLeftOut(suspects) => write!(f, "left out: {suspects}"),
-            Remark::LessNoise(noise) => {
-                let each = noise.with_channels().into_iter();
-                let each = each.filter_map(|(channel, noise)| {
-                    Some(format!("{} for {}", significant(noise?, 2), channel.name()))
-                });
-                write!(
-                    f,
-                    "the readings scatter less than the noise that was stated, and standard deviations are too large: \
-                     with a noise of about {} they would agree",
-                    each.collect::<Vec<_>>().join(" and ")
-                )
-            }
+            Remark::FewDigits(noise) => write!(
+                f,
+                "the readings are written with few digits: rounding, with a standard deviation of {}, counts as their \
+                 noise, as none was stated",
+                of_channels(noise)
+            ),
+            Remark::LessNoise(noise) => write!(
+                f,
+                "the readings scatter less than the noise that was stated, and standard deviations are too large: \
+                 with a noise of about {} they would agree",
+                of_channels(noise)
+            ),
             Remark::NoiseFloor(floor) => write!(
                 f,
                 "sensors are too close to be told apart: a noise of {floor:.0e} of the field's standard deviation was \
@@ -108,6 +113,14 @@ impl fmt::Display for Remark {
             }
         }
     }
+}
+
+/// "0.012 for a and 0.0040 for u".
+fn of_channels(noise: &PerChannel<Option<f64>>) -> String {
+    let each = noise.with_channels().into_iter();
+    let each = each
+        .filter_map(|(channel, noise)| Some(format!("{} for {}", significant(noise?, 2), channel.name())));
+    each.collect::<Vec<_>>().join(" and ")
 }
 
 impl Serialize for Remark {

@@ -13,7 +13,7 @@ const RESOLUTION: usize = 128;
 #[derive(Debug, Args)]
 pub(super) struct PosteriorArguments {
     /// The standard deviation of the measurements' errors in physical units, or with a percent sign as a share of the
-    /// field's own, one for both channels or one each for a and u [default: rounding to float32]; a model that was
+    /// field's own, one for both channels or one each for a and u [default: rounding alone]; a model that was
     /// trained with noise weighs readings by it, and --calibrate measures what it costs
     #[arg(long, value_name = "S[,S]", allow_hyphen_values = true)]
     noise: Option<StatedNoise>,
