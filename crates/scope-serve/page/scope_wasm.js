@@ -273,8 +273,8 @@ export class Method {
         return Method.__wrap(ret[0]);
     }
     /**
-     * The same with errors and error bands that are measured on so many fresh records for the very sensors, which takes a pass for
-     * each of them. Readings may be known to be exact.
+     * The same with errors and error bands that are measured on so many fresh records for the very sensors, which
+     * takes a pass for each of them. Readings may be known to be exact.
      * @param {string} name
      * @param {Uint8Array | number[]} weights
      * @param {string} card
@@ -306,7 +306,8 @@ export class Method {
         return Method.__wrap(ret[0]);
     }
     /**
-     * A trained network, from the bytes of its weight file and the text of its card, with the errors and error bands of the card.
+     * A trained network, from the bytes of its weight file and the text of its card, with the errors and error bands
+     * of the card.
      * @param {string} name
      * @param {Uint8Array | number[]} weights
      * @param {string} card
@@ -349,8 +350,8 @@ export class Method {
         return RecoveredFields.__wrap(ret[0]);
     }
     /**
-     * The same where it takes longer, by a posterior or with fresh records: `progress` hears of every stage by name, and of how
-     * much of it is done, from 0 to 1.
+     * The same where it takes longer, by a posterior or with fresh records: `progress` hears of every stage by name,
+     * and of how much of it is done, from 0 to 1.
      * @param {Sensors} sensors
      * @param {Function} progress
      * @returns {RecoveredFields}
