@@ -81,9 +81,10 @@ impl Sensors {
         require_sound(prior, readings)?;
         let pde = prior.pde();
         let grid = prior.resolution();
+        let known = if readings.iter().any(|reading| reading.is_known) { known_noise(prior) } else { noise };
         let of_channel = |reading: &Reading| {
-            let stated = noise[reading.channel].powi(2);
-            if reading.is_known { known_noise(prior, reading).min(stated) } else { stated }
+            let Reading { channel, is_known, .. } = *reading;
+            if is_known { known[channel].min(noise[channel]).powi(2) } else { noise[channel].powi(2) }
         };
         let used = |reading: &Reading| Used {
             sensor: None,
@@ -284,10 +285,15 @@ fn by_place<'a>(readings: impl Iterator<Item = (usize, &'a Reading)>) -> Vec<Rep
     places
 }
 
-/// The square of what known values are taken to be off by: rounding of what the field has there.
-fn known_noise(prior: &dyn FieldPrior, reading: &Reading) -> f64 {
-    let point = reading.spot.nearest(prior.resolution());
-    prior.variances()[reading.channel][point] * ROUNDED.powi(2)
+/// What known values are taken to be off by: rounding of numbers as large as the whole field's. At a point that has one
+/// value in all records the prior leaves nothing open, and without any noise such points could not be told apart.
+fn known_noise(prior: &dyn FieldPrior) -> PerChannel<f64> {
+    let variances = prior.variances();
+    PerChannel::from_fn(|channel| {
+        let of_field = &variances[channel];
+        let mean = of_field.iter().sum::<f64>() / of_field.len().max(1) as f64;
+        ROUNDED * mean.sqrt()
+    })
 }
 
 /// The variance, under the prior, of what two polynomials say differently: no field is known between its pixels. Zero

@@ -157,3 +157,25 @@ fn leaving_one_out_is_recovering_without_it() {
         assert!(!prediction.suspect || prediction.score(left_out.value).abs() > 3.0);
     }
 }
+
+/// What is known of a record may be the same in all records that the fit has seen: then it says nothing more, and does
+/// no harm.
+#[test]
+fn known_values_that_all_records_share_are_no_obstacle() {
+    let mut fit = synthetic_fit(12);
+    let known = 0..16;
+    for point in known.clone() {
+        fit.modes[12 * point..12 * (point + 1)].fill(0.0);
+        fit.residual[point] = 0.0;
+    }
+    let shared: Vec<f64> = known.clone().map(|point| f64::from(fit.mean[point])).collect();
+    let prior = LinearPrior::new(fit);
+    let noise = PerChannel { a: 0.05, u: 3e-4 };
+    let spot = |point: usize| Spot::pixel(point / SIZE, point % SIZE);
+    let beside = known.clone().map(|point| Reading::known(Channel::A, spot(point), shared[point]));
+    let mean = |readings: &[Reading]| prior.given(readings, noise).unwrap().mean().unwrap();
+    let [without, with] =
+        [mean(&readings()), mean(&readings().into_iter().chain(beside).collect::<Vec<_>>())];
+    let apart = without.a.iter().zip(&with.a).map(|(without, with)| (without - with).abs());
+    assert!(apart.fold(0.0, f64::max) < 1e-9);
+}
