@@ -6,7 +6,8 @@ use std::fs;
 use scope_data::{Dataset, npy::MappedArray};
 
 use crate::{
-    own_problem::{ARRAYS, Bench, train},
+    own_bench::{ARRAYS, Bench},
+    own_problem::train,
     program::{refused, scope, succeed},
 };
 

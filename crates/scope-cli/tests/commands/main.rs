@@ -18,6 +18,8 @@ mod mask;
 mod mistakes;
 mod model;
 mod operator;
+mod own_bench;
+mod own_import;
 mod own_names;
 mod own_problem;
 mod place;

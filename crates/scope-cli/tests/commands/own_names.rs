@@ -5,7 +5,8 @@ use std::fs;
 use scope_data::npy::MappedArray;
 
 use crate::{
-    own_problem::{ARRAYS, Bench, train},
+    own_bench::{ARRAYS, Bench},
+    own_problem::train,
     program::{refused, succeed},
 };
 
