@@ -8,7 +8,7 @@ use std::sync::{
 use rayon::prelude::*;
 use scope_data::{
     Constants, Fields, PerChannel,
-    observation::{Condition, Task},
+    observation::{Condition, Mask, Task},
 };
 use scope_exact::{
     FEWEST_HELD_OUT, FieldPrior, Posterior, PosteriorError, Prior, Progress, Reading, UNHEARD, readings,
@@ -16,7 +16,7 @@ use scope_exact::{
 };
 use scope_linear::LinearPrior;
 use scope_model::{MethodIdentity, MethodKind};
-use scope_pde::{GridShape, Pde, descriptor::KnownRegion};
+use scope_pde::{GridShape, Pde};
 
 use crate::{
     bands::LEVELS,
@@ -133,11 +133,8 @@ impl PosteriorMethod {
     fn readings(&self, context: &[f32]) -> Vec<Reading> {
         let grid = self.prior.resolution();
         let mut readings = readings(context, grid, &self.constants);
-        if let KnownRegion::Fixed(region) = self.prior.pde().descriptor().known_region {
-            let mut is_known = vec![false; grid.points()];
-            region.points().for_each(|point| is_known[point] = true);
-            readings.retain(|reading| !is_known[reading.spot.nearest(grid)]);
-        }
+        let known = Mask::always_known(self.prior.pde(), grid);
+        readings.retain(|reading| !known.contains(reading.spot.nearest(grid)));
         readings
     }
 

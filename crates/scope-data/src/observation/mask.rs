@@ -1,6 +1,6 @@
 //! A set of grid points, one bit each.
 
-use scope_pde::GridShape;
+use scope_pde::{GridShape, Pde, descriptor::KnownRegion};
 
 use crate::npy::{Dtype, Header};
 
@@ -35,6 +35,17 @@ impl Mask {
         let mut mask = Self::empty(shape);
         mask.words.fill(u64::MAX);
         mask.clear_padding();
+        mask
+    }
+
+    /// The points where every record of a problem has what is known, as on land.
+    pub fn always_known(pde: Pde, shape: impl Into<GridShape>) -> Self {
+        let mut mask = Self::empty(shape);
+        if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
+            known.points().for_each(|point| {
+                mask.insert(point);
+            });
+        }
         mask
     }
 

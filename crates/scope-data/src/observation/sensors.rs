@@ -181,15 +181,11 @@ fn placed(pde: Pde, shape: GridShape, sensors: &[Sensor]) -> Result<Vec<Placed>,
 
 /// The points that are known without sensors: those of every record, and those of this one.
 fn known_points(pde: Pde, shape: GridShape, region: Option<&RecordRegion>) -> Result<Mask, SensorError> {
-    let mut given = Mask::empty(shape);
+    let mut given = Mask::always_known(pde, shape);
     if let Some(region) = region {
-        given = region.points(shape);
-        require_pixels(region, &given).map_err(SensorError::Region)?;
-    }
-    if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
-        known.points().for_each(|point| {
-            given.insert(point);
-        });
+        let of_record = region.points(shape);
+        require_pixels(region, &of_record).map_err(SensorError::Region)?;
+        given.unite(&of_record);
     }
     Ok(given)
 }

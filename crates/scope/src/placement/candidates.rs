@@ -5,11 +5,11 @@ use std::path::Path;
 use scope_data::{
     frame::Frame,
     npy::MappedArray,
-    observation::{Place, Spot},
+    observation::{Mask, Place, Spot},
     read_bounded_text,
     sensors::{PointFile, TableOptions},
 };
-use scope_pde::{GridShape, Pde, descriptor::KnownRegion};
+use scope_pde::{GridShape, Pde};
 
 use crate::recovery::RecoveryError;
 
@@ -73,11 +73,8 @@ impl Candidates {
     pub(super) fn spots(&self, pde: Pde, grid: impl Into<GridShape>) -> Result<Vec<Spot>, RecoveryError> {
         let grid = grid.into();
         let mut spots = self.stated_spots(pde, grid)?;
-        if let KnownRegion::Fixed(known) = pde.descriptor().known_region {
-            let mut is_known = vec![false; grid.points()];
-            known.points().for_each(|point| is_known[point] = true);
-            spots.retain(|spot| !is_known[spot.nearest(grid)]);
-        }
+        let known = Mask::always_known(pde, grid);
+        spots.retain(|spot| !known.contains(spot.nearest(grid)));
         if spots.is_empty() {
             return Err(at_hand(
                 "all of them lie in the known region, where the fields are the same in every record: allow some outside of it"

@@ -2,7 +2,7 @@
 
 use scope_pde::{
     Channel, GridShape, Pde,
-    descriptor::{Field, FieldKind, KnownRegion},
+    descriptor::{Field, FieldKind},
 };
 
 use crate::{error::DataError, observation::Mask, record_region::RecordRegion};
@@ -24,13 +24,7 @@ impl RecordCheck {
     pub(super) fn new(pde: Pde) -> Self {
         let facts = pde.descriptor();
         let shape = facts.shape.unwrap_or(GridShape::square(0));
-        let mut known = Mask::empty(shape);
-        if let KnownRegion::Fixed(points) = facts.known_region {
-            points.points().for_each(|point| {
-                known.insert(point);
-            });
-        }
-        Self { pde, shape, known }
+        Self { pde, shape, known: Mask::always_known(pde, shape) }
     }
 
     /// Takes the known region of the record that follows: where the values of its mask are not zero.

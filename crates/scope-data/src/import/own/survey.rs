@@ -50,18 +50,12 @@ pub(super) struct Surveyed {
 
 impl<'a> Survey<'a> {
     pub(super) fn new(pde: Pde, parts: &'a [Part], groups: Option<&'a [u64]>) -> Self {
-        let facts = pde.descriptor();
-        let mut known = Mask::empty(facts.shape.unwrap_or(GridShape::square(1)));
-        if let KnownRegion::Fixed(region) = facts.known_region {
-            region.points().for_each(|point| {
-                known.insert(point);
-            });
-        }
+        let shape = pde.descriptor().shape.unwrap_or(GridShape::square(1));
         Self {
             pde,
             parts,
             groups,
-            known,
+            known: Mask::always_known(pde, shape),
             moments: PerChannel::default(),
             whole: PerChannel::default(),
             seen: HashMap::new(),
